@@ -1,0 +1,1 @@
+"""The embedded register: the same service as the real one, in process or behind a socket."""

@@ -1,0 +1,164 @@
+"""Everything this package raises on purpose.
+
+    RegisterError                what happened, where, and what to do next
+    ├── UsageError               an argument is wrong; raised before any request (also a ValueError)
+    ├── TransportError           no whole answer: connect, reset, deadline, cut body, TLS
+    ├── RegisterUnavailable      an answer, but not the register's: a page of HTML, 5xx; `.blocked`
+    ├── RateLimited              429 for longer than we may wait; `.retry_after` in seconds
+    ├── BadRequest               the register refuses the request (4xx)
+    ├── NotFound                 no record behind an id; `.ids`
+    └── ProtocolError            valid JSON that breaks the contract, with the path of the value
+        └── PagingError          a page that does not move forward
+    Interrupted                  Ctrl-C (a KeyboardInterrupt); `.cursor` and `.partial`
+
+Imports the standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class RegisterError(Exception):
+    """The root of the tree: catch it to catch everything the register can do to you.
+
+    Attributes:
+        url: Address of the request that failed, if one was sent.
+        attempts: How often it was tried.
+        cursor: The last id that is surely in `partial`; go on with ``after_id=cursor``.
+        partial: What came before the fault: the id frame of ``ids()``, the rows of ``get()``,
+            None where the caller has the pages.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        url: str | None = None,
+        attempts: int | None = None,
+        cursor: int | None = None,
+        partial: pl.DataFrame | None = None,
+    ) -> None:
+        # Only the message is positional, so that the default pickling (args, then __dict__) works.
+        super().__init__(message)
+        self.message = message
+        self.url = url
+        self.attempts = attempts
+        self.cursor = cursor
+        self.partial = partial
+
+    def __str__(self) -> str:
+        where = ""
+        if self.url is not None:
+            tried = f", tried {self.attempts} times" if (self.attempts or 0) > 1 else ""
+            where = f"\n  at {self.url}{tried}"
+        if self.cursor:
+            where += (
+                f"\n  nothing is lost up to id {self.cursor}: go on with after_id={self.cursor}"
+            )
+        return self.message + where
+
+
+class UsageError(RegisterError, ValueError):
+    """An argument is wrong. Raised before any request; the text names the cure."""
+
+
+class TransportError(RegisterError):
+    """No whole answer arrived: connection, deadline, a body that was cut, TLS."""
+
+
+class RegisterUnavailable(RegisterError):
+    """Something answered, but not the register: an HTML page, or 5xx on every try.
+
+    Attributes:
+        blocked: True for 403 and firewall pages. Retrying makes a ban longer: wait, or ask
+            the operator.
+        status: The last HTTP status.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        blocked: bool = False,
+        status: int | None = None,
+        url: str | None = None,
+        attempts: int | None = None,
+    ) -> None:
+        super().__init__(message, url=url, attempts=attempts)
+        self.blocked = blocked
+        self.status = status
+
+
+class RateLimited(RegisterError):
+    """The register asks for a longer pause than the request may wait.
+
+    Attributes:
+        retry_after: Seconds until it wants to be asked again, or None when it did not say.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        retry_after: float | None = None,
+        url: str | None = None,
+        attempts: int | None = None,
+    ) -> None:
+        super().__init__(message, url=url, attempts=attempts)
+        self.retry_after = retry_after
+
+
+class BadRequest(RegisterError):
+    """The register refuses the request as it stands (4xx); asking again would not help."""
+
+
+class NotFound(RegisterError):
+    """No record behind an id.
+
+    Attributes:
+        ids: The ids without a record, in the order asked.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        ids: Sequence[int] = (),
+        url: str | None = None,
+        partial: pl.DataFrame | None = None,
+    ) -> None:
+        super().__init__(message, url=url, partial=partial)
+        self.ids = list(ids)
+
+
+class ProtocolError(RegisterError):
+    """The reply is JSON, but not what the register documents; the text names the path."""
+
+
+class PagingError(ProtocolError):
+    """A page that does not move forward: ids repeated, out of order, or not after the cursor."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, or an interrupted cell, with what came before it.
+
+    Attributes:
+        cursor: The last id that is surely in `partial`, or None.
+        partial: What came before, or None.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        cursor: int | None = None,
+        partial: pl.DataFrame | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.cursor = cursor
+        self.partial = partial
