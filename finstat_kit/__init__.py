@@ -1,0 +1,119 @@
+"""Slovakia's Register of Financial Statements as polars DataFrames.
+
+Choose a register, then ask it:
+
+    >>> import finstat_kit as fk
+    >>> with fk.use(fk.sample()):
+    ...     fk.units.count()
+    20000
+
+Each name is loaded on its first use, so that importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from finstat_kit.collection import Collection, Pages, Units
+    from finstat_kit.default import (
+        activities,
+        annual_reports,
+        codelists,
+        count_by,
+        districts,
+        legal_forms,
+        locations,
+        municipalities,
+        ownership_types,
+        regions,
+        register,
+        reports,
+        resolve_labels,
+        size_classes,
+        statements,
+        units,
+        unresolved_codes,
+        use,
+    )
+    from finstat_kit.errors import (
+        BadRequest,
+        Interrupted,
+        NotFound,
+        PagingError,
+        ProtocolError,
+        RateLimited,
+        RegisterError,
+        RegisterUnavailable,
+        TransportError,
+        UsageError,
+    )
+    from finstat_kit.registers import LIVE, Register
+    from finstat_kit.samples import Sample, sample
+
+_HOMES = {
+    "collection": "Collection Pages Units",
+    "default": (
+        "activities annual_reports codelists count_by districts legal_forms locations "
+        "municipalities ownership_types regions register reports resolve_labels size_classes "
+        "statements units unresolved_codes use"
+    ),
+    "errors": (
+        "BadRequest Interrupted NotFound PagingError ProtocolError RateLimited RegisterError "
+        "RegisterUnavailable TransportError UsageError"
+    ),
+    "registers": "LIVE Register",
+    "samples": "Sample sample",
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = [
+    "LIVE",
+    "BadRequest",
+    "Collection",
+    "Interrupted",
+    "NotFound",
+    "Pages",
+    "PagingError",
+    "ProtocolError",
+    "RateLimited",
+    "Register",
+    "RegisterError",
+    "RegisterUnavailable",
+    "Sample",
+    "TransportError",
+    "Units",
+    "UsageError",
+    "activities",
+    "annual_reports",
+    "codelists",
+    "count_by",
+    "districts",
+    "legal_forms",
+    "locations",
+    "municipalities",
+    "ownership_types",
+    "regions",
+    "register",
+    "reports",
+    "resolve_labels",
+    "sample",
+    "size_classes",
+    "statements",
+    "units",
+    "unresolved_codes",
+    "use",
+]
+
+
+if not TYPE_CHECKING:  # a checker would take every misspelt name for one that is found here
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"module 'finstat_kit' has no attribute {name!r}")
+        value = getattr(import_module(f"finstat_kit.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,458 @@
+"""The collections of a register: their counts, ids, pages and records."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal, Self
+
+import polars as pl
+
+from finstat_kit import checks, replies
+from finstat_kit.embedded.store import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
+from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError
+from finstat_kit.fetch import in_order
+from finstat_kit.http import Exchange
+from finstat_kit.walk import Query, check, next_query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import date
+
+    from finstat_kit.registers import Register
+
+_ENDPOINTS = {
+    "units": UNITS,
+    "statements": STATEMENTS,
+    "reports": REPORTS,
+    "annual_reports": ANNUAL_REPORTS,
+}
+_BATCH = 10_000  # records that wait to become a frame
+
+
+class Pages(Iterator[pl.DataFrame]):
+    """The pages of a list, one frame with a column ``id`` (Int64, ascending) a reply.
+
+    An error or an interruption leaves the walk where it is: the next ``next()`` asks the same page
+    again.
+
+    Attributes:
+        cursor: The last id that came; ``after_id=`` to go on from in another walk.
+        count: Ids that came so far.
+        done: True when the register said that there are no more, or the limit is reached.
+    """
+
+    def __init__(
+        self, name: str, fetch: Callable[[Query], replies.Page], query: Query, limit: int | None
+    ) -> None:
+        self._name = name
+        self._fetch = fetch
+        self._query = query
+        self._limit = limit
+        self.cursor = query.after_id
+        self.count = 0
+        self.done = limit == 0
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> pl.DataFrame:
+        if self.done:
+            raise StopIteration
+        query = self._query
+        if self._limit is not None:
+            query = query.sized(min(query.page_size, self._limit - self.count))
+        try:
+            page = self._fetch(query)
+            check(query, page, self.count)
+        except RegisterError as error:
+            error.cursor = self.cursor
+            raise
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted(self._how_to_go_on(), cursor=self.cursor) from interrupt
+
+        following = next_query(self._query, page)
+        ids = page.ids
+        if self._limit is not None:
+            ids = ids.head(self._limit - self.count)
+        self.count += ids.len()
+        self.cursor = int(ids[-1]) if ids.len() else self.cursor
+        self.done = following is None or self.count == self._limit
+        self._query = following or self._query
+        return ids.to_frame()
+
+    def __repr__(self) -> str:
+        state = "done" if self.done else "more to come"
+        return f"<pages of {self._name}: {self.count:,} ids so far, cursor {self.cursor}, {state}>"
+
+    def _how_to_go_on(self) -> str:
+        since = self._query.changed_since.isoformat()
+        return (
+            f"interrupted after {self.count:,} ids; to go on:\n"
+            f'  fk.{self._name}.ids(changed_since="{since}", after_id={self.cursor})'
+        )
+
+
+class Collection:
+    """One of the register's four collections: counts, ids and pages of ids.
+
+    ``fk.units``, ``fk.statements``, ``fk.reports`` and ``fk.annual_reports`` ask the register that
+    is current at each call; ``reg.units`` and its siblings always ask ``reg``.
+    """
+
+    def __init__(self, name: str, register: Callable[[], Register]) -> None:
+        self._name = name
+        self._endpoint = _ENDPOINTS[name]
+        self._register = register
+
+    def __repr__(self) -> str:
+        return f"<collection {self._name}, /api/{self._endpoint}>"
+
+    def count(self, *, changed_since: str | date | None = None, after_id: int = 0) -> int:
+        """Ask how many ids match.
+
+        Advisory: the register changes while it is read, so a walk never relies on it.
+        From ``/api/zostavajuce-id/<list>``.
+
+        Args:
+            changed_since: Only ids changed on this day or later; None is everything.
+            after_id: Only ids greater than this one.
+
+        Returns:
+            The number of ids.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     fk.statements.count()
+            41687
+        """
+        return self._count(self._query(changed_since, after_id, None))
+
+    def ids(
+        self,
+        *,
+        changed_since: str | date | None = None,
+        after_id: int = 0,
+        limit: int | None = None,
+        page_size: int | None = None,
+    ) -> pl.DataFrame:
+        """Fetch the ids that match, all of them.
+
+        From ``/api/<list>``, page after page until the register says that there are no more.
+
+        Args:
+            changed_since: Only ids changed on this day or later (the day itself included, as has
+                been seen of the live register); None is everything.
+            after_id: Only ids greater than this one: the cursor of an earlier walk.
+            limit: No more than this many, the lowest.
+            page_size: Ids a request, 1 to 10,000; None is the register's own setting.
+
+        Returns:
+            One column ``id`` (Int64), ascending, without repeats.
+
+        Raises:
+            RegisterError: With ``.partial``, the ids so far, and ``.cursor`` to go on from.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     fk.statements.ids(limit=3)["id"].to_list()
+            [280, 590, 723]
+        """
+        return self._ids(self._query(changed_since, after_id, page_size), limit)
+
+    def pages(
+        self,
+        *,
+        changed_since: str | date | None = None,
+        after_id: int = 0,
+        limit: int | None = None,
+        page_size: int | None = None,
+    ) -> Pages:
+        """Walk the ids that match, one frame a reply; memory stays flat however many there are.
+
+        The arguments are those of `ids`. From ``/api/<list>``.
+
+        Returns:
+            An iterator of frames with one column ``id`` (Int64); see `Pages` for ``.cursor``.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     pages = fk.reports.pages(page_size=5_000)
+            ...     first = next(pages)
+            ...     pages
+            <pages of reports: 5,000 ids so far, cursor 893549, more to come>
+        """
+        return self._pages(self._query(changed_since, after_id, page_size), limit)
+
+    def _query(
+        self,
+        changed_since: str | date | None,
+        after_id: int,
+        page_size: int | None,
+        filters: dict[str, str] | None = None,
+    ) -> Query:
+        return Query(
+            path=f"/api/{self._endpoint}",
+            changed_since=checks.changed_since(changed_since),
+            page_size=self._register().page_size
+            if page_size is None
+            else checks.whole("page_size", page_size, 1, checks.MAX_PAGE),
+            after_id=checks.whole("after_id", after_id, 0, checks.MAX_ID),
+            filters=filters or {},
+        )
+
+    def _count(self, query: Query) -> int:
+        path = f"/api/zostavajuce-id/{self._endpoint}"
+        parameters = query.parameters()
+        del parameters["max-zaznamov"]
+        return self._exchange.get(path, parameters, replies.parse_count)
+
+    def _pages(self, query: Query, limit: int | None) -> Pages:
+        if limit is not None:
+            limit = checks.whole("limit", limit, 0, checks.MAX_ID)
+        exchange = self._exchange
+
+        def fetch(query: Query) -> replies.Page:
+            return exchange.get(query.path, query.parameters(), replies.parse_page)
+
+        return Pages(self._name, fetch, query, limit)
+
+    def _ids(self, query: Query, limit: int | None) -> pl.DataFrame:
+        pages = self._pages(query, limit)
+        frames = [pl.DataFrame(schema=replies.IDS)]
+        try:
+            frames.extend(pages)
+        except (RegisterError, Interrupted) as error:
+            error.partial = pl.concat(frames)
+            raise
+        return pl.concat(frames, rechunk=True)
+
+    @property
+    def _exchange(self) -> Exchange:
+        return self._register().exchange
+
+
+class Units(Collection):
+    """The accounting units: the only collection with filters, and with records."""
+
+    def count(
+        self,
+        *,
+        changed_since: str | date | None = None,
+        after_id: int = 0,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
+    ) -> int:
+        """Ask how many units match.
+
+        Advisory: the register changes while it is read, so a walk never relies on it.
+        From ``/api/zostavajuce-id/uctovne-jednotky``.
+
+        Args:
+            changed_since: Only units changed on this day or later; None is everything.
+            after_id: Only ids greater than this one.
+            ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
+            dic: Only units with this DIČ, a text of 10 digits.
+            legal_form_code: Only units of this legal form, a code of `legal_forms`.
+
+        Returns:
+            The number of ids, deleted and non-public units included.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     fk.units.count(changed_since="2026-06-01")
+            323
+        """
+        filters = _filters(ico, dic, legal_form_code)
+        return self._count(self._query(changed_since, after_id, None, filters))
+
+    def ids(
+        self,
+        *,
+        changed_since: str | date | None = None,
+        after_id: int = 0,
+        limit: int | None = None,
+        page_size: int | None = None,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
+    ) -> pl.DataFrame:
+        """Fetch the ids of the units that match, all of them.
+
+        From ``/api/uctovne-jednotky``, page after page until the register says that there are no
+        more.
+
+        Args:
+            changed_since: Only units changed on this day or later (the day itself included, as
+                has been seen of the live register); None is everything.
+            after_id: Only ids greater than this one: the cursor of an earlier walk.
+            limit: No more than this many, the lowest.
+            page_size: Ids a request, 1 to 10,000; None is the register's own setting.
+            ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
+            dic: Only units with this DIČ, a text of 10 digits.
+            legal_form_code: Only units of this legal form, a code of `legal_forms`.
+
+        Returns:
+            One column ``id`` (Int64), ascending, without repeats.
+
+        Raises:
+            RegisterError: With ``.partial``, the ids so far, and ``.cursor`` to go on from.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     fk.units.ids(changed_since="2026-06-30")["id"].head(3).to_list()
+            [455863, 634274, 793996]
+        """
+        filters = _filters(ico, dic, legal_form_code)
+        return self._ids(self._query(changed_since, after_id, page_size, filters), limit)
+
+    def pages(
+        self,
+        *,
+        changed_since: str | date | None = None,
+        after_id: int = 0,
+        limit: int | None = None,
+        page_size: int | None = None,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
+    ) -> Pages:
+        """Walk the ids of the units that match, one frame a reply; memory stays flat.
+
+        The arguments are those of `ids`. From ``/api/uctovne-jednotky``.
+
+        Returns:
+            An iterator of frames with one column ``id`` (Int64); see `Pages` for ``.cursor``.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     [page.height for page in fk.units.pages(page_size=8_000)]
+            [8000, 8000, 4000]
+        """
+        filters = _filters(ico, dic, legal_form_code)
+        return self._pages(self._query(changed_since, after_id, page_size, filters), limit)
+
+    def get(
+        self,
+        ids: int | Iterable[int] | pl.Series | pl.DataFrame,
+        *,
+        errors: Literal["raise", "keep"] = "raise",
+    ) -> pl.DataFrame:
+        """Fetch the records of units.
+
+        From ``/api/uctovna-jednotka``, one request an id; an id that repeats is fetched once.
+
+        Args:
+            ids: An id, ids, a Series of ids, or a frame with a column ``id``.
+            errors: ``"keep"`` gives an id without a record, or with one that breaks the
+                register's format, a row of its id alone, and goes on.
+
+        Returns:
+            A row an id, in the order asked, always with all columns of the register: ``id``
+            (Int64), texts and codes (String), ``datum…`` (Date), ``konsolidovana`` (Boolean),
+            ``idUctovnychZavierok`` and ``idVyrocnychSprav`` (List of Int64, not sorted). What a
+            record leaves out is null. A deleted or non-public unit has only ``id``, ``stav`` and
+            ``datumPoslednejUpravy``.
+
+        Raises:
+            NotFound: Some ids have no record: ``.ids``; all others are in ``.partial``.
+            ProtocolError: A record breaks the register's format; the text names id and field.
+            RegisterError: With ``.partial``, the rows before the fault.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     fk.units.get([365, 210]).select("id", "ico", "kraj")
+            shape: (2, 3)
+            ┌─────┬──────────┬───────┐
+            │ id  ┆ ico      ┆ kraj  │
+            │ --- ┆ ---      ┆ ---   │
+            │ i64 ┆ str      ┆ str   │
+            ╞═════╪══════════╪═══════╡
+            │ 365 ┆ 00372491 ┆ SK023 │
+            │ 210 ┆ 00470439 ┆ SK010 │
+            └─────┴──────────┴───────┘
+        """
+        checks.one_of("errors", errors, ("raise", "keep"))
+        asked = checks.ids(ids)
+        unique = asked.unique(maintain_order=True)
+        frame = self._records(unique.to_list(), keep=errors == "keep")
+        if unique.len() == asked.len():
+            return frame
+        return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
+
+    def _records(self, ids: list[int], *, keep: bool) -> pl.DataFrame:
+        register = self._register()
+        exchange = register.exchange
+
+        def fetch(id_: int, stop: threading.Event) -> dict[str, object] | RegisterError:
+            try:
+                return exchange.get(
+                    "/api/uctovna-jednotka",
+                    {"id": id_},
+                    lambda body: replies.parse_unit(body, id_),
+                    stop=stop,
+                )
+            except NotFound as error:
+                return error
+            except ProtocolError as error:
+                if keep:
+                    return error
+                raise
+
+        frames = [replies.unit_frame([])]
+        batch: list[dict[str, object]] = []
+        missing: list[int] = []
+
+        def so_far() -> pl.DataFrame:
+            return pl.concat([*frames, replies.unit_frame(batch)], rechunk=True)
+
+        try:
+            for id_, record in in_order(ids, fetch, register.connections):
+                if isinstance(record, RegisterError):
+                    if keep:
+                        batch.append({"id": id_})
+                    else:
+                        missing.append(id_)
+                else:
+                    batch.append(record)
+                if len(batch) >= _BATCH:
+                    frames.append(replies.unit_frame(batch))
+                    batch.clear()
+        except RegisterError as error:
+            error.partial = so_far()
+            raise
+        except KeyboardInterrupt as interrupt:
+            done = so_far()
+            raise Interrupted(
+                f"interrupted after {done.height + len(missing):,} of {len(ids):,} records; "
+                "what came is in .partial of this error",
+                partial=done,
+            ) from interrupt
+        if missing:
+            shown = ", ".join(map(str, missing[:5])) + (" …" if len(missing) > 5 else "")
+            raise NotFound(
+                f"{len(missing)} of {len(ids)} ids have no record: {shown}; the others are in "
+                '.partial of this error, or give errors="keep"',
+                ids=missing,
+                partial=so_far(),
+            )
+        return so_far()
+
+
+def _filters(ico: object, dic: object, legal_form_code: object) -> dict[str, str]:
+    filters = {}
+    if ico is not None:
+        filters["ico"] = checks.digits("ico", ico, (8, 12))
+    if dic is not None:
+        filters["dic"] = checks.digits("dic", dic, (10,))
+    if legal_form_code is not None:
+        filters["pravna-forma"] = checks.legal_form_code(legal_form_code)
+    return filters

@@ -1,0 +1,277 @@
+"""Codes and their labels: pure functions over frames and codelist frames.
+
+The rule of the specification and nothing else: the entry whose code equals the value, otherwise
+null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from finstat_kit import codes
+from finstat_kit.checks import Lang
+from finstat_kit.checks import lang as checked_lang
+from finstat_kit.errors import UsageError
+
+
+class Codelist(NamedTuple):
+    """What ties a codelist to its endpoint and to the records."""
+
+    name: str  # of the function that returns it
+    endpoint: str
+    source: str | None  # the Statistical Office's list, where it is known
+    field: str  # of the records, that it resolves
+    label: str  # the column that `resolve_labels` adds
+
+
+CODELISTS: Final = {
+    codelist.name: codelist
+    for codelist in (
+        Codelist("regions", "kraje", "0023/RSUJ3", "kraj", "region"),
+        Codelist("districts", "okresy", "0024/LSUJ1", "okres", "district"),
+        Codelist("municipalities", "sidla", "0025/LSUJ2", "sidlo", "municipality"),
+        Codelist("legal_forms", "pravne-formy", None, "pravnaForma", "legal_form"),
+        Codelist("activities", "sk-nace", None, "skNace", "activity"),
+        Codelist("ownership_types", "druhy-vlastnictva", None, "druhVlastnictva", "ownership"),
+        Codelist("size_classes", "velkosti-organizacie", None, "velkostOrganizacie", "size_class"),
+    )
+}
+BY_FIELD: Final = {codelist.field: codelist for codelist in CODELISTS.values()}
+LOCATION_FIELDS: Final = ("kraj", "okres", "sidlo")
+
+COUNTS: Final = pl.Schema(
+    {
+        "code": pl.String,
+        "label": pl.String,
+        "count": pl.Int64,
+        "share": pl.Float64,
+        "kind": pl.String,
+    }
+)
+UNRESOLVED: Final = pl.Schema(
+    {"column": pl.String, "code": pl.String, "count": pl.Int64, "likely": pl.String}
+)
+KINDS: Final = ("labelled", "unknown code", "no code", "gone")
+
+Frame = pl.DataFrame | pl.LazyFrame
+Columns = Sequence[str] | Mapping[str, str] | None
+# Asked for a codelist by name only when a column needs it, so that nothing is fetched in vain.
+Lookup = Callable[[str], pl.DataFrame]
+
+
+class _Column(NamedTuple):
+    code: str
+    codelist: str
+    label: str
+
+
+def resolve_labels(
+    frame: Frame, lookup: Lookup, *, lang: Lang = "sk", columns: Columns = None
+) -> Frame:
+    """Add the label behind each code; see `Register.resolve_labels`."""
+    name = f"name_{checked_lang(lang)}"
+    schema = _schema(frame)
+    wanted = _columns(schema, columns)
+    label_columns = {column.label for column in wanted}
+    after = {column.code: column for column in wanted}
+    kept: list[pl.Expr] = []
+    for existing in schema.names():
+        if existing not in label_columns:
+            kept.append(pl.col(existing))
+        if existing in after:
+            column = after[existing]
+            codelist = lookup(column.codelist)
+            kept.append(
+                _label(existing, schema[existing], codelist["code"], codelist[name]).alias(
+                    column.label
+                )
+            )
+    return frame.select(kept)
+
+
+def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -> pl.DataFrame:
+    """Count the codes that have no label; see `Register.unresolved_codes`."""
+    schema = _schema(frame)
+    parts = [pl.DataFrame(schema=UNRESOLVED)]
+    for column in _columns(schema, columns):
+        known = lookup(column.codelist)["code"]
+        code = pl.col(column.code).cast(pl.String)
+        counts = (
+            frame.lazy()
+            .select(code.alias("code"))
+            .filter(pl.col("code").is_not_null() & ~pl.col("code").is_in(known.implode()))
+            .group_by("code")
+            .agg(pl.len().cast(pl.Int64).alias("count"))
+            .sort("count", "code", descending=[True, False])
+            .collect()
+        )
+        likely = [_likely(column.codelist, old, known) for old in counts["code"]]
+        parts.append(
+            counts.select(
+                pl.lit(column.code).alias("column"),
+                "code",
+                "count",
+                pl.Series("likely", likely, dtype=pl.String),
+            )
+        )
+    return pl.concat(parts)
+
+
+def count_by(frame: Frame, by: str, lookup: Lookup, *, lang: Lang = "sk") -> pl.DataFrame:
+    """Count rows by code; see `Register.count_by`."""
+    name = f"name_{checked_lang(lang)}"
+    schema = _schema(frame)
+    if by not in BY_FIELD:
+        raise UsageError(f"by={by!r} is no code column; give one of {list(BY_FIELD)}")
+    (column,) = _columns(schema, [by])
+    codelist = lookup(column.codelist)
+    gone = pl.col("stav").is_not_null() if "stav" in schema else pl.lit(value=False)
+    counts = (
+        frame.lazy()
+        .select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"))
+        # What a gone record once said is not counted under its old code.
+        .select("gone", pl.when(~pl.col("gone")).then("code").alias("code"))
+        .group_by("gone", "code")
+        .agg(pl.len().cast(pl.Int64).alias("count"))
+        .collect()
+    )
+    labels = _label("code", pl.String(), codelist["code"], codelist[name]).alias("label")
+    known = pl.col("code").is_in(codelist["code"].implode())
+    kind = (
+        pl.when("gone").then(pl.lit("gone"))
+        .when(pl.col("code").is_null()).then(pl.lit("no code"))
+        .when(known).then(pl.lit("labelled"))
+        .otherwise(pl.lit("unknown code"))
+    )  # fmt: skip
+    share = pl.col("count") / pl.col("count").sum()
+    return (
+        counts.with_columns(kind.alias("kind"), labels, share.alias("share"))
+        .sort(pl.col("kind").cast(pl.Enum(KINDS)), "count", "code", descending=[False, True, False])
+        .select(pl.col(column).cast(dtype) for column, dtype in COUNTS.items())
+    )
+
+
+def locations(
+    regions: pl.DataFrame, districts: pl.DataFrame, municipalities: pl.DataFrame
+) -> pl.DataFrame:
+    """Put the three levels under each other with the path up; see `Register.locations`."""
+    district_region = districts.select(
+        pl.col("code").alias("district_code"), pl.col("parent_code").alias("region_code")
+    ).filter(pl.col("region_code").is_in(regions["code"].implode()))
+    return pl.concat(
+        [
+            regions.with_columns(
+                pl.lit("region").alias("level"),
+                pl.lit(None, pl.String).alias("district_code"),
+                pl.col("code").alias("region_code"),
+            ).select(LOCATION_PATHS.names()),
+            districts.with_columns(
+                pl.lit("district").alias("level"), pl.col("code").alias("district_code")
+            )
+            .join(district_region, on="district_code", how="left", maintain_order="left")
+            .select(LOCATION_PATHS.names()),
+            municipalities.with_columns(
+                pl.lit("municipality").alias("level"),
+                pl.when(pl.col("parent_code").is_in(districts["code"].implode()))
+                .then("parent_code")
+                .alias("district_code"),
+            )
+            .join(district_region, on="district_code", how="left", maintain_order="left")
+            .select(LOCATION_PATHS.names()),
+        ]
+    )
+
+
+LOCATION_PATHS: Final = pl.Schema(
+    dict.fromkeys(
+        (
+            "level",
+            "code",
+            "name_sk",
+            "name_en",
+            "parent_code",
+            "district_code",
+            "region_code",
+        ),
+        pl.String(),
+    )
+)
+
+
+def _label(column: str, dtype: pl.DataType, known: pl.Series, names: pl.Series) -> pl.Expr:
+    """Return the expression of the label of each code, null where there is none."""
+    if dtype == pl.Null or known.is_empty():
+        return pl.lit(None, pl.String)
+    if dtype == pl.String:
+        return pl.col(column).replace_strict(known, names, default=None, return_dtype=pl.String)
+    return (
+        pl.col(column)
+        .cast(pl.String)
+        .replace_strict(known, names, default=None, return_dtype=pl.String)
+    )
+
+
+def _schema(frame: object) -> pl.Schema:
+    if isinstance(frame, pl.LazyFrame):
+        return frame.collect_schema()
+    if isinstance(frame, pl.DataFrame):
+        return frame.schema
+    module = type(frame).__module__.partition(".")[0]
+    cure = "pl.from_pandas(frame)" if module == "pandas" else "a polars DataFrame or LazyFrame"
+    raise UsageError(f"frame is a {module} {type(frame).__name__}; give {cure}")
+
+
+def _columns(schema: pl.Schema, columns: Columns) -> list[_Column]:
+    """Return which columns to resolve by which codelist, checked against the frame."""
+    if columns is None:
+        present = [field for field in LOCATION_FIELDS if field in schema]
+        if not present:
+            raise UsageError(
+                f"the frame has none of the columns {list(LOCATION_FIELDS)}, it has "
+                f"{schema.names()}; name others by columns="
+            )
+        wanted = [_Column(field, BY_FIELD[field].name, BY_FIELD[field].label) for field in present]
+    elif isinstance(columns, Mapping):
+        wanted = [_Column(code, codelist, f"{code}_label") for code, codelist in columns.items()]
+    elif isinstance(columns, str):
+        raise UsageError(f"columns={columns!r} is a text; give a list: [{columns!r}]")
+    else:
+        wanted = [_known_field(field) for field in columns]
+    for column in wanted:
+        if column.codelist not in CODELISTS:
+            raise UsageError(
+                f"columns: {column.codelist!r} is no codelist; give one of {list(CODELISTS)}"
+            )
+        if column.code not in schema:
+            raise UsageError(
+                f"columns: the frame has no column {column.code!r}; it has {schema.names()}"
+            )
+        dtype = schema[column.code]
+        if dtype not in (pl.String, pl.Null, pl.Categorical, pl.Enum):
+            raise UsageError(
+                f"the column {column.code!r} is {dtype}; codes are text, since a number loses its "
+                "leading zeros: read the column as String"
+            )
+    return wanted
+
+
+def _known_field(field: str) -> _Column:
+    if field not in BY_FIELD:
+        raise UsageError(
+            f"columns: {field!r} is not known; give some of {list(BY_FIELD)}, or say which "
+            f"codelist it holds: columns={{{field!r}: 'regions'}}"
+        )
+    return _Column(field, BY_FIELD[field].name, BY_FIELD[field].label)
+
+
+def _likely(codelist: str, old: str, known: Iterable[str]) -> str | None:
+    """Return today's code of an old one, where the crosswalk and the codelist agree."""
+    if codelist == "municipalities":
+        found = [code for code in known if codes.old_municipality(code) == old]
+        return found[0] if len(found) == 1 else None
+    today = {"regions": codes.region_today, "districts": codes.district_today}.get(codelist)
+    guess = today(old) if today else None
+    return guess if guess in set(known) else None

@@ -1,0 +1,247 @@
+"""The embedded register as a `Register` in process, with verbs that change it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from finstat_kit import checks, replies
+from finstat_kit.embedded import population, service
+from finstat_kit.embedded.store import (
+    DELETED,
+    LIVING,
+    NON_PUBLIC,
+    UNITS,
+    Ints,
+    Line,
+    Owned,
+    Store,
+    day_number,
+    ico_number,
+)
+from finstat_kit.errors import UsageError
+from finstat_kit.http import InProcess
+from finstat_kit.registers import Register
+
+Ids = int | Iterable[int] | pl.Series | pl.DataFrame
+
+
+class Sample(Register):
+    """An invented register that lives in this process; made by `fk.sample`.
+
+    Its verbs change it as the real one is changed by others: each swaps the whole state at once.
+    """
+
+    def __init__(self, store: Store, *, strict: bool) -> None:
+        self.store = store
+        self._strict = strict
+        self._changing = threading.Lock()
+        self._set_up(
+            "sample:",
+            InProcess(self.answer),
+            page_size=10_000,
+            connections=1,
+            rate=None,
+            deadline=30.0,
+            tries=5,
+        )
+
+    def __repr__(self) -> str:
+        units = f"{len(self.store.lines[UNITS].ids):,} invented units"
+        strict = ", strict" if self._strict else ""
+        return f"SAMPLE DATA <{units} in process, today {self.today}{strict}>"
+
+    def answer(self, method: str, path: str, query: str) -> service.Reply:
+        """Answer one request as the register's server would."""
+        return service.answer(self.store, method, path, query, strict=self._strict)
+
+    @property
+    def today(self) -> date:
+        """The sample's day: fixed, moved by `set_today`."""
+        return self.store.today
+
+    def set_today(self, day: str | date) -> None:
+        """Move the sample's day; changes happen on it unless told otherwise."""
+        self.store = replace(self.store, today=checks.day("day", day))
+
+    def publish(
+        self, n: int = 1, *, on: str | date | None = None, **fields: object
+    ) -> pl.DataFrame:
+        """Add new units with ids above all others.
+
+        Args:
+            n: How many.
+            on: Day of change; None is the sample's day.
+            **fields: What their records say, by the register's field names: ``kraj="SK010"``.
+
+        Returns:
+            Their ids: one column ``id`` (Int64).
+        """
+        n = checks.whole("n", n, 0, 10**7)
+        record = _checked_fields(fields)
+        with self._changing:
+            store = self.store
+            line = store.lines[UNITS]
+            fresh = population.draw(n, seed=len(line.ids) + 1)
+            last = int(line.ids[-1]) if len(line.ids) else 0
+            ids = last + 1 + np.arange(n, dtype=np.int64)
+            columns = {
+                name: np.concatenate([column, fresh.columns[name].astype(column.dtype)])
+                for name, column in store.columns.items()
+            }
+            new = slice(len(line.ids), None)
+            columns["state"][new] = LIVING
+            # What was drawn points into the default codelists; here others may be served.
+            columns["place"][new] %= (len(store.places) - 2) // 2
+            tables = dict(store.tables)
+            if "ico" in record:
+                columns["ico"][new] = ico_number(str(record["ico"]))
+            if "dic" in record:
+                columns["dic"][new] = int(str(record["dic"]))
+            if "pravnaForma" in record:
+                forms = tuple(dict.fromkeys((*tables["legal_form"], str(record["pravnaForma"]))))
+                tables["legal_form"] = forms
+                columns["legal_form"][new] = forms.index(str(record["pravnaForma"]))
+            changed = np.full(n, self._day_number(on), dtype=np.uint16)
+            self.store = replace(
+                store,
+                lines={
+                    **store.lines,
+                    UNITS: Line(
+                        np.concatenate([line.ids, ids]), np.concatenate([line.changed, changed])
+                    ),
+                },
+                columns=columns,
+                tables=tables,
+                owned={
+                    name: Owned(owned.ids, np.append(owned.ends, np.full(n, len(owned.ids))))
+                    for name, owned in store.owned.items()
+                },
+                fields={**store.fields, **dict.fromkeys(ids.tolist(), record)}
+                if record
+                else store.fields,
+            )
+        return pl.DataFrame({"id": ids}, schema=replies.IDS)
+
+    def touch(self, ids: Ids, *, on: str | date | None = None) -> None:
+        """Change units: their date of change becomes *on*, or the sample's day."""
+        self._change(ids, on, state=None)
+
+    def delete(self, ids: Ids, *, on: str | date | None = None) -> None:
+        """Delete units: they stay in lists, their records say ``ZMAZANÉ``."""
+        self._change(ids, on, state=DELETED)
+
+    def hide(self, ids: Ids, *, on: str | date | None = None) -> None:
+        """Make units non-public: they stay in lists, their records say ``NEVEREJNÁ``."""
+        self._change(ids, on, state=NON_PUBLIC)
+
+    def vanish(self, ids: Ids) -> None:
+        """Take units away without a trace, which the register should not do but might."""
+        with self._changing:
+            store = self.store
+            rows = self._rows(ids)
+            line = store.lines[UNITS]
+            keep = np.ones(len(line.ids), dtype=bool)
+            keep[rows] = False
+            self.store = replace(
+                store,
+                lines={**store.lines, UNITS: Line(line.ids[keep], line.changed[keep])},
+                columns={name: column[keep] for name, column in store.columns.items()},
+                owned={name: _without(owned, keep) for name, owned in store.owned.items()},
+            )
+
+    def _change(self, ids: Ids, on: str | date | None, state: int | None) -> None:
+        with self._changing:
+            store = self.store
+            rows = self._rows(ids)
+            line = store.lines[UNITS]
+            changed = line.changed.copy()
+            changed[rows] = self._day_number(on)
+            columns = dict(store.columns)
+            if state is not None:
+                columns["state"] = columns["state"].copy()
+                columns["state"][rows] = state
+            self.store = replace(
+                store,
+                lines={**store.lines, UNITS: Line(line.ids, changed)},
+                columns=columns,
+            )
+
+    def _rows(self, ids: Ids) -> Ints:
+        asked = checks.ids(ids).to_numpy()
+        line = self.store.lines[UNITS].ids
+        rows = np.searchsorted(line, asked)
+        there = (rows < len(line)) & (line[np.minimum(rows, len(line) - 1)] == asked)
+        if not there.all():
+            raise UsageError(f"ids: {asked[~there][:5].tolist()} are no units of this sample")
+        return rows.astype(np.int64)
+
+    def _day_number(self, on: str | date | None) -> int:
+        return day_number(self.store.today if on is None else checks.day("on", on))
+
+
+def sample(
+    units: int = population.DEFAULT_UNITS,
+    *,
+    seed: int = 0,
+    strict: bool = False,
+    codelists: str | Path | None = None,
+) -> Sample:
+    """Make a register of invented units in this process, with no network.
+
+    Codes and labels are the Statistical Office's own: all regions and districts, and of the
+    municipalities the districts' seats, the city districts of Bratislava and Košice and a few
+    more, none invented. Units, their names, numbers and addresses are invented. The same
+    arguments give the same units on every machine.
+
+    Args:
+        units: How many; 1,000,000 take a few seconds.
+        seed: Another number gives other units.
+        strict: Answer 400 to everything that the specification leaves open.
+        codelists: A folder with ``kraje.json``, ``okresy.json``, ``sidla.json`` and the like, the
+            bodies of replies, to be served instead of the sample's own.
+
+    Returns:
+        A `Register` with more verbs: ``publish``, ``touch``, ``delete``, ``hide``, ``vanish``,
+        ``set_today``.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> fk.sample()
+        SAMPLE DATA <20,000 invented units in process, today 2026-06-30>
+    """
+    units = checks.whole("units", units, 0, 10**7)
+    seed = checks.whole("seed", seed, 0, 2**63 - 1)
+    default = units == population.DEFAULT_UNITS and seed == 0 and codelists is None
+    store = population.load() if default else population.draw(units, seed=seed, codelists=codelists)
+    return Sample(store, strict=strict)
+
+
+def _without(owned: Owned, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Owned:
+    counts = np.diff(owned.ends, prepend=0)
+    return Owned(owned.ids[np.repeat(keep, counts)], np.cumsum(counts[keep]))
+
+
+def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
+    settable = [
+        name for name in replies.UNITS if name not in ("id", "stav", "datumPoslednejUpravy")
+    ]
+    for name in fields:
+        if name not in settable:
+            raise UsageError(f"publish: {name!r} is no field to set; give some of {settable}")
+    if fields.get("ico") is not None:
+        checks.digits("ico", fields["ico"], (8, 12))
+    if fields.get("dic") is not None:
+        checks.digits("dic", fields["dic"], (10,))
+    if fields.get("pravnaForma") is not None:
+        checks.legal_form_code(fields["pravnaForma"])
+    return {
+        name: value.isoformat() if isinstance(value, date) else value
+        for name, value in fields.items()
+    }

@@ -1,0 +1,69 @@
+"""What all tests share: no connection leaves this machine, no register is left chosen."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import finstat_kit as fk
+
+
+def _only_loopback(event: str, arguments: tuple[object, ...]) -> None:
+    if event != "socket.connect":
+        return
+    address = arguments[1]
+    if isinstance(address, tuple):
+        host = str(address[0])
+        if host != "localhost" and not ipaddress.ip_address(host).is_loopback:
+            raise AssertionError(f"a test wants to connect to {host}")
+
+
+sys.addaudithook(_only_loopback)
+
+
+@pytest.fixture(autouse=True)
+def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test starts and ends with no current register."""
+    monkeypatch.delenv("FINSTAT_KIT_URL", raising=False)
+    fk.use(None)
+    yield
+    fk.use(None)
+
+
+@pytest.fixture(scope="session")
+def full_size(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder of codelists of real size: about 2,940 municipalities, most invented."""
+    folder = tmp_path_factory.mktemp("codelists")
+    with fk.use(fk.sample()):
+        districts = fk.districts()["code"].to_list()
+    entries: list[dict[str, object]] = []
+    for number in range(2_933):
+        district = districts[number % len(districts)]
+        # Every tenth name stands four times, as the commonest real ones do.
+        name = f"Lehota {number // 40}" if number % 10 == 0 else f"Vymyslená Nová Ves {number}"
+        entries.append(
+            {
+                "kod": f"{district}{500_000 + number}",
+                "nazov": {"sk": name, "en": name},
+                "nadradenaLokacia": district,
+            }
+        )
+    for number in range(7):
+        name = f"Bez okresu {number}"
+        entries.append({"kod": str(590_000 + number), "nazov": {"sk": name, "en": name}})
+    (folder / "sidla.json").write_text(json.dumps({"lokacie": entries}), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def recorded() -> Path:
+    """Give the folder of recorded codelists, where it is there."""
+    folder = Path(__file__).parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the recorded codelists are not here")
+    return folder

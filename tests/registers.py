@@ -1,0 +1,70 @@
+"""Registers made for a test: of given ids and days, or of given replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+import finstat_kit as fk
+from finstat_kit.embedded.service import Reply
+from finstat_kit.embedded.store import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS, Line, Store
+from finstat_kit.embedded.store import day_number as day_number
+from finstat_kit.http import InProcess
+from finstat_kit.samples import Sample
+
+
+def line_of(changes: Mapping[int, date]) -> Line:
+    ids = sorted(changes)
+    days = [day_number(changes[id_]) for id_ in ids]
+    return Line(np.asarray(ids, dtype=np.int64), np.asarray(days, dtype=np.uint16))
+
+
+def store_of(changes: Mapping[int, date], *, like: Store | None = None) -> Store:
+    """Return a store whose four id lines are *changes*: id and day of last change."""
+    like = like or fk.sample().store
+    line = line_of(changes)
+    n = len(line.ids)
+    columns = {name: np.resize(column, n) for name, column in like.columns.items()}
+    owned = {
+        name: type(owned)(owned.ids[:0], np.zeros(n, dtype=np.int64))
+        for name, owned in like.owned.items()
+    }
+    lines = dict.fromkeys((UNITS, STATEMENTS, REPORTS, ANNUAL_REPORTS), line)
+    return Store(lines, columns, like.tables, like.places, owned, {}, like.codelists, like.today)
+
+
+def sample_of(changes: Mapping[int, date], *, strict: bool = False) -> Sample:
+    return Sample(store_of(changes), strict=strict)
+
+
+class Scripted(fk.Register):
+    """A register in process that answers what the test says, request after request.
+
+    ``asked`` holds path and query of each request. An entry is a body, a whole reply, an
+    exception to raise, or a function of the query.
+    """
+
+    def __init__(self, *answers: bytes | Reply | BaseException, **options: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+        settings = {
+            "page_size": 1_000,
+            "connections": 1,
+            "rate": None,
+            "deadline": 30.0,
+            "tries": 1,
+        }
+        self._set_up("scripted:", InProcess(self._answer), **(settings | options))
+
+    def _answer(self, method: str, path: str, query: str) -> Reply:
+        self.asked.append(f"{path}?{query}")
+        answer = self.answers.pop(0)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer if isinstance(answer, Reply) else Reply(200, {}, answer)
+
+
+Answer = Callable[[str, str, str], Reply]

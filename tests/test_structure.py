@@ -1,0 +1,185 @@
+"""The shape of the package: which module may know which, what importing it costs."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pickle
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import finstat_kit as fk
+from finstat_kit import errors
+
+PACKAGE = Path(fk.__file__).parent
+
+# Each row may import from the rows below it; modules of one row know nothing of each other,
+# except that a folder is one module.
+ROOMS = (
+    ("cli",),
+    ("demo",),
+    ("default",),
+    ("samples",),
+    ("registers",),
+    ("collection",),
+    ("fetch",),
+    ("labels",),
+    ("walk",),
+    ("replies",),
+    ("http",),
+    ("embedded",),
+    ("figures",),
+    ("checks",),
+    ("codes",),
+    ("errors",),
+)
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the modules of this package that a file imports, inside functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("finstat_kit"):
+            parts = (node.module or "").split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {
+                alias.name.split(".")[1]
+                for alias in node.names
+                if alias.name.startswith("finstat_kit.")
+            }
+    return found
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.name)
+def test_imports_point_down(path: Path) -> None:
+    """A module knows only what lies below it."""
+    if path == PACKAGE / "__init__.py":
+        return
+    height = {name: place for place, row in enumerate(reversed(ROOMS)) for name in row}
+    room = room_of(path)
+
+    # A mere type may be named upwards: a collection belongs to a register.
+    allowed_up = {("collection", "registers")}
+    upwards = {
+        other
+        for other in imports_of(path) - {room}
+        if height[other] >= height[room] and (room, other) not in allowed_up
+    }
+
+    assert upwards == set()
+
+
+def test_only_one_module_knows_httpx() -> None:
+    """Nothing but http.py names the HTTP library."""
+    knowing = {
+        path.name
+        for path in PACKAGE.rglob("*.py")
+        if any(
+            line.strip().startswith(("import http", "from http"))
+            for line in path.read_text(encoding="utf-8").splitlines()
+        )
+    }
+
+    assert knowing == {"http.py"}
+
+
+def test_importing_loads_nothing() -> None:
+    """The names are loaded when they are used, not when the package is imported."""
+    script = (
+        "import sys, finstat_kit\n"
+        "heavy = ['numpy', 'httpx', 'matplotlib', 'ipywidgets', 'deltalake', 'polars']\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+
+    seen = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert seen.stdout.strip() == "[]"
+
+
+def test_public_names_are_complete_and_sorted() -> None:
+    """`__all__`, the names for type checkers and those loaded late are the same."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {
+        alias.name
+        for node in guarded.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    modules = {path.stem for path in PACKAGE.iterdir()}
+
+    assert set(fk.__all__) == typed == set(fk._HOME)
+    assert len(fk.__all__) == len(set(fk.__all__))
+    assert typed & modules == set(), "a module of that name would hide the public one"
+    assert dir(fk) == sorted(fk.__all__)
+
+
+@pytest.mark.parametrize("name", fk.__all__)
+def test_public_names_are_documented(name: str) -> None:
+    """Every public name says what comes back."""
+    public = getattr(fk, name)
+
+    if callable(public):
+        assert inspect.getdoc(public)
+
+
+def test_unknown_name() -> None:
+    """A misspelt name is an AttributeError, as for any module."""
+    with pytest.raises(AttributeError, match="regionz"):
+        fk.regionz  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        fk.RegisterError("a", url="u", attempts=2, cursor=3),
+        fk.RegisterUnavailable("a", blocked=True, status=403),
+        fk.RateLimited("a", retry_after=7.0),
+        fk.NotFound("a", ids=[1, 2]),
+        fk.PagingError("a", cursor=9),
+        fk.Interrupted("a", cursor=4),
+    ],
+)
+def test_errors_survive_pickling(error: Exception) -> None:
+    """An error raised in a worker process arrives with all it knows."""
+    again = pickle.loads(pickle.dumps(error))
+
+    assert type(again) is type(error)
+    assert vars(again) == vars(error)
+    assert str(again) == str(error)
+
+
+def test_error_tree_is_drawn() -> None:
+    """The docstring of errors.py names every class, and the tree hangs on one root."""
+    classes = [
+        c for _, c in inspect.getmembers(errors, inspect.isclass) if c.__module__ == errors.__name__
+    ]
+
+    assert all(c.__name__ in (errors.__doc__ or "") for c in classes)
+    assert all(issubclass(c, fk.RegisterError | fk.Interrupted) for c in classes)
+    assert issubclass(fk.UsageError, ValueError)
+
+
+def test_lowest_versions_are_the_admitted_ones() -> None:
+    """CI tests on the lowest polars and httpx that the project admits."""
+    root = PACKAGE.parent
+    if not (root / ".ci" / "run").is_file():
+        pytest.skip("not a checkout")
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    script = (root / ".ci" / "run").read_text(encoding="utf-8")
+
+    assert "polars>=1.35,<3" in project["dependencies"]
+    assert "httpx>=0.28,<1" in project["dependencies"]
+    assert "polars==1.35.0" in script
+    assert "httpx==0.28.0" in script
