@@ -1,0 +1,94 @@
+"""Break each guard in turn and see which test notices: ``python tests/mutate.py [word …]``.
+
+Every row of `MUTATIONS` is a file, what stands there, what is put in its place, and the tests that
+should notice. The work happens on a copy of the tree. The exit code is the number of mutations
+that nothing caught. Words given pick the rows that contain them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+
+
+class Mutation(NamedTuple):
+    file: str
+    before: str
+    after: str
+    tests: str
+
+
+MUTATIONS = [
+    Mutation("walk.py", "ids[0] <= query.after_id", "False", "walk client"),
+    Mutation("walk.py", "ids[0] <= query.after_id", "ids[0] < query.after_id", "walk client"),
+    Mutation("walk.py", "ids[1:] > ids[:-1]", "ids[1:] >= ids[:-1]", "walk"),
+    Mutation("walk.py", "if not page.more:", "if page.more:", "walk client"),
+    Mutation("walk.py", "int(page.ids[-1])", "int(page.ids[0])", "walk client"),
+    Mutation("collection.py", "check(query, page, self.count)", "pass", "client"),
+    Mutation("collection.py", "error.cursor = self.cursor", "pass", "client"),
+    Mutation("embedded/store.py", "len(ids) > size", "len(ids) >= size", "service"),
+    Mutation("embedded/store.py", "return len(self.ids) - start", "return len(self.ids)", "service"),
+    Mutation("embedded/store.py", "self.changed[rows] >= since", "self.changed[rows] > since", "service"),
+    Mutation("embedded/service.py", "and not len(ids)", "and len(ids)", "service"),
+    Mutation("embedded/service.py", "if name in self._values:", "if False:", "service"),
+    Mutation("labels.py", 'name = f"name_{checked_lang(lang)}"', 'name = "name_sk"', "labels"),
+    Mutation("labels.py", "if existing not in label_columns:", "if True:", "labels"),
+    Mutation("labels.py", ".when(pl.col(\"code\").is_null())", ".when(pl.lit(False))", "labels"),
+    Mutation("replies.py", "if type(more) is not bool:", "if False:", "walk"),
+    Mutation("replies.py", "if not set(map(type, ids)) <= {int}:", "if False:", "walk"),
+    Mutation("replies.py", 'reply.get("id") != asked', "False", "client"),
+    Mutation("replies.py", "if len(found) < len(pairs):", "if False:", "walk client"),
+    Mutation("http.py", '[:1] == b"<"', '[:1] == b"?"', "client"),
+]  # fmt: skip
+
+
+def caught_by(mutation: Mutation, tree: Path) -> str | None:
+    """Return the first test that fails under a mutation, None when none does."""
+    path = tree / "finstat_kit" / mutation.file
+    text = path.read_text(encoding="utf-8")
+    if mutation.before not in text:
+        raise SystemExit(f"{mutation.file} no longer has {mutation.before!r}: mend the table")
+    path.write_text(text.replace(mutation.before, mutation.after), encoding="utf-8")
+    try:
+        seen = subprocess.run(
+            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+            + [f"tests/test_{name}.py" for name in mutation.tests.split()],
+            cwd=tree,
+            env={**os.environ, "PYTHONPATH": str(tree)},
+            capture_output=True,
+            text=True,
+        )
+    finally:
+        path.write_text(text, encoding="utf-8")
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", seen.stdout, re.MULTILINE)
+    return failed.group(1) if failed else None
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    chosen = [m for m in MUTATIONS if not words or any(w in " ".join(m) for w in words)]
+    uncaught = 0
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "tree"
+        shutil.copytree(
+            ROOT, tree, ignore=shutil.ignore_patterns(".git", ".venv*", ".hypothesis", ".*_cache")
+        )
+        for mutation in chosen:
+            test = caught_by(mutation, tree)
+            uncaught += test is None
+            print(f"{mutation.file}: {mutation.before} -> {mutation.after}")
+            print(f"    {'caught by ' + test if test else 'NOT CAUGHT'}", flush=True)
+    print(f"{len(chosen)} mutations, {uncaught} not caught")
+    sys.exit(min(uncaught, 1))
+
+
+if __name__ == "__main__":
+    main()
