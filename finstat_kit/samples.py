@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,6 +14,7 @@ import polars as pl
 
 from finstat_kit import checks, replies
 from finstat_kit.embedded import population, service
+from finstat_kit.embedded.server import served
 from finstat_kit.embedded.store import (
     DELETED,
     LIVING,
@@ -60,6 +62,30 @@ class Sample(Register):
     def answer(self, method: str, path: str, query: str) -> service.Reply:
         """Answer one request as the register's server would."""
         return service.answer(self.store, method, path, query, strict=self._strict)
+
+    def serve(
+        self, *, port: int = 0, host: str = "127.0.0.1"
+    ) -> contextlib.AbstractContextManager[str]:
+        """Answer at a URL as long as a ``with`` lasts; needs the extra ``server``.
+
+        Args:
+            port: Port to listen on; 0 takes a free one.
+            host: Address to listen on; loopback unless told otherwise.
+
+        Returns:
+            A context manager that gives the base URL.
+
+        Raises:
+            UsageError: The port is taken, or uvicorn is not installed.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.sample().serve() as url, fk.use(url):
+            ...     fk.units.count()
+            20000
+        """
+        port = checks.whole("port", port, 0, 65_535)
+        return served(self.answer, host=host, port=port)
 
     @property
     def today(self) -> date:

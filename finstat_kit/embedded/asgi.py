@@ -1,0 +1,55 @@
+"""The embedded register as an ASGI callable, for any server that speaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+from finstat_kit.embedded.service import Reply
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Answer = Callable[[str, str, str], Reply]
+
+_MISDIRECTED: Final = Reply(
+    421,
+    {"Content-Type": "application/json;charset=UTF-8", "Content-Length": "35"},
+    '{"chyba":"neznáma adresa servera"}'.encode(),
+)
+
+
+class App:
+    """Answers HTTP requests for known hosts.
+
+    Args:
+        answer: The service: method, path and query to a reply.
+        hosts: Names that a request may be for, without port; None admits every name. A page of
+            another site must not read this server by a name that leads here.
+    """
+
+    def __init__(self, answer: Answer, hosts: frozenset[str] | None) -> None:
+        self._answer = answer
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            raise NotImplementedError(scope["type"])
+        reply = _MISDIRECTED
+        if self._hosts is None or _host(scope) in self._hosts:
+            path = scope["raw_path"].decode("ascii", errors="replace")
+            query = scope["query_string"].decode("latin-1")
+            reply = self._answer(scope["method"], path, query)
+        headers = [(name.encode(), value.encode()) for name, value in reply.headers.items()]
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await send({"type": "http.response.body", "body": reply.body})
+
+
+def _host(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == b"host":
+            host: str = value.decode("latin-1")
+            return host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    return ""

@@ -1,0 +1,142 @@
+"""The embedded register behind a URL: uvicorn in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from finstat_kit.embedded.asgi import Answer, App
+from finstat_kit.errors import UsageError
+
+if TYPE_CHECKING:
+    import uvicorn
+
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_ANY: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
+_MOST_UNREAD: Final = 64 * 1024  # bytes of a request that has not ended
+
+
+@contextmanager
+def served(answer: Answer, *, host: str, port: int, patience: float = 10.0) -> Iterator[str]:
+    """Answer at a URL until the block ends.
+
+    Args:
+        answer: The service.
+        host: Address to listen on.
+        port: Port to listen on, 0 for a free one.
+        patience: Seconds that a request may take to arrive.
+    """
+    listening = _listen(host, port)
+    port = listening.getsockname()[1]
+    name = f"[{host}]" if ":" in host else host
+    server = _server(App(answer, None if host in _ANY else _LOOPBACK | {name}), patience)
+    thread = threading.Thread(
+        target=server.run, kwargs={"sockets": [listening]}, name="finstat_kit serve", daemon=True
+    )
+    thread.start()
+    try:
+        server.up.wait(10)
+        yield f"http://{'127.0.0.1' if host in _ANY else name}:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With its protocol named, asyncio sees TCP in the connections and sends small replies at once;
+    # without it each waits 40 ms for an acknowledgement.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(512)
+    except OSError as error:
+        listening.close()
+        raise UsageError(
+            f"host={host!r}, port={port}: cannot listen there ({error.strerror}); give another "
+            "port, 0 for a free one"
+        ) from error
+    return listening
+
+
+def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exists only with uvicorn
+    try:
+        import uvicorn  # noqa: PLC0415 - an extra
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError(
+            "serving needs uvicorn; install it with: pip install 'finstat-kit[server]'"
+        ) from error
+
+    class Guarded(HttpToolsProtocol):
+        """Closes connections whose request is too long, or does not arrive in time."""
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._unread = 0
+            self._timer: asyncio.TimerHandle | None = None
+            self._await_request()
+
+        def data_received(self, data: bytes) -> None:
+            self._unread += len(data)
+            if self._unread > _MOST_UNREAD:
+                self.transport.write(
+                    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+                    b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+                )
+                self.transport.close()
+                return
+            self._await_request()
+            super().data_received(data)
+
+        def on_message_complete(self) -> None:
+            self._unread = 0
+            self._forget_request()
+            super().on_message_complete()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._forget_request()
+            super().connection_lost(exc)
+
+        def _await_request(self) -> None:
+            if self._timer is None:
+                self._timer = self.loop.call_later(patience, self.transport.close)
+
+        def _forget_request(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    class Server(uvicorn.Server):
+        """Tells when it is up, so that nobody has to try."""
+
+        def __init__(self, config: uvicorn.Config) -> None:
+            super().__init__(config)
+            self.up = threading.Event()
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            self.up.set()
+
+    return Server(
+        uvicorn.Config(
+            app,
+            http=Guarded,
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            log_level="critical",
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=60,
+            timeout_graceful_shutdown=1,
+            backlog=512,
+        )
+    )
