@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from finstat_kit.default import (
         activities,
         annual_reports,
+        cite,
         codelists,
         count_by,
         districts,
+        find_places,
         legal_forms,
         locations,
         municipalities,
@@ -49,13 +51,14 @@ if TYPE_CHECKING:
     )
     from finstat_kit.registers import LIVE, Register
     from finstat_kit.samples import Sample, sample
+    from finstat_kit.writing import write
 
 _HOMES = {
     "collection": "Collection Pages Units",
     "default": (
-        "activities annual_reports codelists count_by districts legal_forms locations "
-        "municipalities ownership_types regions register reports resolve_labels size_classes "
-        "statements units unresolved_codes use"
+        "activities annual_reports cite codelists count_by districts find_places legal_forms "
+        "locations municipalities ownership_types regions register reports resolve_labels "
+        "size_classes statements units unresolved_codes use"
     ),
     "errors": (
         "BadRequest Interrupted NotFound PagingError ProtocolError RateLimited RegisterError "
@@ -63,6 +66,7 @@ _HOMES = {
     ),
     "registers": "LIVE Register",
     "samples": "Sample sample",
+    "writing": "write",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -85,9 +89,11 @@ __all__ = [
     "UsageError",
     "activities",
     "annual_reports",
+    "cite",
     "codelists",
     "count_by",
     "districts",
+    "find_places",
     "legal_forms",
     "locations",
     "municipalities",
@@ -102,6 +108,7 @@ __all__ = [
     "units",
     "unresolved_codes",
     "use",
+    "write",
 ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -10,9 +10,10 @@ import polars as pl
 
 from finstat_kit import checks, replies
 from finstat_kit.embedded.store import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
-from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError
-from finstat_kit.fetch import in_order
-from finstat_kit.http import Exchange
+from finstat_kit.errors import Interrupted, RegisterError
+from finstat_kit.exchange import Exchange
+from finstat_kit.progress import bar
+from finstat_kit.records import fetch_units, refuse_long_work
 from finstat_kit.walk import Query, check, next_query
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ _ENDPOINTS = {
     "reports": REPORTS,
     "annual_reports": ANNUAL_REPORTS,
 }
-_BATCH = 10_000  # records that wait to become a frame
 
 
 class Pages(Iterator[pl.DataFrame]):
@@ -136,6 +136,7 @@ class Collection:
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
+        progress: bool | None = None,
     ) -> pl.DataFrame:
         """Fetch the ids that match, all of them.
 
@@ -147,6 +148,7 @@ class Collection:
             after_id: Only ids greater than this one: the cursor of an earlier walk.
             limit: No more than this many, the lowest.
             page_size: Ids a request, 1 to 10,000; None is the register's own setting.
+            progress: Show a bar; None shows one for a real host where somebody is looking.
 
         Returns:
             One column ``id`` (Int64), ascending, without repeats.
@@ -160,7 +162,7 @@ class Collection:
             ...     fk.statements.ids(limit=3)["id"].to_list()
             [280, 590, 723]
         """
-        return self._ids(self._query(changed_since, after_id, page_size), limit)
+        return self._ids(self._query(changed_since, after_id, page_size), limit, progress)
 
     def pages(
         self,
@@ -220,11 +222,22 @@ class Collection:
 
         return Pages(self._name, fetch, query, limit)
 
-    def _ids(self, query: Query, limit: int | None) -> pl.DataFrame:
+    def _ids(self, query: Query, limit: int | None, progress: bool | None) -> pl.DataFrame:
         pages = self._pages(query, limit)
         frames = [pl.DataFrame(schema=replies.IDS)]
+        remote = self._register().remote
+
+        def total() -> int | None:
+            # Advisory: without it the bar has no end, and the walk is the same.
+            with contextlib.suppress(RegisterError):
+                return self._count(query) if limit is None else min(limit, self._count(query))
+            return None
+
         try:
-            frames.extend(pages)
+            with bar("ids", total, remote=remote, progress=progress) as advance:
+                for page in pages:
+                    frames.append(page)
+                    advance(page.height)
         except (RegisterError, Interrupted) as error:
             error.partial = pl.concat(frames)
             raise
@@ -281,6 +294,7 @@ class Units(Collection):
         ico: str | None = None,
         dic: str | None = None,
         legal_form_code: str | None = None,
+        progress: bool | None = None,
     ) -> pl.DataFrame:
         """Fetch the ids of the units that match, all of them.
 
@@ -296,6 +310,7 @@ class Units(Collection):
             ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
             dic: Only units with this DIČ, a text of 10 digits.
             legal_form_code: Only units of this legal form, a code of `legal_forms`.
+            progress: Show a bar; None shows one for a real host where somebody is looking.
 
         Returns:
             One column ``id`` (Int64), ascending, without repeats.
@@ -310,7 +325,8 @@ class Units(Collection):
             [455863, 634274, 793996]
         """
         filters = _filters(ico, dic, legal_form_code)
-        return self._ids(self._query(changed_since, after_id, page_size, filters), limit)
+        query = self._query(changed_since, after_id, page_size, filters)
+        return self._ids(query, limit, progress)
 
     def pages(
         self,
@@ -344,6 +360,8 @@ class Units(Collection):
         ids: int | Iterable[int] | pl.Series | pl.DataFrame,
         *,
         errors: Literal["raise", "keep"] = "raise",
+        max_requests: int | None = None,
+        progress: bool | None = None,
     ) -> pl.DataFrame:
         """Fetch the records of units.
 
@@ -353,6 +371,9 @@ class Units(Collection):
             ids: An id, ids, a Series of ids, or a frame with a column ``id``.
             errors: ``"keep"`` gives an id without a record, or with one that breaks the
                 register's format, a row of its id alone, and goes on.
+            max_requests: Refuse to send more; None is 10,000 towards a real host and no limit
+                elsewhere, so that nobody waits for days without knowing.
+            progress: Show a bar; None shows one for a real host where somebody is looking.
 
         Returns:
             A row an id, in the order asked, always with all columns of the register: ``id``
@@ -362,6 +383,7 @@ class Units(Collection):
             ``datumPoslednejUpravy``.
 
         Raises:
+            UsageError: More requests than *max_requests*; the text says how long they would take.
             NotFound: Some ids have no record: ``.ids``; all others are in ``.partial``.
             ProtocolError: A record breaks the register's format; the text names id and field.
             RegisterError: With ``.partial``, the rows before the fault.
@@ -383,68 +405,14 @@ class Units(Collection):
         checks.one_of("errors", errors, ("raise", "keep"))
         asked = checks.ids(ids)
         unique = asked.unique(maintain_order=True)
-        frame = self._records(unique.to_list(), keep=errors == "keep")
+        register = self._register()
+        refuse_long_work(unique.len(), register, max_requests)
+        keep = errors == "keep"
+        with bar("records", unique.len, remote=register.remote, progress=progress) as advance:
+            frame = fetch_units(unique.to_list(), register, advance, keep=keep)
         if unique.len() == asked.len():
             return frame
         return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
-
-    def _records(self, ids: list[int], *, keep: bool) -> pl.DataFrame:
-        register = self._register()
-        exchange = register.exchange
-
-        def fetch(id_: int, stop: threading.Event) -> dict[str, object] | RegisterError:
-            try:
-                return exchange.get(
-                    "/api/uctovna-jednotka",
-                    {"id": id_},
-                    lambda body: replies.parse_unit(body, id_),
-                    stop=stop,
-                )
-            except NotFound as error:
-                return error
-            except ProtocolError as error:
-                if keep:
-                    return error
-                raise
-
-        frames = [replies.unit_frame([])]
-        batch: list[dict[str, object]] = []
-        missing: list[int] = []
-
-        def so_far() -> pl.DataFrame:
-            return pl.concat([*frames, replies.unit_frame(batch)], rechunk=True)
-
-        try:
-            for id_, record in in_order(ids, fetch, register.connections):
-                if isinstance(record, RegisterError):
-                    if keep:
-                        batch.append({"id": id_})
-                    else:
-                        missing.append(id_)
-                else:
-                    batch.append(record)
-                if len(batch) >= _BATCH:
-                    frames.append(replies.unit_frame(batch))
-                    batch.clear()
-        except RegisterError as error:
-            error.partial = so_far()
-            raise
-        except KeyboardInterrupt as interrupt:
-            done = so_far()
-            raise Interrupted(
-                f"interrupted after {done.height + len(missing):,} of {len(ids):,} records; "
-                "what came is in .partial of this error",
-                partial=done,
-            ) from interrupt
-        if missing:
-            shown = ", ".join(map(str, missing[:5])) + (" …" if len(missing) > 5 else "")
-            raise NotFound(
-                f"{len(missing)} of {len(ids)} ids have no record: {shown}; the others are in "
-                '.partial of this error, or give errors="keep"',
-                ids=missing,
-                partial=so_far(),
-            )
-        return so_far()
 
 
 def _filters(ico: object, dic: object, legal_form_code: object) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Final, TypeVar, overload
 
 import polars as pl
 
-from finstat_kit import labels
+from finstat_kit import labels, places
 from finstat_kit.checks import Lang
 from finstat_kit.collection import Collection, Units
 from finstat_kit.errors import UsageError
@@ -54,13 +54,12 @@ def use(register: Register | str | None) -> Register | None:
         True
     """
     global _current
-    if register is not None:
-        register = _made(register, "register")
+    chosen = None if register is None else _made(register, "register")
     with _lock:
-        former, _current = _current, register
-    if register is not None:
-        register.at_exit(lambda: _restore(former))
-    return register
+        former, _current = _current, chosen
+    if chosen is not None:
+        chosen.at_exit(lambda: _restore(former))
+    return chosen
 
 
 def register() -> Register:
@@ -155,6 +154,16 @@ def size_classes(*, refresh: bool = False) -> pl.DataFrame:  # noqa: D103
 @_documented_by(Register.locations)
 def locations(*, refresh: bool = False) -> pl.DataFrame:  # noqa: D103
     return register().locations(refresh=refresh)
+
+
+@_documented_by(Register.find_places)
+def find_places(text: str, level: places.Level | None = None) -> pl.DataFrame:  # noqa: D103
+    return register().find_places(text, level)
+
+
+@_documented_by(Register.cite)
+def cite(lang: Lang = "sk") -> str:  # noqa: D103
+    return register().cite(lang)
 
 
 @_documented_by(Register.codelists)

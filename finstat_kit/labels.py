@@ -154,53 +154,6 @@ def count_by(frame: Frame, by: str, lookup: Lookup, *, lang: Lang = "sk") -> pl.
     )
 
 
-def locations(
-    regions: pl.DataFrame, districts: pl.DataFrame, municipalities: pl.DataFrame
-) -> pl.DataFrame:
-    """Put the three levels under each other with the path up; see `Register.locations`."""
-    district_region = districts.select(
-        pl.col("code").alias("district_code"), pl.col("parent_code").alias("region_code")
-    ).filter(pl.col("region_code").is_in(regions["code"].implode()))
-    return pl.concat(
-        [
-            regions.with_columns(
-                pl.lit("region").alias("level"),
-                pl.lit(None, pl.String).alias("district_code"),
-                pl.col("code").alias("region_code"),
-            ).select(LOCATION_PATHS.names()),
-            districts.with_columns(
-                pl.lit("district").alias("level"), pl.col("code").alias("district_code")
-            )
-            .join(district_region, on="district_code", how="left", maintain_order="left")
-            .select(LOCATION_PATHS.names()),
-            municipalities.with_columns(
-                pl.lit("municipality").alias("level"),
-                pl.when(pl.col("parent_code").is_in(districts["code"].implode()))
-                .then("parent_code")
-                .alias("district_code"),
-            )
-            .join(district_region, on="district_code", how="left", maintain_order="left")
-            .select(LOCATION_PATHS.names()),
-        ]
-    )
-
-
-LOCATION_PATHS: Final = pl.Schema(
-    dict.fromkeys(
-        (
-            "level",
-            "code",
-            "name_sk",
-            "name_en",
-            "parent_code",
-            "district_code",
-            "region_code",
-        ),
-        pl.String(),
-    )
-)
-
-
 def _label(column: str, dtype: pl.DataType, known: pl.Series, names: pl.Series) -> pl.Expr:
     """Return the expression of the label of each code, null where there is none."""
     if dtype == pl.Null or known.is_empty():

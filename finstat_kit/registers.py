@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from types import TracebackType
 from typing import Final, Literal, Self, overload
 from urllib.parse import urlsplit
@@ -12,11 +13,12 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from finstat_kit import checks, labels, replies
+from finstat_kit import checks, labels, places, replies
 from finstat_kit.checks import Lang
 from finstat_kit.collection import Collection, Units
 from finstat_kit.errors import UsageError
-from finstat_kit.http import CODELIST_CAP, Exchange, Sockets, Stats, Timing, Transport, is_loopback
+from finstat_kit.exchange import CODELIST_CAP, Exchange, Stats, Timing
+from finstat_kit.transports import Transport, is_loopback
 
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
 Auto = Literal["auto"]
@@ -57,6 +59,8 @@ class Register:
         if connections == "auto":
             connections = 1 if near else 4
         connections = checks.whole("connections", connections, 1, 256)
+        from finstat_kit.http import Sockets  # a sample needs no httpx: it starts sooner
+
         self._set_up(
             url,
             Sockets(url, connections),
@@ -65,6 +69,7 @@ class Register:
             rate=(None if near else 5.0) if rate == "auto" else _checked_rate(rate),
             deadline=checks.positive("deadline", deadline),
             tries=checks.whole("tries", tries, 1, 20),
+            remote=not near,
         )
 
     def _set_up(
@@ -77,9 +82,11 @@ class Register:
         rate: float | None,
         deadline: float,
         tries: int,
+        remote: bool,
         timing: Timing | None = None,
     ) -> None:
         self.base_url = base_url
+        self.remote = remote  # a real host: bars are shown and long work is refused
         self.page_size = checks.whole("page_size", page_size, 1, checks.MAX_PAGE)
         self.connections = connections
         self.rate = rate
@@ -90,6 +97,8 @@ class Register:
         self.statements = Collection("statements", lambda: self)
         self.reports = Collection("reports", lambda: self)
         self.annual_reports = Collection("annual_reports", lambda: self)
+        # Connections end with the register, also when nobody closed it.
+        weakref.finalize(self, transport.close)
         self._codelists: dict[str, pl.DataFrame] = {}
         self._lock = threading.Lock()
         self._at_exit: list[Callable[[], None]] = []
@@ -249,11 +258,54 @@ class Register:
             ...     fk.locations().row(10)
             ('district', 'SK0101', 'Bratislava I', 'Bratislava I', 'SK010', 'SK0101', 'SK010')
         """
-        return labels.locations(
+        return places.locations(
             self.regions(refresh=refresh),
             self.districts(refresh=refresh),
             self.municipalities(refresh=refresh),
         )
+
+    def find_places(self, text: str, level: places.Level | None = None) -> pl.DataFrame:
+        """Search regions, districts and municipalities by name or code.
+
+        Args:
+            text: Part of a name, accents and case ignored, or the beginning of a code.
+            level: Only this level: ``"region"``, ``"district"`` or ``"municipality"``.
+
+        Returns:
+            ``level``, ``code``, ``name_sk``, ``name_en``, ``district``, ``region`` (Slovak names
+            of the path up); all String. First what begins so, then what has a word that does,
+            then any other hit.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     fk.find_places("ziar", level="municipality").row(0)[1:5]
+            ('SK032D516589', 'Žiar nad Hronom', 'Žiar nad Hronom', 'Žiar nad Hronom')
+        """
+        return places.find(self.locations(), text, level)
+
+    def cite(self, lang: Lang = "sk") -> str:
+        """Write one line for a footnote: the register, its URL and licence, and when it answered.
+
+        The only text of this package that carries the time. A sample's says that it is invented.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     print(fk.cite(lang="en"))
+            Invented data of the finstat_kit sample (20,000 units, as of 2026-06-30), not of the
+            Register of Financial Statements.
+        """
+        first, last = self.stats.first_reply, self.stats.last_reply
+        if checks.lang(lang) == "sk":
+            read = "zatiaľ bez odpovede"
+            if first and last:
+                read = f"údaje prevzaté {_moment(first)} až {_moment(last)}"
+            return f"Register účtovných závierok, {self.base_url}, licencia CC0, {read}."
+        read = "no reply yet"
+        if first and last:
+            read = f"data received {_moment(first)} to {_moment(last)}"
+        return f"Register of Financial Statements (Slovakia), {self.base_url}, CC0, {read}."
 
     def codelists(self) -> pl.DataFrame:
         """List the seven codelists and what each is for. Asks nothing of the register.
@@ -410,6 +462,10 @@ def _checked_url(base_url: object) -> str:
     raise UsageError(
         f"base_url={base_url!r} is no base URL; give what stands before /api, such as {LIVE!r}"
     )
+
+
+def _moment(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _checked_rate(rate: object) -> float | None:

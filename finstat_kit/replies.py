@@ -13,17 +13,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final
 
 import orjson
 import polars as pl
 
 from finstat_kit.errors import ProtocolError
-from finstat_kit.http import NotJson
+from finstat_kit.exchange import NotJson
 
 log = logging.getLogger("finstat_kit")
-
-Level = Literal["region", "district", "municipality"]
 
 # Codes stay String: "01" and "1" are different things, and a number would lose that.
 LOCATIONS: Final = pl.Schema(

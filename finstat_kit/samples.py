@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from finstat_kit import checks, replies
+from finstat_kit import checks, figures, replies
+from finstat_kit.checks import Lang
 from finstat_kit.embedded import population, service
 from finstat_kit.embedded.server import served
 from finstat_kit.embedded.store import (
@@ -28,8 +29,8 @@ from finstat_kit.embedded.store import (
     ico_number,
 )
 from finstat_kit.errors import UsageError
-from finstat_kit.http import InProcess
 from finstat_kit.registers import Register
+from finstat_kit.transports import InProcess
 
 Ids = int | Iterable[int] | pl.Series | pl.DataFrame
 
@@ -52,12 +53,26 @@ class Sample(Register):
             rate=None,
             deadline=30.0,
             tries=5,
+            remote=False,
         )
 
     def __repr__(self) -> str:
         units = f"{len(self.store.lines[UNITS].ids):,} invented units"
         strict = ", strict" if self._strict else ""
         return f"SAMPLE DATA <{units} in process, today {self.today}{strict}>"
+
+    def cite(self, lang: Lang = "sk") -> str:
+        """Write one line for a footnote, which says that the data are invented."""
+        units = figures.whole(len(self.store.lines[UNITS].ids), checks.lang(lang))
+        if lang == "sk":
+            return (
+                f"Vymyslené údaje ukážky finstat_kit ({units} jednotiek, k {self.today}), nie "
+                "údaje Registra účtovných závierok."
+            )
+        return (
+            f"Invented data of the finstat_kit sample ({units} units, as of {self.today}), not of "
+            "the Register of Financial Statements."
+        )
 
     def answer(self, method: str, path: str, query: str) -> service.Reply:
         """Answer one request as the register's server would."""

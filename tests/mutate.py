@@ -46,7 +46,7 @@ MUTATIONS = [
     Mutation("replies.py", "if not set(map(type, ids)) <= {int}:", "if False:", "walk"),
     Mutation("replies.py", 'reply.get("id") != asked', "False", "client"),
     Mutation("replies.py", "if len(found) < len(pairs):", "if False:", "walk client"),
-    Mutation("http.py", '[:1] == b"<"', '[:1] == b"?"', "client"),
+    Mutation("exchange.py", '[:1] == b"<"', '[:1] == b"?"', "client"),
 ]  # fmt: skip
 
 

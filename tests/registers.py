@@ -12,8 +12,8 @@ import finstat_kit as fk
 from finstat_kit.embedded.service import Reply
 from finstat_kit.embedded.store import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS, Line, Store
 from finstat_kit.embedded.store import day_number as day_number
-from finstat_kit.http import InProcess
 from finstat_kit.samples import Sample
+from finstat_kit.transports import InProcess
 
 
 def line_of(changes: Mapping[int, date]) -> Line:
@@ -56,6 +56,7 @@ class Scripted(fk.Register):
             "rate": None,
             "deadline": 30.0,
             "tries": 1,
+            "remote": False,
         }
         self._set_up("scripted:", InProcess(self._answer), **(settings | options))
 

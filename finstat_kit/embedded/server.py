@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import uvicorn
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
-_ANY: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
+_ANY: Final = frozenset({"0.0.0.0", "::"})
 _MOST_UNREAD: Final = 64 * 1024  # bytes of a request that has not ended
 
 
@@ -67,8 +67,8 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exists only with uvicorn
     try:
-        import uvicorn  # noqa: PLC0415 - an extra
-        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol  # noqa: PLC0415
+        import uvicorn
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     except ImportError as error:
         raise UsageError(
             "serving needs uvicorn; install it with: pip install 'finstat-kit[server]'"

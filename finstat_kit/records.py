@@ -1,0 +1,109 @@
+"""The records behind ids: one request each, over the register's connections."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from finstat_kit import checks, replies
+from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
+from finstat_kit.fetch import in_order
+from finstat_kit.progress import Advance
+
+if TYPE_CHECKING:
+    from finstat_kit.registers import Register
+
+_BATCH: Final = 10_000  # records that wait to become a frame
+_MOST_REQUESTS: Final = 10_000  # record requests that a real host is sent unasked
+
+
+def refuse_long_work(requests: int, register: Register, max_requests: int | None) -> None:
+    """Refuse before the first request what would take longer than anybody expects.
+
+    Raises:
+        UsageError: With the number, the time it would take, and the ways out.
+    """
+    if max_requests is None:
+        most: float = _MOST_REQUESTS if register.remote else math.inf
+    else:
+        most = checks.whole("max_requests", max_requests, 0, checks.MAX_ID)
+    if requests <= most:
+        return
+    took = "" if register.rate is None else f", about {_duration(requests / register.rate)}"
+    raise UsageError(
+        f"this needs {requests:,} requests, one a record{took} at the register's rate; more than "
+        f"max_requests={most:,} are not sent. Ask for fewer ids, such as those changed since a "
+        f"later day, take a sample of them, or allow it by max_requests={requests}"
+    )
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def fetch_units(
+    ids: list[int], register: Register, advance: Advance, *, keep: bool
+) -> pl.DataFrame:
+    """Fetch the records of ids, none repeated; see `Units.get`."""
+    exchange = register.exchange
+
+    def fetch(id_: int, stop: threading.Event) -> dict[str, object] | RegisterError:
+        try:
+            return exchange.get(
+                "/api/uctovna-jednotka",
+                {"id": id_},
+                lambda body: replies.parse_unit(body, id_),
+                stop=stop,
+            )
+        except NotFound as error:
+            return error
+        except ProtocolError as error:
+            if keep:
+                return error
+            raise
+
+    frames = [replies.unit_frame([])]
+    batch: list[dict[str, object]] = []
+    missing: list[int] = []
+
+    def so_far() -> pl.DataFrame:
+        return pl.concat([*frames, replies.unit_frame(batch)], rechunk=True)
+
+    try:
+        for id_, record in in_order(ids, fetch, register.connections):
+            advance(1)
+            if isinstance(record, RegisterError):
+                if keep:
+                    batch.append({"id": id_})
+                else:
+                    missing.append(id_)
+            else:
+                batch.append(record)
+            if len(batch) >= _BATCH:
+                frames.append(replies.unit_frame(batch))
+                batch.clear()
+    except RegisterError as error:
+        error.partial = so_far()
+        raise
+    except KeyboardInterrupt as interrupt:
+        done = so_far()
+        raise Interrupted(
+            f"interrupted after {done.height + len(missing):,} of {len(ids):,} records; "
+            "what came is in .partial of this error",
+            partial=done,
+        ) from interrupt
+    if missing:
+        shown = ", ".join(map(str, missing[:5])) + (" …" if len(missing) > 5 else "")
+        raise NotFound(
+            f"{len(missing)} of {len(ids)} ids have no record: {shown}; the others are in "
+            '.partial of this error, or give errors="keep"',
+            ids=missing,
+            partial=so_far(),
+        )
+    return so_far()
