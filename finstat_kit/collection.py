@@ -69,7 +69,8 @@ class Pages(Iterator[pl.DataFrame]):
             error.cursor = self.cursor
             raise
         except KeyboardInterrupt as interrupt:
-            raise Interrupted(self._how_to_go_on(), cursor=self.cursor) from interrupt
+            text = how_to_go_on(self._name, query, self.cursor, self.count)
+            raise Interrupted(text, cursor=self.cursor) from interrupt
 
         following = next_query(self._query, page)
         ids = page.ids
@@ -84,13 +85,6 @@ class Pages(Iterator[pl.DataFrame]):
     def __repr__(self) -> str:
         state = "done" if self.done else "more to come"
         return f"<pages of {self._name}: {self.count:,} ids so far, cursor {self.cursor}, {state}>"
-
-    def _how_to_go_on(self) -> str:
-        since = self._query.changed_since.isoformat()
-        return (
-            f"interrupted after {self.count:,} ids; to go on:\n"
-            f'  fk.{self._name}.ids(changed_since="{since}", after_id={self.cursor})'
-        )
 
 
 class Collection:
@@ -238,9 +232,15 @@ class Collection:
                 for page in pages:
                     frames.append(page)
                     advance(page.height)
-        except (RegisterError, Interrupted) as error:
+        except RegisterError as error:
             error.partial = pl.concat(frames)
             raise
+        except KeyboardInterrupt as interrupt:
+            # Wherever it struck: what is in the frames is what came, and its last id the cursor.
+            came = pl.concat(frames)
+            cursor = int(came["id"][-1]) if came.height else query.after_id
+            text = how_to_go_on(self._name, query, cursor, came.height)
+            raise Interrupted(text, cursor=cursor, partial=came) from interrupt
         return pl.concat(frames, rechunk=True)
 
     @property
@@ -413,6 +413,17 @@ class Units(Collection):
         if unique.len() == asked.len():
             return frame
         return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
+
+
+def how_to_go_on(name: str, query: Query, cursor: int, count: int) -> str:
+    """Return the text of an interruption, with the line to paste."""
+    since = query.changed_since.isoformat()
+    names = {"pravna-forma": "legal_form_code"}
+    filters = "".join(f', {names.get(k, k)}="{v}"' for k, v in query.filters.items())
+    return (
+        f"interrupted after {count:,} ids; to go on:\n"
+        f'  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters})'
+    )
 
 
 def _filters(ico: object, dic: object, legal_form_code: object) -> dict[str, str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Final, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Work = Callable[[Item, threading.Event], Result]
 
+_LOOK_UP: Final = 0.1  # seconds between two looks for Ctrl-C
 _AHEAD: Final = 4  # items in flight or waiting to be taken, for each connection
 
 
@@ -35,10 +36,18 @@ def in_order(
             waiting.append((item, pool.submit(work, item, stop)))
             if len(waiting) >= _AHEAD * connections:
                 first, result = waiting.popleft()
-                yield first, result.result()
+                yield first, _awaited(result)
         while waiting:
             first, result = waiting.popleft()
-            yield first, result.result()
+            yield first, _awaited(result)
     finally:
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _awaited(result: Future[Result]) -> Result:
+    # polars handles SIGINT so that a wait for a lock goes on after it: Python would see Ctrl-C only
+    # when the wait is over. Short waits let it through.
+    while not result.done():
+        wait([result], timeout=_LOOK_UP)
+    return result.result()

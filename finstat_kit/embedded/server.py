@@ -30,10 +30,10 @@ def served(answer: Answer, *, host: str, port: int, patience: float = 10.0) -> I
         port: Port to listen on, 0 for a free one.
         patience: Seconds that a request may take to arrive.
     """
-    listening = _listen(host, port)
-    port = listening.getsockname()[1]
     name = f"[{host}]" if ":" in host else host
     server = _server(App(answer, None if host in _ANY else _LOOPBACK | {name}), patience)
+    listening = _listen(host, port)
+    port = listening.getsockname()[1]
     thread = threading.Thread(
         target=server.run, kwargs={"sockets": [listening]}, name="finstat_kit serve", daemon=True
     )

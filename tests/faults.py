@@ -1,0 +1,192 @@
+"""A server whose every byte is ours: raw sockets on loopback, each reply scripted step by step.
+
+    with FaultServer([reply(b"{}")], [b"HTTP/1.1 200 OK\\r\\n", RESET]) as server:
+        fk.Register(server.url) …
+
+Each list is the answer to one request: bytes are sent as they are, `Drip` sends them slowly, and
+`RESET`, `CLOSE` and `HANG` end the conversation. The last list answers all further requests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import socket
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from types import TracebackType
+from typing import Self
+
+
+class End(Enum):
+    """How a conversation ends."""
+
+    RESET = "the connection is reset"
+    CLOSE = "the connection is closed"
+    HANG = "nothing more is said"
+
+
+RESET, CLOSE, HANG = End.RESET, End.CLOSE, End.HANG
+
+
+@dataclass(frozen=True)
+class Drip:
+    """Bytes sent a few at a time."""
+
+    data: bytes
+    size: int
+    seconds: float
+
+
+Step = bytes | Drip | End
+
+
+def reply(
+    body: bytes = b"", status: int = 200, length: int | None = None, /, **headers: str
+) -> bytes:
+    """Return a whole answer, or one whose Content-Length is a lie."""
+    lines = [
+        f"HTTP/1.1 {status} Whatever",
+        f"Content-Length: {len(body) if length is None else length}",
+    ]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def packed(body: bytes) -> bytes:
+    return gzip.compress(body, mtime=0)
+
+
+class FaultServer:
+    """Answers request after request by its script.
+
+    Attributes:
+        url: Where it listens.
+        asked: Path and query of each request, in the order of arrival.
+        times: What `clock` said at each request.
+    """
+
+    def __init__(self, *script: Sequence[Step], clock: Callable[[], float] = lambda: 0.0) -> None:
+        self.asked: list[str] = []
+        self.headers: list[str] = []
+        self.times: list[float] = []
+        self._script = list(script)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._open: set[socket.socket] = set()
+        self._threads: list[threading.Thread] = []
+        self._listening = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    def __enter__(self) -> Self:
+        self._start(self._accept)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        with self._lock:
+            for connection in self._open:
+                _shut(connection)
+        for thread in self._threads:
+            thread.join(5)
+            assert not thread.is_alive()
+
+    def _start(self, work: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while not self._over.is_set():
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with self._lock:
+                self._open.add(connection)
+            self._start(self._converse, connection)
+
+    def _converse(self, connection: socket.socket) -> None:
+        try:
+            while (request := _request(connection)) is not None:
+                for step in self._next(request):
+                    if not self._do(connection, step):
+                        return
+        except OSError:
+            pass
+        finally:
+            with self._lock:
+                self._open.discard(connection)
+            connection.close()
+
+    def _next(self, request: str) -> Sequence[Step]:
+        line, _, headers = request.partition("\r\n")
+        with self._lock:
+            self.asked.append(line.split(" ")[1])
+            self.headers.append(headers)
+            self.times.append(self._clock())
+            return self._script.pop(0) if len(self._script) > 1 else self._script[0]
+
+    def _do(self, connection: socket.socket, step: Step) -> bool:
+        """Do one step; tell whether the conversation goes on."""
+        if isinstance(step, bytes):
+            connection.sendall(step)
+            return True
+        if isinstance(step, Drip):
+            for start in range(0, len(step.data), step.size):
+                connection.sendall(step.data[start : start + step.size])
+                if self._over.wait(step.seconds):
+                    return False
+            return True
+        if step is RESET:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if step is HANG:
+            self._over.wait(60)
+        return False
+
+
+def _request(connection: socket.socket) -> str | None:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        part = connection.recv(65_536)
+        if not part:
+            return None
+        data += part
+    return data.decode("latin-1")
+
+
+def _shut(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class FakeTime:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+        self._lock = threading.Lock()
+
+    def clock(self) -> float:
+        return self.now
+
+    def wall(self) -> float:
+        return 1_800_000_000 + self.now  # 2027-01-15 08:00:00 UTC
+
+    def sleep(self, seconds: float) -> None:
+        with self._lock:
+            self.slept.append(seconds)
+            self.now += seconds

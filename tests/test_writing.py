@@ -1,0 +1,194 @@
+"""Files opened again hold what was written; searches and footnotes; bars and refusals."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+from pathlib import Path
+
+import openpyxl
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from finstat_kit import progress, records
+from tests.faults import FaultServer, reply
+from tests.registers import Scripted
+
+
+@pytest.fixture(scope="module")
+def units() -> pl.DataFrame:
+    sample = fk.sample()
+    sample.publish(nazovUJ="=1+1", ico="00000007", kraj="SK031", ulica="http://x.example")
+    return sample.units.get(pl.concat([sample.units.ids(limit=20), sample.units.ids().tail(1)]))
+
+
+def test_parquet_and_ndjson(tmp_path: Path, units: pl.DataFrame) -> None:
+    """Both keep everything."""
+    assert pl.read_parquet(fk.write(units, tmp_path / "u.parquet")).equals(units)
+    again = pl.read_ndjson(fk.write(units, tmp_path / "u.ndjson"), schema_overrides=units.schema)
+    assert again.equals(units)
+
+
+def test_csv(tmp_path: Path, units: pl.DataFrame) -> None:
+    """Excel knows the letters by the mark; lists of ids are joined by blanks."""
+    path = fk.write(units.lazy(), str(tmp_path / "u.csv"))
+
+    assert path.read_bytes().startswith(b"\xef\xbb\xbfid,ico,dic")
+    again = pl.read_csv(path, infer_schema=False)
+    assert again["ico"].to_list() == units["ico"].to_list()
+    assert again["nazovUJ"].to_list() == units["nazovUJ"].to_list()
+    lists = again["idUctovnychZavierok"].str.split(" ").cast(pl.List(pl.Int64))
+    assert lists.to_list() == units["idUctovnychZavierok"].to_list()
+
+
+def test_xlsx(tmp_path: Path, units: pl.DataFrame) -> None:
+    """Codes, IČO and DIČ stay text, dates are dates, no name becomes a formula or a link."""
+    path = fk.write(units, tmp_path / "u.xlsx", note="Prameň: vymyslené údaje")
+
+    sheet = openpyxl.load_workbook(path).active
+    assert sheet is not None
+    rows = list(sheet.iter_rows(values_only=True))
+    cells = list(sheet.iter_rows())
+    assert list(rows[0]) == units.columns
+    for row, record in zip(rows[1:22], units.to_dicts(), strict=True):
+        seen = dict(zip(units.columns, row, strict=True))
+        assert (seen["id"], seen["ico"], seen["dic"]) == (
+            record["id"],
+            record["ico"],
+            record["dic"],
+        )
+        assert (seen["kraj"], seen["nazovUJ"]) == (record["kraj"], record["nazovUJ"])
+        joined = record["idUctovnychZavierok"]
+        assert seen["idUctovnychZavierok"] == (" ".join(map(str, joined)) if joined else None)
+    last = dict(zip(units.columns, cells[21], strict=True))
+    assert (last["nazovUJ"].value, last["nazovUJ"].data_type) == ("=1+1", "s")
+    assert last["ulica"].hyperlink is None
+    changed = last["datumPoslednejUpravy"]
+    assert changed.is_date
+    assert str(changed.value)[:10] == "2026-06-30"
+    assert rows[-1][0] == "Prameň: vymyslené údaje"
+
+
+def test_nothing_half_written(tmp_path: Path) -> None:
+    """A write that fails leaves the old file and no other."""
+    path = fk.write(pl.DataFrame({"a": [1]}), tmp_path / "x.csv")
+
+    with pytest.raises(pl.exceptions.PolarsError):
+        fk.write(pl.DataFrame({"a": [{"b": 1}]}), path)
+
+    assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
+    assert pl.read_csv(path).height == 1
+
+
+@pytest.mark.parametrize(
+    ("frame", "path", "note", "named"),
+    [
+        (pl.DataFrame(), "x.xls", None, "ends in .csv, .xlsx"),
+        (pl.DataFrame(), "x", None, "path='x'"),
+        (pl.DataFrame(), "x.csv", "Prameň", "note: a csv file"),
+        ({"a": 1}, "x.csv", None, "frame is a dict"),
+    ],
+)
+def test_what_cannot_be_written(frame: object, path: str, note: str | None, named: str) -> None:
+    """The error says what can."""
+    with pytest.raises(fk.UsageError, match=named):
+        fk.write(frame, path, note=note)  # type: ignore[arg-type]
+
+
+def test_find_places() -> None:
+    """Accents and case are ignored; what begins so comes first; codes count too."""
+    with fk.use(fk.sample()):
+        found = fk.find_places("NOVE")
+        by_code = fk.find_places("sk0315")
+        one = fk.find_places("Žiar", level="district")
+
+    assert found.columns == ["level", "code", "name_sk", "name_en", "district", "region"]
+    names = found["name_sk"].to_list()
+    assert names[:2] == ["Nové Mesto nad Váhom", "Nové Zámky"]
+    assert "Bratislava-Nové Mesto" in names
+    assert names.index("Bratislava-Nové Mesto") > names.index("Nové Zámky")
+    assert by_code["code"].to_list() == ["SK0315", "SK0315510262"]
+    assert one.rows() == [
+        ("district", "SK032D", "Žiar nad Hronom", "Žiar nad Hronom", "Žiar nad Hronom",
+         "Banskobystrický kraj"),
+    ]  # fmt: skip
+    with pytest.raises(fk.UsageError, match="level='town'"):
+        fk.sample(0).find_places("x", level="town")  # type: ignore[arg-type]
+
+
+def test_cite() -> None:
+    """A footnote names the register and when it answered; a sample's says it is invented."""
+    reg = Scripted(b'{"pocetZostavajucichId":1}')
+    silent = reg.cite(lang="en")
+    reg.units.count()
+
+    assert "no reply yet" in silent
+    assert f"{date.today():%Y}-" in reg.cite()
+    assert "CC0" in reg.cite()
+    assert "Invented data" in fk.sample(7).cite("en")
+    assert "Vymyslené údaje" in fk.sample(7).cite()
+    with pytest.raises(fk.UsageError, match="lang='de'"):
+        reg.cite("de")  # type: ignore[arg-type]
+
+
+def test_days_of_waiting_are_refused() -> None:
+    """10,001 records of a real host are refused before the first, with number, time and cure."""
+    reg = fk.Register("http://register.example")
+
+    with pytest.raises(fk.UsageError, match=r"10,001 requests.*33 minutes.*max_requests=10001"):
+        reg.units.get(range(1, 10_002))
+    with pytest.raises(fk.UsageError, match="6 days"):
+        reg.units.get(range(1, 2_620_000))
+    with pytest.raises(fk.UsageError, match="max_requests=5"):
+        fk.sample(20).units.get(range(6), max_requests=5)
+
+    assert reg.stats.requests == 0
+    records.refuse_long_work(10_000, reg, None)
+    records.refuse_long_work(10_001, reg, 10_001)
+    records.refuse_long_work(10**9, fk.sample(0), None)
+
+
+def test_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    """A bar shows the total when it is wanted, and nothing when nobody looks."""
+    sample = fk.sample(30)
+
+    sample.units.get(sample.units.ids())
+    assert capsys.readouterr() == ("", "")
+    sample.units.get(sample.units.ids(progress=True), progress=True)
+
+    shown = capsys.readouterr().err
+    assert "30/30" in shown
+    assert "records" in shown
+    assert "ids" in shown
+
+
+def test_a_bar_is_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default a bar is shown for a real host on a terminal, not in a pipe."""
+    asked: list[str] = []
+
+    def total() -> None:
+        asked.append("a bar asks")
+
+    def shown(*, remote: bool, terminal: bool, progress_: bool | None = None) -> bool:
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+        asked.clear()
+        with progress.bar("ids", total, remote=remote, progress=progress_):
+            return bool(asked)
+
+    assert shown(remote=True, terminal=True)
+    assert not shown(remote=True, terminal=False)
+    assert not shown(remote=False, terminal=True)
+    assert not shown(remote=True, terminal=True, progress_=False)
+    assert shown(remote=False, terminal=False, progress_=True)
+
+
+def test_a_count_that_fails_costs_the_bar_its_total(capsys: pytest.CaptureFixture[str]) -> None:
+    """A count is a hint: the walk is the same without it."""
+    page = [reply(b'{"id":[1,2],"existujeDalsieId":false}')]
+    for count in (b"{}", b'{"pocetZostavajucichId":-1}', b'{"pocetZostavajucichId":"9"}'):
+        with FaultServer([reply(count)], page) as server, fk.Register(server.url) as reg:
+            ids = reg.units.ids(progress=True)
+
+        assert ids["id"].to_list() == [1, 2]
+        assert "2 ids" in capsys.readouterr().err
