@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -12,8 +14,10 @@ from finstat_kit import checks, replies
 from finstat_kit.embedded.store import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
 from finstat_kit.errors import Interrupted, RegisterError
 from finstat_kit.exchange import Exchange
-from finstat_kit.progress import bar
+from finstat_kit.fetch import split
+from finstat_kit.progress import Advance, bar
 from finstat_kit.records import fetch_units, refuse_long_work
+from finstat_kit.split import SplitWalk
 from finstat_kit.walk import Query, check, next_query
 
 if TYPE_CHECKING:
@@ -130,6 +134,7 @@ class Collection:
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
+        connections: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:
         """Fetch the ids that match, all of them.
@@ -142,6 +147,9 @@ class Collection:
             after_id: Only ids greater than this one: the cursor of an earlier walk.
             limit: No more than this many, the lowest.
             page_size: Ids a request, 1 to 10,000; None is the register's own setting.
+            connections: Requests at the same time, 1 to 256; None is the register's own setting.
+                The ids are the same. A walk with a *limit* keeps to one, and so does one that the
+                register's rate holds back.
             progress: Show a bar; None shows one for a real host where somebody is looking.
 
         Returns:
@@ -156,7 +164,8 @@ class Collection:
             ...     fk.statements.ids(limit=3)["id"].to_list()
             [280, 590, 723]
         """
-        return self._ids(self._query(changed_since, after_id, page_size), limit, progress)
+        query = self._query(changed_since, after_id, page_size)
+        return self._ids(query, limit, connections, progress)
 
     def pages(
         self,
@@ -200,11 +209,11 @@ class Collection:
             filters=filters or {},
         )
 
-    def _count(self, query: Query) -> int:
+    def _count(self, query: Query, stop: threading.Event | None = None) -> int:
         path = f"/api/zostavajuce-id/{self._endpoint}"
         parameters = query.parameters()
         del parameters["max-zaznamov"]
-        return self._exchange.get(path, parameters, replies.parse_count)
+        return self._exchange.get(path, parameters, replies.parse_count, stop=stop)
 
     def _pages(self, query: Query, limit: int | None) -> Pages:
         if limit is not None:
@@ -216,10 +225,25 @@ class Collection:
 
         return Pages(self._name, fetch, query, limit)
 
-    def _ids(self, query: Query, limit: int | None, progress: bool | None) -> pl.DataFrame:
+    def _ids(
+        self, query: Query, limit: int | None, connections: int | None, progress: bool | None
+    ) -> pl.DataFrame:
+        register = self._register()
+        if connections is None:
+            connections = register.connections
+        connections = checks.whole("connections", connections, 1, 256)
         pages = self._pages(query, limit)
+
+        walk = SplitWalk(query)
         frames = [pl.DataFrame(schema=replies.IDS)]
-        remote = self._register().remote
+
+        def came() -> tuple[pl.DataFrame, int]:
+            """Return what came without a gap, and the cursor behind it."""
+            if connections > 1 and limit is None:
+                ids, cursor = walk.covered()
+                return ids.to_frame(), cursor
+            frame = pl.concat(frames, rechunk=True)
+            return frame, int(frame["id"][-1]) if frame.height else query.after_id
 
         def total() -> int | None:
             # Advisory: without it the bar has no end, and the walk is the same.
@@ -228,20 +252,45 @@ class Collection:
             return None
 
         try:
-            with bar("ids", total, remote=remote, progress=progress) as advance:
-                for page in pages:
-                    frames.append(page)
-                    advance(page.height)
+            with bar("ids", total, remote=register.remote, progress=progress) as advance:
+                # With a limit there is nothing to cut: the walk ends before anybody knows where.
+                if connections > 1 and limit is None:
+                    self._walk_split(walk, connections, advance)
+                else:
+                    for page in pages:
+                        frames.append(page)
+                        advance(page.height)
         except RegisterError as error:
-            error.partial = pl.concat(frames)
+            error.partial, error.cursor = came()
             raise
         except KeyboardInterrupt as interrupt:
-            # Wherever it struck: what is in the frames is what came, and its last id the cursor.
-            came = pl.concat(frames)
-            cursor = int(came["id"][-1]) if came.height else query.after_id
-            text = how_to_go_on(self._name, query, cursor, came.height)
-            raise Interrupted(text, cursor=cursor, partial=came) from interrupt
-        return pl.concat(frames, rechunk=True)
+            partial, cursor = came()
+            text = how_to_go_on(self._name, query, cursor, partial.height)
+            raise Interrupted(text, cursor=cursor, partial=partial) from interrupt
+        return came()[0]
+
+    def _walk_split(self, walk: SplitWalk, connections: int, advance: Advance) -> None:
+        register = self._register()
+        exchange = register.exchange
+
+        def fetch(query: Query, stop: threading.Event) -> replies.Page:
+            page = exchange.get(query.path, query.parameters(), replies.parse_page, stop=stop)
+            check(query, page)
+            return page
+
+        def pays() -> bool:
+            # Where the rate is the bottleneck more connections would only wait for their turn.
+            return register.rate is None or 1 < register.rate * exchange.latency < math.inf
+
+        split(
+            walk,
+            connections,
+            fetch,
+            self._count,
+            pressure=lambda: exchange.pressure,
+            pays=pays,
+            advance=advance,
+        )
 
     @property
     def _exchange(self) -> Exchange:
@@ -294,6 +343,7 @@ class Units(Collection):
         ico: str | None = None,
         dic: str | None = None,
         legal_form_code: str | None = None,
+        connections: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:
         """Fetch the ids of the units that match, all of them.
@@ -310,6 +360,9 @@ class Units(Collection):
             ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
             dic: Only units with this DIČ, a text of 10 digits.
             legal_form_code: Only units of this legal form, a code of `legal_forms`.
+            connections: Requests at the same time, 1 to 256; None is the register's own setting.
+                The ids are the same. A walk with a *limit* keeps to one, and so does one that the
+                register's rate holds back.
             progress: Show a bar; None shows one for a real host where somebody is looking.
 
         Returns:
@@ -326,7 +379,7 @@ class Units(Collection):
         """
         filters = _filters(ico, dic, legal_form_code)
         query = self._query(changed_since, after_id, page_size, filters)
-        return self._ids(query, limit, progress)
+        return self._ids(query, limit, connections, progress)
 
     def pages(
         self,

@@ -25,7 +25,14 @@ from finstat_kit.errors import (
     RegisterUnavailable,
     TransportError,
 )
-from finstat_kit.transports import FinalTransportError, Limits, Stopped, Transport, shown
+from finstat_kit.transports import (
+    FinalTransportError,
+    Limits,
+    Stopped,
+    TimedOut,
+    Transport,
+    shown,
+)
 
 T = TypeVar("T")
 log = logging.getLogger("finstat_kit")
@@ -104,6 +111,8 @@ class Exchange:
         self._pause_until = -math.inf
         self._failures = 0
         self.stats = Stats()
+        self.pressure = 0  # how often the register asked for less, or was too slow
+        self.latency = math.inf  # seconds that the last good reply took
 
     def get(
         self,
@@ -140,8 +149,10 @@ class Exchange:
                 raise _rate_limited(again.said, url, attempt) from error
             if attempt >= self._tries or pause >= left or self._given_up():
                 raise error
-            if again.everyone:
+            if again.pressing:
+                # It asks for less, or is too slow: nobody sends for a while.
                 with self._lock:
+                    self.pressure += 1
                     self._pause_until = max(self._pause_until, self._timing.clock() + pause)
             else:
                 self._sleep(pause, stop)
@@ -166,13 +177,16 @@ class Exchange:
             reply, wire = self._transport.send(url, Limits(deadline, self._timing.clock, cap, stop))
         except TransportError as error:
             self._note(target, type(error).__name__, 0, attempt, good=False)
-            error.url = url
             if isinstance(error, FinalTransportError):
                 raise TransportError(error.message, url=url) from error.__cause__
-            error.message += (
-                f"; check that {self._base_url} can be reached from this machine, or try later"
+            told = TransportError(
+                f"{error.message}; check that {self._base_url} can be reached from this machine, "
+                "or try later",
+                url=url,
             )
-            raise _Again(error, self._backoff(attempt)) from error
+            told.__cause__ = error.__cause__
+            late = isinstance(error, TimedOut)
+            raise _Again(told, self._backoff(attempt), pressing=late) from error
         except ProtocolError as error:
             self._note(target, type(error).__name__, 0, attempt, good=False)
             error.url = url
@@ -187,6 +201,7 @@ class Exchange:
             self._note(target, reply.status, wire, attempt, good=True)
             raise
         self._note(target, reply.status, wire, attempt, good=True)
+        self.latency = self._timing.clock() - now
         return value
 
     def _judged(self, url: str, reply: Reply, decode: Callable[[bytes], T], attempt: int) -> T:
@@ -203,7 +218,7 @@ class Exchange:
                     status=status,
                 )
             pause = self._backoff(attempt) if said is None else said
-            raise _Again(error, pause, said, everyone=status in (429, 503))
+            raise _Again(error, pause, said, pressing=status in (429, 503))
         if 300 <= status < 400:
             place = shown(headers.get("Location", "nowhere"))
             raise RegisterUnavailable(
@@ -300,13 +315,13 @@ class _Again(Exception):
         pause: float,
         said: float | None = None,
         *,
-        everyone: bool = False,
+        pressing: bool = False,
     ) -> None:
         super().__init__(error)
         self.error = error
         self.pause = pause
         self.said = said
-        self.everyone = everyone
+        self.pressing = pressing
 
 
 def _rate_limited(said: float, url: str, attempts: int) -> RateLimited:

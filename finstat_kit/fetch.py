@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Final, TypeVar
+
+from finstat_kit.errors import RegisterError
+from finstat_kit.replies import Page
+from finstat_kit.split import Ask, Recount, SplitWalk
+from finstat_kit.walk import Query
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -51,3 +57,67 @@ def _awaited(result: Future[Result]) -> Result:
     while not result.done():
         wait([result], timeout=_LOOK_UP)
     return result.result()
+
+
+def split(
+    walk: SplitWalk,
+    connections: int,
+    fetch: Callable[[Query, threading.Event], Page],
+    count: Callable[[Query, threading.Event], int],
+    *,
+    pressure: Callable[[], int],
+    pays: Callable[[], bool],
+    advance: Callable[[int], object],
+) -> None:
+    """Walk a list over several connections, as *walk* cuts it.
+
+    Args:
+        walk: The walk, fresh.
+        connections: Requests at the same time; halved each time *pressure* has risen.
+        fetch: Fetches and checks a page.
+        count: Fetches a count.
+        pressure: How often the register asked for less, or was too slow, so far.
+        pays: Whether several connections are faster than one, asked after the first page.
+        advance: Told the number of ids as they come.
+    """
+    stop = threading.Event()
+    pool = ThreadPoolExecutor(connections, thread_name_prefix="finstat_kit")
+    try:
+        (first,) = walk.tasks(1, 1)
+        assert isinstance(first, Ask)
+        # Where nothing speaks against it the count is on its way while the first page is.
+        counted = pool.submit(count, first.query, stop) if pays() else None
+        page = pool.submit(fetch, first.query, stop)
+        advance(walk.deliver(first, _awaited(page)))
+        if not walk.done and pays():
+            counted = counted or pool.submit(count, first.query, stop)
+            with contextlib.suppress(RegisterError):
+                walk.expect(_awaited(counted), connections)
+        under_way: dict[Future[Page | int], Ask | Recount] = {}
+        pressed = pressure()
+        while not walk.done:
+            for task in walk.tasks(connections - len(under_way), connections):
+                work: Callable[[Query, threading.Event], Page | int]
+                work = fetch if isinstance(task, Ask) else count
+                under_way[pool.submit(work, task.query, stop)] = task
+            for future in wait(under_way, _LOOK_UP, FIRST_COMPLETED).done:
+                task = under_way.pop(future)
+                if isinstance(task, Ask):
+                    page_or_count = future.result()
+                    assert isinstance(page_or_count, Page)
+                    advance(walk.deliver(task, page_or_count))
+                else:
+                    walk.recounted(task, _count_or_none(future))
+            if pressure() > pressed:
+                connections, pressed = max(connections // 2, 1), pressure()
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _count_or_none(future: Future[Page | int]) -> int | None:
+    try:
+        count = future.result()
+    except RegisterError:
+        return None
+    return count if isinstance(count, int) else None

@@ -23,23 +23,24 @@ import httpx
 
 from finstat_kit.embedded.service import Reply
 from finstat_kit.errors import ProtocolError, TransportError
-from finstat_kit.transports import FinalTransportError, Limits, is_loopback, shown
+from finstat_kit.transports import FinalTransportError, Limits, TimedOut, is_loopback, shown
 
+_MOST_CONNECTIONS: Final = 256  # as many as threads may ask for
 _LOOK_UP: Final = 0.2  # seconds between two looks at the deadline and at a stop
 
 
 class Sockets:
     """The transport over the network, on httpx's pool of connections."""
 
-    def __init__(self, base_url: str, connections: int) -> None:
+    def __init__(self, base_url: str) -> None:
         host = urlsplit(base_url).hostname or ""
         self._limits = threading.local()
         self._transport = httpx.HTTPTransport(
             verify=httpx.create_ssl_context(),
             proxy=None if is_loopback(base_url) else _proxy_for(base_url, host),
             limits=httpx.Limits(
-                max_connections=connections,
-                max_keepalive_connections=connections,
+                max_connections=_MOST_CONNECTIONS,
+                max_keepalive_connections=_MOST_CONNECTIONS,
                 keepalive_expiry=50.0,  # the register closes idle connections after 60 s
             ),
         )
@@ -70,7 +71,7 @@ class Sockets:
             finally:
                 response.close()
         except httpx.TimeoutException as error:
-            raise TransportError("no whole answer within the deadline") from error
+            raise TimedOut("no whole answer within the deadline") from error
         except httpx.TransportError as error:
             tls = _tls_failure(error)
             if isinstance(error, httpx.ConnectError) and tls is not None:

@@ -63,7 +63,7 @@ class Register:
 
         self._set_up(
             url,
-            Sockets(url, connections),
+            Sockets(url),
             page_size=page_size,
             connections=connections,
             rate=(None if near else 5.0) if rate == "auto" else _checked_rate(rate),

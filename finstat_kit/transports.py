@@ -19,6 +19,10 @@ class Stopped(Exception):
     """A request given up because the work it belongs to was stopped."""
 
 
+class TimedOut(TransportError):
+    """The deadline of a try has passed."""
+
+
 class FinalTransportError(TransportError):
     """A failure below HTTP that another try would only repeat."""
 

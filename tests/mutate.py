@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
+_PATIENCE = 60  # seconds; a guard against endless walks shows in a walk that does not end
 
 
 class Mutation(NamedTuple):
@@ -46,6 +47,13 @@ MUTATIONS = [
     Mutation("replies.py", "if not set(map(type, ids)) <= {int}:", "if False:", "walk"),
     Mutation("replies.py", 'reply.get("id") != asked', "False", "client"),
     Mutation("replies.py", "if len(found) < len(pairs):", "if False:", "walk client"),
+    Mutation("split.py", "segment.limit is None or last < segment.limit", "True", "split"),
+    Mutation("split.py", 'ids[low:high]', "ids[low:]", "split"),
+    Mutation("split.py", 'if not segment.done:\n                break', "pass", "split"),
+    Mutation("split.py", "self._spent + 1 <= min(self._spare, believed)", "True", "split"),
+    Mutation("split.py", "self._spent + 1 <= min(self._spare, believed)", "self._spent + 1 <= self._spare", "split"),
+    Mutation("collection.py", "check(query, page)\n", "\n", "split"),
+    Mutation("fetch.py", "if pressure() > pressed:", "if False:", "split"),
     Mutation("exchange.py", '[:1] == b"<"', '[:1] == b"?"', "client"),
 ]  # fmt: skip
 
@@ -65,7 +73,10 @@ def caught_by(mutation: Mutation, tree: Path) -> str | None:
             env={**os.environ, "PYTHONPATH": str(tree)},
             capture_output=True,
             text=True,
+            timeout=_PATIENCE,
         )
+    except subprocess.TimeoutExpired:
+        return f"a test that does not end within {_PATIENCE} seconds"
     finally:
         path.write_text(text, encoding="utf-8")
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", seen.stdout, re.MULTILINE)

@@ -423,7 +423,7 @@ def test_the_private_pool_is_where_we_look_for_it() -> None:
     """The deadline hangs on an attribute of httpx that is not public: here is its pin."""
     from finstat_kit.http import Sockets, _Backend
 
-    sockets = Sockets("http://127.0.0.1:9", 1)
+    sockets = Sockets("http://127.0.0.1:9")
 
     assert isinstance(sockets._transport._pool._network_backend, _Backend)
     sockets.close()

@@ -29,6 +29,7 @@ ROOMS = (
     ("records",),
     ("fetch", "progress", "writing"),
     ("labels", "places"),
+    ("split",),
     ("walk",),
     ("replies",),
     ("exchange", "http"),
