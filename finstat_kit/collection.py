@@ -6,6 +6,7 @@ import contextlib
 import math
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
 
 import polars as pl
@@ -16,7 +17,8 @@ from finstat_kit.errors import Interrupted, RegisterError
 from finstat_kit.exchange import Exchange
 from finstat_kit.fetch import split
 from finstat_kit.progress import Advance, bar
-from finstat_kit.records import fetch_units, refuse_long_work
+from finstat_kit.records import fetch_units, most_requests, refuse_long_work, refuse_the_whole
+from finstat_kit.scan import Needs, lazy
 from finstat_kit.split import SplitWalk
 from finstat_kit.walk import Query, check, next_query
 
@@ -191,6 +193,45 @@ class Collection:
             <pages of reports: 5,000 ids so far, cursor 893549, more to come>
         """
         return self._pages(self._query(changed_since, after_id, page_size), limit)
+
+    def scan(self, *, changed_since: str | date | None = None) -> pl.LazyFrame:
+        """Scan the ids lazily: what the query does not need is not fetched.
+
+        ``id > a``, ``id <= b`` and the like become the cursor and the end of the walk, ``head(n)``
+        the size of its pages. From ``/api/<list>``.
+
+        Args:
+            changed_since: Only ids changed on this day or later; None is everything.
+
+        Returns:
+            A LazyFrame with one column ``id`` (Int64), ascending.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> with fk.use(fk.sample()):
+            ...     fk.statements.scan().filter(pl.col("id") > 6_900_000).collect().height
+            365
+        """
+        since = checks.changed_since(changed_since)
+        return lazy(replies.IDS, since, self._scanned_ids)
+
+    def _scanned_ids(self, needs: Needs) -> Iterator[pl.DataFrame]:
+        filters = _filters(**{**dict.fromkeys(_FILTERS), **needs.parameters})
+        query = self._query(needs.since, needs.after_id, None, filters)
+        limit = needs.limit
+        if needs.last_id is not None:
+            width = max(needs.last_id - needs.after_id, 0)  # ids that can lie there at the most
+            limit = width if limit is None else min(limit, width)
+        pages = self._pages(query, limit)
+        yield pl.DataFrame(schema=replies.IDS)  # polars wants a frame, also where nothing matches
+        for page in pages:
+            if needs.last_id is None:
+                yield page
+                continue
+            yield page.filter(pl.col("id") <= needs.last_id)
+            if pages.cursor >= needs.last_id:
+                return
 
     def _query(
         self,
@@ -408,6 +449,61 @@ class Units(Collection):
         filters = _filters(ico, dic, legal_form_code)
         return self._pages(self._query(changed_since, after_id, page_size, filters), limit)
 
+    def scan(
+        self, *, changed_since: str | date | None = None, max_requests: int | None = None
+    ) -> pl.LazyFrame:
+        """Scan the units lazily: what the query does not need is not fetched.
+
+        Where only ``id`` is wanted, no record is fetched (to count rows, select it first). ``id > a``, ``id <= b`` and the like
+        become the cursor and the end of the walk, ``head(n)`` the size of its pages,
+        ``datumPoslednejUpravy >= day`` the change date, and ``ico == x``, ``dic == x``,
+        ``pravnaForma == x`` parameters of the request. Any other predicate is applied to the
+        records that came. From ``/api/uctovne-jednotky`` and ``/api/uctovna-jednotka``.
+
+        Args:
+            changed_since: Only units changed on this day or later; None is everything.
+            max_requests: Refuse to fetch more records; None is 10,000 towards a real host and no
+                limit elsewhere.
+
+        Returns:
+            A LazyFrame with the columns of `get`, by ascending id.
+
+        Raises:
+            UsageError: When collected, for more records than *max_requests*.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> with fk.use(fk.sample()) as reg:
+            ...     late = fk.units.scan().filter(pl.col("id") >= 2_618_000)
+            ...     late.select("id").collect().height, reg.stats.requests
+            (6, 1)
+        """
+        since = checks.changed_since(changed_since)
+
+        def fetch(needs: Needs) -> Iterator[pl.DataFrame]:
+            if not needs.records:
+                yield from self._scanned_ids(needs)
+                return
+            most = most_requests(self._register(), max_requests)
+            if needs.whole and most < math.inf:
+                refuse_the_whole(self._register(), int(most))
+            if most < math.inf:
+                # All ids first: nobody is refused after hours of records.
+                room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
+                ids = pl.concat(self._scanned_ids(replace(needs, limit=room)))
+                refuse_long_work(ids.height, self._register(), max_requests)
+                pages: Iterable[pl.DataFrame] = [ids]
+            else:
+                pages = self._scanned_ids(needs)
+            for page in pages:
+                for batch in page.iter_slices(_SCANNED):
+                    yield self.get(batch, max_requests=batch.height, progress=False)
+                if page.is_empty():
+                    yield replies.unit_frame([])
+
+        return lazy(replies.UNITS, since, fetch)
+
     def get(
         self,
         ids: int | Iterable[int] | pl.Series | pl.DataFrame,
@@ -466,6 +562,10 @@ class Units(Collection):
         if unique.len() == asked.len():
             return frame
         return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
+
+
+_SCANNED = 1_000  # records of a scan that come at once
+_FILTERS = ("ico", "dic", "legal_form_code")
 
 
 def how_to_go_on(name: str, query: Query, cursor: int, count: int) -> str:

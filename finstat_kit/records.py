@@ -26,10 +26,7 @@ def refuse_long_work(requests: int, register: Register, max_requests: int | None
     Raises:
         UsageError: With the number, the time it would take, and the ways out.
     """
-    if max_requests is None:
-        most: float = _MOST_REQUESTS if register.remote else math.inf
-    else:
-        most = checks.whole("max_requests", max_requests, 0, checks.MAX_ID)
+    most = most_requests(register, max_requests)
     if requests <= most:
         return
     took = "" if register.rate is None else f", about {_duration(requests / register.rate)}"
@@ -37,6 +34,23 @@ def refuse_long_work(requests: int, register: Register, max_requests: int | None
         f"this needs {requests:,} requests, one a record{took} at the register's rate; more than "
         f"max_requests={most:,} are not sent. Ask for fewer ids, such as those changed since a "
         f"later day, take a sample of them, or allow it by max_requests={requests}"
+    )
+
+
+def most_requests(register: Register, max_requests: int | None) -> float:
+    """Return how many record requests may be sent at once."""
+    if max_requests is None:
+        return _MOST_REQUESTS if register.remote else math.inf
+    return checks.whole("max_requests", max_requests, 0, checks.MAX_ID)
+
+
+def refuse_the_whole(register: Register, most: int) -> None:
+    """Refuse to scan the records of a whole register, whose number nobody has asked for yet."""
+    rate = "" if register.rate is None else f" at {register.rate:g} requests a second"
+    raise UsageError(
+        f"this scan needs the record of every unit, one request each{rate}: some 2.6 million, "
+        f"about six days; more than max_requests={most:,} are not sent. Narrow it by id, "
+        "datumPoslednejUpravy, ico, dic or pravnaForma, by head(), or allow it by max_requests="
     )
 
 

@@ -27,7 +27,7 @@ ROOMS = (
     ("registers",),
     ("collection",),
     ("records",),
-    ("fetch", "progress", "writing"),
+    ("fetch", "progress", "scan", "writing"),
     ("labels", "places"),
     ("split",),
     ("walk",),

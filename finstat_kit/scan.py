@@ -1,0 +1,159 @@
+"""LazyFrames over the register: what a query does not need is not fetched.
+
+The predicate that polars hands over is read where its form is known. What is read only narrows what
+is asked of the register; the whole predicate is applied again to what came, so that a form that is
+not known costs time and never a wrong row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from typing import Final
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from finstat_kit.checks import BEGINNING, MAX_ID
+
+_PARAMETERS: Final = {"ico": "ico", "dic": "dic", "pravnaForma": "legal_form_code"}
+_FLIPPED: Final = {"Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq", "Eq": "Eq"}
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What the register is asked for.
+
+    Attributes:
+        after_id: Only ids greater than it.
+        last_id: Only ids up to it, None for all.
+        since: Changed on this day or later.
+        parameters: Equalities that the register understands, by their Python names.
+        limit: No more rows than this, None for all.
+        records: Records are wanted, not only ids.
+    """
+
+    after_id: int
+    last_id: int | None
+    since: date
+    limit: int | None
+    records: bool
+    parameters: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> bool:
+        """True when nothing narrows the scan: it asks for the whole register."""
+        narrowed = self.after_id or self.last_id is not None or self.since > BEGINNING
+        return not (narrowed or self.parameters or self.limit is not None)
+
+
+Fetch = Callable[[Needs], Iterator[pl.DataFrame]]
+
+
+def lazy(schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFrame:
+    """Return a LazyFrame whose rows *fetch* brings, as many columns of *schema* as it was told."""
+
+    def source(
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        n_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        wanted = schema.names() if columns is None else columns
+        used = set(wanted) | set(predicate.meta.root_names() if predicate is not None else ())
+        needs = Needs(0, None, since, n_rows, records=bool(used - {"id"}))
+        # polars counts n_rows before the predicate: then the predicate may not narrow what is
+        # asked, or other rows would be counted.
+        if predicate is not None and n_rows is None:
+            needs = _narrowed(needs, predicate)
+        for frame in fetch(needs):
+            rows = frame if predicate is None else frame.filter(predicate)
+            yield rows.select(wanted)
+
+    return register_io_source(source, schema=schema)
+
+
+def _narrowed(needs: Needs, predicate: pl.Expr) -> Needs:
+    narrowed = needs
+    try:
+        for column, operator, value in _terms(json.loads(predicate.meta.serialize(format="json"))):
+            narrowed = _with(narrowed, column, operator, value)
+    except (ValueError, TypeError, OverflowError, pl.exceptions.PolarsError):
+        return needs
+    return narrowed
+
+
+def _with(needs: Needs, column: str, operator: str, value: object) -> Needs:
+    """Narrow the needs by one comparison, where the register can."""
+    if column == "id" and type(value) is int:
+        low, high = _id_range(operator, value)
+        last = MAX_ID if needs.last_id is None else needs.last_id
+        return replace(
+            needs,
+            after_id=min(max(needs.after_id, low), MAX_ID),
+            last_id=None if min(last, high) == MAX_ID else min(last, high),
+        )
+    if column == "datumPoslednejUpravy" and isinstance(value, date):
+        day = {"GtEq": value, "Eq": value, "Gt": value + timedelta(days=1)}.get(operator)
+        return needs if day is None else replace(needs, since=max(needs.since, day))
+    if operator == "Eq" and column in _PARAMETERS and _askable(column, value):
+        known = needs.parameters.get(_PARAMETERS[column], value)
+        if known == value:
+            added = {**needs.parameters, _PARAMETERS[column]: str(value)}
+            return replace(needs, parameters=added)
+    return needs
+
+
+def _id_range(operator: str, value: int) -> tuple[int, int]:
+    """Return the cursor and the last id that a comparison of ids leaves."""
+    return {
+        "Gt": (value, MAX_ID),
+        "GtEq": (value - 1, MAX_ID),
+        "Lt": (0, value - 1),
+        "LtEq": (0, value),
+        "Eq": (value - 1, value),
+    }.get(operator, (0, MAX_ID))
+
+
+def _askable(column: str, value: object) -> bool:
+    """Tell whether a value has the form that the register's parameter takes."""
+    lengths = {"ico": (8, 12), "dic": (10,), "pravnaForma": (1, 2, 3, 4)}[column]
+    return isinstance(value, str) and value.isascii() and value.isdigit() and len(value) in lengths
+
+
+def _terms(node: object) -> Iterator[tuple[str, str, object]]:
+    """Yield the comparisons of a column with a value that must all hold."""
+    match node:
+        case {"BinaryExpr": {"left": left, "op": "And" | "LogicalAnd", "right": right}}:
+            yield from _terms(left)
+            yield from _terms(right)
+        case {"BinaryExpr": {"left": {"Column": str(name)}, "op": str(op), "right": literal}}:
+            yield name, op if op in _FLIPPED else "?", _value(literal)
+        case {"BinaryExpr": {"left": literal, "op": str(op), "right": {"Column": str(name)}}}:
+            yield name, _FLIPPED.get(op, "?"), _value(literal)
+        case {
+            "Function": {
+                "input": [{"Column": str(name)}, low, high],
+                "function": {"Boolean": {"IsBetween": {"closed": str(closed)}}},
+            }
+        }:
+            yield name, "GtEq" if closed in ("Both", "Left") else "Gt", _value(low)
+            yield name, "LtEq" if closed in ("Both", "Right") else "Lt", _value(high)
+
+
+def _value(node: object) -> object:
+    """Return the value of a literal, None where its form is not known."""
+    match node:
+        case {"Literal": {"Scalar": {"Date": int(days)}}}:
+            return date(1970, 1, 1) + timedelta(days=days)
+        case {"Literal": {"Scalar": {"String": str(text)}}}:
+            return text
+        case {
+            "Literal": {"Scalar": {"Int64": int(number)}}
+            | {"Scalar": {"Int32": int(number)}}
+            | {"Dyn": {"Int": int(number)}}
+        }:
+            return number
+    return None
