@@ -454,8 +454,9 @@ class Units(Collection):
     ) -> pl.LazyFrame:
         """Scan the units lazily: what the query does not need is not fetched.
 
-        Where only ``id`` is wanted, no record is fetched (to count rows, select it first). ``id > a``, ``id <= b`` and the like
-        become the cursor and the end of the walk, ``head(n)`` the size of its pages,
+        Where only ``id`` is wanted, no record is fetched (to count rows, select it first).
+        ``id > a``, ``id <= b`` and the like become the cursor and the end of the walk, ``head(n)``
+        the size of its pages,
         ``datumPoslednejUpravy >= day`` the change date, and ``ico == x``, ``dic == x``,
         ``pravnaForma == x`` parameters of the request. Any other predicate is applied to the
         records that came. From ``/api/uctovne-jednotky`` and ``/api/uctovna-jednotka``.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from finstat_kit import codes
@@ -158,13 +159,29 @@ def _label(column: str, dtype: pl.DataType, known: pl.Series, names: pl.Series) 
     """Return the expression of the label of each code, null where there is none."""
     if dtype == pl.Null or known.is_empty():
         return pl.lit(None, pl.String)
+
+    def looked_up(codes: pl.Expr) -> pl.Expr:
+        return codes.replace_strict(known, names, default=None, return_dtype=pl.String)
+
     if dtype == pl.String:
-        return pl.col(column).replace_strict(known, names, default=None, return_dtype=pl.String)
-    return (
-        pl.col(column)
-        .cast(pl.String)
-        .replace_strict(known, names, default=None, return_dtype=pl.String)
-    )
+        return looked_up(pl.col(column))
+
+    def of_categories(codes: pl.Series) -> pl.Series:
+        # Each category that occurs is looked up once, by the row where it stands; after that only
+        # its number is followed.
+        number = codes.to_physical()
+        filled = number.is_not_null().to_numpy()
+        row = np.full(1 + int(np.max(number.drop_nulls().to_numpy(), initial=-1)), -1)
+        row[number.drop_nulls().to_numpy()] = np.flatnonzero(filled)
+        present = np.flatnonzero(row >= 0)
+        code = codes.gather(row[present]).cast(pl.String).to_frame("code")
+        label: list[str | None] = [None] * len(row)
+        texts = code.select(looked_up(pl.col("code"))).to_series()
+        for place, text in zip(present, texts, strict=True):
+            label[place] = text
+        return pl.Series(codes.name, label, dtype=pl.String).gather(number)
+
+    return pl.col(column).map_batches(of_categories, return_dtype=pl.String, is_elementwise=True)
 
 
 def _schema(frame: object) -> pl.Schema:
