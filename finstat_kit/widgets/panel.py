@@ -140,11 +140,11 @@ def _drawn(shown: Shown) -> tuple[bytes, int, int]:
 
     with _drawing:
         # No pyplot: it keeps one current figure for all threads.
-        figure = Figure(figsize=(7, 1.3 + 0.27 * max(_bars(shown.counts), 3)), layout="constrained")
+        figure = Figure(figsize=(7, 0.7 + 0.27 * max(_bars(shown.counts), 3)), layout="constrained")
         axes = plot_counts(
             shown.counts, by=shown.by, lang=shown.lang, top=_TOP, ax=figure.add_subplot()
         )
-        axes.set_title(shown.title, fontsize="medium")
+        axes.set_title("")  # the page says it above, with the place, for everybody
         file = BytesIO()
         figure.savefig(file, format="png", dpi=_DPI, metadata={"Software": None})
     width, height = figure.get_size_inches() * 96
