@@ -181,8 +181,8 @@ def test_the_type_ahead_at_full_size(opened: lab.Notebook) -> None:
     assert page.locator(".jp-Cell").count() == cells
 
 
-def test_a_choice_while_a_cell_runs(opened: lab.Notebook) -> None:
-    """The picker of a day counts in the background."""
+def test_a_quick_choice_is_counted(opened: lab.Notebook) -> None:
+    """A button sets the calendar, and the line says how many units changed since."""
     cell = opened.cell(2)
 
     cell.get_by_role("button", name="30 days").click()
