@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     )
     from finstat_kit.registers import LIVE, Register
     from finstat_kit.samples import Sample, sample
+    from finstat_kit.widgets.change import ChangePicker
+    from finstat_kit.widgets.explorer import Explorer
+    from finstat_kit.widgets.location import LocationPicker
     from finstat_kit.writing import write
 
 _HOMES = {
@@ -66,6 +69,9 @@ _HOMES = {
     ),
     "registers": "LIVE Register",
     "samples": "Sample sample",
+    "widgets.change": "ChangePicker",
+    "widgets.explorer": "Explorer",
+    "widgets.location": "LocationPicker",
     "writing": "write",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -73,8 +79,11 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = [
     "LIVE",
     "BadRequest",
+    "ChangePicker",
     "Collection",
+    "Explorer",
     "Interrupted",
+    "LocationPicker",
     "NotFound",
     "Pages",
     "PagingError",

@@ -41,8 +41,9 @@ class Sample(Register):
     Its verbs change it as the real one is changed by others: each swaps the whole state at once.
     """
 
-    def __init__(self, store: Store, *, strict: bool) -> None:
+    def __init__(self, store: Store, *, strict: bool, recipe: str | None = None) -> None:
         self.store = store
+        self._made = store, recipe
         self._strict = strict
         self._changing = threading.Lock()
         self._set_up(
@@ -60,6 +61,12 @@ class Sample(Register):
         units = f"{len(self.store.lines[UNITS].ids):,} invented units"
         strict = ", strict" if self._strict else ""
         return f"SAMPLE DATA <{units} in process, today {self.today}{strict}>"
+
+    @property
+    def recipe(self) -> str | None:
+        """The call of `fk.sample` that makes the same sample, None once it was changed."""
+        store, recipe = self._made
+        return recipe if self.store is store else None
 
     def cite(self, lang: Lang = "sk") -> str:
         """Write one line for a footnote, which says that the data are invented."""
@@ -261,7 +268,18 @@ def sample(
     seed = checks.whole("seed", seed, 0, 2**63 - 1)
     default = units == population.DEFAULT_UNITS and seed == 0 and codelists is None
     store = population.load() if default else population.draw(units, seed=seed, codelists=codelists)
-    return Sample(store, strict=strict)
+    return Sample(store, strict=strict, recipe=_call(units, seed, strict, codelists))
+
+
+def _call(units: int, seed: int, strict: bool, codelists: str | Path | None) -> str:
+    given = {
+        "units": units if units != population.DEFAULT_UNITS else None,
+        "seed": seed or None,
+        "strict": strict or None,
+        "codelists": None if codelists is None else str(codelists),
+    }
+    written = (f"{name}={value!r}" for name, value in given.items() if value is not None)
+    return f"fk.sample({', '.join(written)})"
 
 
 def _without(owned: Owned, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Owned:

@@ -21,7 +21,8 @@ PACKAGE = Path(fk.__file__).parent
 # except that a folder is one module.
 ROOMS = (
     ("cli",),
-    ("demo",),
+    ("demo", "widgets"),
+    ("charts",),
     ("default",),
     ("samples",),
     ("registers",),
@@ -37,7 +38,7 @@ ROOMS = (
     ("embedded",),
     ("figures",),
     ("checks",),
-    ("codes",),
+    ("alphabet", "codes"),
     ("errors",),
 )
 

@@ -1,0 +1,102 @@
+"""What the pickers share: a register, a language, a lock, and what a saved notebook shows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from html import escape
+from typing import Final
+
+import ipywidgets
+import traitlets
+
+from finstat_kit import checks, default
+from finstat_kit.checks import Lang
+from finstat_kit.errors import UsageError
+from finstat_kit.registers import Register
+from finstat_kit.widgets.keys import Keys
+
+LABEL_WIDTH: Final = "8.5em"  # of all controls, so that they stand in line; as in typeahead.css
+WIDTH: Final = "340px"
+_CELL: Final = "padding:2px 8px;line-height:1.4;text-align:"
+
+
+class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """A box of controls that agree with each other.
+
+    Attributes:
+        lang: ``"sk"`` or ``"en"``; settable, and what is chosen stays chosen.
+    """
+
+    lang = traitlets.Unicode("sk")
+
+    def __init__(self, register: Register | None, lang: Lang) -> None:
+        if register is not None and not isinstance(register, Register):
+            raise UsageError(f"register={register!r} is no register; give fk.sample() or the like")
+        self._register = default.register() if register is None else register
+        # Callbacks come from the browser on one thread while cells run on another.
+        self._lock = threading.RLock()
+        self._quiet = False
+        super().__init__()
+        self.add_class("fk-picker")
+        self.lang = lang
+
+    def _hold(self, *controls: ipywidgets.Widget) -> None:
+        self.children = (*controls, Keys())
+
+    def share(self, other: Picker) -> None:
+        """Take the lock of the picker that this one stands in."""
+        self._lock = other._lock
+
+    @traitlets.validate("lang")
+    def _known_lang(self, proposal: traitlets.Bunch) -> Lang:
+        return checks.lang(proposal["value"])
+
+    @property
+    def _lang(self) -> Lang:
+        return checks.lang(self.lang)
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        """Change controls without taking it for somebody's choice."""
+        former, self._quiet = self._quiet, True
+        try:
+            yield
+        finally:
+            self._quiet = former
+
+    def _repr_mimebundle_(self, **options: object) -> dict[str, object]:
+        # A saved notebook keeps the text and the table; the live controls are not in it.
+        bundle: dict[str, object] = super()._repr_mimebundle_(**options)
+        return {**bundle, "text/plain": repr(self), "text/html": self._static()}
+
+    def _static(self) -> str:
+        raise NotImplementedError
+
+
+def line() -> ipywidgets.HTML:
+    """Make a line of text below controls."""
+    return ipywidgets.HTML(layout={"margin": f"0 0 0 calc({LABEL_WIDTH} + 8px)"})
+
+
+def said(text: str) -> str:
+    """Return a text, a stranger's too, as a line that screen readers read out when it changes."""
+    return f'<small role="status" aria-live="polite">{escape(text)}</small>'
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0) -> str:
+    """Return a table of texts, a stranger's too; the last *numbers* columns hold numbers."""
+    first_number = len(head) - numbers
+
+    def row(cells: Sequence[str], open_cell: str, close_cell: str) -> str:
+        written = (
+            f'{open_cell} style="{_CELL}{"right" if place >= first_number else "left"}">'
+            f"{escape(cell)}{close_cell}"
+            for place, cell in enumerate(cells)
+        )
+        return f"<tr>{''.join(written)}</tr>"
+
+    header = row(head, '<th scope="col"', "</th>")
+    body = "".join(row(cells, "<td", "</td>") for cells in rows)
+    return f"<table><thead>{header}</thead><tbody>{body}</tbody></table>"

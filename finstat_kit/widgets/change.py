@@ -1,0 +1,192 @@
+"""The picker of a day of change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Final, TypeVar
+
+import ipywidgets
+import polars as pl
+import traitlets
+
+from finstat_kit import checks, figures
+from finstat_kit.checks import Lang
+from finstat_kit.errors import UsageError
+from finstat_kit.registers import Register
+from finstat_kit.samples import Sample
+from finstat_kit.widgets import base
+from finstat_kit.widgets.latest import LatestWins
+from finstat_kit.widgets.words import since_text, words
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+COLUMN: Final = "datumPoslednejUpravy"
+SAMPLE_PATIENCE: Final = 20.0  # seconds; a sample answers in this process, far sooner
+
+# Seven days are today and the six before it: a day that is asked for is itself included.
+_QUICK: Final[dict[str, Callable[[date], date | None]]] = {
+    "last_7": lambda today: today - timedelta(days=6),
+    "last_30": lambda today: today - timedelta(days=29),
+    "this_year": lambda today: today.replace(month=1, day=1),
+    "everything": lambda _: None,
+}
+
+
+class ChangePicker(base.Picker):
+    """Pick the day since which units changed, and see how many did.
+
+    The number is asked for in the background; the newest question wins, and an error shows as a
+    line of text.
+
+    Args:
+        register: Which register; None is the current one.
+        lang: Language of the labels, ``"sk"`` or ``"en"``.
+
+    Attributes:
+        value: A `datetime.date`, or None for everything; settable, also as ``"2026-06-01"``, and
+            to be observed. It is what ``changed_since=`` takes.
+        lang: Settable; the choice stays.
+        calendar: The field with the day.
+        quick: The buttons by name: ``last_7``, ``last_30`` (days, today included), ``this_year``,
+            ``everything``; by the register's own today.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.use(fk.sample()):
+        ...     picker = fk.ChangePicker(lang="en")
+        >>> picker.quick["last_30"].click()
+        >>> picker
+        ChangePicker(value='2026-06-01', count=323, lang='en')
+    """
+
+    value: traitlets.Any = traitlets.Any(None, allow_none=True)
+
+    def __init__(self, register: Register | None = None, lang: Lang = "sk") -> None:
+        super().__init__(register, lang)
+        self.calendar = ipywidgets.DatePicker(layout={"width": base.WIDTH})
+        self.calendar.style.description_width = base.LABEL_WIDTH
+        self.calendar.add_class("fk-day")
+        self.quick = {name: _button(name) for name in _QUICK}
+        self.line = base.line()
+        self.line.add_class("fk-count")
+        buttons = ipywidgets.HBox(list(self.quick.values()), layout=self.line.layout)
+        self._hold(self.calendar, buttons, self.line)
+        self._counts = LatestWins(self._ask, self._tell)
+        self._relabel()
+        self._counts.ask(None)
+        self._tell()
+        self.calendar.observe(self._on_calendar, "value")
+        for name, button in self.quick.items():
+            button.on_click(lambda _, name=name: self._on_quick(name))
+        self.observe(self._on_lang, "lang")
+
+    def __repr__(self) -> str:
+        day = self.value and self.value.isoformat()
+        return f"ChangePicker(value={day!r}, count={self._known_count()}, lang={self.lang!r})"
+
+    @property
+    def count(self) -> int:
+        """The number of units changed since the day; waits for it.
+
+        Raises:
+            RegisterError: The register did not say.
+        """
+        return self._counts.result()
+
+    def filter(self, frame: Frame) -> Frame:
+        """Return the rows whose ``datumPoslednejUpravy`` is the day or later.
+
+        Raises:
+            UsageError: A day is chosen and the frame has no such column.
+        """
+        if self.value is None:
+            return frame
+        columns = frame.collect_schema().names()
+        if COLUMN not in columns:
+            raise UsageError(f"the frame has no column {COLUMN!r}; it has {columns}")
+        return frame.filter(pl.col(COLUMN) >= self.value)
+
+    @traitlets.validate("value")
+    def _day(self, proposal: traitlets.Bunch) -> date | None:
+        day = proposal["value"]
+        return None if day is None else checks.day("value", day)
+
+    @traitlets.observe("value")
+    def _on_value(self, _: traitlets.Bunch) -> None:
+        with self._lock:
+            # Not what this very change brought: another thread may have been faster since.
+            day = self.value
+            with self._quietly():
+                self.calendar.value = day
+            self._counts.ask(day)
+            self._tell()
+
+    def _on_calendar(self, change: traitlets.Bunch) -> None:
+        with self._lock:
+            if not self._quiet:
+                self.value = change["new"]
+
+    def _on_quick(self, name: str) -> None:
+        with self._lock:
+            self.value = _QUICK[name](self._register.today)
+
+    def _on_lang(self, _: traitlets.Bunch) -> None:
+        with self._lock:
+            self._relabel()
+            self._tell()
+
+    def _relabel(self) -> None:
+        said = words(self._lang)
+        self.calendar.description = said.since
+        for name, button in self.quick.items():
+            button.description = getattr(said, name)
+            button.tooltip = f"{said.since}: {button.description}"
+
+    def _ask(self, day: date | None, _: Callable[[], bool]) -> int:
+        return self._register.units.count(changed_since=asked_of(day))
+
+    def _tell(self) -> None:
+        """Show what is known of the newest question; called on any thread."""
+        with self._lock:
+            said = words(self._lang)
+            outcome = self._counts.outcome
+            since = since_text(outcome.question if outcome else self.value, self._lang)
+            if outcome is None:
+                text = said.counting.format(since=since)
+            elif outcome.error is not None:
+                text = f"{said.failed}: {one_line(outcome.error)}"
+            else:
+                number = figures.whole(outcome.answer or 0, self._lang)
+                text = said.in_register.format(n=number, since=since)
+            self.line.value = base.said(text)
+
+    def _known_count(self) -> int | None:
+        waits = isinstance(self._register, Sample)
+        outcome = self._counts.settled(SAMPLE_PATIENCE) if waits else self._counts.outcome
+        return outcome.answer if outcome else None
+
+    def _static(self) -> str:
+        said = words(self._lang)
+        count = self._known_count()
+        known = said.nothing_chosen if count is None else figures.whole(count, self._lang)
+        return base.table(
+            ["", said.units], [[since_text(self.value, self._lang), known]], numbers=1
+        )
+
+
+def one_line(error: Exception) -> str:
+    """Return what an error says, without line breaks."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def asked_of(day: date | None) -> date | None:
+    """Return the day to ask a register for; None for everything."""
+    # A year typed into the calendar arrives digit by digit, as 0002, 0020, 0202 and 2026.
+    return day if day is None or day >= checks.BEGINNING else None
+
+
+def _button(name: str) -> ipywidgets.Button:
+    button = ipywidgets.Button(layout={"width": "auto"})
+    button.add_class(f"fk-{name.replace('_', '-')}")
+    return button

@@ -1,0 +1,243 @@
+"""Both pickers with a chart and a table of what they select."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+
+import ipywidgets
+import polars as pl
+import traitlets
+
+from finstat_kit.checks import Lang
+from finstat_kit.errors import UsageError
+from finstat_kit.registers import Register
+from finstat_kit.replies import UNITS
+from finstat_kit.samples import Sample
+from finstat_kit.widgets import base, recipe
+from finstat_kit.widgets.change import COLUMN, SAMPLE_PATIENCE, ChangePicker, asked_of, one_line
+from finstat_kit.widgets.choices import FIELDS
+from finstat_kit.widgets.latest import LatestWins
+from finstat_kit.widgets.location import LocationPicker
+from finstat_kit.widgets.panel import Shown, panel, source, static
+from finstat_kit.widgets.words import words
+
+_BELOW = {None: "kraj", "region": "okres", "district": "sidlo", "municipality": "sidlo"}
+_BLOCK = 1_000  # records between two looks at whether they are still wanted
+
+
+class Explorer(base.Picker):
+    """Pick a place and a day of change; see the units counted one level below.
+
+    Args:
+        frame: Records of units, such as `fk.units.get` returns; those changed since the chosen day
+            are shown. None takes the units of the register and fetches their records itself, but
+            never from a real host: there it asks for a frame.
+        register: Which register; None is the current one.
+        lang: Language of controls and labels, ``"sk"`` or ``"en"``.
+
+    Attributes:
+        location: The `LocationPicker`.
+        change: The `ChangePicker`.
+        language: The drop-down of the language.
+        lang: Settable; what is chosen stays chosen.
+
+    Raises:
+        UsageError: The frame lacks ``kraj``, ``okres``, ``sidlo`` or ``datumPoslednejUpravy``.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.use(fk.sample()):
+        ...     explorer = fk.Explorer(fk.units.get(fk.units.ids(changed_since="2026-06-01")))
+        >>> explorer.location.value = "SK031"
+        >>> explorer
+        Explorer(value='SK031', changed_since=None, units=29, lang='sk')
+        >>> explorer.counts.row(0)
+        ('SK0316', 'Martin', 6, 0.206..., 'labelled')
+    """
+
+    def __init__(
+        self,
+        frame: pl.DataFrame | pl.LazyFrame | None = None,
+        register: Register | None = None,
+        lang: Lang = "sk",
+    ) -> None:
+        super().__init__(register, lang)
+        self._given = None if frame is None else _checked(frame)
+        self._units: pl.DataFrame | None = None  # what changed since the day, once it is here
+        self.location = LocationPicker(self._register, lang)
+        self.change = ChangePicker(self._register, lang)
+        # Each calls the other under its lock: two locks would wait for each other.
+        self.location.share(self)
+        self.change.share(self)
+        self.language = ipywidgets.Dropdown(
+            options=[("Slovenčina", "sk"), ("English", "en")],
+            value=lang,
+            layout={"width": base.WIDTH},
+        )
+        self.language.style.description_width = base.LABEL_WIDTH
+        self.language.add_class("fk-language")
+        self.line = base.line()
+        self.line.add_class("fk-line")
+        self.panel = ipywidgets.HTML()
+        self.panel.add_class("fk-panel")
+        self._hold(*self._arranged())
+        self._records = LatestWins(self._fetch, self._arrived)
+        self._relabel()
+        self._load()
+        self.location.observe(self._on_place, "value")
+        self.change.observe(self._on_day, "value")
+        self.language.observe(self._on_language, "value")
+        self.observe(self._on_lang, "lang")
+
+    def __repr__(self) -> str:
+        day = self.change.value and self.change.value.isoformat()
+        units = None if (known := self._known()) is None else self.location.filter(known).height
+        return (
+            f"Explorer(value={self.location.value!r}, changed_since={day!r}, units={units}, "
+            f"lang={self.lang!r})"
+        )
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The selected records; waits for them where they are fetched.
+
+        Raises:
+            UsageError: The register is a real one and no frame was given.
+            RegisterError: The records could not be fetched.
+        """
+        return self.location.filter(self._changed())
+
+    @property
+    def counts(self) -> pl.DataFrame:
+        """The selection counted one level below the choice, as `Register.count_by` does."""
+        return self._counted(self.frame)
+
+    def code(self) -> str:
+        """Return Python that gives the same selection in a fresh process, as ``selection``.
+
+        It fetches the records again: by the day where the frame holds all that changed since it,
+        else id by id. Columns of your own are left out, and the text says so.
+        """
+        day = asked_of(self.change.value)
+        level, code = self.location.level, self.location.value
+        field = FIELDS[level] if level else None
+        if self._given is None:
+            return recipe.by_day(self._register, day, field, code)
+        changed = self._changed()
+        if changed.schema.get("id") != UNITS["id"] or changed["id"].null_count():
+            return recipe.by_frame(day, field, code)
+        if recipe.is_all_changed(self._register, changed, day):
+            return recipe.by_day(self._register, day, field, code)
+        return recipe.by_ids(self._register, self.frame)
+
+    def _arranged(self) -> tuple[ipywidgets.Widget, ...]:
+        side = ipywidgets.VBox([self.change, self.language])
+        controls = ipywidgets.HBox(
+            [self.location, side], layout={"flex_flow": "row wrap", "grid_gap": "0 2em"}
+        )
+        return controls, self.line, self.panel
+
+    def _on_place(self, _: traitlets.Bunch) -> None:
+        with self._lock:
+            self._draw()
+
+    def _on_day(self, _: traitlets.Bunch) -> None:
+        with self._lock:
+            self._load()
+
+    def _on_language(self, change: traitlets.Bunch) -> None:
+        self.lang = change["new"]
+
+    def _on_lang(self, _: traitlets.Bunch) -> None:
+        with self._lock:
+            self._relabel()
+            self._draw()
+
+    def _relabel(self) -> None:
+        self.language.value = self.location.lang = self.change.lang = self.lang
+        self.language.description = words(self._lang).language
+
+    def _load(self) -> None:
+        """Get the records for the day: at once from a frame, else in the background."""
+        if self._given is not None:
+            self._units = self.change.filter(self._given)
+        elif not self._register.remote:
+            self._units = None
+            self._records.ask(self.change.value)
+        self._draw()
+
+    def _fetch(self, day: date | None, given_up: Callable[[], bool]) -> pl.DataFrame:
+        units = self._register.units
+        ids = units.ids(changed_since=asked_of(day), progress=False)
+        frames = [pl.DataFrame(schema=UNITS)]
+        for block in ids.iter_slices(_BLOCK):
+            if given_up():
+                break
+            frames.append(units.get(block, progress=False))
+        return pl.concat(frames, rechunk=True)
+
+    def _arrived(self) -> None:
+        """Take over what is known of the newest day; called on a thread of its own."""
+        with self._lock:
+            outcome = self._records.outcome
+            if outcome is not None and self._units is None:
+                self._units = outcome.answer
+                self._draw()
+
+    def _draw(self) -> None:
+        """Show the selection; one message to the browser, so that nothing flickers."""
+        said = words(self._lang)
+        if self._units is not None:
+            self.panel.value = panel(self._shown(self._units))
+            self.line.value = ""
+        elif self._register.remote:
+            self.line.value = base.said(said.pass_frame)
+        elif (outcome := self._records.outcome) is not None and outcome.error is not None:
+            self.panel.value = ""
+            self.line.value = base.said(f"{said.failed}: {one_line(outcome.error)}")
+        else:
+            self.line.value = base.said(said.loading)
+
+    def _changed(self) -> pl.DataFrame:
+        if self._given is not None:
+            return self.change.filter(self._given)
+        if self._register.remote:
+            raise UsageError(words("en").pass_frame)
+        return self._records.result()
+
+    def _counted(self, selection: pl.DataFrame) -> pl.DataFrame:
+        return self._register.count_by(selection, _BELOW[self.location.level], lang=self._lang)
+
+    def _shown(self, units: pl.DataFrame) -> Shown:
+        return Shown(
+            counts=self._counted(self.location.filter(units)),
+            by=_BELOW[self.location.level],
+            place=self.location.name,
+            narrowed=self.location.level != "municipality",
+            day=self.change.value,
+            source=source(self._register, self._lang),
+            lang=self._lang,
+        )
+
+    def _known(self) -> pl.DataFrame | None:
+        """Return the records for the day without waiting, or for a sample with little."""
+        if self._given is not None or not isinstance(self._register, Sample):
+            return self._units
+        outcome = self._records.settled(SAMPLE_PATIENCE)
+        return outcome.answer if outcome else None
+
+    def _static(self) -> str:
+        known = self._known()
+        return self.line.value if known is None else static(self._shown(known))
+
+
+def _checked(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, pl.DataFrame):
+        raise UsageError(f"frame is a {type(frame).__name__}; give a polars DataFrame or LazyFrame")
+    missing = [name for name in (*FIELDS.values(), COLUMN) if name not in frame.columns]
+    if missing:
+        raise UsageError(f"the frame has no columns {missing}; give records, as of fk.units.get()")
+    return frame

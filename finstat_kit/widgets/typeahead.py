@@ -1,0 +1,52 @@
+"""A field that finds one of thousands while you type; the searching is done by the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+
+class TypeAhead(anywidget.AnyWidget):
+    """A text field with a list of what matches, accents and case ignored.
+
+    Attributes:
+        value: Code of the chosen entry, "" for none.
+        items: Code, name, what tells it apart, code of its district and of its region, an entry;
+            sent to the browser once, in the order in which they are offered.
+        within: Code of a district or region whose entries come first, "" for none. The others are
+            found below them, so that an entry without a parent is never out of reach.
+        texts: What the field says: ``label``, ``placeholder``, ``clear``, ``none``, ``elsewhere``,
+            ``more``.
+    """
+
+    _esm = Path(__file__).with_name("typeahead.mjs")
+    _css = Path(__file__).with_name("typeahead.css")
+
+    value = traitlets.Unicode("").tag(sync=True)
+    items: traitlets.List[list[str]] = traitlets.List().tag(sync=True)
+    within = traitlets.Unicode("").tag(sync=True)
+    texts: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def __repr__(self) -> str:
+        return f"TypeAhead(value={self.value!r}, {len(self.options)} of {len(self.items)} offered)"
+
+    @property
+    def options(self) -> tuple[tuple[str, str], ...]:
+        """Name and code of the entries that come first: those within the choice above."""
+        return tuple(
+            (name, code)
+            for code, name, _, *parents in self.items
+            if not self.within or self.within in parents
+        )
+
+    @traitlets.validate("value")
+    def _known(self, proposal: traitlets.Bunch) -> str:
+        value: str = proposal["value"]
+        if value and all(value != item[0] for item in self.items):
+            raise traitlets.TraitError(f"Invalid selection: {value!r} is no code of this list")
+        return value
