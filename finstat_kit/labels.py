@@ -171,7 +171,9 @@ def _label(column: str, dtype: pl.DataType, known: pl.Series, names: pl.Series) 
         # its number is followed.
         number = codes.to_physical()
         filled = number.is_not_null().to_numpy()
-        row = np.full(1 + int(np.max(number.drop_nulls().cast(pl.Int64), initial=-1)), -1)
+        row = np.full(
+            1 + int(np.max(number.drop_nulls().cast(pl.Int64).to_numpy(), initial=-1)), -1
+        )
         row[number.drop_nulls().to_numpy()] = np.flatnonzero(filled)
         present = np.flatnonzero(row >= 0)
         code = codes.gather(row[present]).cast(pl.String).to_frame("code")
