@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         cite,
         codelists,
         count_by,
+        count_last_changes,
         districts,
         find_places,
         legal_forms,
@@ -56,9 +57,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "collection": "Collection Pages Units",
     "default": (
-        "activities annual_reports cite codelists count_by districts find_places legal_forms "
-        "locations municipalities ownership_types regions register reports resolve_labels "
-        "size_classes statements units unresolved_codes use"
+        "activities annual_reports cite codelists count_by count_last_changes districts "
+        "find_places legal_forms locations municipalities ownership_types regions register "
+        "reports resolve_labels size_classes statements units unresolved_codes use"
     ),
     "errors": (
         "BadRequest Interrupted NotFound PagingError ProtocolError RateLimited RegisterError "
@@ -92,6 +93,7 @@ __all__ = [
     "cite",
     "codelists",
     "count_by",
+    "count_last_changes",
     "districts",
     "find_places",
     "legal_forms",
