@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from finstat_kit.charts import plot_counts
     from finstat_kit.collection import Collection, Pages, Units
     from finstat_kit.default import (
         activities,
@@ -52,9 +53,12 @@ if TYPE_CHECKING:
     )
     from finstat_kit.registers import LIVE, Register
     from finstat_kit.samples import Sample, sample
+    from finstat_kit.stacks import plot_last_changes
+    from finstat_kit.tilemaps import plot_map
     from finstat_kit.writing import write
 
 _HOMES = {
+    "charts": "plot_counts",
     "collection": "Collection Pages Units",
     "default": (
         "activities annual_reports cite codelists count_by count_last_changes districts "
@@ -67,6 +71,8 @@ _HOMES = {
     ),
     "registers": "LIVE Register",
     "samples": "Sample sample",
+    "stacks": "plot_last_changes",
+    "tilemaps": "plot_map",
     "writing": "write",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -100,6 +106,9 @@ __all__ = [
     "locations",
     "municipalities",
     "ownership_types",
+    "plot_counts",
+    "plot_last_changes",
+    "plot_map",
     "regions",
     "register",
     "reports",

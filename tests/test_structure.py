@@ -22,6 +22,8 @@ PACKAGE = Path(fk.__file__).parent
 ROOMS = (
     ("cli",),
     ("demo",),
+    ("charts", "stacks", "tilemaps"),
+    ("canvas",),
     ("default",),
     ("samples",),
     ("registers",),
@@ -34,7 +36,7 @@ ROOMS = (
     ("exchange", "http"),
     ("transports",),
     ("embedded",),
-    ("figures",),
+    ("figures", "tiles"),
     ("checks",),
     ("codes",),
     ("errors",),
