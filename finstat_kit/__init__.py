@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from finstat_kit.charts import plot_counts
     from finstat_kit.collection import Collection, Pages, Units
     from finstat_kit.default import (
         activities,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         cite,
         codelists,
         count_by,
+        count_last_changes,
         districts,
         find_places,
         legal_forms,
@@ -51,17 +53,20 @@ if TYPE_CHECKING:
     )
     from finstat_kit.registers import LIVE, Register
     from finstat_kit.samples import Sample, sample
+    from finstat_kit.stacks import plot_last_changes
+    from finstat_kit.tilemaps import plot_map
     from finstat_kit.widgets.change import ChangePicker
     from finstat_kit.widgets.explorer import Explorer
     from finstat_kit.widgets.location import LocationPicker
     from finstat_kit.writing import write
 
 _HOMES = {
+    "charts": "plot_counts",
     "collection": "Collection Pages Units",
     "default": (
-        "activities annual_reports cite codelists count_by districts find_places legal_forms "
-        "locations municipalities ownership_types regions register reports resolve_labels "
-        "size_classes statements units unresolved_codes use"
+        "activities annual_reports cite codelists count_by count_last_changes districts "
+        "find_places legal_forms locations municipalities ownership_types regions register "
+        "reports resolve_labels size_classes statements units unresolved_codes use"
     ),
     "errors": (
         "BadRequest Interrupted NotFound PagingError ProtocolError RateLimited RegisterError "
@@ -69,6 +74,8 @@ _HOMES = {
     ),
     "registers": "LIVE Register",
     "samples": "Sample sample",
+    "stacks": "plot_last_changes",
+    "tilemaps": "plot_map",
     "widgets.change": "ChangePicker",
     "widgets.explorer": "Explorer",
     "widgets.location": "LocationPicker",
@@ -101,12 +108,16 @@ __all__ = [
     "cite",
     "codelists",
     "count_by",
+    "count_last_changes",
     "districts",
     "find_places",
     "legal_forms",
     "locations",
     "municipalities",
     "ownership_types",
+    "plot_counts",
+    "plot_last_changes",
+    "plot_map",
     "regions",
     "register",
     "reports",

@@ -198,3 +198,14 @@ def count_by(  # noqa: D103
     frame: pl.DataFrame | pl.LazyFrame, by: str, *, lang: Lang = "sk"
 ) -> pl.DataFrame:
     return register().count_by(frame, by, lang=lang)
+
+
+@_documented_by(Register.count_last_changes)
+def count_last_changes(  # noqa: D103
+    units: pl.DataFrame | pl.LazyFrame,
+    by: str = "kraj",
+    *,
+    every: labels.Every = "1mo",
+    lang: Lang = "sk",
+) -> pl.DataFrame:
+    return register().count_last_changes(units, by, every=every, lang=lang)

@@ -7,12 +7,12 @@ null.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from finstat_kit import codes
+from finstat_kit import checks, codes
 from finstat_kit.checks import Lang
 from finstat_kit.checks import lang as checked_lang
 from finstat_kit.errors import UsageError
@@ -52,12 +52,24 @@ COUNTS: Final = pl.Schema(
         "kind": pl.String,
     }
 )
+LAST_CHANGES: Final = pl.Schema(
+    {
+        "period": pl.Date,
+        "code": pl.String,
+        "label": pl.String,
+        "count": pl.Int64,
+        "kind": pl.String,
+    }
+)
 UNRESOLVED: Final = pl.Schema(
     {"column": pl.String, "code": pl.String, "count": pl.Int64, "likely": pl.String}
 )
 KINDS: Final = ("labelled", "unknown code", "no code", "gone")
+PERIODS: Final = ("1d", "1w", "1mo", "1q", "1y")
+CHANGED: Final = "datumPoslednejUpravy"
 
 Frame = pl.DataFrame | pl.LazyFrame
+Every = Literal["1d", "1w", "1mo", "1q", "1y"]
 Columns = Sequence[str] | Mapping[str, str] | None
 # Asked for a codelist by name only when a column needs it, so that nothing is fetched in vain.
 Lookup = Callable[[str], pl.DataFrame]
@@ -74,7 +86,7 @@ def resolve_labels(
 ) -> Frame:
     """Add the label behind each code; see `Register.resolve_labels`."""
     name = f"name_{checked_lang(lang)}"
-    schema = _schema(frame)
+    schema = schema_of(frame)
     wanted = _columns(schema, columns)
     label_columns = {column.label for column in wanted}
     after = {column.code: column for column in wanted}
@@ -95,7 +107,7 @@ def resolve_labels(
 
 def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -> pl.DataFrame:
     """Count the codes that have no label; see `Register.unresolved_codes`."""
-    schema = _schema(frame)
+    schema = schema_of(frame)
     parts = [pl.DataFrame(schema=UNRESOLVED)]
     for column in _columns(schema, columns):
         known = lookup(column.codelist)["code"]
@@ -123,8 +135,40 @@ def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -
 
 def count_by(frame: Frame, by: str, lookup: Lookup, *, lang: Lang = "sk") -> pl.DataFrame:
     """Count rows by code; see `Register.count_by`."""
+    share = pl.col("count") / pl.col("count").sum()
+    return (
+        _counted(frame, by, lookup, lang, {})
+        .with_columns(share.alias("share"))
+        .sort(pl.col("kind").cast(pl.Enum(KINDS)), "count", "code", descending=[False, True, False])
+        .select(pl.col(column).cast(dtype) for column, dtype in COUNTS.items())
+    )
+
+
+def count_last_changes(
+    frame: Frame, by: str, lookup: Lookup, *, every: Every = "1mo", lang: Lang = "sk"
+) -> pl.DataFrame:
+    """Count rows by period of their last change and code; see `Register.count_last_changes`."""
+    checks.one_of("every", every, PERIODS)
+    schema = schema_of(frame)
+    dtype = schema.get(CHANGED)
+    if dtype not in (pl.Date, pl.Null):
+        found = f"is {dtype}" if dtype else "is not there"
+        raise UsageError(f"the column {CHANGED!r} {found}; give records as fk.units.get returns")
+    period = pl.col(CHANGED).cast(pl.Date).dt.truncate(every)
+    order = ("period", pl.col("kind").cast(pl.Enum(KINDS)), "count", "code")
+    return (
+        _counted(frame, by, lookup, lang, {"period": period})
+        .sort(*order, descending=[False, False, True, False], nulls_last=True)
+        .select(pl.col(column).cast(dtype) for column, dtype in LAST_CHANGES.items())
+    )
+
+
+def _counted(
+    frame: Frame, by: str, lookup: Lookup, lang: Lang, also: Mapping[str, pl.Expr]
+) -> pl.DataFrame:
+    """Count rows by code and what is given besides, in no order, with kind and label."""
     name = f"name_{checked_lang(lang)}"
-    schema = _schema(frame)
+    schema = schema_of(frame)
     if by not in BY_FIELD:
         raise UsageError(f"by={by!r} is no code column; give one of {list(BY_FIELD)}")
     (column,) = _columns(schema, [by])
@@ -132,10 +176,10 @@ def count_by(frame: Frame, by: str, lookup: Lookup, *, lang: Lang = "sk") -> pl.
     gone = pl.col("stav").is_not_null() if "stav" in schema else pl.lit(value=False)
     counts = (
         frame.lazy()
-        .select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"))
+        .select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), **also)
         # What a gone record once said is not counted under its old code.
-        .select("gone", pl.when(~pl.col("gone")).then("code").alias("code"))
-        .group_by("gone", "code")
+        .select("gone", pl.when(~pl.col("gone")).then("code").alias("code"), *also)
+        .group_by("gone", "code", *also)
         .agg(pl.len().cast(pl.Int64).alias("count"))
         .collect()
     )
@@ -147,12 +191,7 @@ def count_by(frame: Frame, by: str, lookup: Lookup, *, lang: Lang = "sk") -> pl.
         .when(known).then(pl.lit("labelled"))
         .otherwise(pl.lit("unknown code"))
     )  # fmt: skip
-    share = pl.col("count") / pl.col("count").sum()
-    return (
-        counts.with_columns(kind.alias("kind"), labels, share.alias("share"))
-        .sort(pl.col("kind").cast(pl.Enum(KINDS)), "count", "code", descending=[False, True, False])
-        .select(pl.col(column).cast(dtype) for column, dtype in COUNTS.items())
-    )
+    return counts.with_columns(kind.alias("kind"), labels)
 
 
 def _label(column: str, dtype: pl.DataType, known: pl.Series, names: pl.Series) -> pl.Expr:
@@ -186,7 +225,8 @@ def _label(column: str, dtype: pl.DataType, known: pl.Series, names: pl.Series) 
     return pl.col(column).map_batches(of_categories, return_dtype=pl.String, is_elementwise=True)
 
 
-def _schema(frame: object) -> pl.Schema:
+def schema_of(frame: object) -> pl.Schema:
+    """Return the columns of a polars frame; anything else is refused."""
     if isinstance(frame, pl.LazyFrame):
         return frame.collect_schema()
     if isinstance(frame, pl.DataFrame):

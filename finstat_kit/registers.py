@@ -429,6 +429,48 @@ class Register:
         """
         return labels.count_by(frame, by, self._lookup, lang=lang)
 
+    def count_last_changes(
+        self,
+        units: pl.DataFrame | pl.LazyFrame,
+        by: str = "kraj",
+        *,
+        every: labels.Every = "1mo",
+        lang: Lang = "sk",
+    ) -> pl.DataFrame:
+        """Count units by the period of their **last** change and by code.
+
+        No series of events: the register keeps only the latest change. A unit changed in February
+        and again in May has left February, so earlier periods shrink on every later run.
+
+        Args:
+            units: Records, or any frame with ``datumPoslednejUpravy`` (Date) and the column *by*.
+            by: A code field, as in `count_by`.
+            every: Length of a period: ``"1d"``, ``"1w"`` (from Monday), ``"1mo"``, ``"1q"`` or
+                ``"1y"``.
+            lang: Language of the labels.
+
+        Returns:
+            ``period`` (Date, its first day; null for units without a date, last), ``code``,
+            ``label`` (String), ``count`` (Int64, never 0: what did not occur has no row) and
+            ``kind`` as in `count_by`, sorted by period, then as there. Counts add up to the
+            height of the frame.
+
+        Raises:
+            UsageError: No such column, or one of another type; another *by*, *every* or *lang*.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> from datetime import date
+            >>> days = [date(2026, 3, 2), date(2026, 3, 30), date(2026, 5, 4)]
+            >>> units = pl.DataFrame({"datumPoslednejUpravy": days, "kraj": ["SK010"] * 3})
+            >>> with fk.use(fk.sample()):
+            ...     fk.count_last_changes(units, lang="en").rows()
+            [(datetime.date(2026, 3, 1), 'SK010', 'Region of Bratislava', 2, 'labelled'),
+             (datetime.date(2026, 5, 1), 'SK010', 'Region of Bratislava', 1, 'labelled')]
+        """
+        return labels.count_last_changes(units, by, self._lookup, every=every, lang=lang)
+
     def _lookup(self, name: str) -> pl.DataFrame:
         return self._codelist(name, refresh=False)
 

@@ -55,6 +55,15 @@ MUTATIONS = [
     Mutation("collection.py", "check(query, page)\n", "\n", "split"),
     Mutation("fetch.py", "if pressure() > pressed:", "if False:", "split"),
     Mutation("exchange.py", '[:1] == b"<"', '[:1] == b"?"', "client"),
+    Mutation("charts.py", "for kind in labels.KINDS[1:]", "for kind in ()", "charts"),
+    Mutation("charts.py", "labelled.slice(top)", "labelled.slice(top + 1)", "charts"),
+    Mutation("stacks.py", "labelled & ~pl.col", "labelled & pl.col", "charts"),
+    Mutation("canvas.py", "if seen[label] > 1", "if False", "charts"),
+    Mutation("canvas.py", '.replace("$", r"\\$")', "", "charts"),
+    Mutation("canvas.py", 'wanted = sk if lang == "sk" else en', "wanted = sk", "charts"),
+    Mutation("tilemaps.py", "table.filter(~tiled)", "table.head(0)", "charts"),
+    Mutation("tilemaps.py", "ordered.index(value)", "0", "charts"),
+    Mutation("tiles.py", "   .  0216 0223", " 0216   .  0223", "charts"),
 ]  # fmt: skip
 
 

@@ -22,7 +22,8 @@ PACKAGE = Path(fk.__file__).parent
 ROOMS = (
     ("cli",),
     ("demo", "widgets"),
-    ("charts",),
+    ("charts", "stacks", "tilemaps"),
+    ("canvas",),
     ("default",),
     ("samples",),
     ("registers",),
@@ -36,7 +37,7 @@ ROOMS = (
     ("exchange", "http"),
     ("transports",),
     ("embedded",),
-    ("figures",),
+    ("figures", "tiles"),
     ("checks",),
     ("alphabet", "codes"),
     ("errors",),

@@ -1,0 +1,720 @@
+"""Charts: the numbers in them are those of the counts, and every text can be read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter, deque
+from datetime import date
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import nbformat
+import polars as pl
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle, StepPatch
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+from nbclient import NotebookClient
+
+import finstat_kit as fk
+from finstat_kit import canvas, charts, labels, tilemaps, tiles
+from finstat_kit.checks import Lang
+
+SAMPLE = fk.sample(4_000)
+UNITS = SAMPLE.units.get(SAMPLE.units.ids())
+LANGS: list[Lang] = ["sk", "en"]
+
+
+@pytest.fixture(autouse=True)
+def sample_chosen(nothing_chosen: None) -> None:
+    fk.use(SAMPLE)
+
+
+def axes(width: float = 8, height: float = 5) -> Axes:
+    """Return axes of a bare figure, of which pyplot knows nothing."""
+    return Figure((width, height), layout="constrained").subplots()
+
+
+def own(number: int) -> Axes:
+    """Return axes as tall as those that a chart makes for so many bars."""
+    return axes(8, 1.3 + 0.27 * max(number, 3))
+
+
+def drawn(ax: Axes) -> FigureCanvasAgg:
+    figure = ax.figure
+    assert isinstance(figure, Figure)
+    agg = FigureCanvasAgg(figure)
+    agg.draw()  # type: ignore[no-untyped-call]
+    return agg
+
+
+def texts(ax: Axes) -> list[Text]:
+    """Return every text that is drawn; ticks beyond the ends of an axis are not."""
+    beyond = {
+        id(label)
+        for axis, (low, high), at in ((ax.xaxis, ax.get_xlim(), 0), (ax.yaxis, ax.get_ylim(), 1))
+        for label in axis.get_ticklabels()
+        if not min(low, high) <= label.get_position()[at] <= max(low, high)
+    }
+    return [
+        text
+        for text in ax.findobj(Text)
+        if isinstance(text, Text)
+        and text.get_visible()
+        and text.get_text().strip()
+        and id(text) not in beyond
+    ]
+
+
+def check_legible(ax: Axes) -> None:
+    """Every text lies inside the picture and on no other text."""
+    agg = drawn(ax)
+    renderer = agg.get_renderer()  # type: ignore[no-untyped-call]
+    boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in texts(ax)]
+    whole = ax.figure.bbox
+    cut_off = [
+        text
+        for text, box in boxes
+        if box.x0 < whole.x0 - 1 or box.x1 > whole.x1 + 1 or box.y0 < -1 or box.y1 > whole.y1 + 1
+    ]
+    over = [(a, b) for (a, box), (b, other) in combinations(boxes, 2) if _overlap(box, other)]
+
+    assert boxes
+    assert cut_off == []
+    assert over == []
+
+
+def _overlap(one: Bbox, other: Bbox) -> bool:
+    common = Bbox.intersection(one, other)
+    return common is not None and common.width > 1 and common.height > 1
+
+
+def bars(ax: Axes) -> dict[str, float]:
+    """Return the length of each bar by its name."""
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    widths = [patch.get_width() for patch in ax.patches if isinstance(patch, Rectangle)]
+    assert len(set(names)) == len(names)
+    return dict(zip(names, widths, strict=True))
+
+
+def written(ax: Axes) -> str:
+    return "\n".join(text.get_text() for text in texts(ax))
+
+
+def counts_of(number: int, *, label: str = "Obec {}") -> pl.DataFrame:
+    """Return counts by municipality of so many invented codes, as `count_by` gives them."""
+    rows = [(f"X{n}", label.format(n), number - n, 1 / number, "labelled") for n in range(number)]
+    return pl.DataFrame(rows, schema=labels.COUNTS, orient="row")
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_bars_are_the_counts(lang: Lang, lazy: bool) -> None:
+    """Labelled bars by count, then a bar for each kind of what has no label; nothing is lost."""
+    counts = fk.count_by(UNITS, "kraj", lang=lang)
+    labelled = counts.filter(pl.col("kind") == "labelled")
+
+    found = bars(fk.plot_counts(UNITS.lazy() if lazy else UNITS, lang=lang, ax=axes()))
+
+    assert sum(found.values()) == UNITS.height
+    assert list(found.values())[: labelled.height] == labelled["count"].to_list()
+    for name, count in labelled.select("label", "count").iter_rows():
+        if name not in ("Zahraničie", "Extra-regio"):
+            assert found[name] == count
+    words = canvas.WORDS[lang]
+    by_kind = dict(counts.group_by("kind").agg(pl.col("count").sum()).iter_rows())
+    unknown = counts.filter(pl.col("kind") == "unknown code").height
+    assert list(found)[labelled.height :] == [
+        f"{words['unknown codes']} ({unknown})",
+        words["no code"],
+        words["gone"],
+    ]
+    assert list(found.values())[labelled.height :] == [
+        by_kind["unknown code"],
+        by_kind["no code"],
+        by_kind["gone"],
+    ]
+
+
+def test_numbers_as_each_language_writes_them() -> None:
+    """Count and share stand at the bar."""
+    counts = pl.DataFrame(
+        [("SK010", "Bratislavský kraj", 12_345, 0.3617, "labelled")],
+        schema=labels.COUNTS,
+        orient="row",
+    )
+
+    assert "12\u00a0345  (36,2\u00a0%)" in written(fk.plot_counts(counts, ax=axes()))
+    assert "12,345  (36.2%)" in written(fk.plot_counts(counts, lang="en", ax=axes()))
+
+
+def test_what_top_cuts_off_is_one_bar() -> None:
+    """The first so many, one bar of the rest, and all others as they were."""
+    counts = fk.count_by(UNITS, "okres")
+    labelled = counts.filter(pl.col("kind") == "labelled")
+
+    rows = charts.cut(counts, 5)
+    found = bars(fk.plot_counts(counts, "okres", top=5, ax=axes()))
+
+    assert rows["kind"].to_list() == ["labelled"] * 5 + ["rest", "unknown code", "no code", "gone"]
+    assert rows["count"].sum() == UNITS.height
+    assert rows["share"].sum() == pytest.approx(1)
+    assert rows["codes"].to_list()[5] == labelled.height - 5
+    assert list(found.values()) == rows["count"].to_list()
+    assert found[f"ostatné ({labelled.height - 5})"] == labelled["count"][5:].sum()
+
+
+def test_a_long_rest_hides_nothing() -> None:
+    """A rest that would dwarf all others runs off the axis, which says so."""
+    ax = fk.plot_counts(UNITS, "okres", top=2, lang="en", ax=axes())
+    rest = charts.cut(fk.count_by(UNITS, "okres"), 2).filter(pl.col("kind") == "rest")["count"][0]
+
+    assert bars(ax)["other (77)"] == rest
+    assert ax.get_xlim()[1] < rest
+    assert "The bar “other” is longer than fits here." in written(ax)
+    assert f"{rest:,}" in written(ax)
+
+
+def test_one_unknown_code_is_named() -> None:
+    """A lone unknown code stands by itself, so that it can be looked up."""
+    frame = pl.DataFrame({"kraj": ["SK010", "7", None]})
+
+    assert bars(fk.plot_counts(frame, ax=axes())) == {
+        "Bratislavský kraj": 1,
+        "neznámy kód 7": 1,
+        "bez kódu": 1,
+    }
+
+
+def test_labels_that_repeat_carry_their_code() -> None:
+    """Two places of one name can be told apart, also when only one of them is drawn."""
+    frame = pl.DataFrame({"sidlo": ["SK0414543314", "SK0418524816", "SK0418524816", "582000"]})
+
+    all_three = bars(fk.plot_counts(frame, "sidlo", ax=axes()))
+    first = bars(fk.plot_counts(frame, "sidlo", top=1, ax=axes()))
+
+    assert list(all_three) == ["Lúčka (SK0418524816)", "Bratislava", "Lúčka (SK0414543314)"]
+    assert next(iter(first)) == "Lúčka (SK0418524816)"
+
+
+def test_counts_keep_their_labels() -> None:
+    """Counts are drawn as they were made, also a label of one's own and with no register chosen."""
+    counts = fk.count_by(pl.DataFrame({"kraj": ["SK031", "SK010"]}), "kraj")
+    mine = counts.with_columns(pl.col("label").str.replace("Bratislavský kraj", "Pressburg"))
+
+    with fk.use(fk.sample(0)):
+        fk.use(None)
+        ax = fk.plot_counts(mine, lang="en", ax=axes())
+
+    assert set(bars(ax)) == {"Žilinský kraj", "Pressburg"}
+    assert "sample" not in ax.get_title()
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("field", labels.BY_FIELD)
+def test_bars_are_legible(field: str, lang: Lang) -> None:
+    """No text lies on another or over the edge, whatever is counted."""
+    number = charts.cut(fk.count_by(UNITS, field), 30).height
+    ax = fk.plot_counts(UNITS, field, lang=lang, ax=own(number))
+
+    check_legible(ax)
+    assert canvas.WORDS[lang][field] in ax.get_title()
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("size", [None, (6, 4), (5, 3.2)])
+def test_full_size_is_legible(
+    full_size: Path, lang: Lang, size: tuple[float, float] | None
+) -> None:
+    """Of 2,900 municipalities the first are shown and the others are one bar."""
+    with fk.use(fk.sample(20_000, codelists=full_size)) as reg:
+        units = reg.units.get(reg.units.ids())
+        counts = fk.count_by(units, "sidlo")
+        assert counts.height > 2_000
+
+        ax = fk.plot_counts(units, "sidlo", lang=lang, ax=axes(*size) if size else own(34))
+        check_legible(ax)
+        last = fk.plot_last_changes(units, "sidlo", lang=lang, ax=axes(9, 4.8))
+        check_legible(last)
+
+    assert sum(bars(ax).values()) == units.height
+    assert len(bars(ax)) <= 34
+    assert f"{canvas.WORDS[lang]['rest']} (" in written(ax)
+
+
+@pytest.mark.parametrize("length", [40, 60, 500])
+def test_long_labels_are_cut(length: int) -> None:
+    """A label of any length leaves room for the bars."""
+    frame = counts_of(30, label="Ž" * length + " {}").with_columns(kind=pl.lit("labelled"))
+    with fk.use(fk.sample(0)):
+        table = frame.with_columns(
+            code=pl.Series(fk.districts()["code"].head(30)),
+            label=pl.col("label") + "\n$x$",
+        )
+        ax = fk.plot_counts(table, "okres", ax=own(30))
+
+    check_legible(ax)
+    assert len(bars(ax)) == 30
+    drawn(ax)
+    assert ax.get_position().width > 0.3
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("number", [0, 1, 10])
+def test_few_units(number: int, lang: Lang) -> None:
+    """None, one and ten units give pictures that can be read."""
+    few = UNITS.head(number)
+
+    for ax in (
+        fk.plot_counts(few, lang=lang, ax=own(3)),
+        fk.plot_last_changes(few, lang=lang, ax=axes(9, 4.8)),
+        fk.plot_map(few, lang=lang, ax=axes(8, 3.9)),
+        fk.plot_map(few, "okres", lang=lang, ax=axes(10, 6.4)),
+    ):
+        check_legible(ax)
+        noun = {"sk": "jednotka" if number == 1 else "jednotiek", "en": "unit"}[lang]
+        assert f"{number} {noun}" in ax.get_title()
+    if number == 0:
+        assert canvas.WORDS[lang]["nothing"] in written(fk.plot_counts(few, lang=lang, ax=axes()))
+
+
+def test_slovak_counts_units_right() -> None:
+    """One, two to four, and more have each their word."""
+    frame = pl.DataFrame({"kraj": ["SK010"] * 5})
+
+    titles = [fk.plot_counts(frame.head(n), ax=axes()).get_title() for n in range(6)]
+
+    assert [title.split("\n")[1].split(",")[0] for title in titles] == [
+        "0 jednotiek",
+        "1 jednotka",
+        "2 jednotky",
+        "3 jednotky",
+        "4 jednotky",
+        "5 jednotiek",
+    ]
+
+
+@pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, fk.plot_last_changes])
+def test_titles_name_the_sample(plot: Any) -> None:
+    """Invented data say so in both languages; a register does not."""
+    codelists = {name: getattr(fk, name)() for name in labels.CODELISTS}
+    sk, en = (plot(UNITS, lang=lang, ax=axes()).get_title() for lang in LANGS)
+
+    register = fk.Register("http://127.0.0.1:9")
+    register._codelists.update(codelists)
+    with fk.use(register):
+        real = plot(UNITS, lang="en", ax=axes()).get_title()
+
+    assert "Účtovné jednotky podľa" in sk
+    assert "kraja" in sk
+    assert "4\u00a0000 jednotiek, ukážkové (vymyslené) údaje" in sk
+    assert "4,000 units, sample (invented) data" in en
+    assert "4,000 units" in real
+    assert "sample" not in real
+
+
+def test_every_district_has_a_tile() -> None:
+    """The grid holds the codelist, each code once, at a place of its own."""
+    regions, districts = fk.regions()["code"], fk.districts()["code"]
+
+    assert set(tiles.DISTRICTS) == set(districts)
+    assert len(tiles.DISTRICTS) == len(tiles._DISTRICT_NAMES) == 79
+    assert set(tiles.REGIONS) == {code for code in regions if not code.startswith("SKZ")}
+    for grid in (tiles.DISTRICTS, tiles.REGIONS):
+        assert len({(tile.column, tile.row) for tile in grid.values()}) == len(grid)
+        assert len({tile.name_sk for tile in grid.values()}) == len(grid)
+        assert min(tile.column for tile in grid.values()) == 0
+        assert min(tile.row for tile in grid.values()) == 0
+
+
+def test_regions_are_in_one_piece() -> None:
+    """From any district one comes to all of its region over edges of tiles."""
+    place = {(tile.column, tile.row): code for code, tile in tiles.DISTRICTS.items()}
+    for region in tiles.REGIONS:
+        own_tiles = {at for at, code in place.items() if code.startswith(region)}
+        reached: set[tuple[int, int]] = set()
+        waiting = deque([min(own_tiles)])
+        while waiting:
+            x, y = waiting.popleft()
+            if (x, y) in own_tiles - reached:
+                reached.add((x, y))
+                waiting += [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)]
+        assert reached == own_tiles, region
+
+
+def test_tiles_lie_as_the_districts_do() -> None:
+    """West of, north of, and neighbours, for pairs that everybody in Slovakia knows."""
+    at = {tile.name_sk.replace("\n", " "): tile for tile in tiles.DISTRICTS.values()}
+    chain = ["Bratislava I", "Nitra", "Zvolen", "Rimavská Sobota", "Košice I", "Trebišov"]
+    columns = [at[name].column for name in chain]
+    north = [at[name].row for name in ("Čadca", "Žilina", "Martin", "Zvolen", "Veľký Krtíš")]
+
+    assert columns == sorted(set(columns))
+    assert north == sorted(set(north))
+    assert at["Komárno"].row == max(tile.row for tile in tiles.DISTRICTS.values())
+    for one, other in (
+        ("Bratislava I", "Bratislava V"),
+        ("Bratislava III", "Pezinok"),
+        ("Trnava", "Galanta"),
+        ("Trenčín", "Ilava"),
+        ("Nitra", "Zlaté Moravce"),
+        ("Žilina", "Martin"),
+        ("Banská Bystrica", "Brezno"),
+        ("Liptovský Mikuláš", "Poprad"),
+        ("Prešov", "Sabinov"),
+        ("Košice I", "Košice – okolie"),
+        ("Michalovce", "Trebišov"),
+        ("Humenné", "Snina"),
+    ):
+        apart = max(abs(at[one].column - at[other].column), abs(at[one].row - at[other].row))
+        assert apart == 1, (one, other)
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize(("by", "size"), [("kraj", (8, 3.9)), ("okres", (10, 6.4))])
+@pytest.mark.parametrize("scale", [0.7, 1.5])
+def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale: float) -> None:
+    """Names and numbers stay inside their tiles in a picture of any size."""
+    ax = fk.plot_map(UNITS, by, lang=lang, ax=axes(size[0] * scale, size[1] * scale))
+
+    check_legible(ax)
+    renderer = drawn(ax).get_renderer()  # type: ignore[no-untyped-call]
+    cells = [patch.get_window_extent(renderer) for patch in ax.patches]
+    inside = [text for text in texts(ax) if isinstance(text, tilemaps._TileText)]
+    assert len(inside) == 2 * len(cells)
+    for text in inside:
+        box = text.get_window_extent(renderer)
+        assert any(
+            cell.x0 <= box.x0 and box.x1 <= cell.x1 and cell.y0 <= box.y0 and box.y1 <= cell.y1
+            for cell in cells
+        ), text.get_text()
+
+
+def tile_numbers(ax: Axes) -> list[str]:
+    """Return what is written in the lower half of each tile, in the order of the grid."""
+    return [text.get_text() for text in texts(ax) if isinstance(text, tilemaps._TileText)][1::2]
+
+
+@pytest.mark.parametrize("by", ["kraj", "okres"])
+def test_tiles_are_the_counts(by: Any) -> None:
+    """Each tile carries its count; what has none is told below; together they are all units."""
+    counts = fk.count_by(UNITS, by, lang="en")
+    count_of = dict(counts.filter(pl.col("kind") == "labelled").select("code", "count").rows())
+    grid = tiles.REGIONS if by == "kraj" else tiles.DISTRICTS
+
+    ax = fk.plot_map(UNITS, by, lang="en", ax=axes())
+
+    assert tile_numbers(ax) == [f"{count_of.get(code, 0):,}" for code in grid]
+    below = ax.get_xlabel().replace("\n", " ")
+    told = [int(part.split(": ")[1].replace(",", "")) for part in below[16:-1].split("; ")]
+    assert below.startswith("Not on the map: ")
+    assert sum(told) + sum(count_of.get(code, 0) for code in grid) == UNITS.height
+    assert f"deleted or non-public: {UNITS['stav'].count()}" in below
+    assert by == "okres" or "Extra-regio (SKZZ): " in below
+
+
+def test_classes() -> None:
+    """About equally many in each, equal values together, all values in order."""
+    values = [float(n % 7) for n in range(79)]
+
+    found = tilemaps.classes(values, 5)
+
+    assert sorted(values) == [value for part in found for value in part]
+    assert all(max(a) < min(b) for a, b in pairwise(found))
+    assert [len(c) for c in tilemaps.classes(list(range(80)), 5)] == [16] * 5
+    assert tilemaps.classes([3.0] * 8, 4) == [[3.0] * 8]
+    assert tilemaps.classes([], 4) == []
+
+
+def test_legend_gives_the_bounds() -> None:
+    """Every class has its colour, its least and greatest value, and its tiles."""
+    table = pl.DataFrame({"code": list(tiles.REGIONS)[:7], "rate": [1.0, 2, 3.5, 4, 5, 6.25, 7]})
+
+    ax = fk.plot_map(table, value="rate", ax=axes(8, 3.9))
+
+    legend = ax.get_legend()
+    assert legend is not None
+    entries = [text.get_text() for text in legend.get_texts()]
+    assert entries == ["1,00 – 2,00", "3,50 – 4,00", "5,00 – 6,25", "7,00", "bez hodnoty"]
+    colours = [to_hex(handle.get_facecolor()) for handle in legend.get_patches()]
+    tile_colours = Counter(to_hex(patch.get_facecolor()) for patch in ax.patches)
+    assert [tile_colours[colour] for colour in colours] == [2, 2, 2, 1, 1]
+    assert legend.get_title().get_text() == "rate, triedy podľa kvantilov"
+    assert tile_numbers(ax)[-1] == "–"
+    assert ax.get_title() == "rate podľa kraja\nukážkové (vymyslené) údaje"
+
+
+def test_values_that_are_no_numbers_are_missing() -> None:
+    """Null, NaN and infinite are no values; all values equal are one class."""
+    codes = list(tiles.REGIONS)[:5]
+    table = pl.DataFrame({"code": codes, "x": [None, float("nan"), float("inf"), 2.0, 2.0]})
+
+    ax = fk.plot_map(table, value="x", lang="en", ax=axes())
+
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["2", "no value"]
+    assert tile_numbers(ax) == ["–", "–", "–", "2", "2", "–", "–", "–"] or Counter(
+        tile_numbers(ax)
+    ) == Counter({"–": 6, "2": 2})
+
+
+def test_values_without_a_tile_are_told() -> None:
+    """Codes from abroad, unknown ones and none stand under the map, whatever the value is."""
+    table = pl.DataFrame({"code": ["SK010", "SKZZ", "x1", "x2", None], "x": [1.5, 2.5, 3, 4, 5.5]})
+
+    ax = fk.plot_map(table, value="x", lang="en", ax=axes())
+
+    assert ax.get_xlabel() == (
+        "Not on the map: Extra-regio: 2.50; unknown codes (2); no code: 5.50."
+    )
+
+
+def test_last_changes_are_the_counts() -> None:
+    """What is stacked over a period is what was last changed in it, by code."""
+    changes = fk.count_last_changes(UNITS)
+    ax = fk.plot_last_changes(UNITS, ax=axes(9, 4.8))
+    outlines = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
+    legend = ax.get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()][::-1]
+    sizes = dict(zip(names, (_heights(outline) for outline in outlines), strict=True))
+    by_label = dict(
+        changes.filter(kind="labelled").group_by("label").agg(pl.col("count").sum()).rows()
+    )
+    months = changes["period"].n_unique()
+
+    assert sum(sum(heights) for heights in sizes.values()) == UNITS.height
+    assert sum(sizes["Bratislavský kraj"]) == by_label["Bratislavský kraj"]
+    assert sum(sizes["ostatné (2)"]) == by_label["Zahraničie"]
+    bare = changes.filter(pl.col("kind") != "labelled")["count"].sum()
+    assert sum(sizes["bez známeho kódu,\nzmazané, neverejné"]) == bare
+    assert len(next(iter(sizes.values()))) >= months
+    march = changes.filter(period=date(2025, 3, 1))["count"].sum()
+    assert march in outlines[-1].get_data()[0]
+    assert "Nie je to vývoj počtu zmien." in ax.get_xlabel()
+
+
+def _heights(outline: StepPatch) -> list[float]:
+    values, _, baseline = outline.get_data()
+    return [float(height) for height in values - baseline]
+
+
+def test_count_last_changes() -> None:
+    """By period, then as `count_by`; gone rows and those without code or date are kept."""
+    frame = pl.DataFrame(
+        {
+            "datumPoslednejUpravy": [
+                date(2026, 3, 1),
+                date(2026, 3, 31),
+                date(2026, 3, 31),
+                date(2026, 5, 4),
+                date(2026, 5, 5),
+                None,
+            ],
+            "kraj": ["SK010", "SK010", None, "1", "SK010", "SK021"],
+            "stav": [None, None, None, None, "ZMAZANÉ", None],
+        }
+    )
+
+    changes = fk.count_last_changes(frame, lang="en")
+
+    assert changes.schema == labels.LAST_CHANGES
+    assert changes.rows() == [
+        (date(2026, 3, 1), "SK010", "Region of Bratislava", 2, "labelled"),
+        (date(2026, 3, 1), None, None, 1, "no code"),
+        (date(2026, 5, 1), "1", None, 1, "unknown code"),
+        (date(2026, 5, 1), None, None, 1, "gone"),
+        (None, "SK021", "Region of Trnava", 1, "labelled"),
+    ]
+    assert changes.equals(fk.count_last_changes(frame.lazy(), lang="en"))
+    weeks = fk.count_last_changes(frame, every="1w")
+    assert weeks["period"].unique().sort(nulls_last=True).to_list() == [
+        date(2026, 2, 23),
+        date(2026, 3, 30),
+        date(2026, 5, 4),
+        None,
+    ]
+    ax = fk.plot_last_changes(frame, lang="en", ax=axes(9, 4.8))
+    assert "Without a date of change (not shown): 1." in ax.get_xlabel()
+    assert fk.count_last_changes(frame.head(0)).schema == labels.LAST_CHANGES
+
+
+@pytest.mark.parametrize("every", labels.PERIODS)
+@pytest.mark.parametrize("field", ["kraj", "okres", "pravnaForma"])
+def test_last_changes_add_up_and_are_legible(every: Any, field: str) -> None:
+    """No unit is lost, whatever the period and the code."""
+    changes = fk.count_last_changes(UNITS, field, every=every)
+    ax = fk.plot_last_changes(UNITS, field, every=every, lang="en", ax=axes(9, 4.8))
+
+    assert changes["count"].sum() == UNITS.height
+    check_legible(ax)
+
+
+def test_foreign_text_is_no_formula() -> None:
+    """A dollar sign is a dollar sign, also where two would begin a formula that is broken."""
+    odd = "_$\\frac{$ & <b>"
+    counts = fk.count_by(UNITS.head(100), "kraj").with_columns(
+        pl.when(pl.col("code") == "SK010").then(pl.lit(odd)).otherwise("label").alias("label")
+    )
+    table = pl.DataFrame({"code": ["SK010", "$\\x$"], "$\\frac{$": [1.0, 2.0]})
+
+    ax = fk.plot_counts(counts, ax=axes())
+    drawn(ax)
+    drawn(fk.plot_map(table, value="$\\frac{$", ax=axes()))
+    drawn(fk.plot_map(counts.with_columns(code=pl.lit("$\\x$")).head(1), ax=axes()))
+
+    (label,) = [text for text in texts(ax) if "frac" in text.get_text()]
+    assert label._preprocess_math(label.get_text()) == (odd, False)  # type: ignore[attr-defined]
+
+
+# Wrong on purpose, which a type checker would not let pass.
+plot_counts: Any = fk.plot_counts
+plot_map: Any = fk.plot_map
+plot_last_changes: Any = fk.plot_last_changes
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: plot_counts(UNITS, "region"), r"by='region' is no code column.*'kraj'"),
+        (lambda: plot_counts(counts_of(2), "region"), r"by='region' is no code column"),
+        (lambda: plot_counts(UNITS, top=0), "top=0 is not allowed; give a whole number, 1 to"),
+        (lambda: plot_counts(UNITS, top=2_900), "top=2900 is not allowed"),
+        (lambda: plot_counts(UNITS, lang="de"), "lang='de' is not known; give 'sk' or 'en'"),
+        (lambda: plot_counts(UNITS, ax=[1]), "ax is a list; give the Axes of a figure"),
+        (
+            lambda: plot_counts(counts_of(2).cast({"count": pl.String})),
+            "'count' is String; give counts as fk.count_by does",
+        ),
+        (lambda: plot_counts(counts_of(2).with_columns(count=-1)), "'count' has nulls or neg"),
+        (lambda: plot_counts(counts_of(2).with_columns(kind=pl.lit("x"))), "'kind' says"),
+        (lambda: plot_map(UNITS, "sidlo"), r"by='sidlo' is not known.*\['kraj', 'okres'\]"),
+        (lambda: plot_map(UNITS, value="x"), "value='x': units can only be counted here"),
+        (lambda: plot_map(fk.count_by(UNITS, "okres")), "code of the other level; give 'okres'"),
+        (lambda: plot_map(fk.regions(), value="x"), "value='x' is no column; give a column of"),
+        (lambda: plot_map(fk.regions(), value="name_sk"), "value='name_sk' is String"),
+        (
+            lambda: plot_map(pl.DataFrame({"code": ["SK010"] * 2, "count": [1, 2]})),
+            "'SK010' stands in two rows; give each code once",
+        ),
+        (lambda: plot_map(pl.DataFrame({"code": [1], "count": [1]})), "Int64; codes are text"),
+        (lambda: plot_last_changes(UNITS, every="2h"), "every='2h' is not known; give one of"),
+        (lambda: plot_last_changes(UNITS.select("kraj")), "'datumPoslednejUpravy' is not there"),
+        (
+            lambda: plot_last_changes(UNITS.cast({"datumPoslednejUpravy": pl.String})),
+            "'datumPoslednejUpravy' is String; give records",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn(call: Any, named: str) -> None:
+    """What is wrong is named with its value and the cure."""
+    with pytest.raises(fk.UsageError, match=named):
+        call()
+
+
+def test_no_register_is_chosen() -> None:
+    """Without a register there is nothing to name; the error says how to choose one."""
+    fk.use(None)
+
+    with pytest.raises(fk.UsageError, match="no register is chosen"):
+        fk.plot_counts(UNITS, ax=axes())
+
+
+DRAW_ALL = """
+import sys, threading
+import finstat_kit as fk, matplotlib as mpl
+from matplotlib.figure import Figure
+reg = fk.use(fk.sample(300))
+units = reg.units.get(reg.units.ids())
+before = mpl.rcParams.copy()  # a look at its items would import pyplot
+def draw():
+    for plot in (fk.plot_counts, fk.plot_map, fk.plot_last_changes):
+        ax = Figure(layout="constrained").subplots()
+        assert plot(units, ax=ax) is ax
+        ax.figure.canvas.print_figure("/dev/null", format="png")
+thread = threading.Thread(target=draw)
+thread.start()
+thread.join()
+print("matplotlib.pyplot" in sys.modules, mpl.rcParams.copy() == before)
+"""
+
+
+def test_given_axes_need_no_pyplot() -> None:
+    """Widgets draw in another thread, where pyplot and its global figures must not be touched."""
+    seen = subprocess.run([sys.executable, "-c", DRAW_ALL], capture_output=True, text=True)
+
+    assert seen.stdout == "False True\n", seen.stderr
+
+
+def test_own_axes_are_pyplots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without axes a new figure is made, each time another, and no style is changed."""
+    with mpl.rc_context({"backend": "agg"}):
+        from matplotlib import pyplot as plt
+
+        plt.switch_backend("agg")
+        before = {name: value for name, value in mpl.rcParams.items() if name != "backend"}
+        made = [
+            plot(UNITS)
+            for plot in (fk.plot_counts, fk.plot_map, fk.plot_last_changes, fk.plot_counts)
+        ]
+        numbers = plt.get_fignums()
+        after = {name: value for name, value in mpl.rcParams.items() if name != "backend"}
+        for ax in made:
+            check_legible(ax)
+            plt.close(ax.figure)  # type: ignore[arg-type]
+
+    assert len({id(ax.figure) for ax in made}) == 4
+    assert len(numbers) >= 4
+    assert after == before
+
+
+def test_what_was_drawn_before_stays() -> None:
+    """Given axes keep what is on them; the legend speaks of the chart alone."""
+    ax = axes(9, 4.8)
+    ax.add_patch(Rectangle((0, 0), 1, 1, label="mine"))
+
+    fk.plot_last_changes(UNITS, ax=ax)
+
+    legend = ax.get_legend()
+    assert legend is not None
+    assert "mine" not in [text.get_text() for text in legend.get_texts()]
+
+
+def test_a_cell_shows_one_picture() -> None:
+    """A cell that ends in a chart shows it once, in a real kernel."""
+    source = (
+        "import finstat_kit as fk\n"
+        "reg = fk.use(fk.sample(300))\n"
+        "units = reg.units.get(reg.units.ids())\n"
+    )
+    calls = ("fk.plot_counts(units)", "fk.plot_map(units)", "fk.plot_last_changes(units)")
+    cells = [nbformat.v4.new_code_cell(text) for text in (source, *calls)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+
+    NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+
+    pictures = [
+        sum("image/png" in output.get("data", {}) for output in cell["outputs"]) for cell in cells
+    ]
+    assert pictures == [0, 1, 1, 1]
+
+
+def test_maps_of_counts_speak_one_language() -> None:
+    """What has no tile is named in the language asked for; a kind of one's own means nothing."""
+    counts = fk.count_by(UNITS, "kraj", lang="sk")
+    own_kind = counts.with_columns(kind=pl.lit("mine"))
+
+    below = fk.plot_map(counts, lang="en", ax=axes()).get_xlabel()
+    mine = fk.plot_map(own_kind.drop_nulls("code"), lang="en", ax=axes()).get_xlabel()
+
+    assert "Extra-regio (SKZZ): " in below
+    assert "Zahraničie" not in below
+    assert "unknown codes (" in mine
