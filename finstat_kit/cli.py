@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -150,10 +150,14 @@ def ids(
     printed = 0
     try:
         for page in chosen.pages(changed_since=changed_since, after_id=after_id, limit=limit):
+            # What polars does must not stand in the block: interrupted there without an error, it
+            # returns less than it should.
+            text = _rendered(page, form, header=printed == 0)
+            cursor = page["id"].to_list()[-1] if page.height else after_id
             with _uninterrupted():
-                _emit(page, form, header=printed == 0)
+                _write(text)
                 printed += page.height
-                after_id = page["id"][-1] if page.height else after_id
+                after_id = cursor
     except (RegisterError, KeyboardInterrupt):
         click.echo(
             f"cut off after {printed:,} ids; the same command goes on with --after-id {after_id}",
@@ -291,7 +295,7 @@ def _print(frame: pl.DataFrame, form: str | None, output: Path | None) -> None:
     if output is None and form in ("parquet", "xlsx") and sys.stdout.isatty():
         raise click.UsageError(f"{form} is not for a terminal; give --output FILE")
     if output is None:
-        _emit(frame, form)
+        click.echo(_rendered(frame, form), nl=False)
     elif form == "table":
         output.write_text(_table(frame) + "\n", encoding="utf-8")
     elif output.suffix == f".{form}":
@@ -301,19 +305,16 @@ def _print(frame: pl.DataFrame, form: str | None, output: Path | None) -> None:
             write_to(file, frame, form)  # type: ignore[arg-type]
 
 
-def _emit(frame: pl.DataFrame, form: str, *, header: bool = True) -> None:
-    """Write a frame, or the next part of one, to standard output."""
+def _rendered(frame: pl.DataFrame, form: str, *, header: bool = True) -> bytes:
+    """Return a frame, or the next part of one, as it is written to standard output."""
     from finstat_kit.writing import write_to
 
     if form == "table":
-        click.echo(_table(frame))
-        return
+        return f"{_table(frame)}\n".encode()
     whole = io.BytesIO()
     written: Format = form  # type: ignore[assignment]
     write_to(whole, frame, written, header=header)
-    standard: IO[bytes] = sys.stdout.buffer
-    standard.write(whole.getvalue())
-    standard.flush()
+    return whole.getvalue()
 
 
 def _table(frame: pl.DataFrame) -> str:
@@ -350,6 +351,14 @@ def _labelled(reg: Register, frame: pl.DataFrame, lang: Lang) -> pl.DataFrame:
 
     present = [field for field in BY_FIELD if field in frame.columns]
     return reg.resolve_labels(frame, lang=lang, columns=present or None)
+
+
+def _write(data: bytes) -> None:
+    """Write all of it: with polars loaded, a write that a signal meets returns early."""
+    left = memoryview(data)
+    while left:
+        left = left[sys.stdout.buffer.write(left) :]
+    sys.stdout.buffer.flush()
 
 
 @contextlib.contextmanager
