@@ -29,7 +29,6 @@ def with_requests(url: str, page_size: int) -> pd.DataFrame:
     """Walk with requests and json into one list, and that into pandas."""
     ids: list[int] = []
     with requests.Session() as session:
-        session.trust_env = False  # looking for proxies at each request would count against it
         more = True
         while more:
             after = ids[-1] if ids else 0
@@ -46,7 +45,7 @@ def with_httpx(
 ) -> pl.DataFrame:
     """Walk with httpx, a Series a page."""
     pages: list[pl.Series] = []
-    with httpx.Client(base_url=url, trust_env=False) as client:
+    with httpx.Client(base_url=url) as client:
         more = True
         while more:
             after = int(pages[-1][-1]) if pages else 0
@@ -84,7 +83,6 @@ def records_with_requests(url: str, ids: Sequence[int]) -> pd.DataFrame:
     """Fetch records with requests, one after the other, into pandas."""
     records = []
     with requests.Session() as session:
-        session.trust_env = False
         for id_ in ids:
             reply = session.get(url + "/api/uctovna-jednotka", params={"id": id_}, timeout=30)
             reply.raise_for_status()

@@ -50,6 +50,9 @@ def main() -> None:
     if unknown:
         parser.error(f"no subject: {', '.join(sorted(unknown))}; there are {', '.join(_SUBJECTS)}")
 
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        del os.environ[name]  # everything here is on this machine
+
     found: list[Figure] = []
     for name in arguments.only or _SUBJECTS:
         start = time.perf_counter()
