@@ -71,7 +71,7 @@ class Sockets:
         self._limits.now = limits
         left = max(limits.left(), 0.001)
         # To the pool itself: httpx's own request and response, its reading of the address above
-        # all, take as long as the rest of a short exchange.
+        # all, take a good part of a short exchange.
         request = httpcore.Request(
             "GET",
             httpcore.URL(
