@@ -27,6 +27,12 @@ from finstat_kit.transports import FinalTransportError, Limits, TimedOut, is_loo
 
 _MOST_CONNECTIONS: Final = 256  # as many as threads may ask for
 _LOOK_UP: Final = 0.2  # seconds between two looks at the deadline and at a stop
+_FAILURES: Final = (
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.UnsupportedProtocol,
+)
 
 
 class Sockets:
@@ -34,6 +40,10 @@ class Sockets:
 
     def __init__(self, base_url: str) -> None:
         host = urlsplit(base_url).hostname or ""
+        base = httpx.URL(base_url)
+        self._base_url = base_url
+        self._origin = base.raw_scheme, base.raw_host, base.port
+        self._path = base.raw_path.rstrip(b"/")
         self._limits = threading.local()
         self._transport = httpx.HTTPTransport(
             verify=httpx.create_ssl_context(),
@@ -46,42 +56,52 @@ class Sockets:
         )
         # Private, and pinned by a test on the lowest and the newest httpx: the one place below
         # which every wait for the network lies.
-        self._transport._pool._network_backend = _Backend(self._limits)
-        self._headers = {
-            "User-Agent": f"finstat_kit/{version('finstat-kit')} (Python; polite client)",
-            "Accept": "application/json",
-            "Accept-Encoding": "gzip",
-        }
+        self._pool = self._transport._pool
+        self._pool._network_backend = _Backend(self._limits)
+        agent = f"finstat_kit/{version('finstat-kit')} (Python; polite client)"
+        self._headers = [
+            (b"Host", base.netloc),
+            (b"User-Agent", agent.encode()),
+            (b"Accept", b"application/json"),
+            (b"Accept-Encoding", b"gzip"),
+        ]
 
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
         """Send one GET and read the whole reply within its limits."""
         self._limits.now = limits
         left = max(limits.left(), 0.001)
-        request = httpx.Request(
+        # To the pool itself: httpx's own request and response, its reading of the address above
+        # all, take a good part of a short exchange.
+        request = httpcore.Request(
             "GET",
-            url,
+            httpcore.URL(
+                scheme=self._origin[0],
+                host=self._origin[1],
+                port=self._origin[2],
+                target=self._path + url.removeprefix(self._base_url).encode("ascii"),
+            ),
             headers=self._headers,
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), left)},
         )
         try:
-            response = self._transport.handle_request(request)
+            response = self._pool.handle_request(request)
             try:
                 assert isinstance(response.stream, Iterable)
                 raw = _within(response.stream, limits.cap)
             finally:
                 response.close()
-        except httpx.TimeoutException as error:
+        except httpcore.TimeoutException as error:
             raise TimedOut("no whole answer within the deadline") from error
-        except httpx.TransportError as error:
+        except _FAILURES as error:
             tls = _tls_failure(error)
-            if isinstance(error, httpx.ConnectError) and tls is not None:
+            if isinstance(error, httpcore.ConnectError) and tls is not None:
                 raise FinalTransportError(
                     f"no secure connection: {tls}; check the clock and certificates of this machine"
                 ) from error
             raise TransportError(f"no whole answer: {error or type(error).__name__}") from error
-        headers = {name.title(): value for name, value in response.headers.items()}
+        headers = _headers(response.headers)
         body = _unpacked(raw, headers.get("Content-Encoding", ""), limits.cap)
-        return Reply(response.status_code, headers, body), len(raw)
+        return Reply(response.status, headers, body), len(raw)
 
     def close(self) -> None:
         """Close the connections."""
@@ -160,6 +180,14 @@ def _proxy_for(base_url: str, host: str) -> str | None:
     proxies = getproxies()
     proxy = proxies.get(urlsplit(base_url).scheme) or proxies.get("all")
     return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
+
+
+def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for name, value in raw:
+        key, text = name.decode("ascii").title(), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
 
 
 def _within(chunks: Iterable[bytes], cap: int) -> bytes:

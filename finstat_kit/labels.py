@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from finstat_kit import checks, codes
@@ -206,19 +205,16 @@ def _label(column: str, dtype: pl.DataType, known: pl.Series, names: pl.Series) 
         return looked_up(pl.col(column))
 
     def of_categories(codes: pl.Series) -> pl.Series:
-        # Each category that occurs is looked up once, by the row where it stands; after that only
+        # Each category that occurs is looked up once, by a row where it stands; after that only
         # its number is followed.
         number = codes.to_physical()
-        filled = number.is_not_null().to_numpy()
-        row = np.full(
-            1 + int(np.max(number.drop_nulls().cast(pl.Int64).to_numpy(), initial=-1)), -1
-        )
-        row[number.drop_nulls().to_numpy()] = np.flatnonzero(filled)
-        present = np.flatnonzero(row >= 0)
-        code = codes.gather(row[present]).cast(pl.String).to_frame("code")
-        label: list[str | None] = [None] * len(row)
+        rows = number.arg_unique()
+        rows = rows.filter(number.gather(rows).is_not_null())
+        code = codes.gather(rows).cast(pl.String).to_frame("code")
         texts = code.select(looked_up(pl.col("code"))).to_series()
-        for place, text in zip(present, texts, strict=True):
+        places = number.gather(rows).to_list()
+        label: list[str | None] = [None] * (1 + max(places, default=-1))
+        for place, text in zip(places, texts, strict=True):
             label[place] = text
         return pl.Series(codes.name, label, dtype=pl.String).gather(number)
 

@@ -76,13 +76,25 @@ def parse_page(body: bytes) -> Page:
     ids = reply.get("id", [])
     if type(ids) is not list:
         raise _broken("$.id", "a list of ids", ids)
-    if not set(map(type, ids)) <= {int}:  # type, not isinstance: true is an int
-        place = next(i for i, id_ in enumerate(ids) if type(id_) is not int)
-        raise _broken(f"$.id[{place}]", "a whole number", ids[place])
-    if ids and (min(ids) < 0 or max(ids) > MAX_ID):
-        place = next(i for i, id_ in enumerate(ids) if not 0 <= id_ <= MAX_ID)
-        raise _broken(f"$.id[{place}]", f"0 to {MAX_ID}", ids[place])
-    return Page(pl.Series("id", ids, dtype=pl.Int64), more)
+    try:
+        series = pl.Series("id", ids, dtype=pl.Int64)
+    except TypeError as error:
+        raise _no_ids(ids) from error
+    # Of all other values only true, false and null get into the column, as 1, 0 and null: where
+    # the lowest id is above them no value needs to be looked at.
+    doubtful = series.null_count() or (ids and series.to_numpy().min() <= 1)
+    if doubtful and (set(map(type, ids)) != {int} or min(ids) < 0):
+        raise _no_ids(ids)
+    return Page(series, more)
+
+
+def _no_ids(ids: list[object]) -> ProtocolError:
+    """Return the error that names the first value of a list that is no id."""
+    place, value = next(
+        (i, v) for i, v in enumerate(ids) if type(v) is not int or not 0 <= v <= MAX_ID
+    )
+    expected = f"0 to {MAX_ID}" if type(value) is int else "a whole number"
+    return _broken(f"$.id[{place}]", expected, value)
 
 
 def parse_count(body: bytes) -> int:

@@ -6,13 +6,14 @@ import json
 from datetime import date, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import finstat_kit as fk
 from finstat_kit.embedded import service
-from finstat_kit.embedded.store import Store
+from finstat_kit.embedded.store import Line, Store
 from tests.registers import sample_of, store_of
 
 LISTS = ["uctovne-jednotky", "uctovne-zavierky", "uctovne-vykazy", "vyrocne-spravy"]
@@ -340,3 +341,22 @@ def test_pages_are_one_sorted_list(
 
 
 _LIKE = fk.sample().store
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(16_000, 70_000),
+    st.lists(st.integers(0, 69_999), max_size=40),
+    st.integers(1, 50),
+    st.integers(0, 70_000),
+)
+def test_few_changes_among_many_ids(count: int, changed: list[int], size: int, after: int) -> None:
+    """Where few rows match, pages are still exactly those rows, from any cursor on."""
+    days = np.zeros(count, dtype=np.uint16)
+    days[[row for row in changed if row < count]] = 9
+    line = Line(np.arange(1, count + 1, dtype=np.int64), days)
+
+    ids, more = line.page(since=9, after=after, size=size)
+
+    due = [i for i in (np.flatnonzero(days) + 1).tolist() if i > after]
+    assert (ids.tolist(), more) == (due[:size], len(due) > size)
