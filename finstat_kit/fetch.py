@@ -83,7 +83,7 @@ def split(
     stop = threading.Event()
     pool = ThreadPoolExecutor(connections, thread_name_prefix="finstat_kit")
     try:
-        (first,) = walk.tasks(1, 1)
+        (first,) = walk.tasks(1)
         assert isinstance(first, Ask)
         # Where nothing speaks against it the count is on its way while the first page is.
         counted = pool.submit(count, first.query, stop) if pays() else None
@@ -96,7 +96,7 @@ def split(
         under_way: dict[Future[Page | int], Ask | Recount] = {}
         pressed = pressure()
         while not walk.done:
-            for task in walk.tasks(connections - len(under_way), connections):
+            for task in walk.tasks(connections - len(under_way)):
                 work: Callable[[Query, threading.Event], Page | int]
                 work = fetch if isinstance(task, Ask) else count
                 under_way[pool.submit(work, task.query, stop)] = task

@@ -62,7 +62,6 @@ class SplitWalk:
         self._expected_end = -math.inf  # of the line, as far as a count told
         self._spare = 0.0  # requests that may be spent beyond those of one connection
         self._spent = 0
-        self._received = 0
         self._recounting = False
 
     @property
@@ -89,13 +88,13 @@ class SplitWalk:
             width = (self._expected_end - segment.frontier) / parts
             self._cut(segment, int(segment.frontier + part * width))
 
-    def tasks(self, free: int, connections: int) -> list[Ask | Recount]:
+    def tasks(self, free: int) -> list[Ask | Recount]:
         """Return up to *free* requests to send now."""
         tasks: list[Ask | Recount] = []
         for segment in self._segments:
             if len(tasks) < free and not segment.busy and not segment.done:
                 tasks.append(self._ask(segment))
-        while len(tasks) < free and self._may_spend(connections):
+        while len(tasks) < free and self._spent < self._spare:
             heaviest = max(self._segments, key=self._weight)
             if self._weight(heaviest) >= _WORTH * self._query.page_size:
                 low, high = self._ahead(heaviest)
@@ -112,7 +111,6 @@ class SplitWalk:
     def deliver(self, ask: Ask, page: Page) -> int:
         """Take a checked page; return how many ids it brought that were not known."""
         ask.segment.busy = False
-        self._received += 1
         ids = page.ids.to_numpy()
         place = self._segments.index(ask.segment)
         last = int(ids[-1]) if len(ids) else ask.query.after_id
@@ -170,11 +168,6 @@ class SplitWalk:
         """Return about how many ids lie ahead in a segment."""
         low, high = self._ahead(segment)
         return 0.0 if segment.done else (high - low) / segment.spacing
-
-    def _may_spend(self, connections: int) -> bool:
-        # A count far too large must not be believed for long: what came allows what is spent.
-        believed = 2 * connections + _EXTRA * self._received
-        return self._spent + 1 <= min(self._spare, believed)
 
     def _past_expectation(self) -> bool:
         last = self._segments[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import finstat_kit as fk
 from finstat_kit.checks import BEGINNING
 from finstat_kit.exchange import Timing
+from finstat_kit.fetch import split
 from finstat_kit.replies import Page
 from finstat_kit.split import Ask, Recount, SplitWalk
 from finstat_kit.walk import Query, check
@@ -48,7 +50,7 @@ class Model:
         self.walk = SplitWalk(Query("/api/x", BEGINNING, size))
 
     def run(self) -> list[int]:
-        (first,) = self.walk.tasks(1, 1)
+        (first,) = self.walk.tasks(1)
         assert isinstance(first, Ask)
         count = self._count(first.query)
         self._deliver(first, page_of(self._ids(), first.query))
@@ -56,7 +58,7 @@ class Model:
             self.walk.expect(count, self._connections)
         waiting: list[tuple[Ask | Recount, Page | int | None]] = []
         while not self.walk.done:
-            for task in self.walk.tasks(self._connections - len(waiting), self._connections):
+            for task in self.walk.tasks(self._connections - len(waiting)):
                 if isinstance(task, Ask):
                     waiting.append((task, page_of(self._ids(), task.query)))
                 else:
@@ -144,12 +146,12 @@ def test_one_cut_a_page_that_overlaps() -> None:
     """A page that runs over the end of its segment covers the beginning of the next."""
     walk = SplitWalk(Query("/api/x", BEGINNING, 4))
     ids = list(range(1, 41))
-    (first,) = walk.tasks(1, 1)
+    (first,) = walk.tasks(1)
     assert isinstance(first, Ask)
     walk.deliver(first, page_of(ids, first.query))
     walk.expect(40, 2)
 
-    one, two = walk.tasks(2, 2)
+    one, two = walk.tasks(2)
 
     assert isinstance(one, Ask)
     assert isinstance(two, Ask)
@@ -273,6 +275,38 @@ def test_being_asked_for_less_halves_the_connections() -> None:
 
     assert found["id"].to_list() == ids
     assert reg.exchange.pressure == 2
+
+
+def test_pressure_halves_the_connections_each_time() -> None:
+    """Each time the register asks for less, half as many requests are under way."""
+    ids, allowed = list(range(1, 2_001)), [8]
+
+    class Noted(SplitWalk):
+        def tasks(self, free: int) -> list[Ask | Recount]:
+            busy = sum(segment.busy for segment in self._segments)
+            allowed.append(free + busy)
+            return super().tasks(free)
+
+    walk = Noted(Query("/api/x", BEGINNING, 20))
+    asked: list[int] = []
+
+    def fetch(query: Query, stop: threading.Event) -> Page:
+        asked.append(query.after_id)
+        return page_of(ids, query)
+
+    split(
+        walk,
+        8,
+        fetch,
+        lambda query, stop: len(ids),
+        pressure=lambda: min(len(asked) // 25, 2),
+        pays=lambda: True,
+        advance=lambda n: None,
+    )
+
+    assert walk.covered()[0].to_list() == ids
+    assert {8, 4, 2} <= set(allowed)
+    assert allowed[-1] == 2
 
 
 def test_wrong_connections() -> None:
