@@ -29,7 +29,8 @@ def write(
         frame: What to write.
         path: ``….csv`` (UTF-8 with the mark by which Excel knows it, commas), ``….xlsx`` (codes,
             IČO and DIČ stay text), ``….parquet`` or ``….ndjson``. In csv and xlsx lists of ids
-            are joined by blanks.
+            are joined by blanks. A spreadsheet that opens a csv drops the leading zeros of codes:
+            give it xlsx.
         note: A line under the table, such as `cite` gives; xlsx only.
 
     Returns:
