@@ -98,7 +98,9 @@ class Sockets:
                 raise FinalTransportError(
                     f"no secure connection: {tls}; check the clock and certificates of this machine"
                 ) from error
-            raise TransportError(f"no whole answer: {error or type(error).__name__}") from error
+            raise TransportError(
+                f"no whole answer: {str(error) or type(error).__name__}"
+            ) from error
         headers = _headers(response.headers)
         body = _unpacked(raw, headers.get("Content-Encoding", ""), limits.cap)
         return Reply(response.status, headers, body), len(raw)

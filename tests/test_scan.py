@@ -99,6 +99,14 @@ def test_a_scan_equals_the_full_frame(
     assert_frame_equal(scan.collect(engine=engine), full.collect())
 
 
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_rows_are_counted_before_the_predicate(engine: Any) -> None:
+    """A filter behind head(n) filters those n rows, it does not choose others."""
+    scan = REG.units.scan().head(10).filter(ID > IDS[5]).collect(engine=engine)
+
+    assert scan["id"].to_list() == IDS[6:10]
+
+
 def asked(query: Step) -> list[str]:
     """Return the requests that a query sends, records summed up as a number."""
     reg = small()
