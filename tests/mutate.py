@@ -71,6 +71,8 @@ MUTATIONS = [
     Mutation("canvas.py", '.replace("$", r"\\$")', "", "charts"),
     Mutation("tilemaps.py", "table.filter(~tiled)", "table.head(0)", "charts"),
     Mutation("tilemaps.py", "ordered.index(value)", "0", "charts"),
+    Mutation("widgets/location.py", "if control.options != options:", "if not control.options[1:]:", "widgets"),
+    Mutation("widgets/choices.py", 'self.name_sk if lang == "sk" else self.name_en', "self.name_sk", "widgets"),
     Mutation("tiles.py", "   .  0216 0223", " 0216   .  0223", "charts"),
 ]  # fmt: skip
 
