@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from finstat_kit.charts import plot_counts
-    from finstat_kit.collection import Collection, Pages, Units
+    from finstat_kit.collection import Collection, Units
     from finstat_kit.default import (
         activities,
         annual_reports,
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         TransportError,
         UsageError,
     )
+    from finstat_kit.pages import Pages
     from finstat_kit.registers import LIVE, Register
     from finstat_kit.samples import Sample, sample
     from finstat_kit.stacks import plot_last_changes
@@ -62,7 +63,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "charts": "plot_counts",
-    "collection": "Collection Pages Units",
+    "collection": "Collection Units",
+    "pages": "Pages",
     "default": (
         "activities annual_reports cite codelists count_by count_last_changes districts "
         "find_places legal_forms locations municipalities ownership_types regions register "

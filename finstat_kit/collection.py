@@ -7,7 +7,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -16,11 +16,12 @@ from finstat_kit.embedded.store import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNIT
 from finstat_kit.errors import Interrupted, RegisterError
 from finstat_kit.exchange import Exchange
 from finstat_kit.fetch import split
+from finstat_kit.pages import Pages, how_to_go_on
 from finstat_kit.progress import Advance, bar
 from finstat_kit.records import fetch_units, most_requests, refuse_long_work, refuse_the_whole
 from finstat_kit.scan import Needs, lazy
 from finstat_kit.split import SplitWalk
-from finstat_kit.walk import Query, check, next_query
+from finstat_kit.walk import Query, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,63 +35,6 @@ _ENDPOINTS = {
     "reports": REPORTS,
     "annual_reports": ANNUAL_REPORTS,
 }
-
-
-class Pages(Iterator[pl.DataFrame]):
-    """The pages of a list, one frame with a column ``id`` (Int64, ascending) a reply.
-
-    An error or an interruption leaves the walk where it is: the next ``next()`` asks the same page
-    again.
-
-    Attributes:
-        cursor: The last id that came; ``after_id=`` to go on from in another walk.
-        count: Ids that came so far.
-        done: True when the register said that there are no more, or the limit is reached.
-    """
-
-    def __init__(
-        self, name: str, fetch: Callable[[Query], replies.Page], query: Query, limit: int | None
-    ) -> None:
-        self._name = name
-        self._fetch = fetch
-        self._query = query
-        self._limit = limit
-        self.cursor = query.after_id
-        self.count = 0
-        self.done = limit == 0
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> pl.DataFrame:
-        if self.done:
-            raise StopIteration
-        query = self._query
-        if self._limit is not None:
-            query = query.sized(min(query.page_size, self._limit - self.count))
-        try:
-            page = self._fetch(query)
-            check(query, page, self.count)
-        except RegisterError as error:
-            error.cursor = self.cursor
-            raise
-        except KeyboardInterrupt as interrupt:
-            text = how_to_go_on(self._name, query, self.cursor, self.count)
-            raise Interrupted(text, cursor=self.cursor) from interrupt
-
-        following = next_query(self._query, page)
-        ids = page.ids
-        if self._limit is not None:
-            ids = ids.head(self._limit - self.count)
-        self.count += ids.len()
-        self.cursor = int(ids[-1]) if ids.len() else self.cursor
-        self.done = following is None or self.count == self._limit
-        self._query = following or self._query
-        return ids.to_frame()
-
-    def __repr__(self) -> str:
-        state = "done" if self.done else "more to come"
-        return f"<pages of {self._name}: {self.count:,} ids so far, cursor {self.cursor}, {state}>"
 
 
 class Collection:
@@ -567,17 +511,6 @@ class Units(Collection):
 
 _SCANNED = 1_000  # records of a scan that come at once
 _FILTERS = ("ico", "dic", "legal_form_code")
-
-
-def how_to_go_on(name: str, query: Query, cursor: int, count: int) -> str:
-    """Return the text of an interruption, with the line to paste."""
-    since = query.changed_since.isoformat()
-    names = {"pravna-forma": "legal_form_code"}
-    filters = "".join(f', {names.get(k, k)}="{v}"' for k, v in query.filters.items())
-    return (
-        f"interrupted after {count:,} ids; to go on:\n"
-        f'  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters})'
-    )
 
 
 def _filters(ico: object, dic: object, legal_form_code: object) -> dict[str, str]:

@@ -28,7 +28,7 @@ ROOMS = (
     ("samples",),
     ("registers",),
     ("collection",),
-    ("records",),
+    ("pages", "records"),
     ("fetch", "progress", "scan", "writing"),
     ("labels", "places"),
     ("split",),
