@@ -9,8 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import finstat_kit as fk
+
+# A busy machine is not a fault of the code.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 def _only_loopback(event: str, arguments: tuple[object, ...]) -> None:
