@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ssl
-import threading
 import time
 import zlib
 from collections.abc import Iterable
@@ -25,7 +24,6 @@ from finstat_kit.embedded.service import Reply
 from finstat_kit.errors import ProtocolError, TransportError
 from finstat_kit.transports import FinalTransportError, Limits, TimedOut, is_loopback, shown
 
-_MOST_CONNECTIONS: Final = 256  # as many as threads may ask for
 _LOOK_UP: Final = 0.2  # seconds between two looks at the deadline and at a stop
 _FAILURES: Final = (
     httpcore.NetworkError,
@@ -36,7 +34,7 @@ _FAILURES: Final = (
 
 
 class Sockets:
-    """The transport over the network, on httpx's pool of connections."""
+    """The transport over the network: connections of httpx, one for each request at a time."""
 
     def __init__(self, base_url: str) -> None:
         host = urlsplit(base_url).hostname or ""
@@ -44,20 +42,12 @@ class Sockets:
         self._base_url = base_url
         self._origin = base.raw_scheme, base.raw_host, base.port
         self._path = base.raw_path.rstrip(b"/")
-        self._limits = threading.local()
-        self._transport = httpx.HTTPTransport(
-            verify=httpx.create_ssl_context(),
-            proxy=None if is_loopback(base_url) else _proxy_for(base_url, host),
-            limits=httpx.Limits(
-                max_connections=_MOST_CONNECTIONS,
-                max_keepalive_connections=_MOST_CONNECTIONS,
-                keepalive_expiry=50.0,  # the register closes idle connections after 60 s
-            ),
-        )
-        # Private, and pinned by a test on the lowest and the newest httpx: the one place below
-        # which every wait for the network lies.
-        self._pool = self._transport._pool
-        self._pool._network_backend = _Backend(self._limits)
+        self._ssl = httpx.create_ssl_context()
+        self._proxy = None if is_loopback(base_url) else _proxy_for(base_url, host)
+        # A pool of httpx looks at all its connections at each request, which with 32 takes longer
+        # than all the rest. So each connection has a pool of its own; the last used goes first.
+        self._all: list[_Connection] = []
+        self._idle: list[_Connection] = []
         agent = f"finstat_kit/{version('finstat-kit')} (Python; polite client)"
         self._headers = [
             (b"Host", base.netloc),
@@ -68,7 +58,6 @@ class Sockets:
 
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
         """Send one GET and read the whole reply within its limits."""
-        self._limits.now = limits
         left = max(limits.left(), 0.001)
         # To the pool itself: httpx's own request and response, its reading of the address above
         # all, take a good part of a short exchange.
@@ -83,13 +72,9 @@ class Sockets:
             headers=self._headers,
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), left)},
         )
+        connection = self._connection()
         try:
-            response = self._pool.handle_request(request)
-            try:
-                assert isinstance(response.stream, Iterable)
-                raw = _within(response.stream, limits.cap)
-            finally:
-                response.close()
+            status, headers, raw = connection.exchange(request, limits)
         except httpcore.TimeoutException as error:
             raise TimedOut("no whole answer within the deadline") from error
         except _FAILURES as error:
@@ -101,21 +86,62 @@ class Sockets:
             raise TransportError(
                 f"no whole answer: {str(error) or type(error).__name__}"
             ) from error
-        headers = _headers(response.headers)
+        finally:
+            self._idle.append(connection)
         body = _unpacked(raw, headers.get("Content-Encoding", ""), limits.cap)
-        return Reply(response.status, headers, body), len(raw)
+        return Reply(status, headers, body), len(raw)
+
+    def _connection(self) -> _Connection:
+        with contextlib.suppress(IndexError):
+            return self._idle.pop()
+        connection = _Connection(self._ssl, self._proxy)
+        self._all.append(connection)
+        return connection
 
     def close(self) -> None:
         """Close the connections."""
-        self._transport.close()
+        for connection in self._all:
+            connection.transport.close()
+
+
+class _Connection:
+    """A connection that is opened, and opened again, when a request needs it."""
+
+    def __init__(self, context: ssl.SSLContext, proxy: str | None) -> None:
+        self.limits: Limits  # of the request under way
+        self.transport = httpx.HTTPTransport(
+            verify=context,
+            proxy=proxy,
+            limits=httpx.Limits(
+                max_connections=1,
+                keepalive_expiry=50.0,  # the register closes idle connections after 60 s
+            ),
+        )
+        # Private, and pinned by a test on the lowest and the newest httpx: the one place below
+        # which every wait for the network lies.
+        self._pool = self.transport._pool
+        self._pool._network_backend = _Backend(self)
+
+    def exchange(
+        self, request: httpcore.Request, limits: Limits
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Send a request; return status, headers and the body as it came."""
+        self.limits = limits
+        response = self._pool.handle_request(request)
+        try:
+            assert isinstance(response.stream, Iterable)
+            raw = _within(response.stream, limits.cap)
+        finally:
+            response.close()
+        return response.status, _headers(response.headers), raw
 
 
 class _Backend(httpcore.NetworkBackend):
     """Connections whose every wait ends at the deadline of the request that waits."""
 
-    def __init__(self, limits: threading.local) -> None:
+    def __init__(self, connection: _Connection) -> None:
         self._inner = httpcore.SyncBackend()
-        self._limits = limits
+        self._connection = connection
 
     def connect_tcp(
         self,
@@ -125,9 +151,9 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        left = _left(self._limits, httpcore.ConnectTimeout)
+        left = _left(self._connection, httpcore.ConnectTimeout)
         stream = self._inner.connect_tcp(host, port, left, local_address, socket_options)
-        return _Stream(stream, self._limits)
+        return _Stream(stream, self._connection)
 
     def connect_unix_socket(self, *_: object, **__: object) -> httpcore.NetworkStream:
         raise NotImplementedError
@@ -137,19 +163,19 @@ class _Backend(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    def __init__(self, inner: httpcore.NetworkStream, limits: threading.local) -> None:
+    def __init__(self, inner: httpcore.NetworkStream, connection: _Connection) -> None:
         self._inner = inner
-        self._limits = limits
+        self._connection = connection
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         while True:
-            left = _left(self._limits, httpcore.ReadTimeout)
+            left = _left(self._connection, httpcore.ReadTimeout)
             # Short waits, so that a stop is seen soon; a wait that ended early is taken up again.
             with contextlib.suppress(httpcore.ReadTimeout):
                 return self._inner.read(max_bytes, min(left, _LOOK_UP))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, _left(self._limits, httpcore.WriteTimeout))
+        self._inner.write(buffer, _left(self._connection, httpcore.WriteTimeout))
 
     def close(self) -> None:
         self._inner.close()
@@ -160,16 +186,15 @@ class _Stream(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
-        left = _left(self._limits, httpcore.ConnectTimeout)
-        return _Stream(self._inner.start_tls(ssl_context, server_hostname, left), self._limits)
+        left = _left(self._connection, httpcore.ConnectTimeout)
+        return _Stream(self._inner.start_tls(ssl_context, server_hostname, left), self._connection)
 
     def get_extra_info(self, info: str) -> object:
         return self._inner.get_extra_info(info)
 
 
-def _left(limits: threading.local, timeout: type[httpcore.TimeoutException]) -> float:
-    now: Limits = limits.now
-    left = now.left()
+def _left(connection: _Connection, timeout: type[httpcore.TimeoutException]) -> float:
+    left = connection.limits.left()
     if left <= 0:
         raise timeout("the deadline has passed")
     return left

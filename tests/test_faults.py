@@ -425,5 +425,5 @@ def test_the_private_pool_is_where_we_look_for_it() -> None:
 
     sockets = Sockets("http://127.0.0.1:9")
 
-    assert isinstance(sockets._transport._pool._network_backend, _Backend)
+    assert isinstance(sockets._connection()._pool._network_backend, _Backend)
     sockets.close()

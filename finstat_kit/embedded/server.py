@@ -135,6 +135,7 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
             log_level="critical",
             server_header=False,
             date_header=False,
+            proxy_headers=False,
             timeout_keep_alive=60,
             timeout_graceful_shutdown=1,
             backlog=512,
