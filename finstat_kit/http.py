@@ -58,7 +58,6 @@ class Sockets:
 
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
         """Send one GET and read the whole reply within its limits."""
-        left = max(limits.left(), 0.001)
         # To the pool itself: httpx's own request and response, its reading of the address above
         # all, take a good part of a short exchange.
         request = httpcore.Request(
@@ -70,7 +69,6 @@ class Sockets:
                 target=self._path + url.removeprefix(self._base_url).encode("ascii"),
             ),
             headers=self._headers,
-            extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), left)},
         )
         connection = self._connection()
         try:
@@ -171,8 +169,10 @@ class _Stream(httpcore.NetworkStream):
         while True:
             left = _left(self._connection, httpcore.ReadTimeout)
             # Short waits, so that a stop is seen soon; a wait that ended early is taken up again.
-            with contextlib.suppress(httpcore.ReadTimeout):
+            try:
                 return self._inner.read(max_bytes, min(left, _LOOK_UP))
+            except httpcore.ReadTimeout:
+                pass
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._inner.write(buffer, _left(self._connection, httpcore.WriteTimeout))
