@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
 import finstat_kit as fk
 from finstat_kit.embedded.service import Reply
@@ -14,6 +15,9 @@ from finstat_kit.embedded.store import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNIT
 from finstat_kit.embedded.store import day_number as day_number
 from finstat_kit.samples import Sample
 from finstat_kit.transports import InProcess
+
+days = st.dates(date(2014, 1, 1), date(2026, 6, 30))
+changes = st.dictionaries(st.integers(1, 200), days, max_size=60)
 
 
 def line_of(changes: Mapping[int, date]) -> Line:

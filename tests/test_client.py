@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 import finstat_kit as fk
 from finstat_kit import replies
 from finstat_kit.embedded.service import Reply
-from tests.registers import Scripted, sample_of, store_of
-from tests.test_service import changes, days
+from tests.registers import Scripted, changes, days, sample_of, store_of
 
 DAY = date(2024, 5, 17)
 REG = fk.sample(0)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Iterator, MutableMapping
 from datetime import date
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,11 +19,13 @@ from hypothesis import strategies as st
 
 import finstat_kit as fk
 from finstat_kit import labels
+from finstat_kit.embedded.asgi import App
 from finstat_kit.embedded.server import served
-from tests.registers import store_of
-from tests.test_service import BAD, OPEN, changes, days
+from tests.registers import changes, days, store_of
+from tests.wire import get, raw
 
 LIKE = fk.sample(50)
+LIST = "/api/uctovne-jednotky"
 
 
 @pytest.fixture(scope="module")
@@ -38,27 +43,6 @@ def url(sample: fk.Sample) -> Iterator[str]:
 def reg(url: str) -> Iterator[fk.Register]:
     with fk.Register(url) as reg:
         yield reg
-
-
-def raw(url: str, request: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Send bytes as they are; return status, headers and body of the answer."""
-    host, _, port = url.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=5) as connection:
-        connection.sendall(request)
-        data = b""
-        while part := connection.recv(65_536):
-            data += part
-    head, _, body = data.partition(b"\r\n\r\n")
-    lines = head.decode("latin-1").split("\r\n")
-    headers = dict(line.split(": ", 1) for line in lines[1:])
-    return int(lines[0].split(" ")[1]), {k.lower(): v for k, v in headers.items()}, body
-
-
-def get(url: str, target: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
-    host = url.removeprefix("http://")
-    return raw(
-        url, f"{method} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
-    )
 
 
 def test_everything_equals_the_register_in_process() -> None:
@@ -101,99 +85,91 @@ def test_ids_are_exactly_what_matches(
     assert reg.units.count(changed_since=since, after_id=after) == len(due)
 
 
-def test_answers_are_those_of_the_service(url: str, sample: fk.Sample) -> None:
-    """Status, headers and body are the service's own, to the byte."""
-    for target in [
-        "/api/kraje", "/api/sk-nace", "/api/uctovne-jednotky?max-zaznamov=3",
-        "/api/zostavajuce-id/uctovne-vykazy", "/api/uctovna-jednotka?id=999999999",
-        "/api/uctovna-jednotka", "/api/nic", "/api/kraje/", "/api/kraje?x=%FF",
-    ]:  # fmt: skip
-        path, _, query = target.partition("?")
-        expected = sample.answer("GET", path, query)
-
-        status, headers, body = get(url, target)
-
-        assert (status, body) == (expected.status, expected.body), target
-        assert {k.lower(): v for k, v in expected.headers.items()}.items() <= headers.items()
+END = b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.mark.parametrize(
-    ("parameter", "value"), [(name, value) for name, values in BAD.items() for value in values]
-)
-def test_bad_values(url: str, parameter: str, value: str) -> None:
-    """What the service refuses is refused over HTTP too, and nothing falls over."""
-    target = f"/api/uctovne-jednotky?{parameter}={value.replace(' ', '%20')}"
-
-    status, _, body = get(url, target)
-
-    assert status == 400
-    assert parameter in json.loads(body)["chyba"]
-
-
-@pytest.mark.parametrize("strict", [False, True])
-def test_what_is_open(strict: bool) -> None:
-    """Lenient and strict answer over HTTP as in process."""
-    with fk.sample(5, strict=strict).serve() as url:
-        for case, query, lenient, refused in OPEN:
-            status, _, _ = get(url, f"/api/uctovne-jednotky?{query}")
-            assert status == (refused if strict else lenient), case
-
-
-@pytest.mark.parametrize(
-    "path",
+    ("sent", "status"),
     [
-        "/api/kraje/", "//api/kraje", "/API/kraje", "/api/../api/kraje", "/api/%6braje",
-        "/api/%2e%2e/x", "/api/kraje%00", "/api/kraje/../../../etc/passwd",
-    ],
-)  # fmt: skip
-def test_unknown_paths(url: str, path: str) -> None:
-    """A path is known to the letter: nothing is normalised, nothing redirected."""
-    status, headers, _ = get(url, path)
-
-    assert status == 404
-    assert "location" not in headers
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "TRACE", "PATCH"])
-def test_other_methods(url: str, method: str) -> None:
-    """Reading is all there is."""
-    status, headers, _ = get(url, "/api/kraje", method)
-
-    assert (status, headers["allow"]) == (405, "GET, HEAD")
-
-
-def test_head(url: str) -> None:
-    """HEAD tells the length and sends nothing."""
-    status, headers, body = get(url, "/api/kraje", "HEAD")
-
-    assert (status, body) == (200, b"")
-    assert int(headers["content-length"]) > 100
-
-
-@pytest.mark.parametrize(
-    ("request_", "status"),
-    [
-        (b"GET /api/kraje?a=" + b"x" * 30_000 + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 414),
-        (b"GET /" + b"x" * 70_000, 431),
-        (b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20_000, 431),
+        (b"GET /api/kraje?" + b"x" * 70_000 + END, 431),
+        (b"GET /" + b"x" * 1_000_000, 431),
+        (b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200_000, 431),
+        (b"GET /api/kraje\x00" + END, 400),
+        (b"GET /api/kraje?\x00" + END, 400),
+        (b"GET /api/kraje?a=\xff" + END, 400),
+        (b"GET /api/\xc3\xa9" + END, 400),
+        (b"GET api/kraje" + END, 400),
+        (b"FETCH /api/kraje" + END, 400),
         (b"hello\r\n\r\n", 400),
+        (bytes(range(256)), 400),
     ],
-)  # fmt: skip
-def test_oversize_and_nonsense(url: str, request_: bytes, status: int) -> None:
-    """Requests that are too long are cut off, nonsense is refused; the server goes on."""
-    try:
-        seen = raw(url, request_)[0]
-    except ConnectionResetError:
-        seen = status  # closed before all was sent
+    ids=lambda sent: str(sent)[:40],
+)
+def test_requests_that_are_none(url: str, sent: bytes, status: int) -> None:
+    """What is too long or no HTTP is refused in the same form, and told before it is cut off."""
+    seen, headers, body = raw(url, sent)
+
     assert seen == status
+    assert headers["content-type"] == "application/json;charset=UTF-8"
+    assert headers["content-length"] == str(len(body))
+    assert headers["x-api-version"] == "2.5"
+    assert list(json.loads(body)) == ["chyba"]
     assert get(url, "/api/kraje")[0] == 200
+
+
+def test_memory_stays_flat(url: str) -> None:
+    """Large and broken requests leave nothing behind in the server, which runs right here."""
+    large = [
+        f"{LIST}?a=" + "x" * 60_000,
+        f"{LIST}?" + "&".join(f"p{n}=1" for n in range(1_000)),
+        f"{LIST}?a=" + "%FF" * 2_000,
+        f"{LIST}?a=" + "%" * 8_000,
+    ]
+    tracemalloc.start()
+    try:
+        for target in large:
+            get(url, target)
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(40):
+            for target in large:
+                assert get(url, target)[0] in (400, 414)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert after - before < 500_000  # of 3.5 MB that were sent
+
+
+def test_bytes_that_another_server_lets_through() -> None:
+    """Behind a server that passes bytes which are not ASCII, they are no UTF-8 and no path."""
+    app = App(fk.sample(1).answer, None)
+
+    def ask(path: bytes, query: bytes) -> object:
+        sent: list[MutableMapping[str, Any]] = []
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            sent.append(message)
+
+        async def receive() -> MutableMapping[str, Any]:
+            return {}
+
+        scope = {"type": "http", "method": "GET", "headers": []}
+        asyncio.run(app({**scope, "raw_path": path, "query_string": query}, receive, send))
+        return sent[0]["status"]
+
+    assert ask(b"/api/kraje", b"a=1") == 200
+    assert ask(b"/api/kraje", b"a=\xff") == 400
+    assert ask(b"/api/kraje", b"\xc3\xa9=1") == 400
+    assert ask(b"/api/kraje\xff", b"") == 404
 
 
 def test_unknown_hosts(url: str) -> None:
     """A page of another site cannot read the register by a name that leads here."""
     request = b"GET /api/kraje HTTP/1.1\r\nHost: evil.example:80\r\nConnection: close\r\n\r\n"
 
-    assert raw(url, request)[0] == 421
+    status, headers, body = raw(url, request)
+    assert (status, headers["x-api-version"]) == (421, "2.5")
+    assert headers["content-length"] == str(len(body))
     assert raw(url, request.replace(b"evil.example:80", b"localhost:1"))[0] == 200
     assert raw(url, request.replace(b"Host: evil.example:80\r\n", b""))[0] in (400, 421)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
+from unittest.mock import ANY
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -13,8 +16,10 @@ from hypothesis import strategies as st
 
 import finstat_kit as fk
 from finstat_kit.embedded import service
-from finstat_kit.embedded.store import Line, Store
-from tests.registers import sample_of, store_of
+from finstat_kit.embedded.store import DELETED, LIVING, Line, Store, ico_number
+from tests import model
+from tests.model import Unit
+from tests.registers import days, sample_of, store_of
 
 LISTS = ["uctovne-jednotky", "uctovne-zavierky", "uctovne-vykazy", "vyrocne-spravy"]
 DAY = date(2024, 5, 17)
@@ -173,107 +178,12 @@ def test_default_page_size() -> None:
     assert size(f"?max-zaznamov=1{'0' * 30}") == 10_000
 
 
-# What is open: the answer of the lenient and of the strict register.
-OPEN = [
-    ("zmenene-od absent", "", 200, 400),
-    ("too large a page", "zmenene-od=2024-01-01&max-zaznamov=10001", 200, 400),
-    ("unknown parameter", "zmenene-od=2024-01-01&novy=1", 200, 400),
-    ("beyond the last id", "zmenene-od=2024-01-01&pokracovat-za-id=99", 200, 200),
-    ("largest id", f"zmenene-od=2024-01-01&pokracovat-za-id={2**63 - 1}", 200, 200),
-    ("a leap day", "zmenene-od=2024-02-29", 200, 200),
-    ("the first day of all", "zmenene-od=0001-01-01", 200, 200),
-    ("a day to come", "zmenene-od=2030-01-01", 200, 200),
-    ("a moment", "zmenene-od=2024-01-01T00:00:00Z", 200, 200),
-    ("a moment, escaped", "zmenene-od=2024-01-01T00%3A00%3A00Z", 200, 200),
-]
-BAD = {
-    "max-zaznamov": [
-        "0", "-1", "", " 5", "%205", "+5", "1_000", "1e3", "5.0", "%D9%A5", "null", "5%00",
-    ],
-    "pokracovat-za-id": ["-1", "", "x", "1.0", "%EF%BC%91", str(2**63), "9" * 200],
-    "zmenene-od": [
-        "", "2023-02-29", "2024-13-01", "20240101", "2024-W01-1", "2024-1-1",
-        "%EF%BC%92024-01-01", "2024-01-01%20", "2024-01-01+", "'+OR+1=1", "0000-01-01",
-        "2024-01-01T25:00:00Z", "2024-01-01T00:00:00", "2024-01-01%0A",
-    ],
-    "ico": ["", "x", "1 2"],
-    "dic": ["", "-1"],
-    "pravna-forma": ["", "Spol. s r. o."],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("case", "query", "lenient", "strict"), OPEN, ids=[c[0] for c in OPEN])
-def test_what_is_open(five: Store, case: str, query: str, lenient: int, strict: int) -> None:
-    """Where the specification is open, lenient serves and strict refuses."""
-    for path in ("/api/uctovne-jednotky", "/api/zostavajuce-id/uctovne-jednotky"):
-        assert ask(five, f"{path}?{query}").status == lenient
-        assert ask(five, f"{path}?{query}", strict=True).status == strict
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value"), [(name, value) for name, values in BAD.items() for value in values]
-)
-def test_bad_values(five: Store, parameter: str, value: str) -> None:
-    """A value that does not match its pattern is 400, naming the parameter."""
-    since = "" if parameter == "zmenene-od" else "zmenene-od=2024-01-01&"
-    for path in ("/api/uctovne-jednotky", "/api/zostavajuce-id/uctovne-jednotky"):
-        reply = ask(five, f"{path}?{since}{parameter}={value}")
-
-        assert reply.status == 400
-        assert parameter in json.loads(reply.body)["chyba"]
-
-
-@pytest.mark.parametrize(
-    ("query", "status"),
-    [
-        ("max-zaznamov=5&max-zaznamov=5", 400),
-        ("a=%ZZ", 400),
-        ("a=%", 400),
-        ("a=%FF", 400),
-        ("&".join(f"p{n}=1" for n in range(1_000)), 400),
-        ("a=" + "x" * 65_536, 414),
-    ],
-)
-def test_broken_queries(five: Store, query: str, status: int) -> None:
-    """A query that cannot be read is refused."""
-    assert ask(five, f"/api/uctovne-jednotky?{query}").status == status
-
-
 def test_input_is_told_back_cut_and_escaped(five: Store) -> None:
     """What a stranger sent does not come back as markup."""
     reply = ask(five, "/api/uctovne-jednotky?zmenene-od=<script>" + "x" * 300)
 
     assert b"<script>" not in reply.body
     assert len(reply.body) < 300
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/api/kraje/", "//api/kraje", "/API/kraje", "/api/../x", "/api/%2e%2e/x", "/api/kraje%00",
-        "/", "/api", "/api/zostavajuce-id/kraje",
-    ],
-)  # fmt: skip
-def test_unknown_paths(five: Store, path: str) -> None:
-    """A path is known to the letter or not at all."""
-    assert ask(five, path).status == 404
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "TRACE", "OPTIONS"])
-def test_other_methods(five: Store, method: str) -> None:
-    """The register is read-only."""
-    reply = ask(five, "/api/kraje", method=method)
-
-    assert reply.status == 405
-    assert reply.headers["Allow"] == "GET, HEAD"
-
-
-def test_head(five: Store) -> None:
-    """HEAD is GET without the body."""
-    get, head = ask(five, "/api/kraje"), ask(five, "/api/kraje", method="HEAD")
-
-    assert head.body == b""
-    assert (head.status, head.headers) == (get.status, get.headers)
 
 
 def test_empty_result(five: Store) -> None:
@@ -303,41 +213,89 @@ def test_filters_are_and() -> None:
     assert ids("pravna-forma=999") == []
 
 
-days = st.dates(date(2014, 1, 1), date(2026, 6, 30))
-changes = st.dictionaries(st.integers(1, 200), days, max_size=60)
+MALFORMED = [
+    "", "0", "-1", "+5", " 5", "5 ", "1_000", "1e3", "5.0", "٥", "１", "null", "x",
+    "10000", "10001", "1" + "0" * 30, "9" * 101, str(2**63 - 1), str(2**63),
+    "0001-01-01", "2024-02-29", "2023-02-29", "2024-13-01", "0000-01-01", "20240101", "2024-W01-1",
+    "2024-1-1", "２024-01-01", "2024-01-01 ", "2024-01-01\n", "2024-01-01T24:00:00Z",
+    "2024-01-01T23:59:60Z", "2024-01-01T00:00:00", "2024-01-01T00:00:00z", "2024-01-01t00:00:00Z",
+    "' OR 1=1", "Spol. s r. o.",
+]  # fmt: skip
+ODD_PARTS = [
+    "", "=", "a", "a=%", "a=%F", "a=%ZZ", "%FF", "a=\udc80", "max-zaznamov", "m%61x-zaznamov=3",
+    "ico==", "dic=\N{DIGIT ONE}\N{VARIATION SELECTOR-16}", "novy=1", "Zmenene-od=2024-01-01",
+]  # fmt: skip
+ICOS, DICS, FORMS = (
+    ("00000001", "00000002", "000000000001"),
+    ("2020000001", "2020000002"),
+    ("112", "121"),
+)
+VALUES = {
+    "zmenene-od": days.map(str) | days.map("{}T12:34:56Z".format),
+    "max-zaznamov": st.integers(1, 12).map(str),
+    "pokracovat-za-id": st.integers(0, 70).map(str),
+    "ico": st.sampled_from((*ICOS, "1", "000000001")),
+    "dic": st.sampled_from((*DICS, "1", "02020000001")),
+    "pravna-forma": st.sampled_from((*FORMS, "999")),
+}
+units = st.lists(
+    st.builds(
+        Unit,
+        id=st.integers(1, 60),
+        day=days,
+        ico=st.sampled_from(ICOS),
+        dic=st.sampled_from(DICS),
+        form=st.sampled_from(FORMS),
+        gone=st.booleans(),
+    ),
+    unique_by=lambda unit: unit.id,
+    max_size=25,
+)
 
 
-@settings(deadline=None)
-@given(changes, st.none() | days, st.integers(1, 70), st.integers(0, 220))
-def test_pages_are_one_sorted_list(
-    changed: dict[int, date], since: date | None, size: int, after: int
+@st.composite
+def queries(draw: st.DrawFn) -> str:
+    """Draw a query: some right parameters, and now and then something that is not."""
+    names = draw(st.sets(st.sampled_from(list(VALUES)), max_size=3))
+    names |= draw(st.sampled_from([{"zmenene-od"}, {"zmenene-od", "max-zaznamov"}, set()]))
+    parts = [f"{name}={quote(draw(VALUES[name]))}" for name in sorted(names)]
+    wrong = st.sampled_from(MALFORMED) | st.text()
+    odd = st.sampled_from(ODD_PARTS) | st.builds(
+        lambda name, value: f"{name}={quote(value)}", st.sampled_from(list(VALUES)), wrong
+    )
+    parts += draw(st.sampled_from([0, 0, 1, 2]).flatmap(lambda n: st.lists(odd, max_size=n)))
+    return "&".join(draw(st.permutations(parts)))
+
+
+@settings(max_examples=300)
+@given(units, queries(), st.sampled_from([LISTS[0], *LISTS]), st.booleans(), st.booleans())
+def test_lists_and_counts_are_those_of_the_model(
+    units: list[Unit], query: str, name: str, count: bool, strict: bool
 ) -> None:
-    """For any ids, days, page size and cursor: pages together are exactly what matches."""
-    store = store_of(changed, like=_LIKE)
-    due = [i for i in sorted(changed) if i > after and (since is None or changed[i] >= since)]
-    day = "" if since is None else f"&zmenene-od={since}"
+    """For any register and any query, right or malformed: status and body are the model's."""
+    path = f"/api/zostavajuce-id/{name}" if count else f"/api/{name}"
 
-    found: list[int] = []
-    cursor = after
-    while True:
-        page = json.loads(
-            ask(
-                store,
-                f"/api/uctovne-jednotky?max-zaznamov={size}&pokracovat-za-id={cursor}{day}",
-            ).body
-        )
-        count = json.loads(
-            ask(store, f"/api/zostavajuce-id/uctovne-jednotky?pokracovat-za-id={cursor}{day}").body
-        )["pocetZostavajucichId"]
-        assert count == len(due) - len(found)
-        found += page["id"]
-        assert len(page["id"]) <= size
-        assert page["existujeDalsieId"] == (len(found) < len(due))
-        if not page["existujeDalsieId"]:
-            break
-        cursor = page["id"][-1]
+    reply = ask(store_of_units(units), f"{path}?{query}", strict=strict)
 
-    assert found == due
+    status, body = model.answer(
+        units, query, count=count, filters=name == "uctovne-jednotky", strict=strict
+    )
+    answered = json.loads(reply.body)
+    assert (reply.status, answered) == (status, {"chyba": ANY} if body is None else body)
+
+
+def store_of_units(units: list[Unit]) -> Store:
+    store = store_of({unit.id: unit.day for unit in units}, like=_LIKE)
+    forms = store.tables["legal_form"]
+    units = sorted(units)
+    columns = {
+        "ico": [ico_number(unit.ico) for unit in units],
+        "dic": [int(unit.dic) for unit in units],
+        "legal_form": [forms.index(unit.form) for unit in units],
+        "state": [DELETED if unit.gone else LIVING for unit in units],
+    }
+    of_units = {n: np.asarray(c, dtype=store.columns[n].dtype) for n, c in columns.items()}
+    return replace(store, columns={**store.columns, **of_units})
 
 
 _LIKE = fk.sample().store

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final
+from typing import Any
 
-from finstat_kit.embedded.service import Reply
+from finstat_kit.embedded.service import Reply, refusal
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Answer = Callable[[str, str, str], Reply]
-
-_MISDIRECTED: Final = Reply(
-    421,
-    {"Content-Type": "application/json;charset=UTF-8", "Content-Length": "35"},
-    '{"chyba":"neznáma adresa servera"}'.encode(),
-)
 
 
 class App:
@@ -37,11 +31,13 @@ class App:
         """Answer one request."""
         if scope["type"] != "http":
             raise NotImplementedError(scope["type"])
-        reply = _MISDIRECTED
         if self._hosts is None or _host(scope) in self._hosts:
-            path = scope["raw_path"].decode("ascii", errors="replace")
-            query = scope["query_string"].decode("latin-1")
+            # What is not ASCII cannot stand in an address; the service finds no way to read it.
+            path = scope["raw_path"].decode("ascii", errors="surrogateescape")
+            query = scope["query_string"].decode("ascii", errors="surrogateescape")
             reply = self._answer(scope["method"], path, query)
+        else:
+            reply = refusal(421, "neznáma adresa servera", scope["method"])
         headers = [(name.encode(), value.encode()) for name, value in reply.headers.items()]
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await send({"type": "http.response.body", "body": reply.body})

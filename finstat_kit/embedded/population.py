@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from finstat_kit.codes import old_district, old_municipality, old_region
 from finstat_kit.embedded.files import codelist_bodies, data_folder
-from finstat_kit.embedded.service import CODELISTS
+from finstat_kit.embedded.rules import CODELISTS
 from finstat_kit.embedded.store import (
     ANNUAL_REPORTS,
     DELETED,

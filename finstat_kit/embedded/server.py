@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from finstat_kit.embedded.asgi import Answer, App
+from finstat_kit.embedded.service import refusal
 from finstat_kit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _ANY: Final = frozenset({"0.0.0.0", "::"})
 _MOST_UNREAD: Final = 64 * 1024  # bytes of a request that has not ended
+_LINGER: Final = 0.2  # seconds that a refused connection stays open
 
 
 @contextmanager
@@ -80,20 +82,22 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
             self._unread = 0
+            self._refused = False
             self._timer: asyncio.TimerHandle | None = None
             self._await_request()
 
         def data_received(self, data: bytes) -> None:
+            if self._refused:
+                return
             self._unread += len(data)
             if self._unread > _MOST_UNREAD:
-                self.transport.write(
-                    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-                    b"Content-Length: 0\r\nConnection: close\r\n\r\n"
-                )
-                self.transport.close()
+                self._refuse("431 Request Header Fields Too Large", "požiadavka je príliš dlhá")
                 return
             self._await_request()
             super().data_received(data)
+
+        def send_400_response(self, msg: str) -> None:
+            self._refuse("400 Bad Request", "toto nie je požiadavka HTTP")
 
         def on_message_complete(self) -> None:
             self._unread = 0
@@ -103,6 +107,16 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
         def connection_lost(self, exc: Exception | None) -> None:
             self._forget_request()
             super().connection_lost(exc)
+
+        def _refuse(self, status: str, reason: str) -> None:
+            reply = refusal(int(status[:3]), reason)
+            lines = [f"HTTP/1.1 {status}"]
+            lines += [f"{name}: {value}" for name, value in reply.headers.items()]
+            head = "\r\n".join([*lines, "Connection: close", "", ""])
+            self._refused = True
+            self.transport.write(head.encode() + reply.body)
+            # Closed at once, what still arrives would reset the connection before this is read.
+            self.loop.call_later(_LINGER, self.transport.close)
 
         def _await_request(self) -> None:
             if self._timer is None:

@@ -1,8 +1,6 @@
 """The register as one pure function: method, path and query in; status, headers and body out.
 
 Where the specification is open the service is lenient; ``strict`` answers 400 to everything open.
-Values match an ASCII pattern before they are converted, because ``int`` and ``fromisoformat`` take
-far more than the specification does (``1_000``, Arabic digits, ``2024-W01-1``).
 """
 
 from __future__ import annotations
@@ -16,31 +14,10 @@ from urllib.parse import unquote_to_bytes
 
 import orjson
 
-from finstat_kit.embedded.store import (
-    ANNUAL_REPORTS,
-    REPORTS,
-    STATEMENTS,
-    UNITS,
-    Condition,
-    Store,
-    day_number,
-    ico_number,
-)
+from finstat_kit.embedded import rules
+from finstat_kit.embedded.description import description
+from finstat_kit.embedded.store import UNITS, Condition, Store, day_number, ico_number
 
-LISTS: Final = (UNITS, STATEMENTS, REPORTS, ANNUAL_REPORTS)
-CODELISTS: Final = (
-    "kraje", "okresy", "sidla", "pravne-formy", "sk-nace", "druhy-vlastnictva",
-    "velkosti-organizacie",
-)  # fmt: skip
-DEFAULT_SIZE: Final = 1_000
-MAX_SIZE: Final = 10_000
-MAX_ID: Final = 2**63 - 1
-_MAX_QUERY: Final = 8_192
-_MAX_PARAMETERS: Final = 100
-
-_DIGITS: Final = re.compile(r"[0-9]{1,100}", re.ASCII)
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?", re.ASCII)
-_CODE: Final = re.compile(r"[0-9A-Za-z]{1,12}", re.ASCII)
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -72,14 +49,19 @@ def answer(store: Store, method: str, path: str, query: str = "", *, strict: boo
     """
     route = _ROUTES.get(path)
     if route is None:
-        return _json(404, {"chyba": "neznáma cesta"}, method)
+        return refusal(404, "neznáma cesta", method)
     if method not in ("GET", "HEAD"):
-        reply = _json(405, {"chyba": "povolené sú iba GET a HEAD"}, method)
+        reply = refusal(405, "povolené sú iba GET a HEAD", method)
         return reply._replace(headers=reply.headers | {"Allow": "GET, HEAD"})
     try:
         return route(store, _Parameters(query, strict), method)
-    except _Refused as refusal:
-        return _json(refusal.status, {"chyba": str(refusal)}, method)
+    except _Refused as refused:
+        return refusal(refused.status, str(refused), method)
+
+
+def refusal(status: int, reason: str, method: str = "GET") -> Reply:
+    """Return the answer to a request that is not served: the reason under ``chyba``."""
+    return _json(status, {"chyba": reason}, method)
 
 
 class _Parameters:
@@ -88,11 +70,11 @@ class _Parameters:
     def __init__(self, query: str, strict: bool) -> None:
         self.strict = strict
         self._values: dict[str, str] = {}
-        if len(query) > _MAX_QUERY:
+        if len(query) > rules.MAX_QUERY:
             raise _Refused("adresa je príliš dlhá", 414)
         pairs = query.split("&") if query else []
-        if len(pairs) > _MAX_PARAMETERS:
-            raise _Refused(f"viac ako {_MAX_PARAMETERS} parametrov")
+        if len(pairs) > rules.MAX_PARAMETERS:
+            raise _Refused(f"viac ako {rules.MAX_PARAMETERS} parametrov")
         for pair in pairs:
             name, _, value = pair.partition("=")
             name = _unescaped(name)
@@ -100,19 +82,33 @@ class _Parameters:
                 raise _Refused(f"parameter {_shown(name)} je zadaný dvakrát")
             self._values[name] = _unescaped(value)
 
-    def take(self, name: str, pattern: re.Pattern[str], form: str) -> str | None:
-        value = self._values.pop(name, None)
-        if value is not None and not pattern.fullmatch(value):
-            raise _Refused(f"parameter {name}: očakáva sa {form}, prišlo '{_shown(value)}'")
+    def take(self, name: str) -> str | None:
+        value, rule = self._values.pop(name, None), rules.RULES[name]
+        if value is not None and not rule.pattern.fullmatch(value):
+            raise _unexpected(name, value)
         return value
 
     def number(self, name: str) -> int | None:
-        value = self.take(name, _DIGITS, "nezáporné celé číslo")
-        return None if value is None else int(value)
+        value, rule = self.take(name), rules.RULES[name]
+        if value is None:
+            return None
+        number = int(value)
+        if rule.most is not None and number > rule.most:
+            if self.strict or not rule.cut:
+                raise _unexpected(name, value)
+            return rule.most
+        if rule.least is not None and number < rule.least:
+            raise _unexpected(name, value)
+        return number
 
     def end(self) -> None:
         if self.strict and self._values:
             raise _Refused(f"neznámy parameter {_shown(next(iter(self._values)))}")
+
+
+def _unexpected(name: str, value: str) -> _Refused:
+    form = rules.RULES[name].form
+    return _Refused(f"parameter {name}: očakáva sa {form}, prišlo '{_shown(value)}'")
 
 
 def _unescaped(text: str) -> str:
@@ -120,7 +116,7 @@ def _unescaped(text: str) -> str:
         raise _Refused(f"chybný zápis so znakom %: '{_shown(text)}'")
     try:
         return unquote_to_bytes(text.replace("+", " ")).decode("utf-8")
-    except UnicodeDecodeError:
+    except UnicodeError:
         raise _Refused("parametre nie sú v UTF-8") from None
 
 
@@ -138,24 +134,17 @@ class _Selection(NamedTuple):
 
 def _selection(store: Store, name: str, parameters: _Parameters) -> _Selection:
     """Read the parameters that a list and its count share."""
-    since = parameters.take("zmenene-od", _DAY, "dátum RRRR-MM-DD")
+    since = parameters.take("zmenene-od")
     if since is None and parameters.strict:
         raise _Refused("chýba povinný parameter zmenene-od")
-
     size = parameters.number("max-zaznamov")
-    if size == 0 or (parameters.strict and size is not None and size > MAX_SIZE):
-        raise _Refused(f"parameter max-zaznamov: očakáva sa 1 až {MAX_SIZE}")
-
-    after = parameters.number("pokracovat-za-id") or 0
-    if after > MAX_ID:
-        raise _Refused(f"parameter pokracovat-za-id: očakáva sa 0 až {MAX_ID}")
-
+    after = parameters.number("pokracovat-za-id")
     where = _unit_conditions(store, parameters) if name == UNITS else ()
     parameters.end()
     return _Selection(
         since=0 if since is None else day_number(_day(since)),
-        after=after,
-        size=min(size or DEFAULT_SIZE, MAX_SIZE),
+        after=after or 0,
+        size=size or rules.DEFAULT_SIZE,
         where=where,
     )
 
@@ -169,16 +158,16 @@ def _day(text: str) -> date:
 
 def _unit_conditions(store: Store, parameters: _Parameters) -> tuple[Condition, ...]:
     found = []
-    ico = parameters.take("ico", _DIGITS, "IČO z číslic")
+    ico = parameters.take("ico")
     if ico is not None:
         # No row carries -2: an IČO of another length than ours matches nothing.
         number = ico_number(ico)
         found.append(Condition(store.columns["ico"], number if number >= 0 else -2))
-    dic = parameters.take("dic", _DIGITS, "DIČ z číslic")
+    dic = parameters.take("dic")
     if dic is not None:
         number = int(dic) if len(dic) == 10 and dic[0] != "0" else -2
         found.append(Condition(store.columns["dic"], number))
-    form = parameters.take("pravna-forma", _CODE, "kód právnej formy")
+    form = parameters.take("pravna-forma")
     if form is not None:
         forms = store.tables["legal_form"]
         position = forms.index(form) if form in forms else len(forms)
@@ -227,15 +216,21 @@ def _unit(store: Store, parameters: _Parameters, method: str) -> Reply:
     parameters.end()
     if id_ is None:
         raise _Refused("chýba povinný parameter id")
-    record = store.record(id_) if id_ <= MAX_ID else None
+    record = store.record(id_) if id_ <= rules.MAX_ID else None
     return _reply(404, b"", method) if record is None else _json(200, record, method)
 
 
+def _description(store: Store, parameters: _Parameters, method: str) -> Reply:
+    parameters.end()
+    return _json(200, description(strict=parameters.strict), method)
+
+
 _ROUTES: Final[dict[str, _Route]] = {
-    **{f"/api/{name}": _list(name) for name in LISTS},
-    **{f"/api/zostavajuce-id/{name}": _count(name) for name in LISTS},
-    **{f"/api/{name}": _codelist(name) for name in CODELISTS},
+    **{f"/api/{name}": _list(name) for name in rules.LISTS},
+    **{f"/api/zostavajuce-id/{name}": _count(name) for name in rules.LISTS},
+    **{f"/api/{name}": _codelist(name) for name in rules.CODELISTS},
     "/api/uctovna-jednotka": _unit,
+    "/openapi.json": _description,
 }
 
 
@@ -248,7 +243,7 @@ def _reply(status: int, body: bytes, method: str) -> Reply:
     headers = {
         "Content-Type": "application/json;charset=UTF-8",
         "Content-Length": str(len(body)),
-        "X-API-Version": "2.5",
+        "X-API-Version": rules.API_VERSION,
         "Cache-Control": "no-cache, no-store, max-age=0",
     }
     return Reply(status, headers, b"" if method == "HEAD" else body)

@@ -1,0 +1,68 @@
+"""The register keeps what its description promises, for whatever schemathesis thinks of asking.
+
+Right requests are accepted, wrong ones refused, every status is one that is described, and bodies
+and headers have the form that is described. It needs the extra ``contract``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+import finstat_kit as fk
+from finstat_kit.embedded.description import description
+
+pytest.importorskip("schemathesis", reason="needs finstat-kit[contract]")
+
+import requests
+import schemathesis
+
+LENIENT = schemathesis.openapi.from_dict(description(strict=False))
+STRICT = schemathesis.openapi.from_dict(description(strict=True))
+few = settings(max_examples=30)
+
+
+def served(*, strict: bool) -> Iterator[str]:
+    sample = fk.sample(300, strict=strict)
+    ids = sample.units.ids()
+    sample.delete(ids[:5])
+    sample.hide(ids[5:9])
+    sample.publish(30)
+    with sample.serve() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def lenient() -> Iterator[str]:
+    yield from served(strict=False)
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[str]:
+    yield from served(strict=True)
+
+
+@LENIENT.parametrize()
+@few
+def test_lenient(case: schemathesis.Case[Any], lenient: str) -> None:
+    """The lenient register is as described."""
+    case.call_and_validate(base_url=lenient)
+
+
+@STRICT.parametrize()
+@few
+def test_strict(case: schemathesis.Case[Any], strict: str) -> None:
+    """The strict register is as described."""
+    case.call_and_validate(base_url=strict)
+
+
+def test_records(lenient: str) -> None:
+    """So are all records: living, deleted and non-public."""
+    described = LENIENT["/api/uctovna-jednotka"]["GET"]
+    with fk.Register(lenient) as reg, requests.Session() as session:
+        for id_ in reg.units.ids()["id"]:
+            reply = session.get(f"{lenient}/api/uctovna-jednotka?id={id_}")
+            assert described.is_valid_response(reply), reply.text
