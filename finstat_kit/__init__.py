@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         TransportError,
         UsageError,
     )
+    from finstat_kit.health import doctor
     from finstat_kit.pages import Pages
     from finstat_kit.registers import LIVE, Register
     from finstat_kit.samples import Sample, sample
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "charts": "plot_counts",
     "collection": "Collection Units",
+    "health": "doctor",
     "pages": "Pages",
     "default": (
         "activities annual_reports cite codelists count_by count_last_changes districts "
@@ -112,6 +114,7 @@ __all__ = [
     "count_by",
     "count_last_changes",
     "districts",
+    "doctor",
     "find_places",
     "legal_forms",
     "locations",

@@ -116,6 +116,19 @@ def serve(port: int, host: str, units: int, strict: bool) -> None:
 
 
 @cli.command()
+@_register
+@_output
+def doctor(url: str | None, named: str | None, form: str | None, output: Path | None) -> None:
+    """Report on the health of a register; exit code 1 where a check fails."""
+    from finstat_kit.health import doctor as examined
+
+    report = examined(_chosen(url, named))
+    _print(report, form, output)
+    if "fail" in report["status"]:
+        raise SystemExit(1)
+
+
+@cli.command()
 @click.argument("name", type=click.Choice(CODELISTS))
 @_register
 @_output
@@ -320,7 +333,7 @@ def _rendered(frame: pl.DataFrame, form: str, *, header: bool = True) -> bytes:
 def _table(frame: pl.DataFrame) -> str:
     import polars as pl
 
-    with pl.Config(tbl_rows=200, tbl_cols=-1, tbl_hide_column_data_types=True):
+    with pl.Config(tbl_rows=200, tbl_cols=-1, tbl_hide_column_data_types=True, fmt_str_lengths=100):
         return str(frame)
 
 

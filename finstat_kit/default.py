@@ -96,6 +96,11 @@ def _made(register: Register | str, name: str) -> Register:
     raise UsageError(f"{name}={register!r} is no register; give a URL, or one of\n{_CHOICES}")
 
 
+def named(choice: Register | str | None) -> Register:
+    """Return the register that an argument means: None is the current one."""
+    return register() if choice is None else _made(choice, "register")
+
+
 def _restore(former: Register | None) -> None:
     global _current
     with _lock:

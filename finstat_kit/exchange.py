@@ -157,6 +157,29 @@ class Exchange:
             else:
                 self._sleep(pause, stop)
 
+    def once(
+        self, path: str, query: Mapping[str, str | int], cap: int = CODELIST_CAP
+    ) -> tuple[Reply, float]:
+        """Ask one time and judge nothing: whatever came, and the seconds it took.
+
+        Raises:
+            RegisterError: No whole answer came.
+        """
+        target = path + ("?" + urlencode(query) if query else "")
+        url = self._base_url + target
+        self._wait_for_turn(None)
+        now = self._timing.clock()
+        try:
+            reply, wire = self._transport.send(
+                url, Limits(now + self._deadline, self._timing.clock, cap)
+            )
+        except RegisterError as error:
+            self._note(target, type(error).__name__, 0, 1, good=False)
+            error.url = url
+            raise
+        self._note(target, reply.status, wire, 1, good=True)
+        return reply, self._timing.clock() - now
+
     def close(self) -> None:
         """Close the transport's connections."""
         self._transport.close()
@@ -214,7 +237,7 @@ class Exchange:
                 error = RateLimited("the register asks for fewer requests (429)", retry_after=said)
             else:
                 error = RegisterUnavailable(
-                    f"the register answers {status}{_words(body)}; it often passes: try later",
+                    f"the register answers {status}{first_words(body)}; it often passes: try later",
                     status=status,
                 )
             pause = self._backoff(attempt) if said is None else said
@@ -230,7 +253,7 @@ class Exchange:
         if status == 404:
             raise NotFound("the register has nothing there (404)", url=url)
         if status == 403 or (status == 200 and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"):
-            words = _words(body)
+            words = first_words(body)
             blocked = status == 403 or bool(_FIREWALL.search(words))
             cure = (
                 "it looks like a firewall: wait, asking again makes a ban longer"
@@ -246,16 +269,18 @@ class Exchange:
                 url=url,
             )
         if 400 <= status < 500:
-            raise BadRequest(f"the register refuses the request ({status}){_words(body)}", url=url)
+            raise BadRequest(
+                f"the register refuses the request ({status}){first_words(body)}", url=url
+            )
         if status != 200:
             raise RegisterUnavailable(
-                f"expected status 200, got {status}{_words(body)}", status=status, url=url
+                f"expected status 200, got {status}{first_words(body)}", status=status, url=url
             )
         try:
             return decode(body)
         except NotJson as error:
             broken = RegisterUnavailable(
-                f"expected JSON, got {error}{_words(body)}; try later", status=status
+                f"expected JSON, got {error}{first_words(body)}; try later", status=status
             )
             raise _Again(broken, self._backoff(attempt)) from error
         except RegisterError as error:
@@ -347,7 +372,7 @@ def _retry_after(value: str | None, now: float) -> float | None:
         return None
 
 
-def _words(body: bytes) -> str:
+def first_words(body: bytes) -> str:
     """Return the first words of a body for an error message, tags stripped."""
     text = body[:20_000].decode("utf-8", errors="replace")
     text = _MARKUP.sub(" ", text)

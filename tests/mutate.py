@@ -74,6 +74,14 @@ MUTATIONS = [
     Mutation("widgets/location.py", "if control.options != options:", "if not control.options[1:]:", "widgets"),
     Mutation("widgets/choices.py", 'self.name_sk if lang == "sk" else self.name_en', "self.name_sk", "widgets"),
     Mutation("tiles.py", "   .  0216 0223", " 0216   .  0223", "charts"),
+    Mutation("health.py", "if any(wrong.values()):", "if False:", "doctor"),
+    Mutation("health.py", "if any(odd.values()):", "if False:", "doctor"),
+    Mutation("health.py", "sum(len(found) > 1", "sum(len(found) > 2", "doctor"),
+    Mutation("health.py", "a < b for a, b", "True for a, b", "doctor"),
+    Mutation("health.py", "not beyond and beyond_more is False", "True", "doctor"),
+    Mutation("health.py", "before - len(ids) == after", "True", "doctor"),
+    Mutation("health.py", "if reply.status != 200:", "if False:", "doctor"),
+    Mutation("health.py", "if not patient.seconds:", "if False:", "doctor"),
 ]  # fmt: skip
 
 

@@ -73,3 +73,32 @@ class Scripted(fk.Register):
 
 
 Answer = Callable[[str, str, str], Reply]
+
+
+class Altered(fk.Register):
+    """A small sample in process, some of whose paths answer something else.
+
+    ``asked`` counts the requests. An answer is a body, a whole reply, an exception to raise, or a
+    function from the sample's body to another.
+    """
+
+    def __init__(self, answers: Mapping[str, object]) -> None:
+        self._sample = fk.sample(3_000)
+        self._answers = answers
+        self.asked = 0
+        self._set_up(
+            "altered:", InProcess(self._answer), page_size=1_000, connections=1, rate=None,
+            deadline=30.0, tries=5, remote=False,
+        )  # fmt: skip
+
+    def _answer(self, method: str, path: str, query: str) -> Reply:
+        self.asked += 1
+        answer = self._answers.get(path.removeprefix("/api/"), self._answers.get("*"))
+        reply = self._sample.answer(method, path, query)
+        if isinstance(answer, BaseException):
+            raise answer
+        if isinstance(answer, Reply):
+            return answer
+        if callable(answer):
+            return reply._replace(body=answer(reply.body))
+        return reply if answer is None else reply._replace(body=answer)  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ PACKAGE = Path(fk.__file__).parent
 ROOMS = (
     ("cli",),
     ("demo", "widgets"),
-    ("charts", "stacks", "tilemaps"),
+    ("charts", "health", "stacks", "tilemaps"),
     ("canvas",),
     ("default",),
     ("samples",),

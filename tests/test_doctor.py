@@ -1,0 +1,172 @@
+"""The health report: every kind of fault on its line, and never more than 30 requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import finstat_kit as fk
+from finstat_kit import cli
+from finstat_kit.embedded.service import Reply
+from tests.faults import CLOSE, FaultServer, reply
+from tests.registers import Altered
+
+HTML = b"<html><body>Request Rejected. Your support ID is 1</body></html>"
+MOST_REQUESTS = 30
+
+
+def changed(change: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
+    """Return what makes a body of another, by a change of the object it holds."""
+
+    def body(before: bytes) -> bytes:
+        content = json.loads(before)
+        change(content)
+        return json.dumps(content).encode()
+
+    return body
+
+
+def entry(number: int, **fields: object) -> Callable[[bytes], bytes]:
+    return changed(lambda reply: reply["lokacie"][number].update(fields))
+
+
+def without(key: str) -> Callable[[bytes], bytes]:
+    return changed(lambda reply: reply.pop(key))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_healthy_register(strict: bool) -> None:
+    """All is well with the sample, in at most 30 requests."""
+    sample = fk.sample(strict=strict)
+
+    report = fk.doctor(sample)
+
+    assert set(report["status"]) == {"ok"}
+    assert set(report["meaning"]) == {""}
+    assert sample.stats.requests <= MOST_REQUESTS
+
+
+ALTERED: list[tuple[str, str, object, str, str, str]] = [
+    ("HTML for a codelist", "kraje", HTML, "regions", "fail", "HTML under status 200: “Request"),
+    ("no JSON", "okresy", b"{", "districts", "fail", "no JSON"),
+    ("another top key", "okresy", b'{"klasifikacie":[]}', "districts", "fail", "no list of entries"),
+    ("null for entries", "okresy", b'{"lokacie":null}', "districts", "fail", "no list of entries"),
+    ("an empty list", "okresy", b'{"lokacie":[]}', "districts", "warn", "0 entries"),
+    ("no code", "kraje", entry(0, kod=None), "regions", "fail", "1 without a code"),
+    ("a numeric code", "kraje", entry(0, kod=1), "regions", "warn", "1 codes that are numbers"),
+    ("one language", "kraje", entry(0, nazov={"sk": "x"}), "regions", "warn", "without a name in both"),
+    ("an unknown key", "kraje", entry(0, novy=1), "regions", "warn", "1 unknown keys"),
+    ("an orphan", "okresy", entry(0, nadradenaLokacia="X"), "districts", "warn", "1 with an unknown parent"),
+    (
+        "a repeated code", "kraje", changed(lambda r: r["lokacie"].append(r["lokacie"][0])),
+        "regions", "warn", "1 codes repeated",
+    ),
+    (
+        "a code of two meanings", "kraje",
+        changed(lambda r: r["lokacie"].append(r["lokacie"][0] | {"nazov": {"sk": "x", "en": "x"}})),
+        "regions", "fail", "1 codes repeated with other content",
+    ),
+    ("no flag", "uctovne-jednotky", without("existujeDalsieId"), "flag", "fail", "no flag"),
+    ("ids backwards", "uctovne-jednotky", changed(lambda r: r["id"].reverse()), "ids ascend", "fail", "ids"),
+    ("one page for ever", "uctovne-jednotky", b'{"id":[5],"existujeDalsieId":true}', "beyond the last id", "fail", "1 ids"),
+    ("ids as texts", "uctovne-jednotky", b'{"id":["5"],"existujeDalsieId":true}', "paging", "fail", "no whole numbers"),
+    ("more than asked", "uctovne-jednotky", changed(lambda r: r["id"].extend(range(9_000_000, 9_001_000))), "page size", "warn", "of 1,000 asked"),
+    ("wrong counts", "zostavajuce-id/uctovne-jednotky", b'{"pocetZostavajucichId":7}', "counts", "warn", "7 before, 7 after"),
+    ("no counts", "zostavajuce-id/uctovne-vykazy", b"{}", "uctovne-vykazy", "fail", "it is missing"),
+    ("nothing there", "zostavajuce-id/uctovne-vykazy", b'{"pocetZostavajucichId":0}', "uctovne-vykazy", "warn", "0 ids"),
+    ("another record", "uctovna-jednotka", b'{"id":1}', "records", "fail", "0 of 8 read; id"),
+    ("a field of a wrong type", "uctovna-jednotka", changed(lambda r: r.update(kraj=1)), "records", "fail", "$.kraj"),
+    ("a new field", "uctovna-jednotka", changed(lambda r: r.update(novy=1)), "records", "warn", "unknown: novy"),
+    ("unknown codes", "uctovna-jednotka", changed(lambda r: r.update(kraj="SK099")), "labels of kraj", "warn", "0 of 8"),
+    ("a page for a record", "uctovna-jednotka", Reply(404, {}, b""), "records", "fail", "status 404"),
+    ("another version", "kraje", Reply(200, {"X-API-Version": "3.0"}, b'{"lokacie":[]}'), "API version", "warn", "2.5, 3.0"),
+    ("no version", "kraje", Reply(200, {}, b'{"lokacie":[]}'), "API version", "warn", "2.5, none"),
+    ("a broken connection", "kraje", fk.TransportError("reset"), "regions", "fail", "reset"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "check", "status", "seen"),
+    [c[1:] for c in ALTERED],
+    ids=[c[0] for c in ALTERED],
+)
+def test_what_is_found(path: str, answer: object, check: str, status: str, seen: str) -> None:
+    """Each fault is on the line it belongs to, with what it means."""
+    register = Altered({path: answer})
+
+    report = fk.doctor(register)
+
+    (line,) = report.rows_by_key("check", named=True)[check]
+    assert (line["status"], seen in line["seen"]) == (status, True), line
+    assert line["meaning"]
+    assert register.asked <= MOST_REQUESTS
+
+
+def test_the_worst_comes_first() -> None:
+    """Frames are shown by their head: there stands what is wrong."""
+    report = fk.doctor(Altered({"kraje": HTML, "sidla": b'{"lokacie":[]}'}))
+
+    ranks = [["fail", "warn", "ok"].index(status) for status in report["status"]]
+    assert ranks == sorted(ranks)
+    assert report["check"][0] == "regions"
+
+
+@pytest.mark.parametrize(
+    ("steps", "seen"),
+    [([CLOSE], "no whole answer"), ([reply(b"", 500)], "status 500"), ([reply(HTML)], "HTML")],
+)
+def test_a_register_in_ruins(steps: list[Any], seen: str) -> None:
+    """Whatever a server does for ever is reported, in at most 30 requests, and not raised."""
+    with FaultServer(steps) as server:
+        report = fk.doctor(server.url)
+
+    assert report["status"][0] == "fail"
+    assert seen in report["seen"][0]
+    assert len(server.asked) <= MOST_REQUESTS
+
+
+def test_nobody_there() -> None:
+    """A register that cannot be reached is one line."""
+    assert fk.doctor("http://127.0.0.1:9").select("check", "status").rows() == [
+        ("reachable", "fail")
+    ]
+
+
+def test_over_http() -> None:
+    """By URL the latency is told, and headers are found in any spelling."""
+    with fk.sample(3_000).serve() as url:
+        report = fk.doctor(url)
+
+    assert set(report["status"]) == {"ok"}
+    assert report.rows_by_key("check", named=True)["latency"][0]["seen"].startswith(
+        tuple("0123456789")
+    )
+
+
+def test_recorded_codelists(recorded: Path) -> None:
+    """The real lists have blemishes and no faults."""
+    report = fk.doctor(fk.sample(1_000, codelists=recorded))
+
+    assert "fail" not in report["status"]
+
+
+def test_the_command() -> None:
+    """The command prints the report; its exit code tells of faults."""
+    well = CliRunner().invoke(cli.cli, ["doctor", "--sample", "--format", "table"])
+    ill = CliRunner().invoke(cli.cli, ["doctor", "--url", "http://127.0.0.1:9"])
+
+    assert (well.exit_code, ill.exit_code) == (0, 1)
+    assert "│ counts" in well.stdout
+    assert "…" not in well.stdout
+    assert ill.stdout.splitlines()[1].startswith("reachable,fail,")
+
+
+def test_no_register() -> None:
+    """Without a register it says how to choose one."""
+    with pytest.raises(fk.UsageError, match=r"fk\.use"):
+        fk.doctor()
