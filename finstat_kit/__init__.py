@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from finstat_kit.charts import plot_counts
-    from finstat_kit.collection import Collection, Units
+    from finstat_kit.collection import Collection
     from finstat_kit.default import (
         activities,
         annual_reports,
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from finstat_kit.samples import Sample, sample
     from finstat_kit.stacks import plot_last_changes
     from finstat_kit.tilemaps import plot_map
+    from finstat_kit.unit_collection import Units
     from finstat_kit.widgets.change import ChangePicker
     from finstat_kit.widgets.explorer import Explorer
     from finstat_kit.widgets.location import LocationPicker
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "charts": "plot_counts",
-    "collection": "Collection Units",
+    "collection": "Collection",
     "health": "doctor",
     "pages": "Pages",
     "default": (
@@ -80,6 +81,7 @@ _HOMES = {
     "samples": "Sample sample",
     "stacks": "plot_last_changes",
     "tilemaps": "plot_map",
+    "unit_collection": "Units",
     "widgets.change": "ChangePicker",
     "widgets.explorer": "Explorer",
     "widgets.location": "LocationPicker",

@@ -11,10 +11,11 @@ import polars as pl
 
 from finstat_kit import labels, places
 from finstat_kit.checks import Lang
-from finstat_kit.collection import Collection, Units
+from finstat_kit.collection import Collection
 from finstat_kit.errors import UsageError
 from finstat_kit.registers import LIVE, Register
 from finstat_kit.samples import sample
+from finstat_kit.unit_collection import Units
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -15,10 +15,11 @@ import polars as pl
 
 from finstat_kit import checks, labels, places, replies
 from finstat_kit.checks import Lang
-from finstat_kit.collection import Collection, Units
+from finstat_kit.collection import Collection
 from finstat_kit.errors import UsageError
 from finstat_kit.exchange import CODELIST_CAP, Exchange, Stats, Timing
 from finstat_kit.transports import Transport, is_loopback
+from finstat_kit.unit_collection import Units
 
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
 Auto = Literal["auto"]

@@ -27,6 +27,7 @@ ROOMS = (
     ("default",),
     ("samples",),
     ("registers",),
+    ("unit_collection",),
     ("collection",),
     ("pages", "records"),
     ("fetch", "progress", "scan", "writing"),
