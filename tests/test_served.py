@@ -38,6 +38,7 @@ LISTED: dict[str, tuple[int, object, object]] = {
     "no ids": (200, {"id": [], "existujeDalsieId": False}, 0),
     "no id key": (200, {"existujeDalsieId": False}, 0),
     "since": (400, "parameter zmenene-od", None),
+    "no moment": (400, "parameter zmenene-od: očakáva sa dátum", None),
     "size": (400, "parameter max-zaznamov", None),
     "after": (400, "parameter pokracovat-za-id", None),
     "ico": (400, "parameter ico", None),
@@ -88,9 +89,13 @@ QUERIES = [
         "", "2023-02-29", "2024-13-01", "2024-00-10", "20240101", "2024-W01-1", "2024-W01", "2024",
         "2024-1-1", "%EF%BC%92024-01-01", "%D9%A2024-01-01", "2024-01-01%20", "2024-01-01+",
         "%202024-01-01", "2024-01-01%0A", "2024-01-01%00", "'+OR+1=1", "'%20OR%201=1", "0000-01-01",
-        "-2024-01-01", "12024-01-01", "1.7.2026", "null", "2024-01-01T24:00:00Z",
-        "2024-01-01T23:60:00Z", "2024-01-01T23:59:60Z", "2024-01-01T00:00:00", "2024-01-01T00:00Z",
-        "2024-01-01T00:00:00%2B01:00", "2024-01-01t00:00:00z", "2024-01-01%2000:00:00Z",
+        "-2024-01-01", "12024-01-01", "1.7.2026", "null", "2024-01-01T00:00:00",
+        "2024-01-01T00:00Z", "2024-01-01T00:00:00%2B01:00", "2024-01-01t00:00:00z",
+        "2024-01-01%2000:00:00Z",
+    )),
+    # That newer Pythons read 24:00:00 must make no difference.
+    *((f"zmenene-od=2024-01-01T{time}Z", "no moment", "no moment") for time in (
+        "24:00:00", "23:60:00", "23:59:60",
     )),
     (S + "ico=1", "no ids", "no id key"),
     (S + "dic=0", "no ids", "no id key"),
@@ -220,6 +225,7 @@ def test_all_answers_have_one_form(sample: fk.Sample, url: str) -> None:
         assert headers["content-length"] == str(len(body)), target
         assert headers["x-api-version"] == "2.5", target
         assert head == (status, headers, b""), target
+        assert sample.answer("HEAD", path, query) == expected._replace(body=b""), target
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "TRACE", "PATCH", "OPTIONS"])

@@ -267,7 +267,7 @@ def queries(draw: st.DrawFn) -> str:
     return "&".join(draw(st.permutations(parts)))
 
 
-@settings(max_examples=300)
+@settings(max_examples=600)
 @given(units, queries(), st.sampled_from([LISTS[0], *LISTS]), st.booleans(), st.booleans())
 def test_lists_and_counts_are_those_of_the_model(
     units: list[Unit], query: str, name: str, count: bool, strict: bool
