@@ -13,10 +13,10 @@ Json = dict[str, object]
 
 _TEXT: Final = """\
 Invented data behind the interface of Slovakia's Register of Financial Statements, for tests and
-for learning. HEAD is answered as GET without the body. What stands under `400` and is not a
-parameter's own: a parameter given twice, a broken escape, bytes that are not UTF-8, more than
-{parameters} parameters{strict}. A whole number is written with ASCII digits, at most 100, and
-nothing else. An address that is not listed here is 404."""
+for learning. HEAD is answered as GET without the body; an address that is not listed here is 404.
+Besides a wrong value, 400 answers a parameter given twice, a broken escape, bytes that are not
+UTF-8 and more than {parameters} parameters{strict}. A whole number is written with ASCII digits, at
+most 100, and nothing else. Codelists that were given to the sample are served as they are."""
 _LENIENT: Final = """. Unknown parameters are ignored"""
 _STRICT: Final = """, an unknown parameter"""
 
