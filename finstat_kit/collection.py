@@ -202,8 +202,8 @@ class Collection:
             limit = checks.whole("limit", limit, 0, checks.MAX_ID)
         exchange = self._exchange
 
-        def fetch(query: Query) -> replies.Page:
-            return exchange.get(query.path, query.parameters(), replies.parse_page)
+        def fetch(query: Query, seen: int) -> replies.Page:
+            return _page(exchange, query, seen)
 
         return Pages(self._name, fetch, query, limit)
 
@@ -256,9 +256,7 @@ class Collection:
         exchange = register.exchange
 
         def fetch(query: Query, stop: threading.Event) -> replies.Page:
-            page = exchange.get(query.path, query.parameters(), replies.parse_page, stop=stop)
-            check(query, page)
-            return page
+            return _page(exchange, query, stop=stop)
 
         def pays() -> bool:
             # Where the rate is the bottleneck more connections would only wait for their turn.
@@ -277,6 +275,19 @@ class Collection:
     @property
     def _exchange(self) -> Exchange:
         return self._register().exchange
+
+
+def _page(
+    exchange: Exchange, query: Query, seen: int = 0, stop: threading.Event | None = None
+) -> replies.Page:
+    """Fetch a page and check it; *seen* ids of the walk came before it."""
+
+    def checked(body: bytes) -> replies.Page:
+        page = replies.parse_page(body)
+        check(query, page, seen)
+        return page
+
+    return exchange.get(query.path, query.parameters(), checked, stop=stop)
 
 
 _FILTERS = ("ico", "dic", "legal_form_code")

@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit.errors import Interrupted, RegisterError
 from finstat_kit.replies import Page
-from finstat_kit.walk import Query, check, next_query
+from finstat_kit.walk import Query, next_query
 
 
 class Pages(Iterator[pl.DataFrame]):
@@ -25,7 +25,7 @@ class Pages(Iterator[pl.DataFrame]):
     """
 
     def __init__(
-        self, name: str, fetch: Callable[[Query], Page], query: Query, limit: int | None
+        self, name: str, fetch: Callable[[Query, int], Page], query: Query, limit: int | None
     ) -> None:
         self._name = name
         self._fetch = fetch
@@ -45,8 +45,7 @@ class Pages(Iterator[pl.DataFrame]):
         if self._limit is not None:
             query = query.sized(min(query.page_size, self._limit - self.count))
         try:
-            page = self._fetch(query)
-            check(query, page, self.count)
+            page = self._fetch(query, self.count)
         except RegisterError as error:
             error.cursor = self.cursor
             raise

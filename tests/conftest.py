@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +29,38 @@ def _only_loopback(event: str, arguments: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(_only_loopback)
+
+
+Told = Callable[[str, object, object], None]
+
+
+@pytest.fixture
+def matrix(record_property: Callable[[str, object], None]) -> Told:
+    """Give what tests of the fault matrix tell their case, what must happen and what did to."""
+
+    def tell(case: str, expected: object, seen: object) -> None:
+        record_property("matrix", (case, str(expected), str(seen)))
+
+    return tell
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the fault matrix: each case, what must happen, what was seen."""
+    reports = [r for name in ("passed", "failed") for r in terminalreporter.getreports(name)]
+    rows = [
+        (report.nodeid.partition("[")[0].rpartition("::")[2].removeprefix("test_"), *value)
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == "matrix" and report.when == "call"
+    ]
+    if not rows:
+        return
+    terminalreporter.section("the fault matrix: what must happen and what was seen")
+    heads = ("test", "case", "expected", "seen")
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    for row in (heads, *rows):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        terminalreporter.write_line(line.rstrip())
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.exchange import Timing
+from tests.conftest import Told
 from tests.faults import CLOSE, HANG, RESET, Drip, FakeTime, FaultServer, Step, packed, reply
 
 GOOD = b'{"id":[1,2,3],"existujeDalsieId":false}'
@@ -90,13 +91,15 @@ SURVIVED: list[tuple[str, list[Sequence[Step]], int]] = [
 
 @pytest.mark.parametrize(("case", "script", "requests"), SURVIVED, ids=[c[0] for c in SURVIVED])
 def test_what_is_survived(
-    fake: FakeTime, case: str, script: list[Sequence[Step]], requests: int
+    fake: FakeTime, matrix: Told, case: str, script: list[Sequence[Step]], requests: int
 ) -> None:
     """The list comes whole, after as many requests as it takes, or not at all."""
     with FaultServer(*script, OK) as server, fk.Register(server.url) as reg:
         ids = timed(reg, fake).units.ids()
 
-    assert ids["id"].to_list() == [1, 2, 3]
+    came = ids["id"].to_list()
+    matrix(case, f"[1, 2, 3], requests {requests}", f"{came}, requests {len(server.asked)}")
+    assert came == [1, 2, 3]
     assert len(server.asked) == requests
     if "idle" not in case:  # there the client may or may not see the end before it asks again
         assert reg.stats.retries == requests - 1
@@ -136,6 +139,7 @@ FATAL: list[tuple[str, list[Step], type[fk.RegisterError], str, int]] = [
 )
 def test_what_ends_in_an_error(
     fake: FakeTime,
+    matrix: Told,
     case: str,
     steps: list[Step],
     error: type[fk.RegisterError],
@@ -147,6 +151,8 @@ def test_what_ends_in_an_error(
         with pytest.raises(error, match=words) as caught:
             timed(reg, fake).units.ids()
 
+    seen = f"{type(caught.value).__name__}, requests {len(server.asked)}"
+    matrix(case, f"{error.__name__}, requests {requests}", seen)
     assert type(caught.value) is error
     assert len(server.asked) == requests
     assert str(caught.value.url).startswith(server.url)
@@ -230,12 +236,15 @@ RETRY_AFTER = [
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(("value", "waited"), RETRY_AFTER, ids=[str(v) for v, _ in RETRY_AFTER])
-def test_retry_after(fake: FakeTime, status: int, value: str | None, waited: float) -> None:
+def test_retry_after(
+    fake: FakeTime, matrix: Told, status: int, value: str | None, waited: float
+) -> None:
     """Seconds and dates are obeyed; what makes no sense is as if it were not there."""
     headers = {} if value is None else {"Retry_After": value}
     with FaultServer([reply(b"", status, **headers)], OK) as server, fk.Register(server.url) as reg:
         timed(reg, fake).units.ids()
 
+    matrix(f"{status}, Retry-After {value}", f"{waited} s", f"{round(fake.now, 6)} s")
     assert fake.now == pytest.approx(waited)
 
 
@@ -317,7 +326,7 @@ def test_the_rate_holds_over_all_threads(fake: FakeTime) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_the_deadline(case: str, steps: list[Step]) -> None:
+def test_the_deadline(matrix: Told, case: str, steps: list[Step]) -> None:
     """A try ends at its deadline, whatever the server likes to do."""
     with FaultServer(steps) as server, fk.Register(server.url, deadline=0.6, tries=1) as reg:
         begin = time.monotonic()
@@ -325,6 +334,7 @@ def test_the_deadline(case: str, steps: list[Step]) -> None:
             reg.units.ids()
         took = time.monotonic() - begin
 
+    matrix(case, "ends within 0.5 s of 0.6 s", f"ended after {took:.1f} s")
     assert 0.5 < took < 1.1
 
 
