@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import ipaddress
 import json
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tqdm import tqdm
 
 import finstat_kit as fk
+
+tqdm.monitor_interval = 0  # its thread outlives every bar
 
 # A busy machine is not a fault of the code.
 settings.register_profile("patient", deadline=None)
@@ -61,6 +67,38 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for row in (heads, *rows):
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         terminalreporter.write_line(line.rstrip())
+
+
+_OVER_SOCKETS = (
+    "test_broken_replies.py", "test_doctor.py", "test_fault_server.py", "test_faults.py",
+    "test_load.py", "test_served.py",
+)  # fmt: skip
+
+
+def _sockets() -> set[str]:
+    """Return the sockets of this process, where the system tells them."""
+    folder = Path("/proc/self/fd")
+    links = set()
+    for entry in folder.iterdir() if folder.is_dir() else ():
+        with contextlib.suppress(OSError):
+            links.add(str(entry.readlink()))
+    return {link for link in links if link.startswith("socket:")}
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No test leaves a thread, none of those that speak over sockets leaves a socket."""
+    speaks = request.path.name in _OVER_SOCKETS
+    threads, sockets = set(threading.enumerate()), _sockets() if speaks else set()
+    yield
+    if request.path.name in ("test_browser.py", "test_notebooks.py"):  # JupyterLab has its own
+        return
+    for thread in set(threading.enumerate()) - threads:
+        thread.join(2)
+    assert set(threading.enumerate()) <= threads
+    if speaks and not _sockets() <= sockets:
+        gc.collect()  # a register that nobody closed closes its connections when it is gone
+        assert _sockets() <= sockets
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from email.utils import formatdate
 
 import pytest
@@ -27,16 +26,6 @@ GZIP = {"Content_Encoding": "gzip"}
 @pytest.fixture
 def fake() -> FakeTime:
     return FakeTime()
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_behind() -> Iterator[None]:
-    """No test leaves a thread."""
-    before = set(threading.enumerate())
-    yield
-    for thread in set(threading.enumerate()) - before:
-        thread.join(2)
-    assert set(threading.enumerate()) <= before
 
 
 def timed(reg: fk.Register, fake: FakeTime) -> fk.Register:
