@@ -495,6 +495,11 @@ class Register:
 def _checked_url(base_url: object) -> str:
     if isinstance(base_url, str):
         parts = urlsplit(base_url)
+        if "@" in parts.netloc:
+            raise UsageError(
+                "base_url: it holds a name or a password, which would stand in every message; the "
+                "register needs none"
+            )
         path = parts.path.rstrip("/")
         if (
             parts.scheme in ("http", "https")

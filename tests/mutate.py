@@ -110,6 +110,13 @@ MUTATIONS = [
     Mutation("embedded/server.py", "if self._unread > _MOST_UNREAD:", "if False:", "http"),
     Mutation("embedded/server.py", "def send_400_response", "def send_400_other", "http"),
     Mutation("embedded/asgi.py", 'scope["query_string"].decode("ascii", errors="surrogateescape")', 'scope["query_string"].decode("latin-1")', "http"),
+    Mutation("registers.py", 'if "@" in parts.netloc:', "if False:", "security"),
+    Mutation("transports.py", 'c if c.isprintable() else "?"', "c", "security"),
+    Mutation("embedded/population.py", "allow_pickle=False", "allow_pickle=True", "security"),
+    Mutation("writing.py", '"strings_to_formulas": False', '"strings_to_formulas": True', "writing"),
+    Mutation("widgets/base.py", 'f"{escape(cell)}{close_cell}"', 'f"{cell}{close_cell}"', "widgets"),
+    Mutation("embedded/asgi.py", "_host(scope) in self._hosts", "True", "http"),
+    Mutation("exchange.py", "if 300 <= status < 400:", "if False:", "faults"),
 ]  # fmt: skip
 
 
