@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-_PATIENCE = 60  # seconds; a guard against endless walks shows in a walk that does not end
+_PATIENCE = 180  # seconds; a guard against endless walks shows in a walk that does not end
 
 
 class Mutation(NamedTuple):
@@ -117,6 +117,14 @@ MUTATIONS = [
     Mutation("widgets/base.py", 'f"{escape(cell)}{close_cell}"', 'f"{cell}{close_cell}"', "widgets"),
     Mutation("embedded/asgi.py", "_host(scope) in self._hosts", "True", "http"),
     Mutation("exchange.py", "if 300 <= status < 400:", "if False:", "faults"),
+    Mutation("pages.py", "int(ids[-1]) if ids.len()", "int(ids[0]) if ids.len()", "stateful"),
+    Mutation("pages.py", "self._query = following or", "self._query =", "stateful"),
+    Mutation("walk.py", "if not page.more:", "if not page.more or len(page.ids) < query.page_size:", "stateful"),
+    Mutation("split.py", "if not page.more or not", "if len(ids) < ask.query.page_size or not", "stateful"),
+    Mutation("split.py", "if not segment.done:\n                break", "pass", "stateful"),
+    Mutation("collection.py", "error.partial, error.cursor = came()", "error.partial, error.cursor = came()[0], 0", "stateful"),
+    Mutation("exchange.py", "+ 1 / self._rate", "+ 0", "load"),
+    Mutation("embedded/server.py", "self._timer = self.loop.call_later(patience, self.transport.close)", "pass", "load"),
 ]  # fmt: skip
 
 
