@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from tqdm import tqdm
 
 import finstat_kit as fk
@@ -21,6 +21,10 @@ tqdm.monitor_interval = 0  # its thread outlives every bar
 
 # A busy machine is not a fault of the code.
 settings.register_profile("patient", deadline=None)
+# For tests/mutate.py, which wants to know that a test fails, not by how little.
+settings.register_profile(
+    "unshrunk", deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate]
+)
 settings.load_profile("patient")
 
 

@@ -138,6 +138,7 @@ def caught_by(mutation: Mutation, tree: Path) -> str | None:
     try:
         seen = subprocess.run(
             [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+            + ["--hypothesis-profile=unshrunk"]
             + [f"tests/test_{name}.py" for name in mutation.tests.split()],
             cwd=tree,
             env={**os.environ, "PYTHONPATH": str(tree)},
