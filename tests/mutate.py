@@ -125,6 +125,7 @@ MUTATIONS = [
     Mutation("collection.py", "error.partial, error.cursor = came()", "error.partial, error.cursor = came()[0], 0", "stateful"),
     Mutation("exchange.py", "+ 1 / self._rate", "+ 0", "load"),
     Mutation("embedded/server.py", "self._timer = self.loop.call_later(patience, self.transport.close)", "pass", "load"),
+    Mutation("exchange.py", "if isinstance(error, FinalTransportError):", "if False:", "faults"),
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from email.utils import formatdate
@@ -210,6 +211,29 @@ def test_refused_for_ever(fake: FakeTime) -> None:
 
     assert caught.value.attempts == 5
     assert "tried 5 times" in str(caught.value)
+
+
+def test_no_secure_connection_is_not_tried_again(matrix: Told) -> None:
+    """Who does not speak TLS will not learn it: one try, and what to check."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer_in_plain() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        url = f"https://127.0.0.1:{listening.getsockname()[1]}"
+        thread = threading.Thread(target=answer_in_plain)
+        thread.start()
+        with fk.Register(url, deadline=0.5, tries=2) as reg:
+            with pytest.raises(fk.TransportError, match=r"no secure connection.*check") as caught:
+                reg.units.ids()
+        thread.join()
+
+    seen = f"{type(caught.value).__name__}, requests {reg.stats.requests}"
+    matrix("no TLS", "TransportError, requests 1", seen)
+    assert reg.stats.requests == 1
 
 
 RETRY_AFTER = [
