@@ -1,7 +1,7 @@
 """The health report of a register: what it answers, and how that differs from what is known.
 
-Bodies are read below the client's checks, so that what the client would refuse can be told. Every
-question is one request and no retry: a report takes a bounded number of them, whatever comes.
+Bodies are read below the client's checks, so that what the client would refuse can be told, with
+all of it that is odd and not just its first fault.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from statistics import median
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import polars as pl
 
 from finstat_kit import default, labels, replies
 from finstat_kit.embedded.store import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
-from finstat_kit.errors import ProtocolError, RegisterError
-from finstat_kit.exchange import NotJson, first_words
+from finstat_kit.errors import ProtocolError
+from finstat_kit.exchange import NotJson
+from finstat_kit.patient import Ended, Fault, Patient, as_object
 from finstat_kit.registers import Register
+from finstat_kit.transports import shown
 
 REPORT: Final = pl.Schema(dict.fromkeys(("check", "status", "seen", "meaning"), pl.String()))
 _WORST: Final = ("fail", "warn", "ok")
@@ -44,15 +46,13 @@ class _Line(NamedTuple):
     meaning: str = ""
 
 
-class _Fault(Exception):
-    """What came instead of something to check."""
-
-
 def doctor(register: Register | str | None = None) -> pl.DataFrame:
     """Report on the health of a register, and how it has drifted from what is known of it.
 
-    At most 30 requests, each sent once. What is wrong with the register is a line of the report,
-    never an error. From every endpoint that the client uses.
+    At most 30 requests, six of them second tries; it ends early where the register does not answer
+    or asks to be left alone. What is wrong with the register is a line of the report, never an
+    error. From every endpoint that the client uses. `finstat-kit doctor --format table` shows
+    long texts whole.
 
     Args:
         register: A URL, `fk.LIVE`, a `Register` or a sample; None is the current one.
@@ -74,69 +74,42 @@ def doctor(register: Register | str | None = None) -> pl.DataFrame:
         ('regions', 'ok', '10 entries, 2 share a name', '')
     """
     lines = sorted(_examined(default.named(register)), key=lambda line: _WORST.index(line.status))
-    return pl.DataFrame(lines, schema=REPORT, orient="row")
+    printable = [line._replace(seen=shown(line.seen)) for line in lines]
+    return pl.DataFrame(printable, schema=REPORT, orient="row")
 
 
-class _Patient:
-    """Asks a register, and keeps what several checks need."""
-
-    def __init__(self, register: Register) -> None:
-        self._exchange = register.exchange
-        self.in_process = not register.base_url.startswith("http")
-        self.seconds: list[float] = []
-        self.versions: Counter[str] = Counter()
-        self.codes: dict[str, set[str]] = {}
-
-    def ask(self, path: str, **more: str | int) -> bytes:
-        """Return the body behind a path, where it is one that could be JSON."""
-        query = {name.replace("_", "-"): value for name, value in more.items()}
-        try:
-            reply, seconds = self._exchange.once(f"/api/{path}", query)
-        except RegisterError as error:
-            raise _Fault(error.message) from None
-        self.seconds.append(seconds)
-        headers = {name.lower(): value for name, value in reply.headers.items()}
-        self.versions[headers.get("x-api-version", "none")] += 1
-        if reply.status != 200:
-            raise _Fault(f"status {reply.status}{first_words(reply.body)}")
-        if reply.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
-            raise _Fault(f"HTML under status 200{first_words(reply.body)}")
-        return reply.body
-
-    def read(self, path: str, **more: str | int) -> dict[str, Any]:
-        """Return the object behind a path as it came."""
-        try:
-            found = json.loads(self.ask(path, **more).decode("utf-8-sig"))
-        except (ValueError, RecursionError):
-            raise _Fault("no JSON") from None
-        if not isinstance(found, dict):
-            raise _Fault("JSON, but no object")
-        return found
-
-
-def _examined(register: Register) -> Iterator[_Line]:
-    patient = _Patient(register)
-    lists = [_codelist(patient, codelist) for codelist in labels.CODELISTS.values()]
+def _examined(register: Register) -> list[_Line]:
+    patient = Patient(register)
+    lines: list[_Line] = []
+    reachable = _Line("reachable", "ok", "it answers")
+    try:
+        lines.extend(_checks(patient))  # what came before an end is kept
+    except Ended as end:
+        good = len(patient.seconds)
+        after = f", good replies before: {good}" if good else ""
+        reachable = _Line("reachable", "fail", end.seen + after, end.meaning)
     if not patient.seconds:
-        yield _Line("reachable", "fail", lists[0].seen, "check the base URL and the network")
-        return
+        return [reachable]
+    return [reachable, _version(patient), _latency(patient), *lines]
+
+
+def _checks(patient: Patient) -> Iterator[_Line]:
+    for codelist in labels.CODELISTS.values():
+        yield _codelist(patient, codelist)
     ids: list[int] = []
-    rest = [*_paging(patient, ids), *_counts(patient), *_records(patient, ids)]
-    yield _Line("reachable", "ok", "it answers")
-    yield _version(patient)
-    yield _latency(patient)
-    yield from lists
-    yield from rest
+    yield from _paging(patient, ids)
+    yield from _counts(patient)
+    yield from _records(patient, ids)
 
 
-def _version(patient: _Patient) -> _Line:
+def _version(patient: Patient) -> _Line:
     seen = ", ".join(sorted(patient.versions))
     if set(patient.versions) == {_API_VERSION}:
         return _Line("API version", "ok", seen)
     return _Line("API version", "warn", seen, f"{_API_VERSION} is known: look for a newer version")
 
 
-def _latency(patient: _Patient) -> _Line:
+def _latency(patient: Patient) -> _Line:
     if patient.in_process:
         return _Line("latency", "ok", "in process")
     middle = median(patient.seconds)
@@ -146,15 +119,16 @@ def _latency(patient: _Patient) -> _Line:
     return _Line("latency", "warn", seen, "slow: it may be under load, try later")
 
 
-def _codelist(patient: _Patient, codelist: labels.Codelist) -> _Line:
+def _codelist(patient: Patient, codelist: labels.Codelist) -> _Line:
     name = codelist.name
     key = "lokacie" if codelist.field in labels.LOCATION_FIELDS else "klasifikacie"
+    parse = replies.parse_locations if key == "lokacie" else replies.parse_classification
     try:
-        reply = patient.read(codelist.endpoint)
-        entries = reply.get(key)
+        body = patient.ask(codelist.endpoint)
+        entries = as_object(body).get(key)
         if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
-            raise _Fault(f"no list of entries under {key}")
-    except _Fault as fault:
+            raise Fault(f"no list of entries under {key}")
+    except Fault as fault:
         return _Line(name, "fail", str(fault), "no labels from it")
 
     given = [e.get("kod") for e in entries]
@@ -163,12 +137,8 @@ def _codelist(patient: _Patient, codelist: labels.Codelist) -> _Line:
     parents = patient.codes.get(_PARENT.get(name, ""))
     names = [n if isinstance(n := e.get("nazov"), dict) else {} for e in entries]
     slovak = [n["sk"] for n in names if isinstance(n.get("sk"), str)]
-    wrong = {
-        "without a code": sum(code is None for code in given),
-        "codes repeated with other content": _differing(entries),
-    }
     odd = {
-        "codes repeated": len(given) - wrong["without a code"] - len(codes),
+        "codes repeated": sum(code is not None for code in given) - len(codes),
         "codes that are numbers": sum(type(code) is int for code in given),
         "without a name in both languages": sum(
             not all(isinstance(n.get(lang), str) and n[lang] for lang in ("sk", "en"))
@@ -189,9 +159,11 @@ def _codelist(patient: _Patient, codelist: labels.Codelist) -> _Line:
         if name in _PARENT
         else 0,
     }
-    seen = ", ".join([f"{len(entries):,} entries", *_told({**wrong, **odd, **usual})])
-    if any(wrong.values()):
-        return _Line(name, "fail", seen, "the client refuses this list")
+    seen = ", ".join([f"{len(entries):,} entries", *_told({**odd, **usual})])
+    try:
+        _parsed(partial(parse, body))
+    except Fault as fault:
+        return _Line(name, "fail", f"{seen}; {fault}", "the client refuses this list")
     if not entries:
         return _Line(name, "warn", seen, "no code will have a label")
     if any(odd.values()):
@@ -203,54 +175,62 @@ def _told(counts: Mapping[str, int]) -> list[str]:
     return [f"{count:,} {what}" for what, count in counts.items() if count]
 
 
-def _differing(entries: list[dict[str, object]]) -> int:
-    """Return how many codes are listed twice with other content."""
-    contents: dict[object, set[str]] = {}
-    for entry in entries:
-        content = json.dumps(entry, sort_keys=True)
-        contents.setdefault(str(entry.get("kod")), set()).add(content)
-    return sum(len(found) > 1 for code, found in contents.items() if code != "None")
-
-
-def _paging(patient: _Patient, ids: list[int]) -> Iterator[_Line]:
+def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
     """Walk two pages and ask beyond the last id; fill *ids* with what came."""
-
-    def page(after: int) -> tuple[list[int], object]:
-        reply = patient.read(UNITS, **_EVERYTHING, max_zaznamov=_PAGE, pokracovat_za_id=after)
-        found = reply.get("id", [])
-        if not isinstance(found, list) or not all(type(id_) is int for id_ in found):
-            raise _Fault("ids that are no whole numbers")
-        return found, reply.get("existujeDalsieId", "no flag")
-
     try:
-        before = _count(patient, UNITS, 0)
-        first, more = page(0)
-        second, last_more = page(first[-1]) if first else ([], False)
-        cursor = [*first, *second][-1] if first else 0
-        after = _count(patient, UNITS, cursor)
-        beyond, beyond_more = page(replies.MAX_ID)
-    except _Fault as fault:
+        first, more = _page(patient, 0)
+        second, last_more = _page(patient, first[-1]) if first else ([], False)
+    except Fault as fault:
         yield _Line("paging", "fail", str(fault), "no ids can be fetched")
         return
     ids += [*first, *second]
-    seen = f"{len(ids):,} ids on two pages"
     forward = all(a < b for a, b in zip([0, *ids], ids, strict=False))
-    yield _judged("ids ascend", forward, seen, "the client refuses such pages")
+    yield _judged(
+        "ids ascend", forward, f"{len(ids):,} ids on two pages", "the client refuses such pages"
+    )
     yield _judged(
         "page size", max(len(first), len(second)) <= _PAGE,
         f"{len(first):,} and {len(second):,} of {_PAGE:,} asked", "more came than was asked",
         "warn",
     )  # fmt: skip
     yield _judged(
-        "flag", type(more) is type(last_more) is type(beyond_more) is bool,
-        f"{more}, {last_more}, {beyond_more}".lower(), "without a flag nobody knows the end",
+        "flag", type(more) is type(last_more) is bool,
+        f"{more}, {last_more}".lower(), "without a flag nobody knows the end",
     )  # fmt: skip
-    yield _judged(
-        "beyond the last id", not beyond and beyond_more is False,
-        f"{len(beyond):,} ids", "a walk may not end where the list does",
+    yield _beyond(patient)
+    yield _counted(patient, ids, last_more)
+
+
+def _page(patient: Patient, after: int) -> tuple[list[int], object]:
+    reply = patient.read(UNITS, **_EVERYTHING, max_zaznamov=_PAGE, pokracovat_za_id=after)
+    found = reply.get("id", [])
+    if not isinstance(found, list):
+        raise Fault("no list of ids")
+    if not all(type(id_) is int and 0 <= id_ <= replies.MAX_ID for id_ in found):
+        raise Fault("ids that are none: no whole numbers, negative, or too great")
+    return found, reply.get("existujeDalsieId", "no flag")
+
+
+def _beyond(patient: Patient) -> _Line:
+    check = "beyond the last id"
+    try:
+        ids, more = _page(patient, replies.MAX_ID)
+    except Fault as fault:
+        return _Line(check, "warn", str(fault), "to go on from a finished walk is an error here")
+    return _judged(
+        check, not ids and more is False,
+        f"{len(ids):,} ids, flag {str(more).lower()}", "a walk may not end where the list does",
     )  # fmt: skip
-    yield _judged(
-        "counts", before - len(ids) == after and (after > 0) == last_more,
+
+
+def _counted(patient: Patient, ids: list[int], more: object) -> _Line:
+    try:
+        before = _count(patient, UNITS, 0)
+        after = _count(patient, UNITS, max(ids, default=0))
+    except Fault as fault:
+        return _Line("counts", "warn", str(fault), "bars will have no total; walks are untouched")
+    return _judged(
+        "counts", before - len(ids) == after and (after > 0) == more,
         f"{before:,} before, {after:,} after {len(ids):,} ids",
         "counts do not fit the pages; if it stays, bars will be wrong", "warn",
     )  # fmt: skip
@@ -260,22 +240,22 @@ def _judged(check: str, good: bool, seen: str, meaning: str, otherwise: str = "f
     return _Line(check, "ok", seen) if good else _Line(check, otherwise, seen, meaning)
 
 
-def _count(patient: _Patient, collection: str, after: int) -> int:
+def _count(patient: Patient, collection: str, after: int) -> int:
     body = patient.ask(f"zostavajuce-id/{collection}", **_EVERYTHING, pokracovat_za_id=after)
     return _parsed(partial(replies.parse_count, body))
 
 
-def _counts(patient: _Patient) -> Iterator[_Line]:
+def _counts(patient: Patient) -> Iterator[_Line]:
     for collection in (STATEMENTS, REPORTS, ANNUAL_REPORTS):
         try:
             count = _count(patient, collection, 0)
-        except _Fault as fault:
+        except Fault as fault:
             yield _Line(collection, "fail", str(fault), "it cannot be counted")
         else:
             yield _judged(collection, count > 0, f"{count:,} ids", "an empty collection", "warn")
 
 
-def _records(patient: _Patient, ids: list[int]) -> Iterator[_Line]:
+def _records(patient: Patient, ids: list[int]) -> Iterator[_Line]:
     sampled = ids[:: max(len(ids) // _RECORDS, 1)][:_RECORDS]
     faults, records, unknown = [], [], set()
     for id_ in sampled:
@@ -283,7 +263,7 @@ def _records(patient: _Patient, ids: list[int]) -> Iterator[_Line]:
             body = patient.ask("uctovna-jednotka", id=id_)
             records.append(_parsed(partial(replies.parse_unit, body, id_)))
             unknown |= json.loads(body.decode("utf-8-sig")).keys() - replies.UNITS.keys()
-        except _Fault as fault:
+        except Fault as fault:
             faults.append(f"id {id_}: {re.sub(r'^id [0-9]+: ', '', str(fault))}")
     seen = f"{len(records)} of {len(sampled)} read"
     if faults or not sampled:
@@ -306,6 +286,6 @@ def _parsed(parse: Callable[[], T]) -> T:
     try:
         return parse()
     except ProtocolError as error:
-        raise _Fault(error.message.partition("; the reply")[0]) from None
+        raise Fault(error.message.partition("; the reply")[0]) from None
     except NotJson as error:
-        raise _Fault(f"no JSON but {error}") from None
+        raise Fault(f"no JSON but {error}") from None

@@ -493,22 +493,30 @@ class Register:
 
 
 def _checked_url(base_url: object) -> str:
-    if isinstance(base_url, str):
-        parts = urlsplit(base_url)
-        if "@" in parts.netloc:
-            raise UsageError(
-                "base_url: it holds a name or a password, which would stand in every message; the "
-                "register needs none"
-            )
-        path = parts.path.rstrip("/")
-        if (
-            parts.scheme in ("http", "https")
-            and parts.hostname
-            and not (parts.query or parts.fragment or path.endswith("/api"))
-        ):
+    if isinstance(base_url, str) and "@" in base_url.partition("://")[2].partition("/")[0]:
+        raise UsageError(
+            "base_url: it holds a name or a password, which would stand in every message; the "
+            "register needs none"
+        )
+    try:
+        if isinstance(base_url, str) and _is_base(base_url):
             return base_url.rstrip("/")
+    except ValueError:  # of brackets, the port or the host's name
+        pass
     raise UsageError(
         f"base_url={base_url!r} is no base URL; give what stands before /api, such as {LIVE!r}"
+    )
+
+
+def _is_base(url: str) -> bool:
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    host.encode("idna")
+    return bool(
+        parts.scheme in ("http", "https")
+        and host
+        and parts.port != 0
+        and not (parts.query or parts.fragment or parts.path.rstrip("/").endswith("/api"))
     )
 
 

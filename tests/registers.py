@@ -79,7 +79,7 @@ class Altered(fk.Register):
     """A small sample in process, some of whose paths answer something else.
 
     ``asked`` counts the requests. An answer is a body, a whole reply, an exception to raise, or a
-    function from the sample's body to another.
+    function that makes a body or a reply of the sample's body.
     """
 
     def __init__(self, answers: Mapping[str, object]) -> None:
@@ -97,8 +97,8 @@ class Altered(fk.Register):
         reply = self._sample.answer(method, path, query)
         if isinstance(answer, BaseException):
             raise answer
+        if callable(answer):
+            answer = answer(reply.body)
         if isinstance(answer, Reply):
             return answer
-        if callable(answer):
-            return reply._replace(body=answer(reply.body))
         return reply if answer is None else reply._replace(body=answer)  # type: ignore[arg-type]

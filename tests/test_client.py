@@ -156,6 +156,9 @@ def test_unknown_keyword() -> None:
     [
         ({"base_url": "registeruz.sk"}, "base_url='registeruz.sk'"),
         ({"base_url": "ftp://x"}, "base_url"),
+        ({"base_url": "http://a..b"}, "base_url"),
+        ({"base_url": "http://["}, "base_url"),
+        ({"base_url": "http://x:99999"}, "base_url"),
         ({"base_url": "https://x/api"}, "before /api"),
         ({"page_size": 0}, "page_size=0"),
         ({"connections": 0}, "connections=0"),

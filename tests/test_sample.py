@@ -66,6 +66,8 @@ def test_wrong_codelists(tmp_path: Path) -> None:
     """A folder of codelists must be one."""
     with pytest.raises(fk.UsageError, match="codelists="):
         fk.sample(codelists=tmp_path / "nowhere")
+    with pytest.raises(fk.UsageError, match="codelists="):
+        fk.sample(codelists=tmp_path)
 
 
 def test_change_dates(units: pl.DataFrame) -> None:

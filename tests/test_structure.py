@@ -24,7 +24,7 @@ ROOMS = (
     ("demo", "widgets"),
     ("charts", "health", "stacks", "tilemaps"),
     ("canvas",),
-    ("default",),
+    ("default", "patient"),
     ("samples",),
     ("registers",),
     ("unit_collection",),

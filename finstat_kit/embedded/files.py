@@ -25,14 +25,14 @@ def data_folder() -> Path:
 def codelist_bodies(names: tuple[str, ...], folder: str | Path | None = None) -> dict[str, bytes]:
     """Read the bodies of the codelists; what *folder* does not have comes from the sample."""
     own = data_folder() / "codelists"
-    if folder is not None and not Path(folder).is_dir():
+    given = (
+        {}
+        if folder is None
+        else {n: p for n in names if (p := Path(folder) / f"{n}.json").is_file()}
+    )
+    if folder is not None and not given:
         raise UsageError(
-            f"codelists={str(folder)!r} is no folder; give one with files such as kraje.json, "
-            "okresy.json, sidla.json, each the body of a reply"
+            f"codelists={str(folder)!r} is no folder of codelists; give one with files such as "
+            "kraje.json, okresy.json, sidla.json, each the body of a reply"
         )
-    bodies = {}
-    for name in names:
-        given = None if folder is None else Path(folder) / f"{name}.json"
-        path = given if given is not None and given.is_file() else own / f"{name}.json"
-        bodies[name] = path.read_bytes()
-    return bodies
+    return {name: given.get(name, own / f"{name}.json").read_bytes() for name in names}
