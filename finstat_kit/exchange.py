@@ -288,16 +288,20 @@ class Exchange:
             raise
 
     def _wait_for_turn(self, stop: threading.Event | None) -> None:
-        """Wait for a slot of the rate, and for the end of a pause that the register asked for."""
-        with self._lock:
-            turn = max(self._timing.clock(), self._next_slot)
-            if self._rate is not None:
-                self._next_slot = max(turn, self._pause_until) + 1 / self._rate
+        """Wait for a slot of the rate that is not within a pause that the register asked for."""
+        turn: float | None = None
         while True:
-            wait = max(turn, self._pause_until) - self._timing.clock()
-            if wait <= 0:
+            with self._lock:
+                now = self._timing.clock()
+                # A slot that a pause has swallowed is void: all of them at once, at the end of the
+                # pause, would be more than the rate.
+                if turn is None or turn < self._pause_until:
+                    turn = max(now, self._next_slot, self._pause_until)
+                    if self._rate is not None:
+                        self._next_slot = turn + 1 / self._rate
+            if turn <= now:
                 return
-            self._sleep(wait, stop)
+            self._sleep(turn - now, stop)
 
     def _sleep(self, seconds: float, stop: threading.Event | None) -> None:
         end = self._timing.clock() + seconds

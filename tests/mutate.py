@@ -51,7 +51,7 @@ MUTATIONS = [
     Mutation("http.py", "if len(body) > cap:", "if False:", "faults"),
     Mutation("http.py", "min(left, _LOOK_UP)", "timeout", "faults"),
     Mutation("exchange.py", "self._failures >= _FAILURES_IN_A_ROW", "False", "faults"),
-    Mutation("exchange.py", "max(turn, self._pause_until) - self", "turn - self", "faults"),
+    Mutation("exchange.py", "max(now, self._next_slot, self._pause_until)", "max(now, self._next_slot)", "faults"),
     Mutation("fetch.py", "stop.set()", "pass", "faults"),
     Mutation("scan.py", "if predicate is not None and n_rows is None:", "if predicate is not None:", "scan"),
     Mutation("scan.py", "rows = frame if predicate is None else frame.filter(predicate)", "rows = frame", "scan"),
@@ -133,6 +133,7 @@ MUTATIONS = [
     Mutation("split.py", "if not segment.done:\n                break", "pass", "stateful"),
     Mutation("collection.py", "error.partial, error.cursor = came()", "error.partial, error.cursor = came()[0], 0", "stateful"),
     Mutation("exchange.py", "+ 1 / self._rate", "+ 0", "load"),
+    Mutation("exchange.py", "if turn is None or turn < self._pause_until:", "if turn is None:", "load"),
     Mutation("embedded/server.py", "self._timer = self.loop.call_later(patience, self.transport.close)", "pass", "load"),
     Mutation("exchange.py", "if isinstance(error, FinalTransportError):", "if False:", "faults"),
 ]  # fmt: skip

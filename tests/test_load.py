@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from finstat_kit.embedded.service import Reply
 from finstat_kit.exchange import Timing
 from finstat_kit.transports import InProcess
 from tests.faults import RESET, FaultServer, Step, reply
+from tests.registers import Scripted
 from tests.test_faults import record
 from tests.wire import get
 
@@ -72,6 +74,65 @@ def test_many_threads_one_rate() -> None:
     assert reg.stats.requests == len(server.asked)
     # Those that were on their way when the clock was read may be counted late, never early.
     assert shared.now >= (len(server.asked) - 1) / RATE
+
+
+class Turns:
+    """A clock for *threads* that goes on, to the earliest to wake, only while all of them sleep."""
+
+    def __init__(self, threads: int) -> None:
+        self.now = 0.0
+        self._awake = threads
+        self._wakes: list[float] = []
+        self._changed = threading.Condition(threading.RLock())
+
+    def clock(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        with self._changed:
+            wake = self.now + seconds
+            self._wakes.append(wake)
+            self.rest()
+            self._changed.wait_for(lambda: self.now >= wake)
+
+    def rest(self) -> None:
+        """Leave the clock to the other threads."""
+        with self._changed:
+            self._awake -= 1
+            if not self._awake and self._wakes:
+                self.now = min(self._wakes)
+                self._awake = self._wakes.count(self.now)
+                self._wakes = [wake for wake in self._wakes if wake > self.now]
+                self._changed.notify_all()
+
+
+def test_the_rate_holds_after_a_pause() -> None:
+    """Those whose turn came during a pause do not all go at its end."""
+    threads, rate, each = 8, 4.0, 5
+    turns = Turns(threads)
+    times: list[float] = []
+
+    def answer(method: str, path: str, query: str) -> Reply:
+        times.append(turns.now)
+        status = {5: 429, 21: 503}.get(len(times), 200)
+        return Reply(status, {"Retry-After": "7"}, b'{"pocetZostavajucichId":1}')
+
+    def work() -> None:
+        for _ in range(each):
+            reg.units.count()
+        turns.rest()
+
+    reg = Scripted(connections=threads, rate=rate, tries=5)
+    reg.exchange._transport = InProcess(answer)
+    reg.exchange._timing = Timing(turns.clock, turns.clock, turns.sleep, lambda: 0.01)
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(work) for _ in range(threads)]:
+            done.result()
+
+    assert len(times) == threads * each + 2
+    gaps = [after - before for before, after in pairwise(times)]
+    assert min(gaps) >= 1 / rate - 1e-9
+    assert sum(gap >= 7 for gap in gaps) == 2
 
 
 SERVE = """
