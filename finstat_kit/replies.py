@@ -118,9 +118,10 @@ def parse_classification(body: bytes) -> pl.DataFrame:
 
 def parse_unit(body: bytes, asked: int) -> dict[str, object]:
     """Read the record of a unit: its known fields, checked, absent ones left out."""
-    reply = _object(_strict_json(body), f"id {asked}: ")
+    where = f"id {asked}: "
+    reply = _object(_strict_json(body, where), where)
     if reply.get("id") != asked or type(reply.get("id")) is not int:
-        raise _broken(f"id {asked}: $.id", str(asked), reply.get("id"), "id" in reply)
+        raise _broken(f"{where}$.id", str(asked), reply.get("id"), "id" in reply)
     record = {}
     for name, read in _UNIT_FIELDS.items():
         value = reply.get(name)
@@ -128,7 +129,7 @@ def parse_unit(body: bytes, asked: int) -> dict[str, object]:
             try:
                 record[name] = read(value)
             except ValueError as error:
-                raise _broken(f"id {asked}: $.{name}", str(error), value) from None
+                raise _broken(f"{where}$.{name}", str(error), value) from None
     return record
 
 
@@ -261,16 +262,22 @@ def _fast_json(body: bytes) -> object:
     return _strict_json(body)
 
 
-def _strict_json(body: bytes) -> object:
+def _strict_json(body: bytes, where: str = "") -> object:
     """Read JSON as the standard has it: no NaN, no repeated keys, UTF-8 with or without BOM."""
     try:
-        reply: object = _DECODER.decode(body.decode("utf-8-sig"))
+        text = body.decode("utf-8-sig")
+        reply: object = _DECODER.decode(text)
+        if "\\u" in text:  # only an escape can bring half a letter, which no frame takes
+            json.dumps(reply, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ProtocolError(f"{where}a text holds half a letter (a lone surrogate)") from None
     except UnicodeDecodeError:
         raise NotJson("bytes that are no UTF-8") from None
     except RecursionError:
         raise NotJson("endless nesting") from None
     except _RepeatedKey as error:
-        raise ProtocolError(f"the key {error.args[0]!r} stands twice in one object") from None
+        key = error.args[0]
+        raise ProtocolError(f"{where}the key {key!r} stands twice in one object") from None
     except ValueError:
         raise NotJson("something else" if body.strip() else "an empty body") from None
     return reply

@@ -56,6 +56,7 @@ MUTATIONS = [
     Mutation("scan.py", "if predicate is not None and n_rows is None:", "if predicate is not None:", "scan"),
     Mutation("scan.py", "rows = frame if predicate is None else frame.filter(predicate)", "rows = frame", "scan"),
     Mutation("replies.py", 'reply.get("id") != asked', "False", "client"),
+    Mutation("replies.py", "json.dumps(reply, ensure_ascii=False).encode()", "pass", "broken_replies"),
     Mutation("replies.py", "if len(found) < len(pairs):", "if False:", "walk client"),
     Mutation("split.py", "segment.limit is None or last < segment.limit", "True", "split"),
     Mutation("split.py", 'ids[low:high]', "ids[low:]", "split"),

@@ -111,6 +111,8 @@ CODELISTS: list[tuple[str, bytes, str, object]] = [
     ("kod repeated, other content", entry(b'{"kod":"1",%b},{"kod":"1"}' % NAMES), "ProtocolError", "twice"),
     ("nazov a text", entry(b'{"kod":"1","nazov":"A"}'), "ProtocolError", r"\[0\]\.nazov"),
     ("a name that is a number", entry(b'{"kod":"1","nazov":{"sk":1}}'), "ProtocolError", r"nazov\.sk"),
+    ("half a letter", entry(b'{"kod":"1","nazov":{"sk":"\\ud83d"}}'), "ProtocolError", "half a letter"),
+    ("a whole letter in two escapes", entry(b'{"kod":"1","nazov":{"sk":"\\ud83d\\ude00"}}'), "accepted", [("1", "😀", None, None)]),
     ("kod repeated, equal content", entry(b'{"kod":"1",%b},{%b,"kod":"1"}' % (NAMES, NAMES)), "accepted", [("1", "A", "B", None)]),
     ("kod a number", entry(b'{"kod":7,%b}' % NAMES), "accepted", [("7", "A", "B", None)]),
     ("nazov missing", entry(b'{"kod":"1"}'), "accepted", [("1", None, None, None)]),
@@ -150,6 +152,7 @@ RECORDS: list[tuple[str, bytes, str]] = [
     ("a truth that is a text", b'{"id":7,"konsolidovana":"ano"}', r"id 7: \$\.konsolidovana"),
     ("ids that are no list", b'{"id":7,"idUctovnychZavierok":5}', r"id 7: \$\.idUctovnychZavierok"),
     ("no object", b"[7]", "id 7"),
+    ("half a letter", b'{"id":7,"nazovUJ":"\\udc00"}', "id 7: .*half a letter"),
 ]
 
 
