@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from finstat_kit.errors import (
         BadRequest,
         Interrupted,
+        MirrorError,
         NotFound,
         PagingError,
         ProtocolError,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from finstat_kit.health import doctor
+    from finstat_kit.mirror.local import Mirror
     from finstat_kit.pages import Pages
     from finstat_kit.registers import LIVE, Register
     from finstat_kit.samples import Sample, sample
@@ -67,6 +69,7 @@ _HOMES = {
     "charts": "plot_counts",
     "collection": "Collection",
     "health": "doctor",
+    "mirror.local": "Mirror",
     "pages": "Pages",
     "default": (
         "activities annual_reports cite codelists count_by count_last_changes districts "
@@ -74,8 +77,8 @@ _HOMES = {
         "reports resolve_labels size_classes statements units unresolved_codes use"
     ),
     "errors": (
-        "BadRequest Interrupted NotFound PagingError ProtocolError RateLimited RegisterError "
-        "RegisterUnavailable TransportError UsageError"
+        "BadRequest Interrupted MirrorError NotFound PagingError ProtocolError RateLimited "
+        "RegisterError RegisterUnavailable TransportError UsageError"
     ),
     "registers": "LIVE Register",
     "samples": "Sample sample",
@@ -97,6 +100,8 @@ __all__ = [
     "Explorer",
     "Interrupted",
     "LocationPicker",
+    "Mirror",
+    "MirrorError",
     "NotFound",
     "Pages",
     "PagingError",

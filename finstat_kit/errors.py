@@ -7,8 +7,9 @@
     ├── RateLimited              429 for longer than we may wait; `.retry_after` in seconds
     ├── BadRequest               the register refuses the request (4xx)
     ├── NotFound                 no record behind an id; `.ids`
-    └── ProtocolError            valid JSON that breaks the contract, with the path of the value
-        └── PagingError          a page that does not move forward
+    ├── ProtocolError            valid JSON that breaks the contract, with the path of the value
+    │   └── PagingError          a page that does not move forward
+    └── MirrorError              the copy on disk: no complete sync yet, held, full disk, damage
     Interrupted                  Ctrl-C (a KeyboardInterrupt); `.cursor` and `.partial`
 
 Imports the standard library only.
@@ -142,6 +143,10 @@ class ProtocolError(RegisterError):
 
 class PagingError(ProtocolError):
     """A page that does not move forward: ids repeated, out of order, or not after the cursor."""
+
+
+class MirrorError(RegisterError):
+    """The copy on disk cannot be used: not complete yet, held by another, a full or broken disk."""
 
 
 class Interrupted(KeyboardInterrupt):

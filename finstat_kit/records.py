@@ -113,11 +113,25 @@ def fetch_units(
             partial=done,
         ) from interrupt
     if missing:
-        shown = ", ".join(map(str, missing[:5])) + (" …" if len(missing) > 5 else "")
-        raise NotFound(
-            f"{len(missing)} of {len(ids)} ids have no record: {shown}; the others are in "
-            '.partial of this error, or give errors="keep"',
-            ids=missing,
-            partial=so_far(),
-        )
+        raise _not_found(missing, len(ids), so_far())
     return so_far()
+
+
+def units_at_hand(ids: pl.Series, found: pl.DataFrame, *, keep: bool) -> pl.DataFrame:
+    """Return records that needed no request, in the order of their ids, as `fetch_units` does."""
+    lost = ids.filter(~ids.is_in(found["id"].implode()))
+    frame = ids.to_frame().join(found, on="id", how="left", maintain_order="left")
+    if lost.len() and not keep:
+        there = frame.filter(~frame["id"].is_in(lost.implode()))
+        raise _not_found(lost.to_list(), ids.len(), there)
+    return frame
+
+
+def _not_found(missing: list[int], asked: int, partial: pl.DataFrame) -> NotFound:
+    shown = ", ".join(map(str, missing[:5])) + (" …" if len(missing) > 5 else "")
+    return NotFound(
+        f"{len(missing)} of {asked} ids have no record: {shown}; the others are in .partial of "
+        'this error, or give errors="keep"',
+        ids=missing,
+        partial=partial,
+    )

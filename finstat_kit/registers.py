@@ -132,6 +132,10 @@ class Register:
         """The register's day: today in Bratislava."""
         return datetime.now(ZoneInfo("Europe/Bratislava")).date()
 
+    def at_hand(self, ids: pl.Series | None = None) -> pl.LazyFrame | None:
+        """Return the records of units that no request is needed for: a register has none."""
+        return None
+
     @property
     def stats(self) -> Stats:
         """Requests, retries and bytes so far."""

@@ -13,7 +13,13 @@ from finstat_kit import checks, replies
 from finstat_kit.collection import Collection, filters_of
 from finstat_kit.pages import Pages
 from finstat_kit.progress import bar
-from finstat_kit.records import fetch_units, most_requests, refuse_long_work, refuse_the_whole
+from finstat_kit.records import (
+    fetch_units,
+    most_requests,
+    refuse_long_work,
+    refuse_the_whole,
+    units_at_hand,
+)
 from finstat_kit.scan import Needs, lazy
 
 if TYPE_CHECKING:
@@ -166,6 +172,10 @@ class Units(Collection):
             (6, 1)
         """
         since = checks.changed_since(changed_since)
+        at_hand = self._register().at_hand()
+        if at_hand is not None:
+            changed = pl.col("datumPoslednejUpravy") >= since
+            return (at_hand if changed_since is None else at_hand.filter(changed)).sort("id")
 
         def fetch(needs: Needs) -> Iterator[pl.DataFrame]:
             if not needs.records:
@@ -243,6 +253,10 @@ class Units(Collection):
         register = self._register()
         refuse_long_work(unique.len(), register, max_requests)
         keep = errors == "keep"
+        at_hand = register.at_hand(unique)
+        if at_hand is not None:
+            frame = units_at_hand(unique, at_hand.collect(), keep=keep)
+            return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
         with bar("records", unique.len, remote=register.remote, progress=progress) as advance:
             frame = fetch_units(unique.to_list(), register, advance, keep=keep)
         if unique.len() == asked.len():

@@ -13,8 +13,10 @@ import finstat_kit as fk
 from finstat_kit.embedded.service import Reply
 from finstat_kit.embedded.store import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS, Line, Store
 from finstat_kit.embedded.store import day_number as day_number
+from finstat_kit.exchange import Timing
 from finstat_kit.samples import Sample
 from finstat_kit.transports import InProcess
+from tests.faults import FakeTime
 
 days = st.dates(date(2014, 1, 1), date(2026, 6, 30))
 changes = st.dictionaries(st.integers(1, 200), days, max_size=60)
@@ -102,3 +104,40 @@ class Altered(fk.Register):
         if isinstance(answer, Reply):
             return answer
         return reply if answer is None else reply._replace(body=answer)  # type: ignore[arg-type]
+
+
+class Watched(fk.Register):
+    """A register in process that answers as a sample does, unless a test wants something else.
+
+    Attributes:
+        sample: What it answers from, and what a test changes.
+        instead: Called with path and query of each request; what it returns or raises comes
+            instead of the sample's answer, None lets that through.
+        asked: Path and query of each request.
+    """
+
+    def __init__(
+        self, sample: Sample, *, page_size: int = 10_000, rate: float | None = None
+    ) -> None:
+        self.sample = sample
+        self.instead: Callable[[str, str], Reply | None] = lambda path, query: None
+        self.asked: list[str] = []
+        fake = FakeTime()
+        self._set_up(
+            "watched:", InProcess(self._answer), page_size=page_size, connections=1, rate=rate,
+            deadline=30.0, tries=5, remote=False,
+            timing=Timing(fake.clock, fake.wall, fake.sleep, lambda: 0.01),
+        )  # fmt: skip
+
+    @property
+    def today(self) -> date:
+        return self.sample.today
+
+    def records(self) -> list[int]:
+        """Return the ids whose records were asked for."""
+        path = "/api/uctovna-jednotka?id="
+        return [int(target.removeprefix(path)) for target in self.asked if path in target]
+
+    def _answer(self, method: str, path: str, query: str) -> Reply:
+        self.asked.append(f"{path}?{query}")
+        return self.instead(path, query) or self.sample.answer(method, path, query)

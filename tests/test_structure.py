@@ -22,7 +22,7 @@ PACKAGE = Path(fk.__file__).parent
 ROOMS = (
     ("cli",),
     ("demo", "widgets"),
-    ("charts", "health", "stacks", "tilemaps"),
+    ("charts", "health", "mirror", "stacks", "tilemaps"),
     ("canvas",),
     ("default", "patient"),
     ("samples",),

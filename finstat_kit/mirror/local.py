@@ -1,0 +1,417 @@
+"""The mirror: a folder that is kept in step with a register, and answers in its place."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+import polars as pl
+
+from finstat_kit import checks, default, replies
+from finstat_kit.checks import Lang
+from finstat_kit.embedded import service
+from finstat_kit.embedded.store import ANNUAL_REPORTS, REPORTS, STATEMENTS
+from finstat_kit.errors import MirrorError, UsageError
+from finstat_kit.mirror import codelists
+from finstat_kit.mirror.copied import CopiedStore, MirroredUnits, copied_store
+from finstat_kit.mirror.folder import HERE, Folder
+from finstat_kit.mirror.reading import newest_units
+from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, Walk, this_run
+from finstat_kit.mirror.tables import Table
+from finstat_kit.mirror.verifying import verified
+from finstat_kit.mirror.versions import (
+    CHANGES,
+    META,
+    MISSING,
+    Known,
+    changes_between,
+)
+from finstat_kit.registers import Register
+from finstat_kit.transports import InProcess
+
+REPORT: Final = pl.Schema(
+    {
+        "list": pl.String(),
+        "window": pl.Date(),
+        "new": pl.Int64(),
+        "changed": pl.Int64(),
+        "gone": pl.Int64(),
+        "unreadable": pl.Int64(),
+        "requests": pl.Int64(),
+        "seconds": pl.Float64(),
+    }
+)
+_ENDPOINTS: Final = {
+    "statements": STATEMENTS,
+    "reports": REPORTS,
+    "annual_reports": ANNUAL_REPORTS,
+}
+_PIECE: Final = 131_072  # units whose versions are compared together
+
+
+class Mirror(Register):
+    """A copy of a register on disk, kept in step with it; needs the extra ``mirror``.
+
+    It is a register too: `fk.use(mirror)`, and all names answer from disk. A folder belongs to
+    one register, is written by one process at a time and read by any number.
+
+    Args:
+        path: The folder; made by the first `sync`.
+        changed_since: Only what changed on this day or later is copied; None is everything, or
+            what the folder was begun with.
+        register: The register to copy: a URL, `fk.LIVE`, a `Register` or sample; None is the
+            current one at each `sync`.
+
+    Raises:
+        UsageError: The folder was begun with another day.
+
+    Example:
+        >>> import finstat_kit as fk, tempfile
+        >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+        >>> mirror.sync().select("list", "new").rows()[:2]
+        [('units', 989), ('statements', 2042)]
+        >>> with fk.use(mirror):
+        ...     fk.units.count(changed_since="2026-06-01") == fk.sample(1_000).units.count(
+        ...         changed_since="2026-06-01")
+        True
+    """
+
+    units: MirroredUnits
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        changed_since: str | date | None = None,
+        register: Register | str | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self._chosen = register
+        self._since = None if changed_since is None else checks.changed_since(changed_since)
+        self._tables = {
+            name: Table(
+                self.path / name,
+                pl.Schema({**(replies.UNITS if name == "units" else replies.IDS), **META}),
+                STATE,
+            )
+            for name in LISTS
+        }
+        self._runs = Table(self.path / "runs", RUNS)
+        self._folder = Folder(self.path)
+        self._store: tuple[int, CopiedStore] | None = None
+        self._set_up(
+            "mirror:",
+            InProcess(self._answer),
+            page_size=checks.MAX_PAGE,
+            connections=1,
+            rate=None,
+            deadline=30.0,
+            tries=1,
+            remote=False,
+        )
+        self.units = MirroredUnits(self)
+        begun = self._folder.about.get("changed_since")
+        if begun and self._since and begun != self._since.isoformat():
+            raise UsageError(
+                f"changed_since={self._since.isoformat()!r}: the mirror at {self.path} was begun "
+                f"with {begun!r}; leave it out, or give another folder"
+            )
+
+    def __repr__(self) -> str:
+        source = self._folder.about.get("register", "nothing yet")
+        kind = "SAMPLE DATA " if source == HERE else ""
+        completed = self._completed()
+        state = f"as of {completed['started'][-1]}" if completed.height else "no complete sync yet"
+        return f"{kind}<Mirror {self.path} of {source}, {state}>"
+
+    @property
+    def today(self) -> date:
+        """The day on which the last complete sync started."""
+        day: date = self._complete()["started"][-1]
+        return day
+
+    def cite(self, lang: Lang = "sk") -> str:
+        """Write one line for a footnote: the register, its URL and licence, the copy's day.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> report = mirror.sync()
+            >>> print(mirror.cite("en"))
+            Invented data of a finstat_kit sample, copied as of 2026-06-30.
+        """
+        source, day = self._folder.about["register"], self.today
+        if checks.lang(lang) == "sk":
+            if source == HERE:
+                return f"Vymyslené údaje ukážky finstat_kit, kópia k {day}."
+            return f"Register účtovných závierok, {source}, licencia CC0, kópia k {day}."
+        if source == HERE:
+            return f"Invented data of a finstat_kit sample, copied as of {day}."
+        return f"Register of Financial Statements (Slovakia), {source}, CC0, copied as of {day}."
+
+    def sync(
+        self, *, full: bool = False, max_missing: int | None = None, progress: bool | None = None
+    ) -> pl.DataFrame:
+        """Bring the copy in step with the register: the first time all, then what changed.
+
+        The ids changed since the day before the last complete sync started are walked, and the
+        records of units among them fetched, over the register's connections at its rate. Each
+        batch is committed; whatever ends a sync, the next one goes on where it was. A record that
+        cannot be read is tried again in the next syncs and holds back only itself.
+
+        From ``/api/<list>``, ``/api/uctovna-jednotka`` and the codelists.
+
+        Args:
+            full: Fetch everything again, and mark what the register no longer lists.
+            max_missing: Mark no more than so many; None is 1 % of a list.
+            progress: Show a bar; None shows one for a real host where somebody is looking.
+
+        Returns:
+            A row each list, and one for the codelists: ``list``, ``window`` (Date: changes since
+            then were asked for), ``new``, ``changed``, ``gone``, ``unreadable`` (all that wait to
+            be read), ``requests`` (Int64), ``seconds`` (Float64).
+
+        Raises:
+            UsageError: The current register is another one than the folder's, or a mirror.
+            MirrorError: Another process is writing, or the disk cannot be written.
+            RegisterError: What the register did; the next sync goes on from there.
+        """
+        if max_missing is not None:
+            max_missing = checks.whole("max_missing", max_missing, 0, checks.MAX_ID)
+        with self._folder.writing():
+            register = self._source()
+            about = self._folder.begun(register, self._since)
+            for table in (*self._tables.values(), self._runs):
+                table.refresh()
+                if full:
+                    table.forget_lost_files()
+            first = date.fromisoformat(about["changed_since"])
+            runs = self._completed()
+            run = this_run(self._tables, runs, first, register.today, full=full)
+            rows: list[dict[str, object]] = []
+            for name in LISTS:
+                asked, began = register.stats.requests, monotonic()
+                walk = Walk(name, self._tables[name], register, run)
+                counts = walk.go(max_missing, progress)
+                rows.append(
+                    {"list": name, "window": run.since, **counts}
+                    | {"requests": register.stats.requests - asked, "seconds": monotonic() - began}
+                )
+            asked, began = register.stats.requests, monotonic()
+            counts = codelists.renew(self._codelists_file, register, run.run)
+            rows.append(
+                {"list": "codelists", **counts}
+                | {"requests": register.stats.requests - asked, "seconds": monotonic() - began}
+            )
+            report = pl.DataFrame(rows, schema=REPORT)
+            # Where nothing came on the same day there is nothing to remember.
+            news = report.select(pl.sum_horizontal("new", "changed", "gone")).sum().item()
+            if news or not runs.height or runs["started"][-1] != run.started:
+                completed = {
+                    "run": run.run, "since": run.since, "started": run.started,
+                    "completed": register.today,
+                    "version": self._tables["units"].state().get("version", 0),
+                }  # fmt: skip
+                self._runs.append(pl.DataFrame([completed], schema=RUNS))
+                self._runs.tidy()
+            with self._lock:
+                self._codelists.clear()
+            return report
+
+    def unreadable(self) -> pl.DataFrame:
+        """List the units whose records could not be read, and are tried again in the next sync.
+
+        Returns:
+            ``id`` (Int64), ``problem`` (String), ``seen`` (Date), by ascending id.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> report = mirror.sync()
+            >>> mirror.unreadable().height
+            0
+        """
+        self._complete()
+        log = self._refreshed("units").scan()
+        waiting = log.filter(pl.col("id").is_in(Known(log).unread))
+        latest = waiting.select("id", "problem", "seen", "version").collect().sort("version")
+        return latest.unique("id", keep="last").sort("id").drop("version")
+
+    def changes(self, since: str | date | None = None) -> pl.DataFrame:
+        """List what changed between versions of units: a row each field.
+
+        Unlike the register, which keeps only the day of the latest change, this is a true series:
+        of what the syncs have seen, after the first complete one. Several changes between two
+        syncs are one.
+
+        Args:
+            since: Only changes seen on this day or later.
+
+        Returns:
+            ``id`` (Int64), ``field``, ``old``, ``new`` (String; ids of lists joined by blanks),
+            ``seen`` (Date: the register's day of the sync), sorted by ``seen`` and ``id``. A unit
+            that is new to the mirror is one row with the field ``id``; one that goes or comes back
+            is one row with the field ``gone``.
+
+        Raises:
+            MirrorError: No sync is complete yet.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> register = fk.sample(1_000)
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=register)
+            >>> report = mirror.sync()
+            >>> register.set_today("2026-07-01")
+            >>> register.delete(register.units.ids(limit=1))
+            >>> report = mirror.sync()
+            >>> mirror.changes().rows()[0][1:]
+            ('gone', None, 'deleted', datetime.date(2026, 7, 1))
+        """
+        day = checks.BEGINNING if since is None else checks.day("since", since)
+        after = int(self._complete()["version"][0])
+        rows = self._refreshed("units").scan().filter(pl.col("problem").is_null())
+        later = (pl.col("seen") >= day) & (pl.col("version") > after)
+        ids = rows.filter(later).select(pl.col("id").unique()).collect()["id"].sort()
+        found = [pl.DataFrame(schema=CHANGES)]
+        for start in range(0, len(ids), _PIECE):
+            some = ids[start : start + _PIECE]
+            near = pl.col("id").is_between(some[0], some[-1]) & pl.col("id").is_in(some.implode())
+            found.append(changes_between(rows.filter(near).collect(), day, after))
+        return pl.concat(found).sort("seen", "id", maintain_order=True)
+
+    def verify(self) -> pl.DataFrame:
+        """Read every value of the copy and compare it with the digest it was written with.
+
+        Returns:
+            A row each file: ``file`` (String, within the folder), ``rows``, ``damaged`` (Int64;
+            all rows of a file that cannot be read), ``meaning`` (String, empty where all is well);
+            the damaged first.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> report = mirror.sync()
+            >>> mirror.verify()["damaged"].sum()
+            0
+        """
+        self._complete()
+        files = {
+            str(Path(file).relative_to(self.path.resolve())): file
+            for name in LISTS
+            for file in self._refreshed(name).files()
+        }
+        return verified(files, self._codelists_file)
+
+    def compact(self, *, keep_hours: float = 24) -> None:
+        """Put the files of many small batches together, and remove those that were replaced.
+
+        A sync does so by itself now and then.
+
+        Args:
+            keep_hours: Replaced files younger than this stay, for those who still read them.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> report = mirror.sync()
+            >>> mirror.compact()
+        """
+        if (
+            not isinstance(keep_hours, int | float)
+            or isinstance(keep_hours, bool)
+            or not (0 <= keep_hours < math.inf)
+        ):
+            raise UsageError(f"keep_hours={keep_hours!r} is not allowed; give hours, 0 or more")
+        with self._folder.writing():
+            for table in (*self._tables.values(), self._runs):
+                table.refresh()
+                table.compact(keep_hours)
+
+    def newest_units(self, as_of: str | date | None) -> pl.LazyFrame:
+        """Return what ``units()`` does."""
+        completed = self._complete()
+        upto = math.inf
+        if as_of is not None:
+            day = checks.day("as_of", as_of)
+            by_then = completed.filter(pl.col("completed") <= day)
+            if not by_then.height:
+                raise UsageError(
+                    f"as_of={day.isoformat()!r}: the first sync of this mirror was completed on "
+                    f"{completed['completed'][0]}; give that day or a later one"
+                )
+            upto = int(by_then["version"][-1])
+        return newest_units(self._refreshed("units").files(), upto)
+
+    def at_hand(self, ids: pl.Series | None = None) -> pl.LazyFrame:
+        """Return the records that the register lists, from disk: all, or those of some ids."""
+        self._complete()
+        if ids is None:
+            rows = self.newest_units(None)
+        else:
+            asked = pl.col("id").is_in(ids.implode()) & pl.col("problem").is_null()
+            # Few rows, found by what the files tell of the ids in them.
+            found = self._refreshed("units").scan().filter(asked).collect().sort("id", "version")
+            rows = found.unique("id", keep="last", maintain_order=True).lazy()
+        return rows.filter(pl.col("gone").ne_missing(MISSING)).select(replies.UNITS.names())
+
+    def _answer(self, method: str, path: str, query: str) -> service.Reply:
+        """Answer one request as the register's service would."""
+        name = next((n for n, endpoint in _ENDPOINTS.items() if path.endswith(endpoint)), None)
+        if name and f"zmenene-od={checks.BEGINNING}" not in query:
+            raise UsageError(
+                f"a mirror does not know when {name} changed; leave out changed_since, or ask the "
+                "register"
+            )
+        commit = sum(self._refreshed(name).commit for name in LISTS)
+        with self._lock:
+            if self._store is None or self._store[0] != commit:
+                self._store = commit, self._copied()
+            store = self._store[1]
+        return service.answer(store, method, path, query)
+
+    def _copied(self) -> CopiedStore:
+        ids = {}
+        for name, endpoint in _ENDPOINTS.items():
+            ids[endpoint] = Known(self._tables[name].scan()).listed
+        return copied_store(
+            self.newest_units(None),
+            ids,
+            codelists.bodies(codelists.stored(self._codelists_file)),
+            self.today,
+            lambda id_: self.at_hand(pl.Series("id", [id_], dtype=pl.Int64)).collect(),
+        )
+
+    @property
+    def _codelists_file(self) -> Path:
+        return self.path / "codelists.parquet"
+
+    def _source(self) -> Register:
+        register = default.named(self._chosen)
+        if isinstance(register, Mirror):
+            raise UsageError(
+                "a mirror is in step with a register, not with a mirror; give the register: "
+                f"fk.Mirror({str(self.path)!r}, register=fk.LIVE)"
+            )
+        return register
+
+    def _completed(self) -> pl.DataFrame:
+        """Return the runs that came to their end, in their order."""
+        self._runs.refresh()
+        return self._runs.scan().collect().sort("run")
+
+    def _complete(self) -> pl.DataFrame:
+        completed = self._completed()
+        if not completed.height:
+            raise MirrorError(
+                f"the mirror at {self.path} has no complete sync yet, and a part would be taken "
+                "for the whole; sync() goes on where the last one ended"
+            )
+        return completed
+
+    def _refreshed(self, name: str) -> Table:
+        table = self._tables[name]
+        table.refresh()
+        return table

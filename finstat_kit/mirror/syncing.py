@@ -1,0 +1,251 @@
+"""One sync: what changed since the window is walked, fetched and committed, batch by batch.
+
+A run has a number, a window (``since``), the day it started on, and a cursor in each table; all of
+them stand in every commit, so that a run that was cut off anywhere goes on where it was. Only the
+end of a run is written to the table of runs, and only from there does the next window come.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from finstat_kit import replies
+from finstat_kit.collection import Collection
+from finstat_kit.errors import (
+    BadRequest,
+    Interrupted,
+    MirrorError,
+    NotFound,
+    ProtocolError,
+    RegisterError,
+    RegisterUnavailable,
+    TransportError,
+)
+from finstat_kit.fetch import in_order
+from finstat_kit.mirror.tables import MANY_FILES, Table
+from finstat_kit.mirror.versions import MISSING, Known, Row, row_of, to_frame
+from finstat_kit.progress import Advance, bar
+from finstat_kit.registers import Register
+
+LISTS: Final = ("units", "statements", "reports", "annual_reports")
+STATE: Final = ("run", "since", "started", "full", "cursor", "version")
+RUNS: Final = pl.Schema(
+    {
+        "run": pl.Int64(),
+        "since": pl.Date(),
+        "started": pl.Date(),
+        "completed": pl.Date(),
+        "version": pl.Int64(),  # of the newest units at its end
+    }
+)
+_BATCH: Final = 10_000
+_BATCH_SECONDS: Final = 60  # of requests at the register's rate: what a crash can cost
+_QUIET_BATCHES: Final = 10  # batches without news after which the cursor is committed
+_OUTAGE: Final = 3  # records in a row that cannot be had: it is not the records' fault
+_MOST_MISSING: Final = 0.01  # of all units
+
+
+@dataclass(frozen=True)
+class Run:
+    """What all commits of a run have in common."""
+
+    run: int
+    since: date
+    started: date
+    full: bool
+
+    def state(self, cursor: int, version: int) -> dict[str, int]:
+        """Return the numbers that stand in a commit."""
+        return {
+            "run": self.run,
+            "since": self.since.toordinal(),
+            "started": self.started.toordinal(),
+            "full": int(self.full),
+            "cursor": cursor,
+            "version": version,
+        }
+
+
+def this_run(
+    tables: Mapping[str, Table], runs: pl.DataFrame, first: date, today: date, *, full: bool
+) -> Run:
+    """Return the run that was cut off, or the next one.
+
+    The window is the day before the last complete run started, or before the newest change that
+    any record tells of, where the clock of that run was ahead of the register's.
+    """
+    states = [state for table in tables.values() if (state := table.state())]
+    last = max(states, key=lambda state: state["run"], default=None)
+    completed = int(runs["run"].max() or 0)  # type: ignore[arg-type]
+    if last is not None and last["run"] > completed and (last["full"] or not full):
+        return Run(
+            last["run"],
+            date.fromordinal(last["since"]),
+            date.fromordinal(last["started"]),
+            bool(last["full"]),
+        )
+    number = 1 + max(completed, last["run"] if last else 0)
+    if full or not runs.height:
+        return Run(number, first, today, full)
+    days = [runs.sort("run")["started"][-1], today]
+    newest = tables["units"].scan().select(pl.col("datumPoslednejUpravy").max()).collect().item()
+    days += [] if newest is None else [newest]
+    return Run(number, max(first, min(days) - timedelta(days=1)), today, full=False)
+
+
+class Walk:
+    """The part of a run that belongs to one list."""
+
+    def __init__(self, name: str, table: Table, register: Register, run: Run) -> None:
+        self._name = name
+        self._table = table
+        self._schema = replies.UNITS if name == "units" else replies.IDS
+        self._register = register
+        self._collection: Collection = getattr(register, name)
+        self._run = run
+        state = table.state()
+        self._cursor = state["cursor"] if state.get("run") == run.run else 0
+        self._version = state.get("version", 0)
+        self._known = Known(table.scan())
+        self._unreadable = set(self._known.unread)
+        self._doubtful: dict[int, str] = {}  # could not be had, for a reason yet unknown
+        self._quiet = 0
+        self._counts = {"new": 0, "changed": 0, "gone": 0}
+
+    def go(self, max_missing: int | None, progress: bool | None) -> dict[str, int]:
+        """Walk the list to its end and commit what came; return what that was."""
+        since = self._run.since
+        try:
+            if self._name == "units":
+                self._fetch_records(progress)
+            else:
+                for page in self._collection.pages(changed_since=since, after_id=self._cursor):
+                    ids = page["id"].to_list()
+                    self._commit([Row({"id": id_}) for id_ in ids], ids[-1] if ids else 0)
+            if self._run.full:
+                self._mark_missing(self._collection.ids(changed_since=since)["id"], max_missing)
+        except RegisterError as error:
+            error.partial = error.cursor = None
+            if not isinstance(error, MirrorError):
+                error.message += "; what came before it is in the mirror, the next sync() goes on"
+            raise
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted(
+                f"interrupted at id {self._cursor} of {self._name}; what came before it is in the "
+                "mirror, the next sync() goes on"
+            ) from interrupt
+        self._table.tidy()
+        return {**self._counts, "unreadable": len(self._unreadable)}
+
+    def _fetch_records(self, progress: bool | None) -> None:
+        register, since, after = self._register, self._run.since, self._cursor
+        again = [] if after else self._known.unread
+        rate = math.inf if register.rate is None else register.rate
+        size = int(min(max(rate * _BATCH_SECONDS, 1), _BATCH))
+
+        def total() -> int | None:
+            with contextlib.suppress(RegisterError):
+                return len(again) + self._collection.count(changed_since=since, after_id=after)
+            return None
+
+        with bar("records", total, remote=register.remote, progress=progress) as advance:
+            for batch in _batches(again, size):
+                self._fetch(batch, advance, moves=False)
+            for page in self._collection.pages(changed_since=since, after_id=after):
+                ids = [id_ for id_ in page["id"].to_list() if id_ not in again]
+                for batch in _batches(ids, size):
+                    self._fetch(batch, advance, moves=True)
+            self._commit(self._given_up(), self._cursor)
+
+    def _fetch(self, ids: Sequence[int], advance: Advance, *, moves: bool) -> None:
+        """Fetch the records of a batch and commit them, also those before an error."""
+        exchange = self._register.exchange
+        rows: list[Row] = []
+        cursor = self._cursor
+
+        def fetch(id_: int, stop: threading.Event) -> Mapping[str, object] | RegisterError:
+            try:
+                return exchange.get(
+                    "/api/uctovna-jednotka",
+                    {"id": id_},
+                    lambda body: replies.parse_unit(body, id_),
+                    stop=stop,
+                )
+            except (*_ITS_FAULT, RegisterUnavailable, TransportError) as error:
+                return error
+
+        try:
+            for id_, record in in_order(ids, fetch, self._register.connections):
+                advance(1)
+                if isinstance(record, (RegisterUnavailable, TransportError)):
+                    self._doubtful[id_] = record.message
+                    if len(self._doubtful) == _OUTAGE or getattr(record, "blocked", False):
+                        raise record
+                    continue
+                rows += self._given_up()
+                if isinstance(record, RegisterError):
+                    rows.append(_unread(id_, record.message))
+                else:
+                    rows.append(row_of(record))
+                cursor = id_ if moves else cursor
+        finally:
+            self._commit(rows, cursor)
+
+    def _given_up(self) -> list[Row]:
+        """Return the rows of the records that could not be had, now that another could."""
+        rows = [_unread(id_, message) for id_, message in self._doubtful.items()]
+        self._doubtful.clear()
+        return rows
+
+    def _commit(self, rows: Sequence[Row], cursor: int) -> None:
+        """Commit what is new among the rows, and the cursor with it."""
+        news = [row for row in rows if not self._known.says(row)]
+        for row in rows:
+            (self._unreadable.add if row.problem else self._unreadable.discard)(row.id)
+        for row in news:
+            if row.problem is None:
+                kind = "gone" if row.gone else "changed" if self._known.has(row.id) else "new"
+                self._counts[kind] += 1
+        self._cursor = cursor
+        self._quiet = 0 if news else self._quiet + 1
+        if not news and (self._quiet < _QUIET_BATCHES or not self._version):
+            return
+        self._version += bool(news)
+        frame = to_frame(news, self._schema, self._version, self._register.today)
+        self._table.append(frame, self._run.state(cursor, self._version))
+        if self._version % MANY_FILES == 0:
+            self._table.tidy()
+
+    def _mark_missing(self, listed: pl.Series, max_missing: int | None) -> None:
+        """Mark what the register no longer lists, unless it is too much to be true."""
+        known = self._known.listed
+        gone = np.setdiff1d(known, listed.to_numpy(), assume_unique=True)
+        most = int(len(known) * _MOST_MISSING) if max_missing is None else max_missing
+        if len(gone) > most:
+            raise ProtocolError(
+                f"the register no longer lists {len(gone):,} of {len(known):,} {self._name}; more "
+                f"than {most:,} are not marked missing unasked. Look at the register; if they are "
+                f"gone indeed, allow it by sync(full=True, max_missing={len(gone)})"
+            )
+        for ids in _batches(gone.tolist(), _BATCH):
+            self._commit([Row({"id": id_}, gone=MISSING) for id_ in ids], self._cursor)
+
+
+_ITS_FAULT: Final = (ProtocolError, NotFound, BadRequest)  # of one record, and of no other
+
+
+def _unread(id_: int, message: str) -> Row:
+    return Row({"id": id_}, problem=message[:200])
+
+
+def _batches(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    return (ids[start : start + size] for start in range(0, len(ids), size))

@@ -1,0 +1,147 @@
+"""An append-only table on Delta Lake: a batch of rows and the state of the walk in one commit."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from finstat_kit.errors import MirrorError, UsageError
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+_ROW_GROUP: Final = 131_072
+_FILE: Final = 32 * 2**20  # bytes; greater files are not compacted again
+MANY_FILES: Final = 64
+
+try:
+    import deltalake
+    from arro3.core import ChunkedArray, DataType, Field, Schema
+    from arro3.core import Table as ArrowTable
+    from deltalake.exceptions import DeltaError
+except ImportError as error:  # pragma: no cover - the tests have it
+    raise UsageError("a mirror needs more: pip install 'finstat-kit[mirror]'") from error
+
+
+class Table:
+    """Rows that are only ever added, in files that every engine reads.
+
+    A state is a few whole numbers by name; it is committed with the rows that it belongs to and
+    stays until another commit changes it.
+    """
+
+    def __init__(self, path: Path, schema: pl.Schema, states: tuple[str, ...] = ()) -> None:
+        self.path = path
+        self.schema = schema
+        self._states = states
+        self._delta: DeltaTable | None = None
+
+    def refresh(self) -> bool:
+        """Look at what is committed by now; tell whether there is anything."""
+        with _told(self.path):
+            if self._delta is not None:
+                self._delta.update_incremental()
+            elif deltalake.DeltaTable.is_deltatable(str(self.path)):
+                self._delta = deltalake.DeltaTable(str(self.path))
+        return self._delta is not None
+
+    @property
+    def commit(self) -> int:
+        """The number of the newest commit looked at, -1 before the first."""
+        return -1 if self._delta is None else self._delta.version()
+
+    def state(self) -> dict[str, int]:
+        """Return the state of the newest commit looked at, empty before the first."""
+        if self._delta is None:
+            return {}
+        found = {name: self._delta.transaction_version(name) for name in self._states}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def files(self) -> list[str]:
+        """Return the data files of the newest commit looked at."""
+        return [] if self._delta is None else sorted(self._delta.file_uris())
+
+    def scan(self) -> pl.LazyFrame:
+        """Return all rows of the newest commit looked at, file after file."""
+        files = self.files()
+        if not files:
+            return pl.LazyFrame(schema=self.schema)
+        return pl.scan_parquet(files, schema=self.schema, missing_columns="insert")
+
+    def append(self, rows: pl.DataFrame, state: Mapping[str, int] | None = None) -> None:
+        """Commit rows, which may be none, and the state with them."""
+        properties = deltalake.CommitProperties(
+            app_transactions=[
+                deltalake.Transaction(name, value) for name, value in (state or {}).items()
+            ]
+        )
+        with _told(self.path):
+            if self._delta is not None and not rows.height:
+                self._delta.create_write_transaction(
+                    [], "append", self._delta.schema(), commit_properties=properties
+                )
+                self._delta.update_incremental()
+                return
+            deltalake.write_deltalake(
+                str(self.path) if self._delta is None else self._delta,
+                _arrow(rows),
+                mode="append",
+                writer_properties=_WRITING,
+                commit_properties=properties,
+            )
+        self.refresh()
+
+    def compact(self, keep_hours: float = 24, *, at_least: int = 1) -> None:
+        """Put small files together, and remove those that no reader can need any more."""
+        if self._delta is None or len(self.files()) < at_least:
+            return
+        with _told(self.path):
+            if len(self.files()) > 1:
+                self._delta.optimize.compact(target_size=_FILE, writer_properties=_WRITING)
+            self._delta.vacuum(
+                retention_hours=int(keep_hours), dry_run=False, enforce_retention_duration=False
+            )
+
+    def forget_lost_files(self) -> None:
+        """Take files that were removed as damaged out of the table."""
+        if self._delta is not None:
+            with _told(self.path):
+                self._delta.repair()
+
+    def tidy(self) -> None:
+        """Compact, where there are many files."""
+        self.compact(at_least=MANY_FILES)
+
+
+_WRITING: Final = deltalake.WriterProperties(
+    compression="ZSTD", compression_level=3, max_row_group_size=_ROW_GROUP
+)
+
+
+def _arrow(rows: pl.DataFrame) -> ArrowTable:
+    """Return rows as Arrow with strings that every engine reads: not all know string views."""
+    table = ArrowTable.from_arrow(rows)
+    text = DataType.string()
+    types = [text if kind == DataType.string_view() else kind for kind in table.schema.types]
+    columns = [
+        ChunkedArray([chunk.cast(kind) for chunk in column.chunks], kind)
+        for column, kind in zip(table.columns, types, strict=True)
+    ]
+    fields = [Field(name, kind) for name, kind in zip(table.schema.names, types, strict=True)]
+    return ArrowTable(columns, schema=Schema(fields))
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn what the storage raises into an error that says what to do."""
+    try:
+        yield
+    except (DeltaError, OSError) as error:
+        raise MirrorError(
+            f"the mirror at {path} cannot be read or written: {error}; what was committed before "
+            "is untouched: see to the disk, then sync again"
+        ) from error

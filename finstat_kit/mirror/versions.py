@@ -1,0 +1,199 @@
+"""Rows of a log of versions: what they hold, which of them is the newest, what they changed.
+
+Pure functions over frames. The newest version of an id is the one of the greatest number; a row
+with a ``problem`` only says that the record could not be read, and never hides the one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import orjson
+import polars as pl
+from numpy.typing import NDArray
+
+from finstat_kit import replies
+
+# What stands in a log beside the content of a record.
+META: Final = pl.Schema(
+    {
+        "version": pl.Int64(),  # of the batch: ascending, once per id
+        "seen": pl.Date(),  # the register's day
+        "gone": pl.String(),  # null, deleted, non-public, missing
+        "problem": pl.String(),  # why the record could not be read
+        "digest": pl.Int64(),  # of everything else in the row
+    }
+)
+CHANGES: Final = pl.Schema(
+    {
+        "id": pl.Int64(),
+        "field": pl.String(),
+        "old": pl.String(),
+        "new": pl.String(),
+        "seen": pl.Date(),
+    }
+)
+MISSING: Final = "missing"
+# What `Known` reads of a log: truths in place of texts, which would take eight times the memory.
+KEYS: Final = (
+    pl.col("id", "version", "seen", "digest"),
+    pl.col("gone").eq_missing(pl.lit(MISSING)).alias("missing"),
+    pl.col("problem").is_not_null().alias("unread"),
+)
+_GONE: Final = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
+
+# What polars raises where a file is not what it was written as.
+UNREADABLE: Final = (
+    pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError,
+)  # fmt: skip
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+class Row(NamedTuple):
+    """What is said of an id: the content of its record, or why there is none."""
+
+    content: Mapping[str, object]
+    gone: str | None = None
+    problem: str | None = None
+
+    @property
+    def id(self) -> int:
+        """The id it is about."""
+        id_ = self.content["id"]
+        assert isinstance(id_, int)
+        return id_
+
+    def digest(self, version: int, seen: date) -> int:
+        """Return the digest of this row as a batch would write it."""
+        sealed = [self.content, self.gone, self.problem, version, seen]
+        text = orjson.dumps(sealed, option=orjson.OPT_SORT_KEYS)
+        return int.from_bytes(blake2b(text, digest_size=8).digest(), "little", signed=True)
+
+
+def row_of(record: Mapping[str, object]) -> Row:
+    """Return the row of a record that could be read."""
+    state = record.get("stav")
+    return Row(record, None if state is None else _GONE.get(str(state).upper(), str(state)))
+
+
+def to_frame(rows: Iterable[Row], schema: pl.Schema, version: int, seen: date) -> pl.DataFrame:
+    """Make the frame of a batch: the columns of *schema*, then those of `META`."""
+    rows = list(rows)
+    series = [
+        pl.Series(name, [row.content.get(name) for row in rows], dtype=dtype)
+        for name, dtype in schema.items()
+    ]
+    n = len(rows)
+    meta: dict[str, list[Any]] = {
+        "version": [version] * n,
+        "seen": [seen] * n,
+        "gone": [row.gone for row in rows],
+        "problem": [row.problem for row in rows],
+        "digest": [row.digest(version, seen) for row in rows],
+    }
+    return pl.DataFrame(series).with_columns(
+        pl.Series(name, values, dtype=META[name]) for name, values in meta.items()
+    )
+
+
+def damaged(frame: pl.DataFrame) -> int:
+    """Return how many rows do not have the digest that they were written with."""
+    count = 0
+    for values in frame.iter_rows(named=True):
+        gone, problem, version, seen, digest = (
+            values.pop(name) for name in ("gone", "problem", "version", "seen", "digest")
+        )
+        content = {name: value for name, value in values.items() if value is not None}
+        count += Row(content, gone, problem).digest(version, seen) != digest
+    return count
+
+
+def newest(ids: Ints, versions: Ints, among: Mask) -> Mask:
+    """Return which rows are the newest of their id *among* those marked."""
+    rows = np.flatnonzero(among)
+    order = rows[np.lexsort((versions[rows], ids[rows]))]
+    last = np.ones(len(order), dtype=bool)
+    last[:-1] = ids[order[1:]] != ids[order[:-1]]
+    mask = np.zeros(len(ids), dtype=bool)
+    mask[order[last]] = True
+    return mask
+
+
+class Known:
+    """What a log says of each id: enough to tell whether something new came."""
+
+    def __init__(self, log: pl.LazyFrame) -> None:
+        keys = log.select(KEYS).collect(engine="streaming")
+        ids, versions = keys["id"].to_numpy(), keys["version"].to_numpy()
+        self._read = np.unique(ids[~keys["unread"].to_numpy()])
+        mask = newest(ids, versions, np.ones(len(ids), dtype=bool))
+        latest = keys.filter(mask).sort("id")
+        self._ids = latest["id"].to_numpy()
+        self._versions = latest["version"].to_numpy()
+        self._seen = latest["seen"]
+        self._digests = latest["digest"].to_numpy()
+        self.listed = self._ids[~latest["missing"].to_numpy()]
+        self.unread: list[int] = latest.filter("unread")["id"].to_list()
+
+    def says(self, row: Row) -> bool:
+        """Tell whether the newest version of an id already says what a row says."""
+        at = int(np.searchsorted(self._ids, row.id))
+        if at == len(self._ids) or self._ids[at] != row.id:
+            return False
+        digest = row.digest(int(self._versions[at]), self._seen[at])
+        return bool(digest == self._digests[at])
+
+    def has(self, id_: int) -> bool:
+        """Tell whether there is a record of an id."""
+        at = int(np.searchsorted(self._read, id_))
+        return at < len(self._read) and bool(self._read[at] == id_)
+
+
+def changes_between(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame:
+    """Return what each version changed in the one before it, field by field.
+
+    Args:
+        rows: All readable versions of some units, in any order.
+        since: Only versions seen on this day or later.
+        after: Only versions after this one.
+    """
+    rows = rows.sort("id", "version").with_columns(
+        (pl.col(name).list.sort() for name, dtype in rows.schema.items() if dtype == pl.List),
+    )
+    former = rows.select(pl.all().shift())
+    follows = (rows["id"] == former["id"]).fill_null(value=False)
+    counted = (rows["seen"] >= since) & (rows["version"] > after)
+    stays = counted & follows & rows["gone"].is_null() & former["gone"].is_null()
+    masks = {name: stays & rows[name].ne_missing(former[name]) for name in replies.UNITS}
+    masks["id"] = counted & ~follows
+    masks["gone"] = counted & follows & rows["gone"].ne_missing(former["gone"])
+    frames = [
+        pl.DataFrame(
+            {
+                "id": rows["id"].filter(mask),
+                "field": pl.repeat(name, int(mask.sum()), dtype=pl.String, eager=True),
+                "old": pl.repeat(None, int(mask.sum()), dtype=pl.String, eager=True)
+                if name == "id"
+                else _text(former[name].filter(mask)),
+                "new": _text(rows[name].filter(mask)),
+                "seen": rows["seen"].filter(mask),
+            },
+            schema=CHANGES,
+        )
+        for name, mask in masks.items()
+    ]
+    order = {name: place for place, name in enumerate(masks)}
+    found = pl.concat(frames)
+    return found.sort("seen", "id", pl.col("field").replace_strict(order, return_dtype=pl.Int64))
+
+
+def _text(values: pl.Series) -> pl.Series:
+    if values.dtype == pl.List:
+        return values.cast(pl.List(pl.String)).list.join(" ")
+    return values.cast(pl.String)
