@@ -8,6 +8,7 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from tests.registers import Watched
 
 CODELISTS = (
     "regions", "districts", "municipalities", "legal_forms", "activities", "ownership_types",
@@ -45,3 +46,17 @@ def contents(path: Path) -> dict[str, bytes]:
         for file in path.rglob("*")
         if file.is_file() and file.name != "writer.json"
     }
+
+
+def register_on(day: int) -> Watched:
+    """Return a register of 1,000 units on its first or second day, the same in every process."""
+    register = Watched(fk.sample(1_000), page_size=300)
+    if day == 2:
+        sample = register.sample
+        sample.set_today("2026-07-01")
+        ids = sample.units.ids()["id"]
+        sample.touch(ids)
+        sample.delete(ids[500:510])
+        sample.hide(ids[700:705])
+        sample.publish(20, kraj="SK010")
+    return register

@@ -12,6 +12,7 @@ import polars as pl
 
 from finstat_kit import labels, replies
 from finstat_kit.errors import ProtocolError
+from finstat_kit.mirror.tables import told
 from finstat_kit.mirror.versions import META, Row, to_frame
 from finstat_kit.registers import Register
 
@@ -91,5 +92,6 @@ def _write(path: Path, entries: pl.DataFrame, run: int, today: date) -> None:
         for entry in entries.iter_rows(named=True)
     ]
     draft = path.with_suffix(".draft")
-    to_frame(rows, _CONTENT, run, today).write_parquet(draft)
-    draft.replace(path)
+    with told(path):
+        to_frame(rows, _CONTENT, run, today).write_parquet(draft)
+        draft.replace(path)

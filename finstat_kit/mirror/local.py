@@ -19,7 +19,7 @@ from finstat_kit.mirror import codelists
 from finstat_kit.mirror.copied import CopiedStore, MirroredUnits, copied_store
 from finstat_kit.mirror.folder import HERE, Folder
 from finstat_kit.mirror.reading import newest_units
-from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, Walk, this_run
+from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, Run, Walk, this_run
 from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.verifying import verified
 from finstat_kit.mirror.versions import (
@@ -99,6 +99,7 @@ class Mirror(Register):
             )
             for name in LISTS
         }
+        self._lists = tuple(self._tables.values())
         self._runs = Table(self.path / "runs", RUNS)
         self._folder = Folder(self.path)
         self._store: tuple[int, CopiedStore] | None = None
@@ -159,8 +160,9 @@ class Mirror(Register):
 
         The ids changed since the day before the last complete sync started are walked, and the
         records of units among them fetched, over the register's connections at its rate. Each
-        batch is committed; whatever ends a sync, the next one goes on where it was. A record that
-        cannot be read is tried again in the next syncs and holds back only itself.
+        batch is committed; whatever ends a sync, the next one goes on where it was, and then asks
+        for what changed meanwhile. A record that cannot be read is tried again in the next syncs
+        and holds back only itself.
 
         From ``/api/<list>``, ``/api/uctovna-jednotka`` and the codelists.
 
@@ -184,42 +186,35 @@ class Mirror(Register):
         with self._folder.writing():
             register = self._source()
             about = self._folder.begun(register, self._since)
-            for table in (*self._tables.values(), self._runs):
+            for table in (*self._lists, self._runs):
                 table.refresh()
                 if full:
                     table.forget_lost_files()
             first = date.fromisoformat(about["changed_since"])
-            runs = self._completed()
-            run = this_run(self._tables, runs, first, register.today, full=full)
-            rows: list[dict[str, object]] = []
-            for name in LISTS:
-                asked, began = register.stats.requests, monotonic()
-                walk = Walk(name, self._tables[name], register, run)
-                counts = walk.go(max_missing, progress)
-                rows.append(
-                    {"list": name, "window": run.since, **counts}
-                    | {"requests": register.stats.requests - asked, "seconds": monotonic() - began}
-                )
-            asked, began = register.stats.requests, monotonic()
-            counts = codelists.renew(self._codelists_file, register, run.run)
-            rows.append(
-                {"list": "codelists", **counts}
-                | {"requests": register.stats.requests - asked, "seconds": monotonic() - began}
-            )
-            report = pl.DataFrame(rows, schema=REPORT)
-            # Where nothing came on the same day there is nothing to remember.
-            news = report.select(pl.sum_horizontal("new", "changed", "gone")).sum().item()
-            if news or not runs.height or runs["started"][-1] != run.started:
-                completed = {
-                    "run": run.run, "since": run.since, "started": run.started,
-                    "completed": register.today,
-                    "version": self._tables["units"].state().get("version", 0),
-                }  # fmt: skip
-                self._runs.append(pl.DataFrame([completed], schema=RUNS))
-                self._runs.tidy()
+            reports = []
+            while True:
+                runs = self._completed()
+                run = this_run(self._tables, runs, first, register.today, full=full)
+                reports.append(self._went(register, run, max_missing, progress))
+                written = any(table.state().get("run") == run.run for table in self._lists)
+                # Where nothing came on the same day there is nothing to remember.
+                if written or not runs.height or runs["started"][-1] != run.started:
+                    self._note(run, register.today)
+                if not run.resumed:
+                    break
+                full = False  # what changed behind the cursor meanwhile is another run's
             with self._lock:
                 self._codelists.clear()
-            return report
+        return (
+            pl.concat(reports)
+            .group_by("list", maintain_order=True)
+            .agg(
+                pl.col("window").first(),
+                pl.col("new", "changed", "gone").sum(),
+                pl.col("unreadable").last(),
+                pl.col("requests", "seconds").sum(),
+            )
+        )
 
     def unreadable(self) -> pl.DataFrame:
         """List the units whose records could not be read, and are tried again in the next sync.
@@ -326,7 +321,7 @@ class Mirror(Register):
         ):
             raise UsageError(f"keep_hours={keep_hours!r} is not allowed; give hours, 0 or more")
         with self._folder.writing():
-            for table in (*self._tables.values(), self._runs):
+            for table in (*self._lists, self._runs):
                 table.refresh()
                 table.compact(keep_hours)
 
@@ -356,6 +351,34 @@ class Mirror(Register):
             found = self._refreshed("units").scan().filter(asked).collect().sort("id", "version")
             rows = found.unique("id", keep="last", maintain_order=True).lazy()
         return rows.filter(pl.col("gone").ne_missing(MISSING)).select(replies.UNITS.names())
+
+    def _went(
+        self, register: Register, run: Run, max_missing: int | None, progress: bool | None
+    ) -> pl.DataFrame:
+        """Go through all that belongs to a run; return a report of it."""
+        rows: list[dict[str, object]] = []
+        for name in (*LISTS, "codelists"):
+            asked, began = register.stats.requests, monotonic()
+            if name == "codelists":
+                counts = codelists.renew(self._codelists_file, register, run.run)
+            else:
+                counts = Walk(name, self._tables[name], register, run).go(max_missing, progress)
+            window = None if name == "codelists" else run.since
+            spent = register.stats.requests - asked, monotonic() - began
+            rows.append(
+                {"list": name, "window": window, **counts}
+                | dict(zip(("requests", "seconds"), spent, strict=True))
+            )
+        return pl.DataFrame(rows, schema=REPORT)
+
+    def _note(self, run: Run, today: date) -> None:
+        """Write down that a run is complete: from here comes the next window."""
+        completed = {
+            "run": run.run, "since": run.since, "started": run.started, "completed": today,
+            "version": self._tables["units"].state().get("version", 0),
+        }  # fmt: skip
+        self._runs.append(pl.DataFrame([completed], schema=RUNS))
+        self._runs.tidy()
 
     def _answer(self, method: str, path: str, query: str) -> service.Reply:
         """Answer one request as the register's service would."""

@@ -62,6 +62,7 @@ class Run:
     since: date
     started: date
     full: bool
+    resumed: bool = False
 
     def state(self, cursor: int, version: int) -> dict[str, int]:
         """Return the numbers that stand in a commit."""
@@ -92,6 +93,7 @@ def this_run(
             date.fromordinal(last["since"]),
             date.fromordinal(last["started"]),
             bool(last["full"]),
+            resumed=True,
         )
     number = 1 + max(completed, last["run"] if last else 0)
     if full or not runs.height:

@@ -42,7 +42,7 @@ class Table:
 
     def refresh(self) -> bool:
         """Look at what is committed by now; tell whether there is anything."""
-        with _told(self.path):
+        with told(self.path):
             if self._delta is not None:
                 self._delta.update_incremental()
             elif deltalake.DeltaTable.is_deltatable(str(self.path)):
@@ -79,7 +79,7 @@ class Table:
                 deltalake.Transaction(name, value) for name, value in (state or {}).items()
             ]
         )
-        with _told(self.path):
+        with told(self.path):
             if self._delta is not None and not rows.height:
                 self._delta.create_write_transaction(
                     [], "append", self._delta.schema(), commit_properties=properties
@@ -99,7 +99,7 @@ class Table:
         """Put small files together, and remove those that no reader can need any more."""
         if self._delta is None or len(self.files()) < at_least:
             return
-        with _told(self.path):
+        with told(self.path):
             if len(self.files()) > 1:
                 self._delta.optimize.compact(target_size=_FILE, writer_properties=_WRITING)
             self._delta.vacuum(
@@ -109,7 +109,7 @@ class Table:
     def forget_lost_files(self) -> None:
         """Take files that were removed as damaged out of the table."""
         if self._delta is not None:
-            with _told(self.path):
+            with told(self.path):
                 self._delta.repair()
 
     def tidy(self) -> None:
@@ -136,11 +136,11 @@ def _arrow(rows: pl.DataFrame) -> ArrowTable:
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def told(path: Path) -> Iterator[None]:
     """Turn what the storage raises into an error that says what to do."""
     try:
         yield
-    except (DeltaError, OSError) as error:
+    except (DeltaError, pl.exceptions.PolarsError, OSError) as error:
         raise MirrorError(
             f"the mirror at {path} cannot be read or written: {error}; what was committed before "
             "is untouched: see to the disk, then sync again"
