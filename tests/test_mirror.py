@@ -564,29 +564,35 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     return mirror
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_flipped_bit(sound: fk.Mirror, data: st.DataObject) -> None:
-    """Wherever it changes what is read, verify finds the file."""
-    files = sorted([*sound.path.glob("*/*.parquet"), sound.path / "codelists.parquet"])
-    file = data.draw(st.sampled_from([f for f in files if f.parent.name != "runs"]))
+    """Wherever a bit is flipped, verify finds the file, and does not break down with it."""
+    files = sorted([*sound.path.glob("*/*.parquet"), sound.path / "codelists.json"])
+    file = data.draw(st.sampled_from(files))
     whole = file.read_bytes()
-    place = data.draw(st.integers(0, len(whole) - 1))
     flipped = bytearray(whole)
-    flipped[place] ^= 1 << data.draw(st.integers(0, 7))
-    before = pl.read_parquet(file)
+    flipped[data.draw(st.integers(0, len(whole) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     file.write_bytes(flipped)
     try:
-        try:
-            harmless = pl.read_parquet(file).equals(before)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-            harmless = False
-        report = sound.verify()
+        report = sound.verify() if file.parent.name != "runs" else fk.Mirror(sound.path).verify()
     finally:
         file.write_bytes(whole)
 
     bad = report.filter(pl.col("meaning") != "")["file"].to_list()
-    assert harmless or bad == [str(file.relative_to(sound.path))]
+    assert bad == [str(file.relative_to(sound.path))]
+
+
+def test_a_changed_value(mirror: fk.Mirror, register: Watched) -> None:
+    """A row that is not what it was written as is found, however well its file is sealed."""
+    mirror.sync()
+    table = mirror._tables["units"]
+    rows = table.scan().collect()
+    table.append(rows.with_columns(pl.lit("SK099").alias("kraj")).head(7))
+
+    report = mirror.verify()
+    assert report["damaged"].to_list()[:2] == [7, 0]
+    assert "something else has put it there" in report["meaning"][0]
 
 
 def test_damage_is_repaired(mirror: fk.Mirror, register: Watched) -> None:

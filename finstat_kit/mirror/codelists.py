@@ -1,83 +1,88 @@
-"""The codelists of a mirror: one small file, replaced whole."""
+"""The codelists of a mirror: one small file, replaced whole, that begins with its own checksum."""
 
 from __future__ import annotations
 
 import json
 import logging
-from datetime import date
+from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
-from typing import Final
 
 import polars as pl
 
-from finstat_kit import labels, replies
-from finstat_kit.errors import ProtocolError
-from finstat_kit.mirror.tables import told
-from finstat_kit.mirror.versions import META, Row, to_frame
+from finstat_kit import labels
+from finstat_kit.errors import MirrorError, ProtocolError
 from finstat_kit.registers import Register
 
 log = logging.getLogger("finstat_kit")
 
-_CONTENT: Final = pl.Schema({"list": pl.String(), **replies.LOCATIONS})
-SCHEMA: Final = pl.Schema({**_CONTENT, **META})
+# Of each list, by its name: code, both names and parent of each entry, sorted by code.
+Entry = tuple[str, str | None, str | None, str | None]
+Lists = dict[str, list[Entry]]
 
 
-def stored(path: Path) -> pl.DataFrame:
-    """Return the entries that a file holds, none where there is no such file."""
-    return pl.read_parquet(path) if path.exists() else pl.DataFrame(schema=SCHEMA)
+def stored(path: Path) -> Lists:
+    """Return the codelists that a file holds, none where there is no such file.
+
+    Raises:
+        MirrorError: The file is damaged.
+    """
+    if not path.exists():
+        return {}
+    checksum, _, body = path.read_bytes().partition(b"\n")
+    if sha256(body).hexdigest().encode() != checksum:
+        raise MirrorError(f"{path} is damaged; remove it, the next sync() writes it anew")
+    return {name: [tuple(e) for e in entries] for name, entries in json.loads(body).items()}
 
 
-def bodies(entries: pl.DataFrame) -> dict[str, bytes]:
-    """Return entries as the register would send them, by the name of their endpoint."""
+def bodies(lists: Lists) -> dict[str, bytes]:
+    """Return codelists as the register would send them, by the name of their endpoint."""
     return {
-        codelist.endpoint: _body(codelist, entries.filter(pl.col("list") == codelist.name))
-        for codelist in labels.CODELISTS.values()
+        codelist.endpoint: _body(lists.get(name, []), codelist.field in labels.LOCATION_FIELDS)
+        for name, codelist in labels.CODELISTS.items()
     }
 
 
-def _body(codelist: labels.Codelist, entries: pl.DataFrame) -> bytes:
-    located = codelist.field in labels.LOCATION_FIELDS
+def _body(entries: Iterable[Entry], located: bool) -> bytes:
     listed = []
-    for entry in entries.iter_rows(named=True):
-        names = {"sk": entry["name_sk"], "en": entry["name_en"]}
-        sent = {"kod": entry["code"], "nazov": {k: v for k, v in names.items() if v is not None}}
-        if located and entry["parent_code"] is not None:
-            sent["nadradenaLokacia"] = entry["parent_code"]
-        listed.append(sent)
+    for code, slovak, english, parent in entries:
+        names = {"sk": slovak, "en": english}
+        entry = {"kod": code, "nazov": {k: v for k, v in names.items() if v is not None}}
+        listed.append(entry if parent is None else entry | {"nadradenaLokacia": parent})
     return json.dumps({"lokacie" if located else "klasifikacie": listed}).encode()
 
 
-def renew(path: Path, register: Register, run: int) -> dict[str, int]:
+def renew(path: Path, register: Register) -> dict[str, int]:
     """Fetch the codelists and replace what is stored; return what that changed.
 
-    A list that comes empty or broken does not replace one that has entries: it stays, and counts
+    A list that comes empty or broken does not replace one that has entries: that stays, and counts
     as unreadable.
     """
-    former = stored(path)
-    frames, unreadable = [], 0
+    try:
+        former = stored(path)
+    except MirrorError:
+        former = {}
+    lists: Lists = {}
+    unreadable = 0
     for name in labels.CODELISTS:
-        before = former.filter(pl.col("list") == name).select(_CONTENT.names())
+        before = former.get(name, [])
         try:
-            fresh = getattr(register, name)(refresh=True)
+            lists[name] = _entries(getattr(register, name)(refresh=True))
         except ProtocolError as error:
-            if not before.height:
+            if not before:
                 raise
-            log.warning("the codelist %s is kept as it was: %s", name, error)
-            fresh = before.head(0)
-        if before.height and not fresh.height:
+            log.warning("the codelist %s cannot be read: %s", name, error)
+            lists[name] = []
+        if before and not lists[name]:
             log.warning("the codelist %s came without entries; the one of before is kept", name)
             unreadable += 1
-            frames.append(before)
-        else:
-            fresh = fresh.with_columns(pl.lit(name).alias("list"))
-            frames.append(pl.concat([pl.DataFrame(schema=_CONTENT), fresh], how="diagonal"))
-    entries = pl.concat(frames)
-    old, new = (
-        {row[:2]: row for row in frame.select(_CONTENT.names()).iter_rows()}
-        for frame in (former, entries)
-    )
-    if old != new:
-        _write(path, entries, run, register.today)
+            lists[name] = before
+    old, new = _by_code(former), _by_code(lists)
+    if old != new or not path.exists():
+        body = json.dumps(lists, ensure_ascii=False).encode()
+        draft = path.with_suffix(".draft")
+        draft.write_bytes(sha256(body).hexdigest().encode() + b"\n" + body)
+        draft.replace(path)
     return {
         "new": len(new.keys() - old.keys()),
         "changed": sum(old[key] != new[key] for key in new.keys() & old.keys()),
@@ -86,12 +91,12 @@ def renew(path: Path, register: Register, run: int) -> dict[str, int]:
     }
 
 
-def _write(path: Path, entries: pl.DataFrame, run: int, today: date) -> None:
-    rows = [
-        Row({name: value for name, value in entry.items() if value is not None})
-        for entry in entries.iter_rows(named=True)
-    ]
-    draft = path.with_suffix(".draft")
-    with told(path):
-        to_frame(rows, _CONTENT, run, today).write_parquet(draft)
-        draft.replace(path)
+def _entries(codelist: pl.DataFrame) -> list[Entry]:
+    return list(codelist.select(
+        "code", "name_sk", "name_en",
+        pl.col("parent_code") if "parent_code" in codelist.columns else pl.lit(None),
+    ).iter_rows())  # fmt: skip
+
+
+def _by_code(lists: Lists) -> dict[tuple[str, str], Entry]:
+    return {(name, entry[0]): entry for name, entries in lists.items() for entry in entries}

@@ -26,6 +26,7 @@ from finstat_kit.mirror.versions import (
     CHANGES,
     META,
     MISSING,
+    UNREADABLE,
     Known,
     changes_between,
 )
@@ -190,6 +191,7 @@ class Mirror(Register):
                 table.refresh()
                 if full:
                     table.forget_lost_files()
+                table.seal()  # of a commit that a crash cut off from its checksum
             first = date.fromisoformat(about["changed_since"])
             reports = []
             while True:
@@ -278,7 +280,7 @@ class Mirror(Register):
         return pl.concat(found).sort("seen", "id", maintain_order=True)
 
     def verify(self) -> pl.DataFrame:
-        """Read every value of the copy and compare it with the digest it was written with.
+        """Compare every byte of the copy with its checksum, and every value with its row's digest.
 
         Returns:
             A row each file: ``file`` (String, within the folder), ``rows``, ``damaged`` (Int64;
@@ -292,13 +294,9 @@ class Mirror(Register):
             >>> mirror.verify()["damaged"].sum()
             0
         """
-        self._complete()
-        files = {
-            str(Path(file).relative_to(self.path.resolve())): file
-            for name in LISTS
-            for file in self._refreshed(name).files()
-        }
-        return verified(files, self._codelists_file)
+        for table in (*self._lists, self._runs):
+            table.refresh()
+        return verified((*self._lists, self._runs), self._codelists_file)
 
     def compact(self, *, keep_hours: float = 24) -> None:
         """Put the files of many small batches together, and remove those that were replaced.
@@ -338,7 +336,7 @@ class Mirror(Register):
                     f"{completed['completed'][0]}; give that day or a later one"
                 )
             upto = int(by_then["version"][-1])
-        return newest_units(self._refreshed("units").files(), upto)
+        return newest_units(list(self._refreshed("units").files()), upto)
 
     def at_hand(self, ids: pl.Series | None = None) -> pl.LazyFrame:
         """Return the records that the register lists, from disk: all, or those of some ids."""
@@ -360,7 +358,7 @@ class Mirror(Register):
         for name in (*LISTS, "codelists"):
             asked, began = register.stats.requests, monotonic()
             if name == "codelists":
-                counts = codelists.renew(self._codelists_file, register, run.run)
+                counts = codelists.renew(self._codelists_file, register)
             else:
                 counts = Walk(name, self._tables[name], register, run).go(max_missing, progress)
             window = None if name == "codelists" else run.since
@@ -409,7 +407,7 @@ class Mirror(Register):
 
     @property
     def _codelists_file(self) -> Path:
-        return self.path / "codelists.parquet"
+        return self.path / "codelists.json"
 
     def _source(self) -> Register:
         register = default.named(self._chosen)
@@ -423,7 +421,10 @@ class Mirror(Register):
     def _completed(self) -> pl.DataFrame:
         """Return the runs that came to their end, in their order."""
         self._runs.refresh()
-        return self._runs.scan().collect().sort("run")
+        try:
+            return self._runs.scan().collect().sort("run")
+        except UNREADABLE as error:
+            raise MirrorError(f"{self._runs.path} cannot be read: {error}; see verify()") from error
 
     def _complete(self) -> pl.DataFrame:
         completed = self._completed()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -39,6 +40,8 @@ class Table:
         self.schema = schema
         self._states = states
         self._delta: DeltaTable | None = None
+        self._seals = path / "_checksums.txt"  # other readers pass over such a name
+        self._sealed: set[str] | None = None
 
     def refresh(self) -> bool:
         """Look at what is committed by now; tell whether there is anything."""
@@ -61,13 +64,41 @@ class Table:
         found = {name: self._delta.transaction_version(name) for name in self._states}
         return {name: value for name, value in found.items() if value is not None}
 
-    def files(self) -> list[str]:
-        """Return the data files of the newest commit looked at."""
-        return [] if self._delta is None else sorted(self._delta.file_uris())
+    def files(self) -> dict[str, int]:
+        """Return the data files of the newest commit looked at, with their numbers of rows."""
+        if self._delta is None:
+            return {}
+        adds = self._delta.get_add_actions(flatten=True)
+        counts = dict(
+            zip(*(adds[name].to_pylist() for name in ("path", "num_records")), strict=True)
+        )
+        return {str(self.path / path): counts[path] for path in sorted(counts)}
+
+    def checksums(self) -> dict[str, str]:
+        """Return the SHA-256 of data files by their names, as they were when they were written."""
+        if not self._seals.exists():
+            return {}
+        lines = (line.split("  ") for line in self._seals.read_text(encoding="utf-8").splitlines())
+        # A line may have been cut off with the process that wrote it.
+        return {parts[1]: parts[0] for parts in lines if len(parts) == 2 and len(parts[0]) == 64}
+
+    def seal(self) -> None:
+        """Write down the checksums of data files that have none yet."""
+        if self._sealed is None:
+            self._sealed = set(self.checksums())
+        new = [Path(file) for file in self.files() if Path(file).name not in self._sealed]
+        if not new:
+            return
+        with told(self.path), self._seals.open("a", encoding="utf-8") as seals:
+            for file in new:
+                with file.open("rb") as opened:
+                    checksum = file_digest(opened, "sha256").hexdigest()
+                seals.write(f"\n{checksum}  {file.name}")
+                self._sealed.add(file.name)
 
     def scan(self) -> pl.LazyFrame:
         """Return all rows of the newest commit looked at, file after file."""
-        files = self.files()
+        files = list(self.files())
         if not files:
             return pl.LazyFrame(schema=self.schema)
         return pl.scan_parquet(files, schema=self.schema, missing_columns="insert")
@@ -94,6 +125,7 @@ class Table:
                 commit_properties=properties,
             )
         self.refresh()
+        self.seal()
 
     def compact(self, keep_hours: float = 24, *, at_least: int = 1) -> None:
         """Put small files together, and remove those that no reader can need any more."""
@@ -105,6 +137,8 @@ class Table:
             self._delta.vacuum(
                 retention_hours=int(keep_hours), dry_run=False, enforce_retention_duration=False
             )
+        self.refresh()
+        self.seal()
 
     def forget_lost_files(self) -> None:
         """Take files that were removed as damaged out of the table."""

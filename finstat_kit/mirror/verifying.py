@@ -1,13 +1,17 @@
-"""Every value of a mirror compared with the digest that it was written with."""
+"""Every byte of a mirror compared with its checksum, every value with the digest of its row."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from hashlib import file_digest
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
+from finstat_kit.errors import MirrorError
+from finstat_kit.mirror import codelists
+from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.versions import UNREADABLE, damaged
 
 VERIFIED: Final = pl.Schema(
@@ -17,28 +21,48 @@ _PIECE: Final = 131_072  # rows looked at together
 _FETCHED_AGAIN: Final = (
     "remove this file: sync(full=True) then fetches what it held, older versions of it are lost"
 )
-_WRITTEN_ANEW: Final = "remove this file: the next sync writes it anew"
+_NOT_OURS: Final = "something else has put it there; " + _FETCHED_AGAIN
 
 
-def verified(files: Mapping[str, str], codelists: Path) -> pl.DataFrame:
+def verified(tables: Iterable[Table], lists: Path) -> pl.DataFrame:
     """Return a row each file, the damaged first.
 
     Args:
-        files: Where the files of the lists are, by the names they are shown under.
-        codelists: The file of the codelists.
+        tables: What has data files.
+        lists: The file of the codelists.
     """
-    rows = [(name, *_verified(file, _FETCHED_AGAIN)) for name, file in files.items()]
-    rows.append((codelists.name, *_verified(str(codelists), _WRITTEN_ANEW)))
+    rows = [row for table in tables for row in _verified(table)]
+    try:
+        entries = sum(map(len, codelists.stored(lists).values()))
+        rows.append((lists.name, entries, 0, ""))
+    except MirrorError as error:
+        rows.append((lists.name, 0, 0, str(error)))
     return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")
 
 
-def _verified(file: str, cure: str) -> tuple[int, int, str]:
-    """Return the rows of a file, how many are damaged, and what to do."""
-    rows = bad = 0
-    try:
-        rows = pl.scan_parquet(file).select(pl.len()).collect().item()
-        for start in range(0, rows, _PIECE):
-            bad += damaged(pl.scan_parquet(file).slice(start, _PIECE).collect())
-    except UNREADABLE as error:
-        return rows, rows, f"it cannot be read: {error}; {cure}"
-    return rows, bad, cure if bad else ""
+def _verified(table: Table) -> list[tuple[str, int, int, str]]:
+    checksums = table.checksums()
+    found = []
+    for file, rows in table.files().items():
+        path = Path(file)
+        name = f"{table.path.name}/{path.name}"
+        try:
+            # The bytes first: what reads a broken file may break down with it.
+            with path.open("rb") as opened:
+                whole = checksums.get(path.name) == file_digest(opened, "sha256").hexdigest()
+            bad = _damaged_rows(file, rows) if whole and "digest" in table.schema else 0
+        except UNREADABLE as error:
+            found.append((name, rows, rows, f"it cannot be read: {error}; {_FETCHED_AGAIN}"))
+            continue
+        if not whole:
+            found.append((name, rows, rows, f"it is not as it was written: {_FETCHED_AGAIN}"))
+        else:
+            found.append((name, rows, bad, _NOT_OURS if bad else ""))
+    return found
+
+
+def _damaged_rows(file: str, rows: int) -> int:
+    return sum(
+        damaged(pl.scan_parquet(file).slice(start, _PIECE).collect())
+        for start in range(0, rows, _PIECE)
+    )
