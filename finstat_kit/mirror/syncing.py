@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -117,11 +118,15 @@ class Walk:
         state = table.state()
         self._cursor = state["cursor"] if state.get("run") == run.run else 0
         self._version = state.get("version", 0)
-        self._known = Known(table.scan())
-        self._unreadable = set(self._known.unread)
+        self._unreadable = set(self._known.unread) if name == "units" else set()
         self._doubtful: dict[int, str] = {}  # could not be had, for a reason yet unknown
         self._quiet = 0
         self._counts = {"new": 0, "changed": 0, "gone": 0}
+
+    @cached_property
+    def _known(self) -> Known:
+        """What the list held when the walk began; where nothing comes nobody needs to know."""
+        return Known(self._table.scan())
 
     def go(self, max_missing: int | None, progress: bool | None) -> dict[str, int]:
         """Walk the list to its end and commit what came; return what that was."""

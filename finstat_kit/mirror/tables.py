@@ -40,6 +40,8 @@ class Table:
         self.schema = schema
         self._states = states
         self._delta: DeltaTable | None = None
+        self._state: dict[str, int] = {}
+        self._files: dict[str, int] = {}
         self._seals = path / "_checksums.txt"  # other readers pass over such a name
         self._sealed: set[str] | None = None
 
@@ -47,9 +49,9 @@ class Table:
         """Look at what is committed by now; tell whether there is anything."""
         with told(self.path):
             if self._delta is not None:
-                self._delta.update_incremental()
+                self._update(self._delta)
             elif deltalake.DeltaTable.is_deltatable(str(self.path)):
-                self._delta = deltalake.DeltaTable(str(self.path))
+                self._open()
         return self._delta is not None
 
     @property
@@ -59,20 +61,32 @@ class Table:
 
     def state(self) -> dict[str, int]:
         """Return the state of the newest commit looked at, empty before the first."""
-        if self._delta is None:
-            return {}
-        found = {name: self._delta.transaction_version(name) for name in self._states}
-        return {name: value for name, value in found.items() if value is not None}
+        return self._state
 
     def files(self) -> dict[str, int]:
         """Return the data files of the newest commit looked at, with their numbers of rows."""
-        if self._delta is None:
-            return {}
-        adds = self._delta.get_add_actions(flatten=True)
-        counts = dict(
-            zip(*(adds[name].to_pylist() for name in ("path", "num_records")), strict=True)
-        )
-        return {str(self.path / path): counts[path] for path in sorted(counts)}
+        return self._files
+
+    def _open(self) -> None:
+        self._delta = deltalake.DeltaTable(str(self.path))
+        self._look(self._delta)
+
+    def _update(self, delta: DeltaTable) -> None:
+        before = delta.version()
+        try:
+            delta.update_incremental()
+        except DeltaError:  # the commits since then were compacted away
+            self._open()
+        if delta.version() != before:
+            self._look(delta)
+
+    def _look(self, delta: DeltaTable) -> None:
+        found = {name: delta.transaction_version(name) for name in self._states}
+        self._state = {name: value for name, value in found.items() if value is not None}
+        adds = delta.get_add_actions(flatten=True)
+        names, counts = (adds[name].to_pylist() for name in ("path", "num_records"))
+        rows = dict(zip(names, counts, strict=True))
+        self._files = {str(self.path / name): rows[name] for name in sorted(rows)}
 
     def checksums(self) -> dict[str, str]:
         """Return the SHA-256 of data files by their names, as they were when they were written."""
@@ -96,6 +110,14 @@ class Table:
                 seals.write(f"\n{checksum}  {file.name}")
                 self._sealed.add(file.name)
 
+    def _forget_old_seals(self) -> None:
+        known, files = self.checksums(), {Path(file).name for file in self._files}
+        lines = [f"{checksum}  {name}\n" for name, checksum in known.items() if name in files]
+        draft = self._seals.with_suffix(".draft")
+        draft.write_text("".join(lines), encoding="utf-8")
+        draft.replace(self._seals)
+        self._sealed = files
+
     def scan(self) -> pl.LazyFrame:
         """Return all rows of the newest commit looked at, file after file."""
         files = list(self.files())
@@ -115,42 +137,53 @@ class Table:
                 self._delta.create_write_transaction(
                     [], "append", self._delta.schema(), commit_properties=properties
                 )
-                self._delta.update_incremental()
-                return
-            deltalake.write_deltalake(
-                str(self.path) if self._delta is None else self._delta,
-                _arrow(rows),
-                mode="append",
-                writer_properties=_WRITING,
-                commit_properties=properties,
-            )
-        self.refresh()
+            else:
+                deltalake.write_deltalake(
+                    str(self.path) if self._delta is None else self._delta,
+                    _arrow(rows),
+                    mode="append",
+                    configuration=_CONFIGURATION if self._delta is None else None,
+                    writer_properties=_WRITING,
+                    commit_properties=properties,
+                )
+            self._open() if self._delta is None else self._look_again(self._delta)
         self.seal()
+
+    def _look_again(self, delta: DeltaTable) -> None:
+        delta.update_incremental()
+        self._look(delta)
 
     def compact(self, keep_hours: float = 24, *, at_least: int = 1) -> None:
         """Put small files together, and remove those that no reader can need any more."""
-        if self._delta is None or len(self.files()) < at_least:
+        if self._delta is None or len(self._files) < at_least:
             return
+        keep, delta = int(keep_hours), self._delta
         with told(self.path):
-            if len(self.files()) > 1:
-                self._delta.optimize.compact(target_size=_FILE, writer_properties=_WRITING)
-            self._delta.vacuum(
-                retention_hours=int(keep_hours), dry_run=False, enforce_retention_duration=False
-            )
-        self.refresh()
-        self.seal()
+            if len(self._files) > 1:
+                delta.optimize.compact(target_size=_FILE, writer_properties=_WRITING)
+            delta.vacuum(retention_hours=keep, dry_run=False, enforce_retention_duration=False)
+            if delta.metadata().configuration.get(_KEPT) != f"interval {keep} hours":
+                delta.alter.set_table_properties({_KEPT: f"interval {keep} hours"})
+            delta.create_checkpoint()
+            delta.cleanup_metadata()
+            self._look_again(delta)
+            self.seal()
+            self._forget_old_seals()
 
     def forget_lost_files(self) -> None:
         """Take files that were removed as damaged out of the table."""
         if self._delta is not None:
             with told(self.path):
                 self._delta.repair()
+                self._look_again(self._delta)
 
     def tidy(self) -> None:
         """Compact, where there are many files."""
         self.compact(at_least=MANY_FILES)
 
 
+_KEPT: Final = "delta.logRetentionDuration"
+_CONFIGURATION: Final = {_KEPT: "interval 24 hours"}
 _WRITING: Final = deltalake.WriterProperties(
     compression="ZSTD", compression_level=3, max_row_group_size=_ROW_GROUP
 )

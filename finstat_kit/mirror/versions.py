@@ -131,7 +131,6 @@ class Known:
     def __init__(self, log: pl.LazyFrame) -> None:
         keys = log.select(KEYS).collect(engine="streaming")
         ids, versions = keys["id"].to_numpy(), keys["version"].to_numpy()
-        self._read = np.unique(ids[~keys["unread"].to_numpy()])
         mask = newest(ids, versions, np.ones(len(ids), dtype=bool))
         latest = keys.filter(mask).sort("id")
         self._ids = latest["id"].to_numpy()
@@ -139,20 +138,27 @@ class Known:
         self._seen = latest["seen"]
         self._digests = latest["digest"].to_numpy()
         self.listed = self._ids[~latest["missing"].to_numpy()]
-        self.unread: list[int] = latest.filter("unread")["id"].to_list()
+        unread = latest.filter("unread")["id"]
+        self.unread: list[int] = unread.to_list()
+        older = keys.filter(~pl.col("unread") & pl.col("id").is_in(unread.implode()))
+        self._never_read = set(self.unread) - set(older["id"])
 
     def says(self, row: Row) -> bool:
         """Tell whether the newest version of an id already says what a row says."""
-        at = int(np.searchsorted(self._ids, row.id))
-        if at == len(self._ids) or self._ids[at] != row.id:
+        at = self._place(row.id)
+        if at is None:
             return False
         digest = row.digest(int(self._versions[at]), self._seen[at])
         return bool(digest == self._digests[at])
 
     def has(self, id_: int) -> bool:
         """Tell whether there is a record of an id."""
-        at = int(np.searchsorted(self._read, id_))
-        return at < len(self._read) and bool(self._read[at] == id_)
+        at = self._place(id_)
+        return at is not None and id_ not in self._never_read
+
+    def _place(self, id_: int) -> int | None:
+        at = int(np.searchsorted(self._ids, id_))
+        return at if at < len(self._ids) and self._ids[at] == id_ else None
 
 
 def changes_between(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame:
