@@ -18,6 +18,7 @@ from importlib.metadata import version
 
 import embedded_register
 import label_columns
+import local_copy
 import many_records
 import one_connection
 import split_walks
@@ -33,6 +34,7 @@ _SUBJECTS = {
         label_columns,
         start_up,
         embedded_register,
+        local_copy,
     )
 }
 _PACKAGES = (

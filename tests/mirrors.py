@@ -25,14 +25,15 @@ def listed(mirror: fk.Mirror) -> pl.DataFrame:
 def assert_in_step(mirror: fk.Mirror, register: fk.Register) -> None:
     """Compare everything that a mirror holds with what the register says."""
     ids = register.units.ids()
-    assert_frame_equal(listed(mirror), register.units.get(ids))
+    records = register.units.get(ids)
+    assert_frame_equal(listed(mirror), records)
     assert_frame_equal(mirror.units.ids(), ids)
     for name in ("statements", "reports", "annual_reports"):
         assert_frame_equal(getattr(mirror, name).ids(), getattr(register, name).ids())
     for name in CODELISTS:
         assert_frame_equal(getattr(mirror, name)(), getattr(register, name)())
     gone = mirror.units().select("id", "gone").collect()
-    states = register.units.get(ids).select("id", pl.col("stav").str.to_uppercase())
+    states = records.select("id", pl.col("stav").str.to_uppercase())
     expected = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
     assert dict(gone.filter(pl.col("gone").ne_missing("missing")).rows()) == {
         id_: expected.get(state) for id_, state in states.rows()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _ROW_GROUP: Final = 131_072
 _FILE: Final = 32 * 2**20  # bytes; greater files are not compacted again
 MANY_FILES: Final = 64
+_FEW_ROWS: Final = 4_096
 
 try:
     import deltalake
@@ -40,8 +41,8 @@ class Table:
         self.schema = schema
         self._states = states
         self._delta: DeltaTable | None = None
-        self._state: dict[str, int] = {}
-        self._files: dict[str, int] = {}
+        self._state: dict[str, int] | None = None  # of the commit looked at, once asked for
+        self._files: dict[str, int] | None = None
         self._seals = path / "_checksums.txt"  # other readers pass over such a name
         self._sealed: set[str] | None = None
 
@@ -61,15 +62,23 @@ class Table:
 
     def state(self) -> dict[str, int]:
         """Return the state of the newest commit looked at, empty before the first."""
-        return self._state
+        if self._state is None and self._delta is not None:
+            found = {name: self._delta.transaction_version(name) for name in self._states}
+            self._state = {name: value for name, value in found.items() if value is not None}
+        return self._state or {}
 
     def files(self) -> dict[str, int]:
         """Return the data files of the newest commit looked at, with their numbers of rows."""
-        return self._files
+        if self._files is None and self._delta is not None:
+            adds = self._delta.get_add_actions(flatten=True)
+            names, counts = (adds[name].to_pylist() for name in ("path", "num_records"))
+            rows = dict(zip(names, counts, strict=True))
+            self._files = {str(self.path / name): rows[name] for name in sorted(rows)}
+        return self._files or {}
 
     def _open(self) -> None:
         self._delta = deltalake.DeltaTable(str(self.path))
-        self._look(self._delta)
+        self._state = self._files = None
 
     def _update(self, delta: DeltaTable) -> None:
         before = delta.version()
@@ -78,15 +87,7 @@ class Table:
         except DeltaError:  # the commits since then were compacted away
             self._open()
         if delta.version() != before:
-            self._look(delta)
-
-    def _look(self, delta: DeltaTable) -> None:
-        found = {name: delta.transaction_version(name) for name in self._states}
-        self._state = {name: value for name, value in found.items() if value is not None}
-        adds = delta.get_add_actions(flatten=True)
-        names, counts = (adds[name].to_pylist() for name in ("path", "num_records"))
-        rows = dict(zip(names, counts, strict=True))
-        self._files = {str(self.path / name): rows[name] for name in sorted(rows)}
+            self._state = self._files = None
 
     def checksums(self) -> dict[str, str]:
         """Return the SHA-256 of data files by their names, as they were when they were written."""
@@ -111,7 +112,7 @@ class Table:
                 self._sealed.add(file.name)
 
     def _forget_old_seals(self) -> None:
-        known, files = self.checksums(), {Path(file).name for file in self._files}
+        known, files = self.checksums(), {Path(file).name for file in self.files()}
         lines = [f"{checksum}  {name}\n" for name, checksum in known.items() if name in files]
         draft = self._seals.with_suffix(".draft")
         draft.write_text("".join(lines), encoding="utf-8")
@@ -133,56 +134,68 @@ class Table:
             ]
         )
         with told(self.path):
-            if self._delta is not None and not rows.height:
-                self._delta.create_write_transaction(
-                    [], "append", self._delta.schema(), commit_properties=properties
-                )
-            else:
+            if self._delta is None:
                 deltalake.write_deltalake(
-                    str(self.path) if self._delta is None else self._delta,
+                    str(self.path),
                     _arrow(rows),
-                    mode="append",
-                    configuration=_CONFIGURATION if self._delta is None else None,
+                    configuration=_CONFIGURATION | (_STATISTICS if "seen" in self.schema else {}),
                     writer_properties=_WRITING,
                     commit_properties=properties,
                 )
-            self._open() if self._delta is None else self._look_again(self._delta)
+                self._open()
+            elif rows.height:
+                deltalake.write_deltalake(
+                    self._delta,
+                    _arrow(rows),
+                    mode="append",
+                    writer_properties=_WRITING,
+                    commit_properties=properties,
+                )
+            else:
+                self._delta.create_write_transaction(
+                    [], "append", self._delta.schema(), commit_properties=properties
+                )
+                self._delta.update_incremental()
+        self._state = {**self.state(), **(state or {})}
+        self._files = None
         self.seal()
 
-    def _look_again(self, delta: DeltaTable) -> None:
-        delta.update_incremental()
-        self._look(delta)
-
-    def compact(self, keep_hours: float = 24, *, at_least: int = 1) -> None:
+    def compact(self, keep_hours: float = 24) -> None:
         """Put small files together, and remove those that no reader can need any more."""
-        if self._delta is None or len(self._files) < at_least:
+        if self._delta is None:
             return
         keep, delta = int(keep_hours), self._delta
         with told(self.path):
-            if len(self._files) > 1:
+            if len(self.files()) > 1:
                 delta.optimize.compact(target_size=_FILE, writer_properties=_WRITING)
             delta.vacuum(retention_hours=keep, dry_run=False, enforce_retention_duration=False)
             if delta.metadata().configuration.get(_KEPT) != f"interval {keep} hours":
                 delta.alter.set_table_properties({_KEPT: f"interval {keep} hours"})
             delta.create_checkpoint()
             delta.cleanup_metadata()
-            self._look_again(delta)
+            self._update(delta)
+            self._files = None
             self.seal()
             self._forget_old_seals()
+
+    def tidy(self, *, tiny: bool = False) -> None:
+        """Compact where there are many files; *tiny*: only where many hold a few rows each."""
+        counts = [rows for rows in self.files().values() if not tiny or rows < _FEW_ROWS]
+        if len(counts) >= MANY_FILES:
+            self.compact()
 
     def forget_lost_files(self) -> None:
         """Take files that were removed as damaged out of the table."""
         if self._delta is not None:
             with told(self.path):
                 self._delta.repair()
-                self._look_again(self._delta)
-
-    def tidy(self) -> None:
-        """Compact, where there are many files."""
-        self.compact(at_least=MANY_FILES)
+                self._update(self._delta)
+                self._files = None
 
 
 _KEPT: Final = "delta.logRetentionDuration"
+# What a reader can pass over is found by these; of all columns it would take a third more time.
+_STATISTICS: Final = {"delta.dataSkippingStatsColumns": "id,version,seen"}
 _CONFIGURATION: Final = {_KEPT: "interval 24 hours"}
 _WRITING: Final = deltalake.WriterProperties(
     compression="ZSTD", compression_level=3, max_row_group_size=_ROW_GROUP
@@ -195,7 +208,9 @@ def _arrow(rows: pl.DataFrame) -> ArrowTable:
     text = DataType.string()
     types = [text if kind == DataType.string_view() else kind for kind in table.schema.types]
     columns = [
-        ChunkedArray([chunk.cast(kind) for chunk in column.chunks], kind)
+        column
+        if column.type == kind
+        else ChunkedArray([chunk.cast(kind) for chunk in column.chunks], kind)
         for column, kind in zip(table.columns, types, strict=True)
     ]
     fields = [Field(name, kind) for name, kind in zip(table.schema.names, types, strict=True)]

@@ -1,0 +1,133 @@
+"""What a mirror takes: to commit a batch, to read everything back, and in memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import polars as pl
+from timing import Figure, side_by_side
+
+import finstat_kit as fk
+from finstat_kit import replies
+from finstat_kit.mirror.local import Mirror
+from finstat_kit.mirror.syncing import RUNS, STATE
+from finstat_kit.mirror.tables import MANY_FILES, Table
+from finstat_kit.mirror.versions import META
+
+_SUBJECT = "mirror"
+_BATCH = 10_000
+_DAY = date(2026, 6, 30)
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """Measure commits while the log grows, then what it takes to read it back."""
+    batches = 50 if quick else 200
+    with tempfile.TemporaryDirectory() as folder:
+        times = write(Path(folder), np.arange(1, batches * _BATCH + 1) * 3)
+        tenth = batches // 5
+        first, last = median(times[:tenth]) * 1e3, median(times[-tenth:]) * 1e3
+        units = f"{batches * _BATCH:,}"
+        yield Figure(
+            _SUBJECT, f"batch of 10,000, on the way to {units} units", last, 40.0,
+            least=False, unit=" ms",
+        )  # fmt: skip
+        yield Figure(
+            _SUBJECT, "the last fifth of the batches to the first", last / first, 1.5, least=False
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder), np.arange(1, 1_000_001) * 3)
+        mirror = Mirror(folder)
+        taken = side_by_side(
+            3 if quick else 9,
+            all=lambda: mirror.units().collect(),
+            three=lambda: mirror.units().select("id", "kraj", "gone").collect(),
+        )
+        yield Figure(
+            _SUBJECT, "newest of 1,000,000 units, all columns", taken["all"] * 1e3, 300.0,
+            least=False, unit=" ms",
+        )  # fmt: skip
+        yield Figure(
+            _SUBJECT, "newest of 1,000,000 units, three columns", taken["three"] * 1e3, unit=" ms"
+        )
+    increment = 100_000 if quick else 2_000_000
+    seen = subprocess.run(
+        [sys.executable, __file__, str(increment)], check=True, stdout=subprocess.PIPE, text=True
+    )
+    megabytes, seconds = json.loads(seen.stdout)
+    what = f"increment of {increment:,} records onto 2,000,000: "
+    yield Figure(_SUBJECT, what + "peak memory", megabytes, 500.0, least=False, unit=" MB")
+    yield Figure(
+        _SUBJECT, what + "records a second, register included", increment / seconds, unit="/s"
+    )
+
+
+def write(folder: Path, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[float]:
+    """Write a complete mirror of units with these ids; return the seconds of each batch."""
+    sample = fk.sample()
+    records = sample.units.get(sample.units.ids(limit=_BATCH))
+    table = Table(folder / "units", pl.Schema({**replies.UNITS, **META}), STATE)
+    times = []
+    for version, start in enumerate(range(0, len(ids), _BATCH), 1):
+        some = ids[start : start + _BATCH]
+        rows = records.head(len(some)).with_columns(
+            pl.Series("id", some),
+            version=pl.lit(version, pl.Int64), seen=pl.lit(_DAY),
+            gone=pl.lit(None, pl.String), problem=pl.lit(None, pl.String),
+            digest=pl.lit(0, pl.Int64),
+        )  # fmt: skip
+        state = dict.fromkeys(STATE, 0) | {"run": 1, "cursor": int(some[-1]), "version": version}
+        began = time.perf_counter()
+        table.append(rows, state)
+        if version % MANY_FILES == 0:
+            table.tidy(tiny=True)
+        times.append(time.perf_counter() - began)
+    table.tidy()
+    run = (1, date(2000, 1, 1), _DAY, _DAY, version)
+    Table(folder / "runs", RUNS).append(pl.DataFrame([run], schema=RUNS, orient="row"))
+    about = {"register": "this machine", "changed_since": "2000-01-01", "format": "1"}
+    (folder / "mirror.json").write_text(json.dumps(about), encoding="utf-8")
+    return times
+
+
+def _memory(what: str) -> float:
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition(f"{what}:")[2].split()[0]) / 1024
+
+
+def main(increment: int) -> None:
+    """Sync an increment in this process; print its peak memory without the register, and time."""
+    with tempfile.TemporaryDirectory() as folder:
+        before = _memory("VmRSS")
+        sample = fk.sample(2_000_000)
+        ids = sample.units.ids()["id"]
+        held = _memory("VmRSS") - before
+        subprocess.run([sys.executable, "-c", _MAKE, folder], check=True, cwd=Path(__file__).parent)
+        sample.set_today("2026-07-02")
+        sample.touch(ids.head(increment))
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins here
+        began = time.perf_counter()
+        report = Mirror(folder, register=sample).sync()
+        seconds = time.perf_counter() - began
+        assert report["changed"][0] + report["gone"][0] >= increment
+        print(json.dumps([_memory("VmHWM") - held, seconds]))
+
+
+_MAKE = """
+import sys
+from pathlib import Path
+import finstat_kit as fk
+from local_copy import write
+write(Path(sys.argv[1]), fk.sample(2_000_000).units.ids()["id"].to_numpy())
+"""
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
