@@ -129,6 +129,53 @@ def doctor(url: str | None, named: str | None, form: str | None, output: Path | 
 
 
 @cli.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--changed-since", metavar="DAY", help="A new mirror: only what changed since then.")
+@click.option("--full", is_flag=True, help="Fetch everything again, and find what is missing.")
+@click.option("--max-missing", type=click.IntRange(0), help="Mark no more than so many missing.")
+@_register
+@_output
+def sync(
+    folder: Path,
+    changed_since: str | None,
+    full: bool,
+    max_missing: int | None,
+    url: str | None,
+    named: str | None,
+    form: str | None,
+    output: Path | None,
+) -> None:
+    """Bring the mirror in FOLDER in step with the register, and print what came."""
+    from finstat_kit.mirror.local import Mirror
+
+    mirror = Mirror(folder, changed_since=changed_since, register=_chosen(url, named))
+    _print(mirror.sync(full=full, max_missing=max_missing), form, output)
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.option("--verify", is_flag=True, help="Look for damage; exit code 1 where there is some.")
+@click.option("--compact", is_flag=True, help="Put small files together.")
+@_output
+def mirror(
+    folder: Path, verify: bool, compact: bool, form: str | None, output: Path | None
+) -> None:
+    """Tell what the mirror in FOLDER is, verify or compact it."""
+    from finstat_kit.mirror.local import Mirror
+
+    copy = Mirror(folder)
+    if compact:
+        copy.compact()
+    if not verify:
+        click.echo(repr(copy))
+        return
+    report = copy.verify()
+    _print(report, form, output)
+    if (report["meaning"] != "").any():
+        raise SystemExit(1)
+
+
+@cli.command()
 @click.argument("name", type=click.Choice(CODELISTS))
 @_register
 @_output

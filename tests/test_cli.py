@@ -261,3 +261,25 @@ def test_killed_in_the_middle_and_continued() -> None:
     printed = first + rest
     together = printed + more.stdout.removeprefix("id\n") if cursor else printed
     assert together == sample.reports.ids().write_csv()
+
+
+def test_a_mirror(tmp_path: Path) -> None:
+    """It is synced, described, compacted and verified; damage is an exit code."""
+    folder = str(tmp_path / "ruz")
+    synced = run("sync", folder, "--sample", "--changed-since", "2026-06-01", "--format", "csv")
+    again = run("sync", folder, "--sample", "--full", "--max-missing", "0", "--format", "csv")
+    told = run("mirror", folder, "--compact")
+    well = run("mirror", folder, "--verify", "--format", "csv")
+    file = next((tmp_path / "ruz" / "units").glob("*.parquet"))
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    ill = run("mirror", folder, "--verify", "--format", "csv")
+
+    assert synced.exit_code == again.exit_code == 0
+    assert synced.stdout.splitlines()[1].startswith("units,2026-06-01,")
+    assert again.stdout.splitlines()[1].startswith("units,2026-06-01,0,0,0,0,")
+    assert told.stdout == (f"SAMPLE DATA <Mirror {folder} of this machine, as of 2026-06-30>\n")
+    assert (well.exit_code, ill.exit_code) == (0, 1)
+    assert "it is not as it was written" in ill.stdout.splitlines()[1]
+    other = shell("sync", folder, "--sample", "--changed-since", "2025-01-01")
+    assert (other.returncode, other.stdout) == (2, "")
+    assert "was begun with '2026-06-01'" in other.stderr

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
@@ -655,3 +657,18 @@ def test_what_it_says_of_itself(tmp_path: Path) -> None:
     assert mirror.cite("en").endswith(f"{fk.LIVE}, CC0, copied as of 2026-06-30.")
     assert mirror.cite("sk").endswith(f"{fk.LIVE}, licencia CC0, kópia k 2026-06-30.")
     assert repr(mirror).startswith(f"<Mirror {tmp_path / 'ruz'} of {fk.LIVE}")
+
+
+@pytest.mark.parametrize("module", ["deltalake", "filelock"])
+def test_without_the_extra(module: str) -> None:
+    """Without what it needs a mirror says what to install; all else works."""
+    script = (
+        f"import sys; sys.modules[{module!r}] = None\n"
+        "import finstat_kit as fk\n"
+        "fk.sample(10).units.ids()\n"
+        "try: fk.Mirror('ruz')\n"
+        "except fk.UsageError as error: print(error)\n"
+    )
+    seen = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+
+    assert seen.stdout == "a mirror needs more: pip install 'finstat-kit[mirror]'\n", seen.stderr

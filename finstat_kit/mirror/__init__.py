@@ -1,1 +1,10 @@
 """A local copy of a register on Delta Lake, kept in step with it."""
+
+from finstat_kit.errors import UsageError
+
+try:
+    import deltalake
+    import filelock
+except ImportError as error:
+    raise UsageError("a mirror needs more: pip install 'finstat-kit[mirror]'") from error
+del deltalake, filelock

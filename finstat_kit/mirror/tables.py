@@ -6,27 +6,21 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from hashlib import file_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+import deltalake
 import polars as pl
+from arro3.core import ChunkedArray, DataType, Field, Schema
+from arro3.core import Table as ArrowTable
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
-from finstat_kit.errors import MirrorError, UsageError
-
-if TYPE_CHECKING:
-    from deltalake import DeltaTable
+from finstat_kit.errors import MirrorError
 
 _ROW_GROUP: Final = 131_072
 _FILE: Final = 32 * 2**20  # bytes; greater files are not compacted again
 MANY_FILES: Final = 64
 _FEW_ROWS: Final = 4_096
-
-try:
-    import deltalake
-    from arro3.core import ChunkedArray, DataType, Field, Schema
-    from arro3.core import Table as ArrowTable
-    from deltalake.exceptions import DeltaError
-except ImportError as error:  # pragma: no cover - the tests have it
-    raise UsageError("a mirror needs more: pip install 'finstat-kit[mirror]'") from error
 
 
 class Table:
