@@ -172,7 +172,9 @@ def _counted(
         raise UsageError(f"by={by!r} is no code column; give one of {list(BY_FIELD)}")
     (column,) = _columns(schema, [by])
     codelist = lookup(column.codelist)
-    gone = pl.col("stav").is_not_null() if "stav" in schema else pl.lit(value=False)
+    # A mirror marks what is gone under a name of its own, also what the register lost.
+    marks = [pl.col(mark).is_not_null() for mark in ("stav", "gone") if mark in schema]
+    gone = pl.any_horizontal(pl.lit(value=False), *marks)
     counts = (
         frame.lazy()
         .select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), **also)
