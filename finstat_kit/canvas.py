@@ -14,7 +14,6 @@ from finstat_kit import figures, labels
 from finstat_kit.checks import Lang
 from finstat_kit.default import register
 from finstat_kit.errors import UsageError
-from finstat_kit.samples import Sample
 
 # Sizes are ours and in points, so that nothing overlaps whatever the reader's own style says.
 TITLE_SIZE: Final = 11
@@ -209,6 +208,6 @@ def _check_counts(table: pl.DataFrame) -> None:
 def _of_a_sample() -> bool:
     """Tell whether the current register is a sample; counts can be drawn without any."""
     try:
-        return isinstance(register(), Sample)
+        return register().invented
     except UsageError:
         return False

@@ -128,6 +128,11 @@ class Register:
         return f"<Register {self.base_url}, {self.connections} connection{many}, {rate}>"
 
     @property
+    def invented(self) -> bool:
+        """Whether the data are a sample's; charts say so."""
+        return False
+
+    @property
     def today(self) -> date:
         """The register's day: today in Bratislava."""
         return datetime.now(ZoneInfo("Europe/Bratislava")).date()

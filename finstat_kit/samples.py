@@ -63,6 +63,11 @@ class Sample(Register):
         return f"SAMPLE DATA <{units} in process, today {self.today}{strict}>"
 
     @property
+    def invented(self) -> bool:
+        """Whether the data are a sample's: they are."""
+        return True
+
+    @property
     def recipe(self) -> str | None:
         """The call of `fk.sample` that makes the same sample, None once it was changed."""
         store, recipe = self._made

@@ -651,12 +651,14 @@ def test_what_it_says_of_itself(tmp_path: Path) -> None:
         f"SAMPLE DATA <Mirror {tmp_path / 'ruz'} of this machine, as of 2026-06-30>"
     )
     assert mirror.today == date(2026, 6, 30)
+    assert mirror.invented
     assert mirror.cite() == "Vymyslené údaje ukážky finstat_kit, kópia k 2026-06-30."
     about = mirror.path / "mirror.json"
     about.write_text(about.read_text().replace("this machine", fk.LIVE), encoding="utf-8")
     assert mirror.cite("en").endswith(f"{fk.LIVE}, CC0, copied as of 2026-06-30.")
     assert mirror.cite("sk").endswith(f"{fk.LIVE}, licencia CC0, kópia k 2026-06-30.")
     assert repr(mirror).startswith(f"<Mirror {tmp_path / 'ruz'} of {fk.LIVE}")
+    assert not mirror.invented
 
 
 @pytest.mark.parametrize("module", ["deltalake", "filelock"])

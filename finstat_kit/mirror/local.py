@@ -124,10 +124,15 @@ class Mirror(Register):
 
     def __repr__(self) -> str:
         source = self._folder.about.get("register", "nothing yet")
-        kind = "SAMPLE DATA " if source == HERE else ""
+        kind = "SAMPLE DATA " if self.invented else ""
         completed = self._completed()
         state = f"as of {completed['started'][-1]}" if completed.height else "no complete sync yet"
         return f"{kind}<Mirror {self.path} of {source}, {state}>"
+
+    @property
+    def invented(self) -> bool:
+        """Whether it is the copy of a sample, or of another register on this machine."""
+        return self._folder.about.get("register") == HERE
 
     @property
     def today(self) -> date:
@@ -147,10 +152,10 @@ class Mirror(Register):
         """
         source, day = self._folder.about["register"], self.today
         if checks.lang(lang) == "sk":
-            if source == HERE:
+            if self.invented:
                 return f"Vymyslené údaje ukážky finstat_kit, kópia k {day}."
             return f"Register účtovných závierok, {source}, licencia CC0, kópia k {day}."
-        if source == HERE:
+        if self.invented:
             return f"Invented data of a finstat_kit sample, copied as of {day}."
         return f"Register of Financial Statements (Slovakia), {source}, CC0, copied as of {day}."
 
