@@ -33,7 +33,8 @@ def refuse_long_work(requests: int, register: Register, max_requests: int | None
     raise UsageError(
         f"this needs {requests:,} requests, one a record{took} at the register's rate; more than "
         f"max_requests={most:,} are not sent. Ask for fewer ids, such as those changed since a "
-        f"later day, take a sample of them, or allow it by max_requests={requests}"
+        "later day, take a sample of them, keep a mirror (fk.Mirror), which goes on where it was "
+        f"cut off, or allow it by max_requests={requests}"
     )
 
 
@@ -50,7 +51,8 @@ def refuse_the_whole(register: Register, most: int) -> None:
     raise UsageError(
         f"this scan needs the record of every unit, one request each{rate}: some 2.6 million, "
         f"about six days; more than max_requests={most:,} are not sent. Narrow it by id, "
-        "datumPoslednejUpravy, ico, dic or pravnaForma, by head(), or allow it by max_requests="
+        "datumPoslednejUpravy, ico, dic or pravnaForma, by head(), keep a mirror (fk.Mirror), or "
+        "allow it by max_requests="
     )
 
 

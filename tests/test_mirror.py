@@ -332,6 +332,22 @@ def test_a_record_that_cannot_be_read(mirror: fk.Mirror, register: Watched, answ
     assert mirror.unreadable().height == 0
 
 
+def test_what_is_tried_again_moves_no_cursor(mirror: fk.Mirror, register: Watched) -> None:
+    """A sync that is cut off after its second tries has still to walk its list from the start."""
+    target = f"id={register.sample.units.ids()['id'][990]}"
+    register.instead = lambda path, query: Reply(404, {}, b"") if query == target else None
+    mirror.sync()
+    next_day(register, 10)
+    register.sample.touch(register.sample.units.ids(limit=500))
+    fail_at(register, 2, KeyboardInterrupt())
+    with pytest.raises(Interrupted):
+        mirror.sync()
+    well(register)
+    mirror.sync()
+
+    assert_in_step(mirror, register.sample)
+
+
 def test_a_version_that_cannot_be_read_hides_nothing(mirror: fk.Mirror, register: Watched) -> None:
     """What was known of the unit stays until its new version can be read."""
     mirror.sync()

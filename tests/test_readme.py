@@ -34,8 +34,9 @@ def shown(code: str, namespace: dict[str, object]) -> str:
     return printed.getvalue()
 
 
-def test_python_blocks_give_what_they_show() -> None:
+def test_python_blocks_give_what_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every Python block runs, in order, in one namespace, and prints what stands below it."""
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", README, re.DOTALL)
     namespace: dict[str, object] = {}
 

@@ -196,7 +196,7 @@ class Mirror(Register):
                 table.refresh()
                 if full:
                     table.forget_lost_files()
-                table.seal()  # of a commit that a crash cut off from its checksum
+                table.seal()  # what a crash kept from it
             first = date.fromisoformat(about["changed_since"])
             reports = []
             while True:
@@ -382,6 +382,7 @@ class Mirror(Register):
         }  # fmt: skip
         self._runs.append(pl.DataFrame([completed], schema=RUNS))
         self._runs.tidy()
+        self._runs.seal()
 
     def _answer(self, method: str, path: str, query: str) -> service.Reply:
         """Answer one request as the register's service would."""

@@ -151,6 +151,7 @@ class Walk:
                 "mirror, the next sync() goes on"
             ) from interrupt
         self._table.tidy()
+        self._table.seal()
         return {**self._counts, "unreadable": len(self._unreadable)}
 
     def _fetch_records(self, progress: bool | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator, Mapping
 from hashlib import file_digest
 from pathlib import Path
@@ -39,10 +40,11 @@ class Table:
         self._files: dict[str, int] | None = None
         self._seals = path / "_checksums.txt"  # other readers pass over such a name
         self._sealed: set[str] | None = None
+        self._lock = threading.RLock()  # widgets ask from threads of their own
 
     def refresh(self) -> bool:
         """Look at what is committed by now; tell whether there is anything."""
-        with told(self.path):
+        with self._lock, told(self.path):
             if self._delta is not None:
                 self._update(self._delta)
             elif deltalake.DeltaTable.is_deltatable(str(self.path)):
@@ -63,6 +65,10 @@ class Table:
 
     def files(self) -> dict[str, int]:
         """Return the data files of the newest commit looked at, with their numbers of rows."""
+        with self._lock:
+            return self._listed()
+
+    def _listed(self) -> dict[str, int]:
         if self._files is None and self._delta is not None:
             adds = self._delta.get_add_actions(flatten=True)
             names, counts = (adds[name].to_pylist() for name in ("path", "num_records"))
@@ -152,7 +158,6 @@ class Table:
                 self._delta.update_incremental()
         self._state = {**self.state(), **(state or {})}
         self._files = None
-        self.seal()
 
     def compact(self, keep_hours: float = 24) -> None:
         """Put small files together, and remove those that no reader can need any more."""

@@ -47,9 +47,11 @@ def _verified(table: Table) -> list[tuple[str, int, int, str]]:
         path = Path(file)
         name = f"{table.path.name}/{path.name}"
         try:
-            # The bytes first: what reads a broken file may break down with it.
+            # The bytes first: what reads a broken file may break down with it. What a crash kept
+            # from getting a checksum gets one in the next sync.
             with path.open("rb") as opened:
-                whole = checksums.get(path.name) == file_digest(opened, "sha256").hexdigest()
+                checksum = file_digest(opened, "sha256").hexdigest()
+            whole = checksums.get(path.name, checksum) == checksum
             bad = _damaged_rows(file, rows) if whole and "digest" in table.schema else 0
         except UNREADABLE as error:
             found.append((name, rows, rows, f"it cannot be read: {error}; {_FETCHED_AGAIN}"))
