@@ -1,7 +1,7 @@
 """Measure every figure side by side and print the table.
 
-    python benchmarks/run.py            about five minutes
-    python benchmarks/run.py --quick    about one minute
+    python benchmarks/run.py            about ten minutes
+    python benchmarks/run.py --quick    about two minutes
 
 Ratios hold for other machines; times do not. Install the peers with: pip install -e '.[bench]'
 """
@@ -45,7 +45,7 @@ _PACKAGES = (
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="fewer repeats: about a minute")
+    parser.add_argument("--quick", action="store_true", help="fewer repeats: about two minutes")
     parser.add_argument("only", nargs="*", metavar="subject", help=", ".join(_SUBJECTS))
     arguments = parser.parse_args()
     unknown = set(arguments.only) - set(_SUBJECTS)

@@ -161,8 +161,7 @@ MUTATIONS = [
     Mutation("mirror/folder.py", 'if about["register"] != source:', "if False:", "mirror"),
     Mutation("mirror/folder.py", 'with filelock.FileLock(self._path / "writer.lock", timeout=0):', "if True:", "mirror"),
     Mutation("mirror/reading.py", 'pl.col("problem").is_null() & (', "(", "mirror"),
-    Mutation("mirror/reading.py", "rows if n_rows is None else rows.head(int(left))", "rows", "mirror_engines"),
-    Mutation("mirror/reading.py", "rows if predicate is None else rows.filter(predicate)", "rows", "mirror_engines"),
+    Mutation("mirror/reading.py", "np.flatnonzero(~mask)", "np.flatnonzero(~mask)[1:]", "mirror"),
     Mutation("labels.py", 'for mark in ("stav", "gone")', 'for mark in ("stav",)', "mirror_engines"),
     Mutation("canvas.py", "register().invented", "False", "charts"),
 ]  # fmt: skip

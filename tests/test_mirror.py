@@ -527,7 +527,7 @@ def test_compaction(mirror: fk.Mirror, register: Watched) -> None:
     assert_frame_equal(mirror.units().collect().sort("id"), expected)
     assert_in_step(mirror, register.sample)
     assert mirror.changes().height == 50
-    with pytest.raises((fk.MirrorError, pl.exceptions.ComputeError), match="compacted since"):
+    with pytest.raises((FileNotFoundError, pl.exceptions.ComputeError)):
         before.select("id", "kraj").collect()
 
 

@@ -108,7 +108,7 @@ class MirroredUnits(Units):
             A LazyFrame, a row a unit, in no promised order: the columns of `get`, then ``gone``
             (String: null, ``deleted``, ``non-public``, or ``missing`` where the register no
             longer lists it) and ``seen`` (Date: the register's day when this version came). It
-            stays as it is while syncs go on.
+            stays as it is while syncs go on, until a `compact` removes its files.
 
         Raises:
             MirrorError: No sync is complete yet.

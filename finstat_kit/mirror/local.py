@@ -341,7 +341,7 @@ class Mirror(Register):
                     f"{completed['completed'][0]}; give that day or a later one"
                 )
             upto = int(by_then["version"][-1])
-        return newest_units(self._refreshed("units").files(), upto)
+        return newest_units(tuple(self._refreshed("units").files()), upto)
 
     def at_hand(self, ids: pl.Series | None = None) -> pl.LazyFrame:
         """Return the records that the register lists, from disk: all, or those of some ids."""

@@ -231,7 +231,7 @@ class Walk:
         frame = to_frame(news, self._schema, self._version, self._register.today)
         self._table.append(frame, self._run.state(cursor, self._version))
         if self._version % MANY_FILES == 0:
-            self._table.tidy(tiny=True)
+            self._table.tidy()
 
     def _mark_missing(self, listed: pl.Series, max_missing: int | None) -> None:
         """Mark what the register no longer lists, unless it is too much to be true."""

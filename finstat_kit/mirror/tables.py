@@ -21,7 +21,6 @@ from finstat_kit.errors import MirrorError
 _ROW_GROUP: Final = 131_072
 _FILE: Final = 32 * 2**20  # bytes; greater files are not compacted again
 MANY_FILES: Final = 64
-_FEW_ROWS: Final = 4_096
 
 
 class Table:
@@ -177,12 +176,6 @@ class Table:
             self.seal()
             self._forget_old_seals()
 
-    def tidy(self, *, tiny: bool = False) -> None:
-        """Compact where there are many files; *tiny*: only where many hold a few rows each."""
-        counts = [rows for rows in self.files().values() if not tiny or rows < _FEW_ROWS]
-        if len(counts) >= MANY_FILES:
-            self.compact()
-
     def forget_lost_files(self) -> None:
         """Take files that were removed as damaged out of the table."""
         if self._delta is not None:
@@ -190,6 +183,11 @@ class Table:
                 self._delta.repair()
                 self._update(self._delta)
                 self._files = None
+
+    def tidy(self) -> None:
+        """Compact where there are many files: each makes every commit a little slower."""
+        if len(self.files()) >= MANY_FILES:
+            self.compact()
 
 
 _KEPT: Final = "delta.logRetentionDuration"
