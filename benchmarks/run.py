@@ -38,7 +38,8 @@ _SUBJECTS = {
     )
 }
 _PACKAGES = (
-    "finstat-kit", "polars", "numpy", "httpx", "orjson", "uvicorn", "requests", "pandas", "dlt",
+    "finstat-kit", "polars", "numpy", "httpx", "orjson", "uvicorn", "deltalake",
+    "requests", "pandas", "dlt",
 )  # fmt: skip
 
 

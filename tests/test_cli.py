@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import signal
 import subprocess
 import sys
+import types
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
 import finstat_kit as fk
-from finstat_kit.cli import cli
+from finstat_kit.cli import _write, cli
 from tests.faults import HANG, FaultServer, Step, reply
 
 # Where the tests run in the background of a shell, Ctrl-C is ignored and children inherit that.
@@ -261,6 +264,28 @@ def test_killed_in_the_middle_and_continued() -> None:
     printed = first + rest
     together = printed + more.stdout.removeprefix("id\n") if cursor else printed
     assert together == sample.reports.ids().write_csv()
+
+
+def test_a_write_that_returns_early_is_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A raw stream may take less than it is given; nothing is left out then."""
+
+    class Narrow(io.RawIOBase):
+        taken = b""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: Any) -> int:
+            part = bytes(data[:3])
+            self.taken += part
+            return len(part)
+
+    narrow = Narrow()
+    monkeypatch.setattr(sys, "stdout", types.SimpleNamespace(buffer=narrow))
+    _write(b"0123456789")
+    monkeypatch.undo()
+
+    assert narrow.taken == b"0123456789"
 
 
 def test_a_mirror(tmp_path: Path) -> None:

@@ -67,6 +67,8 @@ def test_count(five: Store, name: str) -> None:
     )
 
     assert reply.body == b'{"pocetZostavajucichId":3}'
+    unfiltered = ask(five, f"/api/zostavajuce-id/{name}?pokracovat-za-id=7")
+    assert unfiltered.body == b'{"pocetZostavajucichId":3}'
 
 
 def test_regions() -> None:
