@@ -650,6 +650,7 @@ def test_wrong_use(mirror: fk.Mirror, register: Watched, tmp_path: Path) -> None
     for call, error, words in cases:
         with pytest.raises(error, match=words):
             call()
+    assert not (tmp_path / "none").exists()
     with fk.use(mirror), pytest.raises(fk.UsageError, match=r"not with a mirror"):
         fk.Mirror(tmp_path / "y").sync()
     with pytest.raises(fk.UsageError, match=r"is of this machine, not of https"):

@@ -189,8 +189,8 @@ class Mirror(Register):
         """
         if max_missing is not None:
             max_missing = checks.whole("max_missing", max_missing, 0, checks.MAX_ID)
+        register = self._source()
         with self._folder.writing():
-            register = self._source()
             about = self._folder.begun(register, self._since)
             for table in (*self._lists, self._runs):
                 table.refresh()
