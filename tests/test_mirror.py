@@ -340,8 +340,9 @@ def test_what_is_tried_again_moves_no_cursor(mirror: fk.Mirror, register: Watche
     target = f"id={register.sample.units.ids()['id'][990]}"
     register.instead = lambda path, query: Reply(404, {}, b"") if query == target else None
     mirror.sync()
-    next_day(register, 10)
+    next_day(register, 5)
     register.sample.touch(register.sample.units.ids(limit=500))
+    next_day(register, 5)
     fail_at(register, 2, KeyboardInterrupt())
     with pytest.raises(Interrupted):
         mirror.sync()
