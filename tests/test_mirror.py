@@ -337,12 +337,14 @@ def test_a_record_that_cannot_be_read(mirror: fk.Mirror, register: Watched, answ
 
 def test_what_is_tried_again_moves_no_cursor(mirror: fk.Mirror, register: Watched) -> None:
     """A sync that is cut off after its second tries has still to walk its list from the start."""
-    target = f"id={register.sample.units.ids()['id'][990]}"
+    late = int(register.sample.units.ids()["id"][990])
+    target = f"id={late}"
     register.instead = lambda path, query: Reply(404, {}, b"") if query == target else None
     mirror.sync()
     next_day(register, 5)
     register.sample.touch(register.sample.units.ids(limit=500))
     next_day(register, 5)
+    register.sample.touch(late)
     fail_at(register, 2, KeyboardInterrupt())
     with pytest.raises(Interrupted):
         mirror.sync()
