@@ -21,6 +21,7 @@ import finstat_kit as fk
 from finstat_kit import labels
 from finstat_kit.embedded.asgi import App
 from finstat_kit.embedded.server import served
+from tests.memory import needs_proc
 from tests.registers import changes, days, store_of
 from tests.wire import get, raw
 
@@ -233,6 +234,7 @@ def test_many_records_over_several_connections(sample: fk.Sample, url: str) -> N
     assert frame.equals(sample.units.get(ids))
 
 
+@needs_proc
 def test_memory_of_a_long_walk_over_http() -> None:
     """1,000,000 ids by pages over loopback: the client stays within 20 MB of 50,000."""
     import subprocess
@@ -254,14 +256,15 @@ with sample.serve() as url:
     sys.stdin.read()
 """
     client = """
-import resource, sys
+import sys
 import finstat_kit as fk
+from tests.memory import memory
 reg = fk.Register(sys.argv[1])
 def peak(limit):
     assert sum(page.height for page in reg.units.pages(limit=limit)) == limit
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return memory("VmHWM")
 short = peak(50_000)
-print((peak(1_000_000) - short) / 1024)
+print(peak(1_000_000) - short)
 """
     with subprocess.Popen(
         [sys.executable, "-c", server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +19,7 @@ from finstat_kit.embedded.service import Reply
 from finstat_kit.exchange import Timing
 from finstat_kit.transports import InProcess
 from tests.faults import RESET, FaultServer, Step, reply
+from tests.memory import memory, needs_proc
 from tests.registers import Scripted
 from tests.test_faults import record
 from tests.wire import get
@@ -157,13 +157,7 @@ def serving() -> Iterator[tuple[str, int]]:
             process.kill()
 
 
-def memory(pid: int | str) -> float:
-    """Return the resident memory of a process, in MB."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+@needs_proc
 def test_two_hundred_connections_while_others_dawdle(serving: tuple[str, int]) -> None:
     """50 connections whose request never ends do not disturb 200 others, and are closed."""
     url, pid = serving
@@ -181,13 +175,13 @@ def test_two_hundred_connections_while_others_dawdle(serving: tuple[str, int]) -
         for connection in slow:
             connection.sendall(b"GET /api/kraje HTTP/1.1\r\nHost: localh")
         assert set(pool.map(ask, range(200))) == {(200, 10_000)}
-        before = memory(pid)
+        before = memory("VmRSS", pid)
         for _ in range(4):
             for connection in slow:
                 with contextlib.suppress(OSError):
                     connection.sendall(b"o")
             assert set(pool.map(ask, range(200))) == {(200, 10_000)}
-        grown = memory(pid) - before
+        grown = memory("VmRSS", pid) - before
 
         for connection in slow:
             connection.settimeout(10)
@@ -197,6 +191,7 @@ def test_two_hundred_connections_while_others_dawdle(serving: tuple[str, int]) -
     assert grown < 20
 
 
+@needs_proc
 def test_a_walk_of_a_million_pages() -> None:
     """A million replies, an id each: memory stays where it was, every id is counted."""
     pages = 1_000_000
@@ -218,12 +213,8 @@ def test_a_walk_of_a_million_pages() -> None:
     walk = register.units.pages()
     for _ in range(10_000):
         next(walk)
-    before = memory_here()
+    before = memory("VmRSS")
     total = 10_000 + sum(page.height for page in walk)
 
     assert (total, walk.count, walk.cursor) == (pages, pages, 7 * pages)
-    assert memory_here() - before < 20
-
-
-def memory_here() -> float:
-    return memory("self") if Path("/proc/self/status").exists() else 0.0
+    assert memory("VmRSS") - before < 20

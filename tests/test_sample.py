@@ -17,6 +17,7 @@ import finstat_kit as fk
 from finstat_kit.embedded import population
 from finstat_kit.embedded.files import data_folder
 from finstat_kit.embedded.store import ANNUAL_REPORTS, STATEMENTS, UNITS, Store
+from tests.memory import needs_proc
 
 
 @pytest.fixture(scope="module")
@@ -153,12 +154,14 @@ def test_the_ids_of_units_are_those_of_the_lists(
     assert not units[field].drop_nulls().list.eval(pl.element().diff() > 0).list.all().all()
 
 
+@needs_proc
 def test_a_million_units_fit() -> None:
     """1,000,000 units are drawn within 1 GiB."""
     script = (
-        "import resource, finstat_kit as fk\n"
+        "import finstat_kit as fk\n"
+        "from tests.memory import memory\n"
         "assert fk.sample(1_000_000).units.count() == 1_000_000\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+        "print(memory('VmHWM'))"
     )
 
     seen = subprocess.run(
