@@ -86,6 +86,18 @@ def test_a_repeated_sync_writes_nothing(mirror: fk.Mirror, register: Watched) ->
     assert register.records()  # the day before the last sync is looked at again
 
 
+def test_a_day_without_news(mirror: fk.Mirror, register: Watched) -> None:
+    """A sync that brings nothing is one all the same: the mirror is in step as of its day."""
+    mirror.sync()
+    began = register.today
+    next_day(register, 30)
+
+    report = mirror.sync()
+
+    assert report.select("new", "changed", "gone").sum().row(0) == (0, 0, 0)
+    assert mirror.today == register.today > began
+
+
 def test_an_increment(mirror: fk.Mirror, register: Watched) -> None:
     """The window is the day before the last sync started; only what changed since is fetched."""
     mirror.sync()
@@ -406,6 +418,30 @@ def test_vanished_units(mirror: fk.Mirror, register: Watched) -> None:
     assert mirror.units().filter(pl.col("gone") == "missing").collect().height == 5
     assert mirror.sync(full=True, max_missing=100)["gone"][0] == 100
     assert_in_step(mirror, register.sample)
+
+
+def test_a_full_sync_ends_what_was_cut_off(tmp_path: Path) -> None:
+    """Also where the run that was cut off left it nothing to write."""
+    register = Watched(fk.sample(100))
+    mirror = fk.Mirror(tmp_path, register=register)
+    mirror.sync()
+    register.sample.touch(register.sample.units.ids(limit=50))
+
+    def interrupt(path: str, query: str) -> Reply | None:
+        if path == "/api/vyrocne-spravy":
+            raise KeyboardInterrupt
+        return None
+
+    register.instead = interrupt
+    with pytest.raises(Interrupted):
+        mirror.sync()
+    well(register)
+    report = mirror.sync(full=True)
+    before = contents(mirror.path)
+    mirror.sync()
+
+    assert report.select("new", "changed", "gone").sum().row(0) == (0, 0, 0)
+    assert contents(mirror.path) == before
 
 
 def test_a_cursor_above_all_ids(mirror: fk.Mirror, register: Watched) -> None:

@@ -203,9 +203,10 @@ class Mirror(Register):
                 runs = self._completed()
                 run = this_run(self._tables, runs, first, register.today, full=full)
                 reports.append(self._went(register, run, max_missing, progress))
-                written = any(table.state().get("run") == run.run for table in self._lists)
-                # Where nothing came on the same day there is nothing to remember.
-                if written or not runs.height or runs["started"][-1] != run.started:
+                # Where nothing came on the same day, and no run is open, there is nothing to note.
+                noted = int(runs["run"].max() or 0)  # type: ignore[arg-type]
+                is_open = any(table.state().get("run", 0) > noted for table in self._lists)
+                if is_open or not runs.height or runs["started"][-1] != run.started:
                     self._note(run, register.today)
                 if not run.resumed:
                     break
