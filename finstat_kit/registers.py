@@ -62,9 +62,12 @@ class Register:
         connections = checks.whole("connections", connections, 1, 256)
         from finstat_kit.http import Sockets  # a sample needs no httpx: it starts sooner
 
+        sockets = Sockets(url)
+        # Connections end with the register, also when nobody closed it.
+        weakref.finalize(self, sockets.close)
         self._set_up(
             url,
-            Sockets(url),
+            sockets,
             page_size=page_size,
             connections=connections,
             rate=(None if near else 5.0) if rate == "auto" else _checked_rate(rate),
@@ -98,8 +101,6 @@ class Register:
         self.statements = Collection("statements", lambda: self)
         self.reports = Collection("reports", lambda: self)
         self.annual_reports = Collection("annual_reports", lambda: self)
-        # Connections end with the register, also when nobody closed it.
-        weakref.finalize(self, transport.close)
         self._codelists: dict[str, pl.DataFrame] = {}
         self._lock = threading.Lock()
         self._at_exit: list[Callable[[], None]] = []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
@@ -430,6 +432,20 @@ def test_broken_counts(count: str) -> None:
     """A count that is none is an error of the format."""
     with pytest.raises(fk.ProtocolError, match="pocetZostavajucichId"):
         Scripted(count.encode()).units.count()
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: fk.sample(100), lambda: fk.Register("http://localhost:9")]
+)
+def test_a_register_that_nobody_holds_is_gone(make: Callable[[], fk.Register]) -> None:
+    """A notebook that makes one sample after another keeps the last one alone."""
+    register = make()
+    watched = weakref.ref(register)
+
+    del register
+    gc.collect()
+
+    assert watched() is None
 
 
 @needs_proc
