@@ -164,6 +164,8 @@ MUTATIONS = [
     Mutation("mirror/reading.py", 'pl.col("problem").is_null() & (', "(", "mirror"),
     Mutation("mirror/reading.py", "np.flatnonzero(~mask)", "np.flatnonzero(~mask)[1:]", "mirror"),
     Mutation("labels.py", 'for mark in ("stav", "gone")', 'for mark in ("stav",)', "mirror_engines"),
+    Mutation("registers.py", "weakref.finalize(self, sockets.close)", "pass", "http faults served"),
+    Mutation("registers.py", "weakref.finalize(self, sockets.close)", "weakref.finalize(self, self.close)", "client"),
     Mutation("canvas.py", "register().invented", "False", "charts"),
 ]  # fmt: skip
 
