@@ -45,11 +45,11 @@ Told = Callable[[str, object, object], None]
 
 
 @pytest.fixture
-def matrix(record_property: Callable[[str, object], None]) -> Told:
+def matrix(request: pytest.FixtureRequest) -> Told:
     """Give what tests of the fault matrix tell their case, what must happen and what did to."""
 
     def tell(case: str, expected: object, seen: object) -> None:
-        record_property("matrix", (case, str(expected), str(seen)))
+        request.node.user_properties.append(("matrix", (case, str(expected), str(seen))))
 
     return tell
 

@@ -15,7 +15,7 @@ from tests.mirrors import assert_in_step
 from tests.registers import Watched
 
 UNITS = 100_000
-CHANGES = 60  # a day
+CHANGES = 30  # a day
 
 
 class Crash(BaseException):
