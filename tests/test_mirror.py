@@ -678,7 +678,13 @@ def test_wrong_use(mirror: fk.Mirror, register: Watched, tmp_path: Path) -> None
     """What cannot be meant is refused, with the cure."""
     cases: list[tuple[Callable[[], Any], type[Exception], str]] = [
         (lambda: fk.Mirror(tmp_path / "none").sync(), fk.UsageError, "no register is chosen"),
-        (lambda: fk.Mirror(tmp_path / "none").units(), fk.MirrorError, r"sync\(\)"),
+        (lambda: fk.Mirror(tmp_path / "none").units(), fk.MirrorError, r"no mirror in .*sync\(\)"),
+        (lambda: fk.Mirror(tmp_path / "none").cite(), fk.MirrorError, r"no mirror in"),
+        (lambda: fk.Mirror(tmp_path / "none").verify(), fk.MirrorError, r"no mirror in"),
+        (lambda: fk.Mirror(tmp_path / "none").compact(), fk.MirrorError, r"no mirror in"),
+        (lambda: fk.Mirror(""), fk.UsageError, "path=''"),
+        (lambda: fk.Mirror("a\0b"), fk.UsageError, "path="),
+        (lambda: fk.Mirror(None), fk.UsageError, "path=None"),  # type: ignore[arg-type]
         (lambda: fk.Mirror(tmp_path, changed_since="1.1.2026"), fk.UsageError, "changed_since"),
         (lambda: mirror.sync(max_missing=-1), fk.UsageError, "max_missing=-1"),
         (lambda: mirror.compact(keep_hours=-1), fk.UsageError, "keep_hours=-1"),

@@ -67,7 +67,7 @@ class Mirror(Register):
             current one at each `sync`.
 
     Raises:
-        UsageError: The folder was begun with another day.
+        UsageError: The path is none; the folder was begun with another day.
 
     Example:
         >>> import finstat_kit as fk, tempfile
@@ -89,7 +89,7 @@ class Mirror(Register):
         changed_since: str | date | None = None,
         register: Register | str | None = None,
     ) -> None:
-        self.path = Path(path)
+        self.path = _checked_path(path)
         self._chosen = register
         self._since = None if changed_since is None else checks.changed_since(changed_since)
         self._tables = {
@@ -150,7 +150,7 @@ class Mirror(Register):
             >>> print(mirror.cite("en"))
             Invented data of a finstat_kit sample, copied as of 2026-06-30.
         """
-        source, day = self._folder.about["register"], self.today
+        day, source = self.today, self._folder.about["register"]
         if checks.lang(lang) == "sk":
             if self.invented:
                 return f"Vymyslené údaje ukážky finstat_kit, kópia k {day}."
@@ -293,6 +293,9 @@ class Mirror(Register):
             all rows of a file that cannot be read), ``meaning`` (String, empty where all is well);
             the damaged first.
 
+        Raises:
+            MirrorError: There is no mirror in the folder.
+
         Example:
             >>> import finstat_kit as fk, tempfile
             >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
@@ -300,6 +303,7 @@ class Mirror(Register):
             >>> mirror.verify()["damaged"].sum()
             0
         """
+        self._begun()
         for table in (*self._lists, self._runs):
             table.refresh()
         return verified((*self._lists, self._runs), self._codelists_file)
@@ -311,6 +315,10 @@ class Mirror(Register):
 
         Args:
             keep_hours: Replaced files younger than this stay, for those who still read them.
+
+        Raises:
+            UsageError: The hours are none.
+            MirrorError: There is no mirror in the folder, or another process is writing.
 
         Example:
             >>> import finstat_kit as fk, tempfile
@@ -324,6 +332,7 @@ class Mirror(Register):
             or not (0 <= keep_hours < math.inf)
         ):
             raise UsageError(f"keep_hours={keep_hours!r} is not allowed; give hours, 0 or more")
+        self._begun()
         with self._folder.writing():
             for table in (*self._lists, self._runs):
                 table.refresh()
@@ -436,13 +445,27 @@ class Mirror(Register):
     def _complete(self) -> pl.DataFrame:
         completed = self._completed()
         if not completed.height:
+            self._begun()
             raise MirrorError(
                 f"the mirror at {self.path} has no complete sync yet, and a part would be taken "
                 "for the whole; sync() goes on where the last one ended"
             )
         return completed
 
+    def _begun(self) -> None:
+        if not self._folder.about:
+            raise MirrorError(
+                f"there is no mirror in {self.path}; sync() begins one, or give the folder of one"
+            )
+
     def _refreshed(self, name: str) -> Table:
         table = self._tables[name]
         table.refresh()
         return table
+
+
+def _checked_path(path: object) -> Path:
+    # An empty name, often a variable that nobody set, would be the folder one happens to be in.
+    if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
+        raise UsageError(f'path={path!r} is no folder; give its name, such as "ruz"')
+    return Path(path)
