@@ -63,20 +63,24 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
+def fetch_unit(register: Register, id_: int, stop: threading.Event) -> dict[str, object]:
+    """Fetch the record of an id, unless *stop* is set meanwhile."""
+    return register.exchange.get(
+        "/api/uctovna-jednotka",
+        {"id": id_},
+        lambda body: replies.parse_unit(body, id_),
+        stop=stop,
+    )
+
+
 def fetch_units(
     ids: list[int], register: Register, advance: Advance, *, keep: bool
 ) -> pl.DataFrame:
     """Fetch the records of ids, none repeated; see `Units.get`."""
-    exchange = register.exchange
 
     def fetch(id_: int, stop: threading.Event) -> dict[str, object] | RegisterError:
         try:
-            return exchange.get(
-                "/api/uctovna-jednotka",
-                {"id": id_},
-                lambda body: replies.parse_unit(body, id_),
-                stop=stop,
-            )
+            return fetch_unit(register, id_, stop)
         except NotFound as error:
             return error
         except ProtocolError as error:

@@ -35,6 +35,7 @@ from finstat_kit.fetch import in_order
 from finstat_kit.mirror.tables import MANY_FILES, Table
 from finstat_kit.mirror.versions import MISSING, Known, Row, row_of, to_frame
 from finstat_kit.progress import Advance, bar
+from finstat_kit.records import fetch_unit
 from finstat_kit.registers import Register
 
 LISTS: Final = ("units", "statements", "reports", "annual_reports")
@@ -176,18 +177,12 @@ class Walk:
 
     def _fetch(self, ids: Sequence[int], advance: Advance, *, moves: bool) -> None:
         """Fetch the records of a batch and commit them, also those before an error."""
-        exchange = self._register.exchange
         rows: list[Row] = []
         cursor = self._cursor
 
         def fetch(id_: int, stop: threading.Event) -> Mapping[str, object] | RegisterError:
             try:
-                return exchange.get(
-                    "/api/uctovna-jednotka",
-                    {"id": id_},
-                    lambda body: replies.parse_unit(body, id_),
-                    stop=stop,
-                )
+                return fetch_unit(self._register, id_, stop)
             except (*_ITS_FAULT, RegisterUnavailable, TransportError) as error:
                 return error
 
