@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -593,6 +595,29 @@ def test_a_reader_during_a_sync(mirror: fk.Mirror, register: Watched) -> None:
     mirror.sync()
 
     assert set(seen) == {0, PAGE, 2 * PAGE, 3 * PAGE}
+
+
+def test_a_reader_during_compaction(mirror: fk.Mirror, register: Watched) -> None:
+    """It reads on beside a writer that puts files together, and always sees the whole."""
+    mirror.sync()
+    ended = threading.Event()
+
+    def read() -> set[int]:
+        reader, seen = fk.Mirror(mirror.path), set()
+        while not ended.is_set():
+            seen.add(reader.units().collect()["id"].n_unique())
+        return seen
+
+    with ThreadPoolExecutor(1) as pool:
+        heights = pool.submit(read)
+        for _ in range(5):
+            next_day(register)
+            register.sample.touch(register.sample.units.ids(limit=10))
+            mirror.sync()
+            mirror.compact()
+        ended.set()
+
+    assert heights.result() == {UNITS}
 
 
 def test_a_second_writer(mirror: fk.Mirror, register: Watched) -> None:

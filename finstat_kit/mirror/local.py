@@ -19,7 +19,7 @@ from finstat_kit.mirror import codelists
 from finstat_kit.mirror.copied import CopiedStore, MirroredUnits, copied_store
 from finstat_kit.mirror.folder import HERE, Folder
 from finstat_kit.mirror.reading import newest_units
-from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, Run, Walk, this_run
+from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, Run, Walk, open_run, this_run
 from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.verifying import verified
 from finstat_kit.mirror.versions import (
@@ -204,8 +204,7 @@ class Mirror(Register):
                 run = this_run(self._tables, runs, first, register.today, full=full)
                 reports.append(self._went(register, run, max_missing, progress))
                 # Where nothing came on the same day, and no run is open, there is nothing to note.
-                noted = int(runs["run"].max() or 0)  # type: ignore[arg-type]
-                is_open = any(table.state().get("run", 0) > noted for table in self._lists)
+                is_open = open_run(self._tables, runs) is not None
                 if is_open or not runs.height or runs["started"][-1] != run.started:
                     self._note(run, register.today)
                 if not run.resumed:

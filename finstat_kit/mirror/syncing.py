@@ -78,6 +78,18 @@ class Run:
         }
 
 
+def open_run(tables: Mapping[str, Table], runs: pl.DataFrame) -> dict[str, int] | None:
+    """Return the newest state of a run that has not come to its end, None where all have."""
+    completed = _newest(runs)
+    states = [table.state() for table in tables.values()]
+    is_open = [state for state in states if state.get("run", 0) > completed]
+    return max(is_open, key=lambda state: state["run"], default=None)
+
+
+def _newest(runs: pl.DataFrame) -> int:
+    return int(runs["run"][-1]) if runs.height else 0
+
+
 def this_run(
     tables: Mapping[str, Table], runs: pl.DataFrame, first: date, today: date, *, full: bool
 ) -> Run:
@@ -86,10 +98,8 @@ def this_run(
     The window is the day before the last complete run started, or before the newest change that
     any record tells of, where the clock of that run was ahead of the register's.
     """
-    states = [state for table in tables.values() if (state := table.state())]
-    last = max(states, key=lambda state: state["run"], default=None)
-    completed = int(runs["run"].max() or 0)  # type: ignore[arg-type]
-    if last is not None and last["run"] > completed and (last["full"] or not full):
+    last = open_run(tables, runs)
+    if last is not None and (last["full"] or not full):
         return Run(
             last["run"],
             date.fromordinal(last["since"]),
@@ -97,10 +107,10 @@ def this_run(
             bool(last["full"]),
             resumed=True,
         )
-    number = 1 + max(completed, last["run"] if last else 0)
+    number = 1 + (last["run"] if last else _newest(runs))
     if full or not runs.height:
         return Run(number, first, today, full)
-    days = [runs.sort("run")["started"][-1], today]
+    days = [runs["started"][-1], today]
     newest = tables["units"].scan().select(pl.col("datumPoslednejUpravy").max()).collect().item()
     days += [] if newest is None else [newest]
     return Run(number, max(first, min(days) - timedelta(days=1)), today, full=False)
@@ -139,7 +149,7 @@ class Walk:
                 for page in self._collection.pages(changed_since=since, after_id=self._cursor):
                     ids = page["id"].to_list()
                     self._commit([Row({"id": id_}) for id_ in ids], ids[-1] if ids else 0)
-            if self._run.full:
+            if self._run.full:  # listed anew: a run that was resumed has walked only a part
                 self._mark_missing(self._collection.ids(changed_since=since)["id"], max_missing)
         except RegisterError as error:
             error.partial = error.cursor = None
