@@ -173,7 +173,9 @@ def _counted(
     (column,) = _columns(schema, [by])
     codelist = lookup(column.codelist)
     # A mirror marks what is gone under a name of its own, also what the register lost.
-    marks = [pl.col(mark).is_not_null() for mark in ("stav", "gone") if mark in schema]
+    marks = [pl.col("stav").is_not_null()] if "stav" in schema else []
+    if schema.get("gone") == pl.String:  # what else is called so is the reader's own
+        marks.append(pl.col("gone").is_not_null())
     gone = pl.any_horizontal(pl.lit(value=False), *marks)
     counts = (
         frame.lazy()

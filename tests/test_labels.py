@@ -218,6 +218,13 @@ def test_counts_add_up(rows: list[tuple[str | None, str | None]], lazy: bool) ->
     assert counts.schema == labels.COUNTS
 
 
+def test_a_column_that_is_only_called_gone() -> None:
+    """The mark of a mirror is a text; what readers add under that name hides no row."""
+    frame = pl.DataFrame({"kraj": ["SK010", "SK010"], "gone": [False, True]})
+
+    assert REG.count_by(frame, "kraj")["kind"].to_list() == ["labelled"]
+
+
 def test_count_by_an_unknown_column() -> None:
     """What can be counted by is told."""
     with pytest.raises(fk.UsageError, match=r"by='region' is no code column.*'kraj'"):
