@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 import polars as pl
-from timing import Figure, side_by_side
+from timing import Figure, memory, side_by_side
 
 import finstat_kit as fk
 
@@ -64,12 +64,12 @@ def figures(quick: bool) -> Iterator[Figure]:
         )  # fmt: skip
     if Path("/proc/self/clear_refs").exists():
         yield Figure(
-            _SUBJECT, "1,000,000 rows: peak memory over the input", _memory(_ROWS), 250.0,
+            _SUBJECT, "1,000,000 rows: peak memory over the input", _peak(_ROWS), 250.0,
             least=False, unit=" MiB",
         )  # fmt: skip
         if not quick:
             yield Figure(
-                _SUBJECT, "10,000,000 rows: peak memory over the input", _memory(10 * _ROWS),
+                _SUBJECT, "10,000,000 rows: peak memory over the input", _peak(10 * _ROWS),
                 unit=" MiB",
             )  # fmt: skip
 
@@ -88,16 +88,9 @@ def _frame(lists: dict[str, pl.DataFrame], n: int) -> pl.DataFrame:
     )
 
 
-def _memory(rows: int) -> float:
+def _peak(rows: int) -> float:
     command = [sys.executable, __file__, str(rows)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-
-def _resident(key: str) -> float:
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith(key):
-            return int(line.split()[1]) / 1024
-    raise LookupError(key)
 
 
 def _main(rows: int) -> None:
@@ -105,10 +98,10 @@ def _main(rows: int) -> None:
     frame = _frame(_codelists(register), rows)
     register.resolve_labels(frame.head(1_000))  # what is loaded on first use is no cost of rows
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forgets the former peak
-    before = _resident("VmRSS")
+    before = memory("VmRSS")
     labelled = register.resolve_labels(frame)
     assert labelled.height == rows
-    print(_resident("VmHWM") - before)
+    print(memory("VmHWM") - before)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from statistics import mean, median
 
 import numpy as np
 import polars as pl
-from timing import Figure, side_by_side
+from timing import Figure, memory, side_by_side
 
 import finstat_kit as fk
 from finstat_kit import replies
@@ -34,8 +34,8 @@ def figures(quick: bool) -> Iterator[Figure]:
     batches = 50 if quick else 200
     with tempfile.TemporaryDirectory() as folder:
         times = write(Path(folder), np.arange(1, batches * _BATCH + 1) * 3)
-        tenth = batches // 5
-        first, last = median(times[:tenth]) * 1e3, median(times[-tenth:]) * 1e3
+        fifth = batches // 5
+        first, last = median(times[:fifth]) * 1e3, median(times[-fifth:]) * 1e3
         units = f"{batches * _BATCH:,}"
         yield Figure(
             _SUBJECT, f"batch of 10,000, on the way to {units} units", last, 40.0,
@@ -104,18 +104,13 @@ def write(folder: Path, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list
     return times
 
 
-def _memory(what: str) -> float:
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.partition(f"{what}:")[2].split()[0]) / 1024
-
-
 def main(increment: int) -> None:
     """Sync an increment in this process; print its peak memory without the register, and time."""
     with tempfile.TemporaryDirectory() as folder:
-        before = _memory("VmRSS")
+        before = memory("VmRSS")
         sample = fk.sample(2_000_000)
         ids = sample.units.ids()["id"]
-        held = _memory("VmRSS") - before
+        held = memory("VmRSS") - before
         subprocess.run([sys.executable, "-c", _MAKE, folder], check=True, cwd=Path(__file__).parent)
         sample.set_today("2026-07-02")
         sample.touch(ids.head(increment))
@@ -124,7 +119,7 @@ def main(increment: int) -> None:
         report = Mirror(folder, register=sample).sync()
         seconds = time.perf_counter() - began
         assert report["changed"][0] + report["gone"][0] >= increment
-        print(json.dumps([_memory("VmHWM") - held, seconds]))
+        print(json.dumps([memory("VmHWM") - held, seconds]))
 
 
 _MAKE = """

@@ -1,10 +1,11 @@
-"""Times measured side by side, and the figures made of them."""
+"""Times measured side by side, memory, and the figures made of them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 
@@ -51,3 +52,9 @@ def side_by_side(repeats: int, **works: Callable[[], object]) -> dict[str, float
         for name, work in works.items():
             times[name].append(seconds(work))
     return {name: median(taken) for name, taken in times.items()}
+
+
+def memory(field: str) -> float:
+    """Return a field of this process's status in MiB: VmRSS is what it holds, VmHWM its most."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition(f"{field}:")[2].split()[0]) / 1024
