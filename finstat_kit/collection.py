@@ -19,6 +19,7 @@ from finstat_kit.pages import Pages, how_to_go_on
 from finstat_kit.progress import Advance, bar
 from finstat_kit.scan import Needs, lazy
 from finstat_kit.split import SplitWalk
+from finstat_kit.transports import Stopped
 from finstat_kit.walk import Query, check
 
 if TYPE_CHECKING:
@@ -197,6 +198,12 @@ class Collection:
         del parameters["max-zaznamov"]
         return self._exchange.get(path, parameters, replies.parse_count, stop=stop)
 
+    def _count_or_none(self, query: Query, stop: threading.Event) -> int | None:
+        # Advisory: without it a bar has no end, and the work is the same.
+        with contextlib.suppress(RegisterError, Stopped):
+            return self._count(query, stop)
+        return None
+
     def _pages(self, query: Query, limit: int | None) -> Pages:
         if limit is not None:
             limit = checks.whole("limit", limit, 0, checks.MAX_ID)
@@ -227,11 +234,9 @@ class Collection:
             frame = pl.concat(frames, rechunk=True)
             return frame, int(frame["id"][-1]) if frame.height else query.after_id
 
-        def total() -> int | None:
-            # Advisory: without it the bar has no end, and the walk is the same.
-            with contextlib.suppress(RegisterError):
-                return self._count(query) if limit is None else min(limit, self._count(query))
-            return None
+        def total(stop: threading.Event) -> int | None:
+            count = self._count_or_none(query, stop)
+            return count if limit is None or count is None else min(limit, count)
 
         try:
             with bar("ids", total, remote=register.remote, progress=progress) as advance:

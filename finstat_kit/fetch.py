@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -77,37 +76,38 @@ def split(
         fetch: Fetches and checks a page.
         count: Fetches a count.
         pressure: How often the register asked for less, or was too slow, so far.
-        pays: Whether several connections are faster than one, asked after the first page.
-        advance: Told the number of ids as they come.
+        pays: Whether several connections are faster than one; until then the walk is not cut.
+        advance: Called with the number of ids of each page.
     """
     stop = threading.Event()
     pool = ThreadPoolExecutor(connections, thread_name_prefix="finstat_kit")
+    under_way: dict[Future[Page | int], Ask | Recount] = {}
+    pressed = pressure()
+    # The count of the whole is fetched beside the pages, which do not wait for it.
+    whole: Recount | None = None
+    total: int | None = None
     try:
-        (first,) = walk.tasks(1)
-        assert isinstance(first, Ask)
-        # Where nothing speaks against it the count is on its way while the first page is.
-        counted = pool.submit(count, first.query, stop) if pays() else None
-        page = pool.submit(fetch, first.query, stop)
-        advance(walk.deliver(first, _awaited(page)))
-        if not walk.done and pays():
-            counted = counted or pool.submit(count, first.query, stop)
-            with contextlib.suppress(RegisterError):
-                walk.expect(_awaited(counted), connections)
-        under_way: dict[Future[Page | int], Ask | Recount] = {}
-        pressed = pressure()
         while not walk.done:
-            for task in walk.tasks(connections - len(under_way)):
+            tasks = walk.tasks(connections - len(under_way))
+            if whole is None and pays():
+                tasks.append(whole := Recount(walk.query))
+            for task in tasks:
                 work: Callable[[Query, threading.Event], Page | int]
                 work = fetch if isinstance(task, Ask) else count
                 under_way[pool.submit(work, task.query, stop)] = task
             for future in wait(under_way, _LOOK_UP, FIRST_COMPLETED).done:
                 task = under_way.pop(future)
                 if isinstance(task, Ask):
-                    page_or_count = future.result()
-                    assert isinstance(page_or_count, Page)
-                    advance(walk.deliver(task, page_or_count))
+                    page = future.result()
+                    assert isinstance(page, Page)
+                    advance(walk.deliver(task, page))
+                elif task is whole:
+                    total = _count_or_none(future)
                 else:
                     walk.recounted(task, _count_or_none(future))
+            if total is not None and walk.begun:
+                walk.expect(total, connections)
+                total = None
             if pressure() > pressed:
                 connections, pressed = max(connections // 2, 1), pressure()
     finally:

@@ -101,7 +101,7 @@ def parse_count(body: bytes) -> int:
     """Read the reply of a count."""
     reply = _object(_strict_json(body))
     count = reply.get("pocetZostavajucichId")
-    if type(count) is not int or count < 0:
+    if type(count) is not int or not 0 <= count <= MAX_ID:
         raise _broken("$.pocetZostavajucichId", "a count", count, "pocetZostavajucichId" in reply)
     return count
 

@@ -257,7 +257,7 @@ class Units(Collection):
         if at_hand is not None:
             frame = units_at_hand(unique, at_hand.collect(), keep=keep)
             return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
-        with bar("records", unique.len, remote=register.remote, progress=progress) as advance:
+        with bar("records", unique.len(), remote=register.remote, progress=progress) as advance:
             frame = fetch_units(unique.to_list(), register, advance, keep=keep)
         if unique.len() == asked.len():
             return frame

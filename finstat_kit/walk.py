@@ -74,16 +74,22 @@ def check(query: Query, page: Page, seen: int = 0) -> None:
     )
 
 
+def ended(page: Page) -> bool:
+    """Return whether a checked page ends the walk: its flag is false, or it has no ids."""
+    return page.ids.is_empty() or not page.more
+
+
+def warn_of_no_ids(query: Query) -> None:
+    """Log that a page had no ids and a flag that says more; to be called once per walk."""
+    log.warning(
+        "%s after id %d: no ids but a flag that says more; this ends the walk by the rule",
+        query.path,
+        query.after_id,
+    )
+
+
 def next_query(query: Query, page: Page) -> Query | None:
     """Return the query that follows a checked page, or None when the walk is done."""
-    if page.ids.is_empty():
-        if page.more:
-            log.warning(
-                "%s after id %d: no ids but a flag that says more; this ends the walk by the rule",
-                query.path,
-                query.after_id,
-            )
-        return None
-    if not page.more:
-        return None
-    return replace(query, after_id=int(page.ids[-1]))
+    if page.ids.is_empty() and page.more:
+        warn_of_no_ids(query)
+    return None if ended(page) else replace(query, after_id=int(page.ids[-1]))

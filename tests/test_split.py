@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import random
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +23,7 @@ from finstat_kit.fetch import split
 from finstat_kit.replies import Page
 from finstat_kit.split import Ask, Recount, SplitWalk
 from finstat_kit.walk import Query, check
+from tests.conftest import Told
 from tests.faults import FakeTime, FaultServer, Step, reply
 from tests.registers import Scripted
 
@@ -45,6 +48,7 @@ class Model:
         lie: Callable[[int], int | None] = lambda n: n,
     ) -> None:
         self.requests = 0
+        self.delivered: set[int] = set()
         self._ids, self._size, self._connections, self._lie = ids, size, connections, lie
         self._random = random.Random(seed)
         self.walk = SplitWalk(Query("/api/x", BEGINNING, size))
@@ -53,14 +57,14 @@ class Model:
         (first,) = self.walk.tasks(1)
         assert isinstance(first, Ask)
         count = self._count(first.query)
-        self._deliver(first, page_of(self._ids(), first.query))
+        self._deliver(first, self.page(first.query))
         if not self.walk.done and count is not None:
             self.walk.expect(count, self._connections)
         waiting: list[tuple[Ask | Recount, Page | int | None]] = []
         while not self.walk.done:
             for task in self.walk.tasks(self._connections - len(waiting)):
                 if isinstance(task, Ask):
-                    waiting.append((task, page_of(self._ids(), task.query)))
+                    waiting.append((task, self.page(task.query)))
                 else:
                     waiting.append((task, self._count(task.query)))
             task, result = waiting.pop(self._random.randrange(len(waiting)))
@@ -73,13 +77,18 @@ class Model:
         ids, _ = self.walk.covered()
         return ids.to_list()
 
+    def page(self, query: Query) -> Page:
+        return page_of(self._ids(), query)
+
     def _count(self, query: Query) -> int | None:
         self.requests += 1
         return self._lie(sum(i > query.after_id for i in self._ids()))
 
     def _deliver(self, ask: Ask, page: Page) -> None:
         self.requests += 1
+        assert 0 <= ask.query.after_id < 2**63
         check(ask.query, page)
+        self.delivered |= set(page.ids)
         self.walk.deliver(ask, page)
 
 
@@ -110,7 +119,9 @@ def test_the_same_ids_within_the_budget(
     st.integers(1, 40),
     st.integers(1, 20),
     st.integers(0, 2**32),
-    st.lists(st.sampled_from([None, 0, 1, 500, 10**9, -5]), min_size=1, max_size=9),
+    st.lists(
+        st.sampled_from([None, 0, 1, 500, 10**9, 2**62, 2**63, 10**309, -5]), min_size=1, max_size=9
+    ),
 )
 def test_counts_that_lie(
     ids: set[int], size: int, connections: int, seed: int, lies: list[int | None]
@@ -126,20 +137,106 @@ def test_counts_that_lie(
 
 
 @settings(deadline=None, max_examples=300)
+@given(
+    id_sets,
+    st.integers(1, 40),
+    st.integers(1, 20),
+    st.integers(0, 2**32),
+    st.sampled_from([None, 2**62, 10**309]),
+)
+def test_ids_just_below_the_largest(
+    ids: set[int], size: int, connections: int, seed: int, lie: int | None
+) -> None:
+    """Where a float has no room for them: each id once, no cursor that the register refuses."""
+    top = 2**63 - 1 - max(ids, default=0)
+    due = sorted({2**63 - 1 - i for i in ids} | {i for i in ids if i % 2 and i < top})
+
+    assert Model(lambda: due, size, connections, seed, lambda n: lie or n).run() == due
+
+
+@settings(deadline=None, max_examples=300)
 @given(id_sets, id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
 def test_a_register_that_changes(
     ids: set[int], others: set[int], size: int, connections: int, seed: int
 ) -> None:
-    """What matched throughout comes exactly once; nothing is invented, nothing comes twice."""
+    """What matched throughout comes exactly once; nothing is invented, nothing comes twice.
+
+    Where ids come and go the end of the list may be contradicted: then what came has no gap.
+    """
     chance, always = random.Random(seed), ids - others
-
-    def now() -> list[int]:
-        return sorted(always | {i for i in others if chance.random() < 0.5})
-
-    found = Model(now, size, connections, seed).run()
+    model = Model(
+        lambda: sorted(always | {i for i in others if chance.random() < 0.5}),
+        size, connections, seed,
+    )  # fmt: skip
+    try:
+        found = model.run()
+    except fk.PagingError:
+        series, cursor = model.walk.covered()
+        found, always = series.to_list(), {i for i in always if i <= cursor}
 
     assert found == sorted(set(found))
     assert always <= set(found) <= always | others
+
+
+@settings(deadline=None, max_examples=300)
+@given(id_sets, id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
+def test_a_register_that_grows_below_its_end(
+    ids: set[int], others: set[int], size: int, connections: int, seed: int
+) -> None:
+    """Ids that come to match while the walk goes on are no contradiction."""
+    chance = random.Random(seed)
+    now, later = set(ids), sorted(i for i in others - ids if i < max(ids, default=0))
+
+    def growing() -> list[int]:
+        if later and chance.random() < 0.5:
+            now.add(later.pop(chance.randrange(len(later))))
+        return sorted(now)
+
+    found = Model(growing, size, connections, seed).run()
+
+    assert found == sorted(set(found))
+    assert ids <= set(found) <= now
+
+
+class Ending(Model):
+    """A register that says of some pages, chosen by their cursor, that nothing lies behind them."""
+
+    def __init__(self, *arguments: Any, ends: Callable[[int], bool], empty: bool) -> None:
+        super().__init__(*arguments)
+        self._ends, self._empty = ends, empty
+
+    def page(self, query: Query) -> Page:
+        page = super().page(query)
+        if not self._ends(query.after_id):
+            return page
+        return Page(page.ids.clear(), page.more) if self._empty else Page(page.ids, more=False)
+
+
+@settings(deadline=None, max_examples=500)
+@given(
+    id_sets,
+    st.integers(1, 40),
+    st.integers(1, 20),
+    st.integers(0, 2**32),
+    st.integers(2, 9),
+    st.booleans(),
+)
+def test_ends_that_are_none(
+    ids: set[int], size: int, connections: int, seed: int, every: int, empty: bool
+) -> None:
+    """A false end never leaves a hole: the walk has the ids up to it, or is an error with them."""
+    due = sorted(ids)
+    model = Ending(
+        lambda: due, size, connections, seed, ends=lambda after: after % every == 1, empty=empty
+    )
+    try:
+        found = model.run()
+        assert model.delivered <= set(found)
+    except fk.PagingError:
+        found, cursor = model.walk.covered()[0].to_list(), model.walk.covered()[1]
+        assert cursor >= max(found, default=0)
+
+    assert found == due[: len(found)]
 
 
 def test_one_cut_a_page_that_overlaps() -> None:
@@ -228,6 +325,88 @@ def test_the_guards_hold_in_every_segment() -> None:
     with Backwards([]) as server, fk.Register(server.url) as reg:
         with pytest.raises(fk.PagingError):
             reg.units.ids(page_size=50, connections=4)
+
+
+@pytest.mark.parametrize("connections", [1, 2, 4, 8])
+@pytest.mark.parametrize(
+    "end", [b'{"id":[%b],"existujeDalsieId":false}', b'{"id":[],"existujeDalsieId":true}']
+)
+def test_a_false_end(
+    matrix: Told, caplog: pytest.LogCaptureFixture, end: bytes, connections: int
+) -> None:
+    """An early page without more: an error with what came without a gap, or what one gives."""
+    ids, others = list(range(1, 10_000)), threading.Event()
+
+    class Lying(numbers(ids)):  # type: ignore[misc]
+        def _next(self, request: str) -> Sequence[Step]:
+            steps: Sequence[Step] = super()._next(request)
+            if "zostavajuce" in request:
+                return steps
+            after = int(request.partition("pokracovat-za-id=")[2].partition(" ")[0] or 0)
+            if after == 1_000:
+                if connections > 1:
+                    assert others.wait(10)
+                listed = b",".join(b"%d" % i for i in ids[1_000:1_500])
+                return [reply(end % listed if b"%b" in end else end)]
+            # One of those before is answered and taken: only so many are under way.
+            if sum("pokracovat-za-id=" in target for target in self.asked) > connections:
+                others.set()
+            return steps
+
+    with Lying([]) as server, fk.Register(server.url) as reg, caplog.at_level(logging.WARNING):
+        if connections == 1:
+            found, seen = reg.units.ids(page_size=500), "complete"
+        else:
+            with pytest.raises(fk.RegisterError) as caught:
+                reg.units.ids(page_size=500, connections=connections)
+            assert caught.value.partial is not None
+            found, seen = caught.value.partial, type(caught.value).__name__
+            assert caught.value.cursor == found["id"][-1]
+
+    expected = "PagingError" if connections > 1 else "complete"
+    matrix(f"a false end, {connections} connections", f"{expected}, no gap", f"{seen}, no gap")
+    assert seen == expected
+    assert found["id"].to_list() == ids[: found.height]
+    assert len([r for r in caplog.records if "no ids but a flag" in r.message]) <= 1
+
+
+def test_no_ids_but_more_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    """However many segments meet it."""
+    ids = list(range(1, 2_001))
+
+    class Empty(numbers(ids)):  # type: ignore[misc]
+        def _next(self, request: str) -> Sequence[Step]:
+            steps: Sequence[Step] = super()._next(request)
+            if "pokracovat-za-id" in request and "zostavajuce" not in request:
+                return [reply(b'{"existujeDalsieId":true}')]
+            return steps
+
+    with Empty([]) as server, fk.Register(server.url) as reg, caplog.at_level(logging.WARNING):
+        assert reg.units.ids(page_size=50, connections=8)["id"].to_list() == ids[:50]
+
+    assert len([r for r in caplog.records if "no ids but a flag" in r.message]) == 1
+
+
+@pytest.mark.parametrize(("case", "count"), [("2^62", 2**62), ("2^63", 2**63), ("10^309", 10**309)])
+def test_absurd_counts(matrix: Told, case: str, count: int) -> None:
+    """They cost some requests, none of them above the largest id, and not one id."""
+    ids = list(range(1, 2_001))
+
+    class Lying(numbers(ids)):  # type: ignore[misc]
+        def _next(self, request: str) -> Sequence[Step]:
+            steps: Sequence[Step] = super()._next(request)
+            return [reply(b'{"pocetZostavajucichId":%d}' % count)] if "zost" in request else steps
+
+    with Lying([]) as server, fk.Register(server.url) as reg:
+        found = reg.units.ids(page_size=50, connections=4)["id"].to_list()
+
+    cursors = [
+        int(t.partition("pokracovat-za-id=")[2].partition("&")[0] or 0) for t in server.asked
+    ]
+    matrix(f"a count of {case}", "complete, cursors below 2^63", f"{len(found)} of 2000")
+    assert found == ids
+    assert max(cursors) < 2**63
+    assert len(server.asked) <= 3 * 40 + 6 * 4 + 2
 
 
 @pytest.mark.parametrize(("n", "most"), [(0, 2), (1, 2), (50, 2), (51, 3), (100, 3)])

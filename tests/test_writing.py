@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit import progress, records
-from tests.faults import FaultServer, reply
+from tests.faults import HANG, FaultServer, Step, reply
 from tests.registers import Scripted
 
 
@@ -163,18 +165,16 @@ def test_bars(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ids" in shown
 
 
-def test_a_bar_is_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_is_for_people(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """By default a bar is shown for a real host on a terminal, not in a pipe."""
-    asked: list[str] = []
-
-    def total() -> None:
-        asked.append("a bar asks")
 
     def shown(*, remote: bool, terminal: bool, progress_: bool | None = None) -> bool:
         monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
-        asked.clear()
-        with progress.bar("ids", total, remote=remote, progress=progress_):
-            return bool(asked)
+        with progress.bar("ids", 5, remote=remote, progress=progress_) as advance:
+            advance(5)
+        return "5/5" in capsys.readouterr().err
 
     assert shown(remote=True, terminal=True)
     assert not shown(remote=True, terminal=False)
@@ -183,12 +183,52 @@ def test_a_bar_is_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(remote=False, terminal=False, progress_=True)
 
 
-def test_a_count_that_fails_costs_the_bar_its_total(capsys: pytest.CaptureFixture[str]) -> None:
+class Counted(FaultServer):
+    """Answers a list by its script and a count by `count`, which may wait."""
+
+    count = b"{}"
+
+    def _next(self, request: str) -> Sequence[Step]:
+        if "zostavajuce" not in request:
+            return super()._next(request)
+        return [reply(self.count)]
+
+
+@pytest.mark.parametrize(
+    "count", [b"{}", b'{"pocetZostavajucichId":-1}', b'{"pocetZostavajucichId":1%b}' % (b"0" * 309)]
+)
+def test_a_count_that_fails_costs_the_bar_its_total(
+    count: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A count is a hint: the walk is the same without it."""
-    page = [reply(b'{"id":[1,2],"existujeDalsieId":false}')]
-    for count in (b"{}", b'{"pocetZostavajucichId":-1}', b'{"pocetZostavajucichId":"9"}'):
-        with FaultServer([reply(count)], page) as server, fk.Register(server.url) as reg:
+    with Counted([reply(b'{"id":[1,2],"existujeDalsieId":false}')]) as server:
+        server.count = count
+        with fk.Register(server.url) as reg:
             ids = reg.units.ids(progress=True)
 
-        assert ids["id"].to_list() == [1, 2]
-        assert "2 ids" in capsys.readouterr().err
+    assert ids["id"].to_list() == [1, 2]
+    assert "2 ids" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+def test_a_count_that_never_answers_holds_nothing_back(connections: int) -> None:
+    """The walk and its bar go on while the count waits, and end without it."""
+    walked = threading.Event()
+
+    class Waiting(Counted):
+        def _next(self, request: str) -> Sequence[Step]:
+            steps = super()._next(request)
+            if "zostavajuce" in request:
+                walked.wait(20)
+                return [HANG]
+            if len(self.asked) == 3:
+                walked.set()
+            return steps
+
+    pages = [reply(b'{"id":[%d],"existujeDalsieId":true}' % i) for i in (1, 2)]
+    last = reply(b'{"id":[3],"existujeDalsieId":false}')
+    with Waiting(*([page] for page in pages), [last]) as server, fk.Register(server.url) as reg:
+        ids = reg.units.ids(progress=True, connections=connections)["id"].to_list()
+        retries = reg.stats.retries
+
+    assert (ids, retries) == ([1, 2, 3], 0)

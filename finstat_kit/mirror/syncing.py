@@ -7,7 +7,6 @@ end of a run is written to the table of runs, and only from there does the next 
 
 from __future__ import annotations
 
-import contextlib
 import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -171,10 +170,11 @@ class Walk:
         rate = math.inf if register.rate is None else register.rate
         size = int(min(max(rate * _BATCH_SECONDS, 1), _BATCH))
 
-        def total() -> int | None:
-            with contextlib.suppress(RegisterError):
-                return len(again) + self._collection.count(changed_since=since, after_id=after)
-            return None
+        query = self._collection._query(since, after, None)
+
+        def total(stop: threading.Event) -> int | None:
+            count = self._collection._count_or_none(query, stop)
+            return None if count is None else len(again) + count
 
         with bar("records", total, remote=register.remote, progress=progress) as advance:
             for batch in _batches(again, size):
