@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -56,6 +57,8 @@ _UNIT_COLUMNS: dict[str, pl.DataType] = {
 }
 UNITS: Final = pl.Schema(_UNIT_COLUMNS)
 MAX_ID: Final = 2**63 - 1
+_MOST: Final = 50_000  # quotes and brackets; a page has 6, a filed form some thousands
+_MOST_OF_A_CODELIST: Final = 2_000_000  # commas too; the longest has about 65,000
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
@@ -69,6 +72,7 @@ class Page:
 
 def parse_page(body: bytes) -> Page:
     """Read the reply of a list. A missing ``id`` is an empty list; a missing flag is broken."""
+    _refuse_crowded(body, _MOST)
     reply = _object(_fast_json(body))
     more = reply.get("existujeDalsieId")
     if type(more) is not bool:
@@ -76,9 +80,13 @@ def parse_page(body: bytes) -> Page:
     ids = reply.get("id", [])
     if type(ids) is not list:
         raise _broken("$.id", "a list of ids", ids)
+    # polars tries out types on lists in lists, for hours where they are deep: where another list or
+    # object can stand in the reply, the types are looked at before.
+    if (body.count(b"[") > 1 or body.count(b"{") > 1) and set(map(type, ids)) - {int}:
+        raise _no_ids(ids)
     try:
         series = pl.Series("id", ids, dtype=pl.Int64)
-    except TypeError as error:
+    except (TypeError, OverflowError) as error:
         raise _no_ids(ids) from error
     # Of all other values only true, false and null get into the column, as 1, 0 and null: where
     # the lowest id is above them no value needs to be looked at.
@@ -99,6 +107,7 @@ def _no_ids(ids: list[object]) -> ProtocolError:
 
 def parse_count(body: bytes) -> int:
     """Read the reply of a count."""
+    _refuse_crowded(body, _MOST)
     reply = _object(_strict_json(body))
     count = reply.get("pocetZostavajucichId")
     if type(count) is not int or not 0 <= count <= MAX_ID:
@@ -119,6 +128,7 @@ def parse_classification(body: bytes) -> pl.DataFrame:
 def parse_unit(body: bytes, asked: int) -> dict[str, object]:
     """Read the record of a unit: its known fields, checked, absent ones left out."""
     where = f"id {asked}: "
+    _refuse_crowded(body, _MOST)
     reply = _object(_strict_json(body, where), where)
     if reply.get("id") != asked or type(reply.get("id")) is not int:
         raise _broken(f"{where}$.id", str(asked), reply.get("id"), "id" in reply)
@@ -199,20 +209,29 @@ _UNIT_FIELDS: Final = {name: _reader(dtype) for name, dtype in UNITS.items()}
 
 
 def _codelist(body: bytes, key: str, schema: pl.Schema) -> pl.DataFrame:
+    _refuse_crowded(body, _MOST_OF_A_CODELIST, (b'"', b"[", b"{", b","))
     reply = _object(_strict_json(body))
     entries = reply.get(key)
     if type(entries) is not list:
         raise _broken(f"$.{key}", "a list of entries", entries, key in reply)
     rows: dict[str, tuple[str | None, ...]] = {}
+    repeated: list[str] = []
     for place, entry in enumerate(entries):
         path = f"$.{key}[{place}]"
         row = _entry(_object(entry, path=path), path)
         code = str(row[0])
         if code in rows and rows[code] != row:
-            raise ProtocolError(f"{path}: the code {code!r} is listed twice, with other content")
+            raise ProtocolError(
+                f"{path}: the code {_short(code)} is listed twice, with other content"
+            )
         if code in rows:
-            log.warning("%s: the code %r is listed twice with equal content", path, code)
+            repeated.append(code)
         rows[code] = row
+    if repeated:
+        log.warning(
+            "$.%s: the code %r is listed twice with equal content; %d such entries",
+            key, repeated[0], len(repeated),
+        )  # fmt: skip
     ordered = [rows[code] for code in sorted(rows)]
     columns = zip(*ordered, strict=True) if ordered else [[]] * 4
     series = [
@@ -220,6 +239,20 @@ def _codelist(body: bytes, key: str, schema: pl.Schema) -> pl.DataFrame:
         for name, column in zip(LOCATIONS, columns, strict=True)
     ]
     return pl.DataFrame(series[: len(schema)])
+
+
+def _refuse_crowded(body: bytes, most: int, marks: Sequence[bytes] = (b'"', b"[", b"{")) -> None:
+    """Refuse a reply of more texts, lists and objects than any can have, before they are built.
+
+    Of three bytes each they take a hundred times their memory, and of deep ones the time is spent
+    in collecting them again.
+    """
+    found = sum(map(body.count, marks))
+    if found > most:
+        raise ProtocolError(
+            f"$: a reply with {found:,} texts, lists and objects or what looks like them; the "
+            f"register sends fewer than {most:,}: was its base URL meant?"
+        )
 
 
 def _entry(entry: Mapping[str, object], path: str) -> tuple[str | None, ...]:
@@ -277,7 +310,7 @@ def _strict_json(body: bytes, where: str = "") -> object:
         raise NotJson("endless nesting") from None
     except _RepeatedKey as error:
         key = error.args[0]
-        raise ProtocolError(f"{where}the key {key!r} stands twice in one object") from None
+        raise ProtocolError(f"{where}the key {_short(key)} stands twice in one object") from None
     except ValueError:
         raise NotJson("something else" if body.strip() else "an empty body") from None
     return reply
@@ -290,8 +323,8 @@ class _RepeatedKey(ValueError):
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _RepeatedKey(next(key for key in keys if keys.count(key) > 1))
+        counts = Counter(key for key, _ in pairs)
+        raise _RepeatedKey(next(key for key, count in counts.items() if count > 1))
     return found
 
 
@@ -317,5 +350,9 @@ def _broken(path: str, expected: str, got: object, present: bool = True) -> Prot
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    """Return a value for a message: lists and objects by their size, they may be deep."""
+    if isinstance(value, list | dict):
+        kind = "a list" if isinstance(value, list) else "an object"
+        return f"{kind} of {len(value)}" if value else f"{kind} that is empty"
+    text = repr(value[:80] if isinstance(value, str) else value)
     return text if len(text) <= 80 else text[:79] + "…"
