@@ -156,16 +156,16 @@ class Collection:
             365
         """
         since = checks.changed_since(changed_since)
-        return lazy(replies.IDS, since, self._scanned_ids)
+        return lazy(self._name, replies.IDS, since, self._scanned_ids)
 
-    def _scanned_ids(self, needs: Needs) -> Iterator[pl.DataFrame]:
+    def _scanned_ids(self, needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
         filters = filters_of(**{**dict.fromkeys(_FILTERS), **needs.parameters})
         query = self._query(needs.since, needs.after_id, None, filters)
         limit = needs.limit
         if needs.last_id is not None:
             width = max(needs.last_id - needs.after_id, 0)  # ids that can lie there at the most
             limit = width if limit is None else min(limit, width)
-        pages = self._pages(query, limit)
+        pages = self._pages(query, limit, stop)
         yield pl.DataFrame(schema=replies.IDS)  # polars wants a frame, also where nothing matches
         for page in pages:
             if needs.last_id is None:
@@ -204,13 +204,13 @@ class Collection:
             return self._count(query, stop)
         return None
 
-    def _pages(self, query: Query, limit: int | None) -> Pages:
+    def _pages(self, query: Query, limit: int | None, stop: threading.Event | None = None) -> Pages:
         if limit is not None:
             limit = checks.whole("limit", limit, 0, checks.MAX_ID)
         exchange = self._exchange
 
         def fetch(query: Query, seen: int) -> replies.Page:
-            return _page(exchange, query, seen)
+            return _page(exchange, query, seen, stop)
 
         return Pages(self._name, fetch, query, limit)
 

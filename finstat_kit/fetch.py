@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Final, TypeVar
 
+import polars as pl
+
 from finstat_kit.errors import RegisterError
 from finstat_kit.replies import Page
 from finstat_kit.split import Ask, Recount, SplitWalk
@@ -21,15 +23,29 @@ _LOOK_UP: Final = 0.1  # seconds between two looks for Ctrl-C
 _AHEAD: Final = 4  # items in flight or waiting to be taken, for each connection
 
 
+class _Stop(threading.Event):
+    """An event that is set with another one, too."""
+
+    def __init__(self, outer: threading.Event | None) -> None:
+        super().__init__()
+        self._outer = outer
+
+    def is_set(self) -> bool:
+        return super().is_set() or (self._outer is not None and self._outer.is_set())
+
+
 def in_order(
-    items: Iterable[Item], work: Callable[[Item, threading.Event], Result], connections: int
+    items: Iterable[Item],
+    work: Callable[[Item, threading.Event], Result],
+    connections: int,
+    outer: threading.Event | None = None,
 ) -> Iterator[tuple[Item, Result]]:
     """Do *work* on each item over some threads; yield items and results in the order of items.
 
     The first error is raised at its item's turn, after everything before it was yielded. Whatever
-    ends the loop, Ctrl-C too, stops the threads before it goes on.
+    ends the loop, Ctrl-C too or *outer*, stops the threads before it goes on.
     """
-    stop = threading.Event()
+    stop = _Stop(outer)
     if connections == 1:
         for item in items:
             yield item, work(item, stop)
@@ -56,6 +72,36 @@ def _awaited(result: Future[Result]) -> Result:
     while not result.done():
         wait([result], timeout=_LOOK_UP)
     return result.result()
+
+
+def heeding_interrupts(produce: Callable[[threading.Event], Iterator[Result]]) -> Iterator[Result]:
+    """Yield what *produce* yields in a thread of its own, so that Ctrl-C ends any wait for it.
+
+    For code that polars calls, in a thread of its own or with Ctrl-C held back until it is done.
+
+    Raises:
+        KeyboardInterrupt: With the error that the thread ended with, if any, as its cause.
+    """
+    stop = threading.Event()
+    pool = ThreadPoolExecutor(1, thread_name_prefix="finstat_kit scan")
+    results = produce(stop)
+    try:
+        while True:
+            coming = pool.submit(next, results, None)
+            try:
+                while not coming.done():
+                    wait([coming], timeout=_LOOK_UP)
+                    pl.select(pl.lit(0))  # raises the Ctrl-C that polars holds back
+            except KeyboardInterrupt as interrupt:
+                stop.set()
+                raise interrupt from coming.exception()
+            result = coming.result()
+            if result is None:
+                return
+            yield result
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def split(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -12,12 +13,26 @@ from finstat_kit import checks, replies
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
 from finstat_kit.fetch import in_order
 from finstat_kit.progress import Advance
+from finstat_kit.transports import Stopped
 
 if TYPE_CHECKING:
     from finstat_kit.registers import Register
 
 _BATCH: Final = 10_000  # records that wait to become a frame
 _MOST_REQUESTS: Final = 10_000  # record requests that a real host is sent unasked
+
+
+class RecordsStopped(Stopped):
+    """Records given up because the work they belong to was stopped.
+
+    Attributes:
+        so_far: Makes the frame of those before. Not made at once: while polars holds back a
+            Ctrl-C, all that it is called for ends in a KeyboardInterrupt.
+    """
+
+    def __init__(self, so_far: Callable[[], pl.DataFrame]) -> None:
+        super().__init__()
+        self.so_far = so_far
 
 
 def refuse_long_work(requests: int, register: Register, max_requests: int | None) -> None:
@@ -74,9 +89,14 @@ def fetch_unit(register: Register, id_: int, stop: threading.Event) -> dict[str,
 
 
 def fetch_units(
-    ids: list[int], register: Register, advance: Advance, *, keep: bool
+    ids: list[int],
+    register: Register,
+    advance: Advance,
+    *,
+    keep: bool,
+    stop: threading.Event | None = None,
 ) -> pl.DataFrame:
-    """Fetch the records of ids, none repeated; see `Units.get`."""
+    """Fetch the records of ids, none repeated, unless *stop* is set; see `Units.get`."""
 
     def fetch(id_: int, stop: threading.Event) -> dict[str, object] | RegisterError:
         try:
@@ -96,7 +116,7 @@ def fetch_units(
         return pl.concat([*frames, replies.unit_frame(batch)], rechunk=True)
 
     try:
-        for id_, record in in_order(ids, fetch, register.connections):
+        for id_, record in in_order(ids, fetch, register.connections, stop):
             advance(1)
             if isinstance(record, RegisterError):
                 if keep:
@@ -111,6 +131,8 @@ def fetch_units(
     except RegisterError as error:
         error.partial = so_far()
         raise
+    except Stopped as stopped:
+        raise RecordsStopped(so_far) from stopped
     except KeyboardInterrupt as interrupt:
         done = so_far()
         raise Interrupted(

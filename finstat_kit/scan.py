@@ -8,15 +8,21 @@ not known costs time and never a wrong row.
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
 from finstat_kit.checks import BEGINNING, MAX_ID
+from finstat_kit.errors import Interrupted, RegisterError
+from finstat_kit.fetch import heeding_interrupts
+from finstat_kit.records import RecordsStopped
 
 _PARAMETERS: Final = {"ico": "ico", "dic": "dic", "pravnaForma": "legal_form_code"}
 _FLIPPED: Final = {"Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq", "Eq": "Eq"}
@@ -49,11 +55,12 @@ class Needs:
         return not (narrowed or self.parameters or self.limit is not None)
 
 
-Fetch = Callable[[Needs], Iterator[pl.DataFrame]]
+Fetch = Callable[[Needs, threading.Event], Iterator[pl.DataFrame]]
 
 
-def lazy(schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFrame:
-    """Return a LazyFrame whose rows *fetch* brings, as many columns of *schema* as it was told."""
+def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFrame:
+    """Return a LazyFrame of the rows that *fetch* yields, as few columns as the query needs."""
+    ended: list[Callable[[], BaseException]] = []
 
     def source(
         columns: list[str] | None,
@@ -68,11 +75,83 @@ def lazy(schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFrame:
         # asked, or other rows would be counted.
         if predicate is not None and n_rows is None:
             needs = _narrowed(needs, predicate)
-        for frame in fetch(needs):
-            rows = frame if predicate is None else frame.filter(predicate)
-            yield rows.select(wanted)
+        rows = _Rows(name, wanted, predicate)
+        try:
+            for frame in heeding_interrupts(lambda stop: fetch(needs, stop)):
+                yield rows.of(frame)
+        except (RegisterError, KeyboardInterrupt) as error:
+            ended.append(partial(rows.completed, error))
+            raise
 
-    return register_io_source(source, schema=schema)
+    return _scan(register_io_source(source, schema=schema), ended)
+
+
+class _Rows:
+    """The rows of a scan so far, as the query wants them, for the error that may end it."""
+
+    def __init__(self, name: str, columns: list[str], predicate: pl.Expr | None) -> None:
+        self._name, self._columns, self._predicate = name, columns, predicate
+        self._frames: list[pl.DataFrame] = []
+        self._taken: pl.DataFrame | None = None  # fetched, but not among the frames yet
+        self._cursor: int | None = None
+
+    def of(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return what the query wants of a frame that was fetched, by ascending ids."""
+        self._taken = frame
+        rows = frame if self._predicate is None else frame.filter(self._predicate)
+        rows = rows.select(self._columns)
+        self._frames.append(rows)
+        self._cursor = int(frame["id"][-1]) if frame.height else self._cursor
+        self._taken = None
+        return rows
+
+    def completed(self, error: RegisterError | KeyboardInterrupt) -> BaseException:
+        """Return the error that a scan ends with: it has all rows that were fetched before it.
+
+        Not to be called before polars is done: of Ctrl-C it holds back every call is refused.
+        """
+        if self._taken is not None:
+            self.of(self._taken)
+        cause = error.__cause__
+        if isinstance(error, RegisterError):
+            last = error.partial
+        else:
+            last = cause.so_far() if isinstance(cause, RecordsStopped) else None
+        if last is not None:
+            self.of(last)
+        rows = pl.concat(self._frames, rechunk=True) if self._frames else None
+        if not isinstance(error, RegisterError):
+            error = Interrupted(
+                f"interrupted after {0 if rows is None else rows.height:,} rows, which are in "
+                ".partial of this error; to go on:\n"
+                f'  fk.{self._name}.scan().filter(pl.col("id") > {self._cursor or 0})'
+            )
+        error.partial, error.cursor = rows, self._cursor
+        return error
+
+
+def _scan(frame: pl.LazyFrame, ended: list[Callable[[], BaseException]]) -> pl.LazyFrame:
+    """Make a LazyFrame, and what is derived from it, raise what ended its scan.
+
+    Of Ctrl-C polars raises a KeyboardInterrupt of its own; before 1.36 it wraps all errors.
+    """
+
+    class Scan(pl.LazyFrame):
+        # Whatever polars takes and returns: its arguments differ from version to version.
+        def collect(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+            ended.clear()
+            try:
+                try:
+                    return super().collect(*arguments, **options)
+                except KeyboardInterrupt:
+                    time.sleep(0)  # Python raises the same Ctrl-C once more, here
+                    raise
+            except (RegisterError, KeyboardInterrupt, pl.exceptions.ComputeError) as error:
+                if ended:
+                    raise ended.pop()() from error.__cause__
+                raise
+
+    return Scan._from_pyldf(frame._ldf)
 
 
 def _narrowed(needs: Needs, predicate: pl.Expr) -> Needs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
@@ -177,28 +178,30 @@ class Units(Collection):
             changed = pl.col("datumPoslednejUpravy") >= since
             return (at_hand if changed_since is None else at_hand.filter(changed)).sort("id")
 
-        def fetch(needs: Needs) -> Iterator[pl.DataFrame]:
+        def fetch(needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
             if not needs.records:
-                yield from self._scanned_ids(needs)
+                yield from self._scanned_ids(needs, stop)
                 return
-            most = most_requests(self._register(), max_requests)
+            register = self._register()
+            most = most_requests(register, max_requests)
             if needs.whole and most < math.inf:
-                refuse_the_whole(self._register(), int(most))
+                refuse_the_whole(register, int(most))
             if most < math.inf:
                 # All ids first: nobody is refused after hours of records.
                 room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
-                ids = pl.concat(self._scanned_ids(replace(needs, limit=room)))
-                refuse_long_work(ids.height, self._register(), max_requests)
+                ids = pl.concat(self._scanned_ids(replace(needs, limit=room), stop))
+                refuse_long_work(ids.height, register, max_requests)
                 pages: Iterable[pl.DataFrame] = [ids]
             else:
-                pages = self._scanned_ids(needs)
+                pages = self._scanned_ids(needs, stop)
             for page in pages:
                 for batch in page.iter_slices(_SCANNED):
-                    yield self.get(batch, max_requests=batch.height, progress=False)
+                    ids_ = batch["id"].to_list()
+                    yield fetch_units(ids_, register, lambda n: None, keep=False, stop=stop)
                 if page.is_empty():
                     yield replies.unit_frame([])
 
-        return lazy(replies.UNITS, since, fetch)
+        return lazy(self._name, replies.UNITS, since, fetch)
 
     def get(
         self,

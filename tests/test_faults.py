@@ -416,6 +416,58 @@ except fk.Interrupted as error:
     assert seen.stdout == "[1, 2] True []\n", seen.stderr
 
 
+@pytest.mark.parametrize("engine", ["in-memory", "streaming", "auto"])
+@pytest.mark.parametrize("connections", [1, 4])
+def test_a_real_ctrl_c_in_a_scan(matrix: Told, engine: str, connections: int) -> None:
+    """The signal itself, in a scan that polars collects: over in half a second, with what came."""
+    script = """
+import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import polars as pl
+import finstat_kit as fk
+reg = fk.Register(sys.argv[1], connections=int(sys.argv[3]))
+def strike():
+    while reg.stats.requests < 1_003:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    struck.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+struck = []
+threading.Thread(target=strike).start()
+scan = reg.units.scan().filter(pl.col("id") != 7).select("id", "ico")
+try:
+    scan.collect(engine=sys.argv[2])
+except fk.Interrupted as error:
+    took = time.monotonic() - struck[0]
+    left = [t.name for t in threading.enumerate() if t.name.startswith("finstat_kit")]
+    ids = error.partial["id"].to_list()
+    print(error.partial.columns, ids == [i for i in range(1, 1_003) if i != 7], error.cursor)
+    print(str(error).splitlines()[1], took < 0.5, left)
+"""
+
+    class Hanging(FaultServer):
+        def _next(self, request: str) -> Sequence[Step]:
+            super()._next(request)
+            if "?id=" not in request:
+                ids = b",".join(b"%d" % i for i in range(1, 3_001))
+                return [reply(b'{"id":[%b],"existujeDalsieId":false}' % ids)]
+            body = record(request)
+            return [HANG] if int(body[6:-1]) > 1_002 else [reply(body)]
+
+    with Hanging([]) as server:
+        seen = subprocess.run(
+            [sys.executable, "-c", script, server.url, engine, str(connections)],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+
+    expected = (
+        "['id', 'ico'] True 1002\n"
+        '  fk.units.scan().filter(pl.col("id") > 1002) True []\n'
+    )  # fmt: skip
+    matrix(f"Ctrl-C in a scan, {engine}", expected.splitlines()[0], seen.stdout.split("\n")[0])
+    assert seen.stdout == expected, seen.stderr
+
+
 def test_what_is_sent() -> None:
     """An honest name, gzip and nothing else; no cookie comes back."""
     with FaultServer([reply(GOOD, Set_Cookie="a=b")]) as server, fk.Register(server.url) as reg:

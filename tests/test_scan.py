@@ -14,6 +14,8 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit import replies
+from finstat_kit.embedded.service import Reply
+from tests.registers import Watched
 
 ID, DAY = pl.col("id"), pl.col("datumPoslednejUpravy")
 
@@ -179,3 +181,21 @@ def test_max_requests() -> None:
 
     assert asked_before_refusal == 1
     assert reg.units.scan(max_requests=20).head(20).collect().height == 20
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_an_error_has_the_rows_before_it(engine: Any) -> None:
+    """All rows that were fetched, as the query wants them, and the cursor; the error is ours."""
+    reg = Watched(fk.sample(3_000))
+    ids = reg.units.ids()["id"].to_list()
+    reg.instead = lambda path, query: Reply(403, {}, b"") if query == f"id={ids[1_500]}" else None
+
+    scan = reg.units.scan().filter(ID > 0).select("id").with_columns(ID.alias("again"))
+    with pytest.raises(fk.RegisterUnavailable) as caught:
+        reg.units.scan().filter(pl.col("stav").is_null()).select("id", "ico").collect(engine=engine)
+
+    assert caught.value.partial is not None
+    assert caught.value.cursor == ids[1_499]
+    living = reg.units.get(ids[:1_500]).filter(pl.col("stav").is_null())
+    assert_frame_equal(caught.value.partial.select("id", "ico"), living.select("id", "ico"))
+    assert scan.collect(engine=engine).height == 3_000
