@@ -90,7 +90,6 @@ class SplitWalk:
         Called once, when the count is there and the walk has `begun`.
         """
         (segment,) = self._segments
-        total = min(total, MAX_ID)  # there are no more ids: a greater count is wrong
         pages = -(-total // self.query.page_size)
         self._connections = connections
         self._spare = math.floor(_EXTRA * pages) - 1  # the count was one
@@ -173,7 +172,7 @@ class SplitWalk:
         if remaining is None:
             self._spare = 0
             return
-        ahead = min(remaining, MAX_ID) * self._segments[-1].spacing
+        ahead = remaining * self._segments[-1].spacing
         self._expected_end = _place(recount.query.after_id, ahead)
 
     def covered(self) -> tuple[pl.Series, int]:

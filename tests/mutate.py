@@ -174,8 +174,6 @@ MUTATIONS = [
     Mutation("split.py", "segment.done = segment.done and reached <= segment.frontier", "pass", "split"),
     Mutation("split.py", "2 * self._connections + _EXTRA * self._pages", "10**30", "split"),
     Mutation("split.py", "return min(start + int(ahead), MAX_ID)", "return start + int(ahead)", "split"),
-    Mutation("split.py", "total = min(total, MAX_ID)", "total = total", "split"),
-    Mutation("split.py", "min(remaining, MAX_ID) * ", "remaining * ", "split"),
     Mutation("split.py", "self._warned = True", "pass", "split"),
     Mutation("progress.py", "if one.total is None and counted.done():", "if one.total is None:", "writing"),
     Mutation("replies.py", "set(map(type, ids)) - {int}", "False", "hostile_replies"),

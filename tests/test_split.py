@@ -120,7 +120,7 @@ def test_the_same_ids_within_the_budget(
     st.integers(1, 20),
     st.integers(0, 2**32),
     st.lists(
-        st.sampled_from([None, 0, 1, 500, 10**9, 2**62, 2**63, 10**309, -5]), min_size=1, max_size=9
+        st.sampled_from([None, 0, 1, 500, 10**9, 2**62, 2**63 - 1, -5]), min_size=1, max_size=9
     ),
 )
 def test_counts_that_lie(
@@ -142,7 +142,7 @@ def test_counts_that_lie(
     st.integers(1, 40),
     st.integers(1, 20),
     st.integers(0, 2**32),
-    st.sampled_from([None, 2**62, 10**309]),
+    st.sampled_from([None, 2**62, 2**63 - 1]),
 )
 def test_ids_just_below_the_largest(
     ids: set[int], size: int, connections: int, seed: int, lie: int | None
@@ -258,6 +258,27 @@ def test_one_cut_a_page_that_overlaps() -> None:
         walk.deliver(replace(one, query=replace(one.query, after_id=after)), page)
     assert walk.covered()[0].to_list() == list(range(1, 25))
     assert walk.covered()[1] == 24
+
+
+def test_an_end_that_a_page_runs_over() -> None:
+    """Ids that a page brings from below over what was the end: the walk goes on behind them."""
+    walk = SplitWalk(Query("/api/x", BEGINNING, 4))
+    ids = list(range(1, 41))
+    (first,) = walk.tasks(1)
+    assert isinstance(first, Ask)
+    walk.deliver(first, page_of(ids, first.query))
+    walk.expect(40, 2)
+    one, two = walk.tasks(2)
+    assert isinstance(one, Ask)
+    assert isinstance(two, Ask)
+
+    walk.deliver(two, Page(pl.Series("id", [], dtype=pl.Int64), more=False))  # behind id 22
+    for after in (4, 8, 12, 16, 20):
+        page = page_of(ids, replace(one.query, after_id=after))
+        walk.deliver(replace(one, query=replace(one.query, after_id=after)), page)
+
+    assert not walk.done
+    assert [task.query.after_id for task in walk.tasks(1)] == [24]
 
 
 def numbers(ids: Sequence[int], fail_after: int | None = None) -> type[FaultServer]:
