@@ -47,7 +47,7 @@ MUTATIONS = [
     Mutation("replies.py", "if doubtful and", "if False and", "walk"),
     Mutation("cli.py", "left = left[sys.stdout.buffer.write(left) :]", "sys.stdout.buffer.write(left); break", "cli"),
     Mutation("cli.py", "with _uninterrupted():", "if True:", "cli"),
-    Mutation("http.py", "if not unpacker.eof or unpacker.unused_data:", "if False:", "faults"),
+    Mutation("bodies.py", "if not unpacker.eof or unpacker.unused_data:", "if False:", "faults"),
     Mutation("http.py", "if len(body) > cap:", "if False:", "faults"),
     Mutation("http.py", "min(left, _LOOK_UP)", "timeout", "faults"),
     Mutation("exchange.py", "self._failures >= _FAILURES_IN_A_ROW", "False", "faults"),
