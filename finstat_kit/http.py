@@ -152,7 +152,7 @@ class _Connection:
         headers = _headers(response.headers)
         unpacked = bodies.unpacked if response.status == 200 else bodies.readable
         body = unpacked(raw, headers.get("Content-Encoding", ""), limits.cap)
-        if response.status == 200 and body[:1] == b"{" and self._repeats(request.url.target, body):
+        if response.status == 200 and self._repeats(request.url.target, body):
             self.transport.close()
             raise Repeated("the answer to the request before it came again")
         return Reply(response.status, headers, body), len(raw)
@@ -160,7 +160,10 @@ class _Connection:
     def _repeats(self, target: bytes, body: bytes) -> bool:
         """Remember a good answer; tell whether it is the one before it, to another request."""
         former, self.answered = self.answered, (target, (len(body), body[:_ENDS], body[-_ENDS:]))
-        return former is not None and former[0] != target and former[1] == self.answered[1]
+        if former is None or former[0] == target or former[1] != self.answered[1]:
+            return False
+        # Other than an answer of the register, the page of a firewall may well be the same.
+        return body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{"
 
     def let_go(self) -> None:
         """Close this process's end; another process that has the connection keeps it."""

@@ -36,12 +36,13 @@ ROOMS = (
     ("walk",),
     ("replies",),
     ("exchange", "http"),
+    ("bodies",),
     ("transports",),
     ("embedded",),
     ("figures", "tiles"),
     ("checks",),
     ("alphabet", "codes"),
-    ("errors",),
+    ("errors", "forks"),
 )
 
 
