@@ -181,7 +181,7 @@ MUTATIONS = [
     Mutation("default.py", "forks.in_child(_renew_lock)", "pass", "connections"),
     Mutation("http.py", "bodies.unpacked if response.status == 200 else bodies.readable", "bodies.unpacked", "faults"),
     Mutation("http.py", "        if good:\n            raise\n", "        raise\n", "faults patience"),
-    Mutation("http.py", "if not good and len(body) > bodies.ERROR_CAP:", "if len(body) > cap:", "faults"),
+    Mutation("http.py", "if not good and len(body) > bodies.ERROR_CAP:", "if len(body) > cap:", "patience"),
     Mutation("bodies.py", "with contextlib.suppress(zlib.error):", "if True:", "faults"),
     Mutation("exchange.py", 'r"[0-9]+"', 'r"[0-9]{1,9}"', "faults"),
     Mutation("exchange.py", "min(float(value), _LONGEST_PAUSE)", "float(value)", "faults"),

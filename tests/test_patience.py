@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -113,6 +114,19 @@ def test_a_passed_deadline_does_not_hide_a_status() -> None:
             reg.units.ids()
 
     assert caught.value.blocked
+    assert len(server.asked) == 1
+
+
+def test_an_endless_refusal_is_not_read_to_its_end() -> None:
+    """A few words of it are all that is needed."""
+    head = b"HTTP/1.1 403 No\r\n\r\n"
+    with FaultServer([head, b"No " * 40_000, HANG]) as server:
+        with fk.Register(server.url, deadline=5) as reg:
+            began = time.monotonic()
+            with pytest.raises(fk.RegisterUnavailable, match="“No No"):
+                reg.units.ids()
+
+    assert time.monotonic() - began < 4
     assert len(server.asked) == 1
 
 
