@@ -9,7 +9,7 @@ from typing import Final, TypeVar, overload
 
 import polars as pl
 
-from finstat_kit import labels, places
+from finstat_kit import forks, labels, places
 from finstat_kit.checks import Lang
 from finstat_kit.collection import Collection
 from finstat_kit.errors import UsageError
@@ -29,6 +29,14 @@ _CHOICES: Final = (
 # changes.
 _lock = threading.RLock()
 _current: Register | None = None
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+forks.in_child(_renew_lock)  # a thread of the parent may have held it
 
 
 @overload

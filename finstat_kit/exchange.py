@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 from urllib.parse import urlencode
 
+from finstat_kit import forks
 from finstat_kit.embedded.service import Reply
 from finstat_kit.errors import (
     BadRequest,
@@ -28,6 +29,7 @@ from finstat_kit.errors import (
 from finstat_kit.transports import (
     FinalTransportError,
     Limits,
+    Repeated,
     Stopped,
     TimedOut,
     Transport,
@@ -43,6 +45,7 @@ TOTAL_SECONDS: Final = 120.0
 _FAILURES_IN_A_ROW: Final = 20
 _FIRST_BACKOFF: Final = 0.5
 _LONGEST_BACKOFF: Final = 30.0
+_LONGEST_PAUSE: Final = 1e9  # seconds that a Retry-After can mean, so that they stay readable
 _LOOK_UP: Final = 0.2  # seconds between two looks at a stop
 _MARKUP: Final = re.compile(
     r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE
@@ -113,6 +116,11 @@ class Exchange:
         self.stats = Stats()
         self.pressure = 0  # how often the register asked for less, or was too slow
         self.latency = math.inf  # seconds that the last good reply took
+        forks.renew_in_child(self)
+
+    def after_fork(self) -> None:
+        """Take a lock of its own; the rate and a pause asked for hold in the child too."""
+        self._lock = threading.Lock()
 
     def get(
         self,
@@ -170,9 +178,8 @@ class Exchange:
         self._wait_for_turn(None)
         now = self._timing.clock()
         try:
-            reply, wire = self._transport.send(
-                url, Limits(now + self._deadline, self._timing.clock, cap)
-            )
+            limits = Limits(now + self._deadline, self._timing.clock, cap)
+            reply, wire = self._sent(url, target, limits, 1)
         except RegisterError as error:
             self._note(target, type(error).__name__, 0, 1, good=False)
             error.url = url
@@ -197,7 +204,8 @@ class Exchange:
         now = self._timing.clock()
         deadline = min(now + self._deadline, started + TOTAL_SECONDS)
         try:
-            reply, wire = self._transport.send(url, Limits(deadline, self._timing.clock, cap, stop))
+            limits = Limits(deadline, self._timing.clock, cap, stop)
+            reply, wire = self._sent(url, target, limits, attempt)
         except TransportError as error:
             self._note(target, type(error).__name__, 0, attempt, good=False)
             if isinstance(error, FinalTransportError):
@@ -226,6 +234,16 @@ class Exchange:
         self._note(target, reply.status, wire, attempt, good=True)
         self.latency = self._timing.clock() - now
         return value
+
+    def _sent(self, url: str, target: str, limits: Limits, attempt: int) -> tuple[Reply, int]:
+        """Send one request, and again where what came may be the answer to an earlier one."""
+        while True:
+            try:
+                return self._transport.send(url, limits)
+            except Repeated as error:
+                # No failure of this request, so no try of it: its connection was out of step.
+                self._note(target, type(error).__name__, 0, attempt, good=False)
+            self._wait_for_turn(limits.stop)
 
     def _judged(self, url: str, reply: Reply, decode: Callable[[bytes], T], attempt: int) -> T:
         """Return the decoded body of a good reply; raise what any other reply means."""
@@ -367,8 +385,8 @@ def _retry_after(value: str | None, now: float) -> float | None:
     """Return the seconds that a Retry-After header asks for, None where it says nothing usable."""
     if value is None:
         return None
-    if re.fullmatch(r"[0-9]{1,9}", value.strip(), re.ASCII):
-        return float(value)
+    if re.fullmatch(r"[0-9]+", value.strip(), re.ASCII):
+        return min(float(value), _LONGEST_PAUSE)
     try:
         moment: float = email.utils.parsedate_to_datetime(value).timestamp()
         return max(moment - now, 0.0)

@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from functools import partial
 from types import TracebackType
 from typing import Final, Literal, Self, overload
 from urllib.parse import urlsplit
@@ -13,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from finstat_kit import checks, labels, places, replies
+from finstat_kit import checks, forks, labels, places, replies
 from finstat_kit.checks import Lang
 from finstat_kit.collection import Collection
 from finstat_kit.errors import UsageError
@@ -104,6 +105,24 @@ class Register:
         self._codelists: dict[str, pl.DataFrame] = {}
         self._lock = threading.Lock()
         self._at_exit: list[Callable[[], None]] = []
+        self._deadline, self._tries = deadline, tries
+        forks.renew_in_child(self)
+
+    def after_fork(self) -> None:
+        """Take a lock of its own: in the parent another thread may have held it."""
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy as a new register with the same settings."""
+        again = partial(
+            type(self),
+            page_size=self.page_size,
+            connections=self.connections,
+            rate=self.rate,
+            deadline=self._deadline,
+            tries=self._tries,
+        )
+        return again, (self.base_url,)
 
     def __enter__(self) -> Self:
         return self

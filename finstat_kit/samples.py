@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -41,8 +42,16 @@ class Sample(Register):
     Its verbs change it as the real one is changed by others: each swaps the whole state at once.
     """
 
-    def __init__(self, store: Store, *, strict: bool, recipe: str | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        strict: bool,
+        recipe: str | None = None,
+        again: Callable[[], Sample] | None = None,
+    ) -> None:
         self.store = store
+        self._again = again
         self._made = store, recipe
         self._strict = strict
         self._changing = threading.Lock()
@@ -56,6 +65,25 @@ class Sample(Register):
             tries=5,
             remote=False,
         )
+
+    def after_fork(self) -> None:
+        """Take locks of its own: in the parent another thread may have held them."""
+        super().after_fork()
+        self._changing = threading.Lock()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy as the sample that the same call makes.
+
+        Raises:
+            UsageError: It was changed, or no call of `fk.sample` made it.
+        """
+        if self.recipe is None or self._again is None:
+            raise UsageError(
+                "this sample was changed after fk.sample() made it, and what was changed is not "
+                "carried along by pickle or copy; make it anew there, and change it there, or "
+                "serve it and give its URL"
+            )
+        return self._again, ()
 
     def __repr__(self) -> str:
         units = f"{len(self.store.lines[UNITS].ids):,} invented units"
@@ -273,7 +301,9 @@ def sample(
     seed = checks.whole("seed", seed, 0, 2**63 - 1)
     default = units == population.DEFAULT_UNITS and seed == 0 and codelists is None
     store = population.load() if default else population.draw(units, seed=seed, codelists=codelists)
-    return Sample(store, strict=strict, recipe=_call(units, seed, strict, codelists))
+    folder = None if codelists is None else Path(codelists).absolute()
+    again = partial(sample, units, seed=seed, strict=strict, codelists=folder)
+    return Sample(store, strict=strict, recipe=_call(units, seed, strict, codelists), again=again)
 
 
 def _call(units: int, seed: int, strict: bool, codelists: str | Path | None) -> str:

@@ -27,6 +27,10 @@ class FinalTransportError(TransportError):
     """A failure below HTTP that another try would only repeat."""
 
 
+class Repeated(TransportError):
+    """An answer that may belong to the request before it: its connection is closed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How far one try may go."""

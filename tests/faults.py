@@ -3,14 +3,16 @@
     with FaultServer([reply(b"{}")], [b"HTTP/1.1 200 OK\\r\\n", RESET]) as server:
         fk.Register(server.url) …
 
-Each list is the answer to one request: bytes are sent as they are, `Drip` sends them slowly, and
-`RESET`, `CLOSE` and `HANG` end the conversation. The last list answers all further requests.
+Each list is the answer to one request: bytes are sent as they are, `Drip` sends them slowly, an
+event is waited for, and `RESET`, `CLOSE` and `HANG` end the conversation. The last list answers
+all further requests.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import socket
 import struct
 import threading
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 from enum import Enum
 from types import TracebackType
 from typing import Self
+from urllib.parse import parse_qs, urlsplit
 
 
 class End(Enum):
@@ -41,7 +44,7 @@ class Drip:
     seconds: float
 
 
-Step = bytes | Drip | End
+Step = bytes | Drip | threading.Event | End
 
 
 def reply(
@@ -64,12 +67,14 @@ class FaultServer:
     """Answers request after request by its script.
 
     Attributes:
+        connections: How many were opened.
         url: Where it listens.
         asked: Path and query of each request, in the order of arrival.
         times: What `clock` said at each request.
     """
 
     def __init__(self, *script: Sequence[Step], clock: Callable[[], float] = lambda: 0.0) -> None:
+        self.connections = 0
         self.asked: list[str] = []
         self.headers: list[str] = []
         self.times: list[float] = []
@@ -115,6 +120,7 @@ class FaultServer:
                 return
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._lock:
+                self.connections += 1
                 self._open.add(connection)
             self._start(self._converse, connection)
 
@@ -150,11 +156,42 @@ class FaultServer:
                 if self._over.wait(step.seconds):
                     return False
             return True
+        if isinstance(step, threading.Event):
+            return step.wait(60) and not self._over.is_set()
         if step is RESET:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         if step is HANG:
             self._over.wait(60)
         return False
+
+
+class ListServer(FaultServer):
+    """Answers lists and counts of the ids 1 to *n* as the specification says.
+
+    *sent* makes the steps of each answer; the one before it on the same connection comes with it.
+    """
+
+    def __init__(
+        self, n: int, sent: Callable[[bytes, bytes], Sequence[Step]] = lambda good, _: [good]
+    ) -> None:
+        super().__init__([])
+        self._n = n
+        self._sent = sent
+        self._former = threading.local()  # a connection has a thread of its own
+
+    def _next(self, request: str) -> Sequence[Step]:
+        super()._next(request)
+        target = urlsplit(request.split(" ")[1])
+        asked = {name: values[0] for name, values in parse_qs(target.query).items()}
+        after = int(asked.get("pokracovat-za-id", 0))
+        if "zostavajuce" in target.path:
+            content: object = {"pocetZostavajucichId": self._n - after}
+        else:
+            last = min(after + int(asked["max-zaznamov"]), self._n)
+            content = {"id": list(range(after + 1, last + 1)), "existujeDalsieId": last < self._n}
+        good = reply(json.dumps(content).encode())
+        former, self._former.answer = getattr(self._former, "answer", b""), good
+        return self._sent(good, former)
 
 
 def _request(connection: socket.socket) -> str | None:

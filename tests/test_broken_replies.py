@@ -83,8 +83,10 @@ def test_pages(matrix: Told, case: str, body: bytes, expected: str, words: str) 
                 assert str(caught.value.url).startswith(server.url)
             asked = len(server.asked)
 
-    matrix(case, f"{expected}, requests 2", f"{seen}, requests {asked}")
-    assert (seen, asked) == (expected, 2)
+    # An answer that comes again may have been sent twice: a new connection settles it.
+    requests = 3 if body == FIRST else 2
+    matrix(case, f"{expected}, requests {requests}", f"{seen}, requests {asked}")
+    assert (seen, asked) == (expected, requests)
 
 
 def test_no_ids_but_more_ends_the_walk_and_is_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -37,12 +37,13 @@ ROOMS = (
     ("walk",),
     ("replies",),
     ("exchange", "http"),
+    ("bodies",),
     ("transports",),
     ("embedded",),
     ("figures", "tiles"),
     ("checks",),
     ("alphabet", "codes"),
-    ("errors",),
+    ("errors", "forks"),
 )
 
 

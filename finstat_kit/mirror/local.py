@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import date
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -121,6 +122,11 @@ class Mirror(Register):
                 f"changed_since={self._since.isoformat()!r}: the mirror at {self.path} was begun "
                 f"with {begun!r}; leave it out, or give another folder"
             )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy by its path, with the register that it copies, if one was given."""
+        again = partial(type(self), changed_since=self._since, register=self._chosen)
+        return again, (self.path.absolute(),)
 
     def __repr__(self) -> str:
         source = self._folder.about.get("register", "nothing yet")
