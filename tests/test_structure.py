@@ -31,7 +31,7 @@ ROOMS = (
     ("collection",),
     ("pages", "records"),
     ("fetch", "progress", "scan", "writing"),
-    ("labels", "places"),
+    ("labels", "places", "sheets"),
     ("split",),
     ("walk",),
     ("replies",),

@@ -71,13 +71,16 @@ def test_xlsx(tmp_path: Path, units: pl.DataFrame) -> None:
 
 
 def test_nothing_half_written(tmp_path: Path) -> None:
-    """A write that fails leaves the old file and no other."""
+    """A write that fails leaves what was there and nothing else."""
     path = fk.write(pl.DataFrame({"a": [1]}), tmp_path / "x.csv")
+    (tmp_path / "folder.csv").mkdir()
 
-    with pytest.raises(pl.exceptions.PolarsError):
+    with pytest.raises(fk.UsageError, match="the column 'a' holds structs"):
         fk.write(pl.DataFrame({"a": [{"b": 1}]}), path)
+    with pytest.raises(OSError, match=r"folder\.csv"):
+        fk.write(pl.DataFrame({"a": [1]}), tmp_path / "folder.csv")
 
-    assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.csv", "x.csv"]
     assert pl.read_csv(path).height == 1
 
 
