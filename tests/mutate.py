@@ -202,6 +202,12 @@ MUTATIONS = [
     Mutation("writing.py", "_check_binary(name, values, form)", "pass", "sheets"),
     Mutation("writing.py", 'frame[name].alias("x")', "frame[name]", "sheets"),
     Mutation("tilemaps.py", 'labels.column_of(schema, value)', "pl.col(value)", "charts"),
+    Mutation("embedded/server.py", "range(0, len(data), _PART)", "range(0, len(data), 2**30)", "serving"),
+    Mutation("embedded/server.py", "self._await_request()\n            super().on_message_begin()", "super().on_message_begin()", "serving"),
+    Mutation("embedded/server.py", "if self.pipeline:  #", "if False:  #", "serving"),
+    Mutation("embedded/asgi.py", '.lower().removesuffix(".")', '.removesuffix(".")', "serving"),
+    Mutation("embedded/asgi.py", '.lower().removesuffix(".")', '.lower().rstrip(".")', "serving"),
+    Mutation("embedded/asgi.py", "_host(scope) in self._hosts", "_host(scope).startswith(tuple(self._hosts))", "serving"),
 ]  # fmt: skip
 
 
