@@ -208,6 +208,14 @@ MUTATIONS = [
     Mutation("embedded/asgi.py", '.lower().removesuffix(".")', '.removesuffix(".")', "serving"),
     Mutation("embedded/asgi.py", '.lower().removesuffix(".")', '.lower().rstrip(".")', "serving"),
     Mutation("embedded/asgi.py", "_host(scope) in self._hosts", "_host(scope).startswith(tuple(self._hosts))", "serving"),
+    Mutation("cli.py", 'return _harmless(f"{_table(frame)}\\n").encode()', 'return f"{_table(frame)}\\n".encode()', "terminal"),
+    Mutation("cli.py", "if sys.stdout.isatty() else data", "if False else data", "terminal"),
+    Mutation("cli.py", "if sys.stdout.isatty() else data", "", "terminal"),
+    Mutation("cli.py", "_harmless(told.getvalue())", "told.getvalue()", "terminal"),
+    Mutation("cli.py", '_harmless(f"Error: {error}")', 'f"Error: {error}"', "terminal"),
+    Mutation("cli.py", "_harmless(repr(copy))", "repr(copy)", "terminal"),
+    Mutation("cli.py", "form not in FORMATS or", "", "cli"),
+    Mutation("transports.py", 'c if c.isprintable() else " "', 'c if c >= " " else " "', "terminal"),
 ]  # fmt: skip
 
 
