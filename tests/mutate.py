@@ -121,7 +121,7 @@ MUTATIONS = [
     Mutation("embedded/server.py", "def send_400_response", "def send_400_other", "http"),
     Mutation("embedded/asgi.py", 'scope["query_string"].decode("ascii", errors="surrogateescape")', 'scope["query_string"].decode("latin-1")', "http"),
     Mutation("registers.py", 'if isinstance(base_url, str) and "@" in', 'if False and "@" in', "security"),
-    Mutation("transports.py", 'c if c.isprintable() else "?"', "c", "security"),
+    Mutation("transports.py", "if not text.isprintable():", "if False:", "security"),
     Mutation("embedded/population.py", "allow_pickle=False", "allow_pickle=True", "security"),
     Mutation("writing.py", '"strings_to_formulas": False', '"strings_to_formulas": True', "writing"),
     Mutation("widgets/base.py", 'f"{escape(cell)}{close_cell}"', 'f"{cell}{close_cell}"', "widgets"),
@@ -216,6 +216,16 @@ MUTATIONS = [
     Mutation("cli.py", "_harmless(repr(copy))", "repr(copy)", "terminal"),
     Mutation("cli.py", "form not in FORMATS or", "", "cli"),
     Mutation("transports.py", 'c if c.isprintable() else " "', 'c if c >= " " else " "', "terminal"),
+    Mutation("replies.py", "type(value) is not int or not 0 <= value <= MAX_ID", "type(value) is not int or value > MAX_ID", "broken_replies"),
+    Mutation("replies.py", "if type(value) is int and value >= 0:", "if type(value) is int:", "broken_replies"),
+    Mutation("records.py", "_MOST_REQUESTS if register.remote else math.inf", "math.inf", "writing"),
+    Mutation("records.py", "_MOST_REQUESTS if register.remote else math.inf", "_MOST_REQUESTS", "writing"),
+    Mutation("records.py", "if requests <= most:", "if requests < most:", "writing"),
+    Mutation("records.py", "_MOST_REQUESTS: Final = 10_000", "_MOST_REQUESTS: Final = 10_001", "writing"),
+    Mutation("registers.py", "remote=not near", "remote=False", "writing"),
+    Mutation("unit_collection.py", "refuse_long_work(unique.len(), register, max_requests)", "pass", "writing"),
+    Mutation("unit_collection.py", "refuse_long_work(ids.height, self._register(), max_requests)", "pass", "writing"),
+    Mutation("unit_collection.py", "if needs.whole and most < math.inf:", "if False:", "writing"),
 ]  # fmt: skip
 
 
