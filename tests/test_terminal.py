@@ -126,6 +126,7 @@ def test_messages(tmp_path: Path) -> None:
                 ["codelist", HOSTILE, "--sample"],
                 [HOSTILE],
                 ["mirror", str(folder)],
+                ["mirror", str(folder), "--verify"],
                 ["mirror", str(folder), HOSTILE],
             )
         ]
