@@ -152,6 +152,9 @@ def test_days_of_waiting_are_refused() -> None:
     records.refuse_long_work(10**9, fk.sample(0), None)
 
 
+OF_A_SCAN = fk.UsageError, pl.exceptions.ComputeError  # an older polars wraps the error
+
+
 def far(url: str) -> str:
     """Return another spelling of this machine's address, which the kit takes for a real host."""
     return url.replace("127.0.0.1", "127.1")
@@ -164,7 +167,7 @@ def test_a_real_host_is_sent_ten_thousand_requests_unasked() -> None:
         for ids in (range(1, 10_002), pl.DataFrame({"id": range(10_001)})):
             with pytest.raises(fk.UsageError, match=r"10,001 requests.*max_requests=10,000 are"):
                 reg.units.get(ids)
-        with pytest.raises(fk.UsageError, match=r"max_requests=10,000 are not sent"):
+        with pytest.raises(OF_A_SCAN, match=r"max_requests=10,000 are not sent"):
             reg.units.scan().collect()
         assert (server.asked, reg.stats.requests) == ([], 0)
 
@@ -182,7 +185,7 @@ def test_a_scan_of_a_real_host_asks_for_its_ids_first() -> None:
         for ids, more in zip(pages, ("true", "false"), strict=True)
     ]
     with FaultServer(*script) as server, fk.Register(far(server.url)) as reg:
-        with pytest.raises(fk.UsageError, match="10,001 requests"):
+        with pytest.raises(OF_A_SCAN, match="10,001 requests"):
             reg.units.scan().filter(pl.col("id") > 1).collect()
 
         assert len(server.asked) == 2
