@@ -92,17 +92,19 @@ def ids(value: object) -> pl.Series:
             raise UsageError(f"ids: the frame has no column 'id'; it has {value.columns}")
         value = value["id"]
     if isinstance(value, pl.Series):
-        series = value if value.dtype != pl.Null else value.cast(pl.Int64)
+        # Under a name of its own: by ``*`` and ``^…$`` polars would look for other columns.
+        series = value.alias("id")
+        series = series if series.dtype != pl.Null else series.cast(pl.Int64)
         if not series.dtype.is_integer() or series.null_count():
             raise UsageError(
-                f"ids: the column {series.name!r} is {series.dtype} with {series.null_count()} "
+                f"ids: the column {value.name!r} is {series.dtype} with {series.null_count()} "
                 "nulls; give whole numbers, none missing"
             )
         numbers = series.cast(pl.Int64, strict=False)  # null for what is above the largest id
         outside = series.filter((numbers < 0).fill_null(value=True))
         if outside.len():
             raise UsageError(f"ids: {outside[0]} is not allowed; give ids from 0 to {MAX_ID}")
-        return numbers.alias("id")
+        return numbers
     if isinstance(value, int) and not isinstance(value, bool):
         value = [value]
     try:

@@ -167,7 +167,7 @@ def mirror(
     if compact:
         copy.compact()
     if not verify:
-        click.echo(repr(copy))
+        click.echo(_harmless(repr(copy)))
         return
     report = copy.verify()
     _print(report, form, output)
@@ -301,19 +301,21 @@ def main() -> None:
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)
     except click.ClickException as error:
-        error.show()
+        told = io.StringIO()
+        error.show(told)
+        click.echo(_harmless(told.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # Whoever read has enough. Nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (click.Abort, KeyboardInterrupt) as error:
-        click.echo(f"interrupted {error}".rstrip(), err=True)
+        click.echo(_harmless(f"interrupted {error}".rstrip()), err=True)
         sys.exit(130)
     except UsageError as error:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(_harmless(f"Error: {error}"), err=True)
         sys.exit(2)
     except RegisterError as error:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(_harmless(f"Error: {error}"), err=True)
         sys.exit(1)
 
 
@@ -349,32 +351,43 @@ def _format(form: str | None, output: Path | None) -> str:
 
 def _print(frame: pl.DataFrame, form: str | None, output: Path | None) -> None:
     """Write a frame to the output in its format."""
-    from finstat_kit.writing import write, write_to
+    from finstat_kit.writing import replaced, write
 
     form = _format(form, output)
     if output is None and form in ("parquet", "xlsx") and sys.stdout.isatty():
         raise click.UsageError(f"{form} is not for a terminal; give --output FILE")
     if output is None:
-        click.echo(_rendered(frame, form), nl=False)
-    elif form == "table":
-        output.write_text(_table(frame) + "\n", encoding="utf-8")
-    elif output.suffix == f".{form}":
+        click.echo(_for_output(_rendered(frame, form)), nl=False)
+    elif form not in FORMATS or (form != "table" and output.suffix == f".{form}"):
         write(frame, output)
     else:
-        with output.open("wb") as file:
-            write_to(file, frame, form)  # type: ignore[arg-type]
+        data = _rendered(frame, form)
+        with replaced(output) as file:
+            file.write(data)
 
 
 def _rendered(frame: pl.DataFrame, form: str, *, header: bool = True) -> bytes:
-    """Return a frame, or the next part of one, as it is written to standard output."""
+    """Return a frame, or the next part of one, as bytes of a format."""
     from finstat_kit.writing import write_to
 
     if form == "table":
-        return f"{_table(frame)}\n".encode()
+        return _harmless(f"{_table(frame)}\n").encode()
     whole = io.BytesIO()
     written: Format = form  # type: ignore[assignment]
     write_to(whole, frame, written, header=header)
     return whole.getvalue()
+
+
+def _for_output(data: bytes) -> bytes:
+    """Return text as it is for a pipe, harmless for a terminal."""
+    return _harmless(data.decode()).encode() if sys.stdout.isatty() else data
+
+
+def _harmless(text: str) -> str:
+    """Return lines that cannot steer a terminal."""
+    from finstat_kit.transports import shown
+
+    return "\n".join(shown(line, None) for line in text.split("\n"))
 
 
 def _table(frame: pl.DataFrame) -> str:

@@ -90,17 +90,15 @@ def resolve_labels(
     label_columns = {column.label for column in wanted}
     after = {column.code: column for column in wanted}
     kept: list[pl.Expr] = []
-    for existing in schema.names():
+    for place, (existing, dtype) in enumerate(schema.items()):
+        itself = pl.nth(place)  # as in `column_of`
         if existing not in label_columns:
-            kept.append(pl.col(existing))
+            kept.append(itself)
         if existing in after:
             column = after[existing]
             codelist = lookup(column.codelist)
-            kept.append(
-                _label(existing, schema[existing], codelist["code"], codelist[name]).alias(
-                    column.label
-                )
-            )
+            label = _label(itself, dtype, codelist["code"], codelist[name])
+            kept.append(label.alias(column.label))
     return frame.select(kept)
 
 
@@ -110,7 +108,7 @@ def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -
     parts = [pl.DataFrame(schema=UNRESOLVED)]
     for column in _columns(schema, columns):
         known = lookup(column.codelist)["code"]
-        code = pl.col(column.code).cast(pl.String)
+        code = column_of(schema, column.code).cast(pl.String)
         counts = (
             frame.lazy()
             .select(code.alias("code"))
@@ -186,7 +184,7 @@ def _counted(
         .agg(pl.len().cast(pl.Int64).alias("count"))
         .collect()
     )
-    labels = _label("code", pl.String(), codelist["code"], codelist[name]).alias("label")
+    labels = _label(pl.col("code"), pl.String(), codelist["code"], codelist[name]).alias("label")
     known = pl.col("code").is_in(codelist["code"].implode())
     kind = (
         pl.when("gone").then(pl.lit("gone"))
@@ -197,8 +195,8 @@ def _counted(
     return counts.with_columns(kind.alias("kind"), labels)
 
 
-def _label(column: str, dtype: pl.DataType, known: pl.Series, names: pl.Series) -> pl.Expr:
-    """Return the expression of the label of each code, null where there is none."""
+def _label(column: pl.Expr, dtype: pl.DataType, known: pl.Series, names: pl.Series) -> pl.Expr:
+    """Return the expression of the label of each code of a column, null where there is none."""
     if dtype == pl.Null or known.is_empty():
         return pl.lit(None, pl.String)
 
@@ -206,7 +204,7 @@ def _label(column: str, dtype: pl.DataType, known: pl.Series, names: pl.Series) 
         return codes.replace_strict(known, names, default=None, return_dtype=pl.String)
 
     if dtype == pl.String:
-        return looked_up(pl.col(column))
+        return looked_up(column)
 
     def of_categories(codes: pl.Series) -> pl.Series:
         # Each category that occurs is looked up once, by a row where it stands; after that only
@@ -222,7 +220,20 @@ def _label(column: str, dtype: pl.DataType, known: pl.Series, names: pl.Series) 
             label[place] = text
         return pl.Series(codes.name, label, dtype=pl.String).gather(number)
 
-    return pl.col(column).map_batches(of_categories, return_dtype=pl.String, is_elementwise=True)
+    # Under a plain name: the methods of a Series, too, take ``*`` and ``^…$`` for patterns.
+    return column.alias("code").map_batches(
+        of_categories, return_dtype=pl.String, is_elementwise=True
+    )
+
+
+def column_of(schema: pl.Schema, name: str) -> pl.Expr:
+    """Return the column of that very name: to `pl.col`, ``*`` and ``^…$`` are patterns."""
+    return pl.nth(schema.names().index(name))
+
+
+def holds_codes(dtype: pl.DataType) -> bool:
+    """Tell whether codes may be in a column of a type."""
+    return isinstance(dtype, pl.String | pl.Null | pl.Categorical | pl.Enum)
 
 
 def schema_of(frame: object) -> pl.Schema:
@@ -262,7 +273,7 @@ def _columns(schema: pl.Schema, columns: Columns) -> list[_Column]:
                 f"columns: the frame has no column {column.code!r}; it has {schema.names()}"
             )
         dtype = schema[column.code]
-        if dtype not in (pl.String, pl.Null, pl.Categorical, pl.Enum):
+        if not holds_codes(dtype):
             raise UsageError(
                 f"the column {column.code!r} is {dtype}; codes are text, since a number loses its "
                 "leading zeros: read the column as String"

@@ -158,12 +158,14 @@ def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     if value not in numbers:
         found = f"is {schema[value]}" if value in schema else "is no column"
         raise UsageError(f"value={value!r} {found}; give a column of numbers, of {numbers}")
-    if schema["code"] not in (pl.String, pl.Null, pl.Categorical) and schema["code"] != pl.Enum:
+    if not labels.holds_codes(schema["code"]):
         raise UsageError(f"the column 'code' is {schema['code']}; codes are text")
     kind = ["kind"] if schema.get("kind") == pl.String else []
     table = (
         frame.lazy()
-        .select(pl.col("code").cast(pl.String), pl.col(value).alias("value"), *kind)
+        .select(
+            pl.col("code").cast(pl.String), labels.column_of(schema, value).alias("value"), *kind
+        )
         .collect()
     )
     (other,) = set(_GRIDS) - {by}

@@ -80,7 +80,16 @@ def is_loopback(url: str) -> bool:
     return bool(_LOOPBACK.fullmatch(urlsplit(url).hostname or ""))
 
 
-def shown(text: str) -> str:
-    """Return a stranger's text fit for a message: printable, and cut."""
-    printable = "".join(c if c.isprintable() else "?" for c in text)
-    return printable if len(printable) <= 200 else printable[:199] + "…"
+def shown(text: str, most: int | None = 200) -> str:
+    """Return untrusted text fit for a message or a terminal: printable, and cut.
+
+    Args:
+        text: One line; line breaks in it become blanks.
+        most: Characters to keep, None for all.
+    """
+    printable = text
+    if not text.isprintable():
+        printable = "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
+    if most is None or len(printable) <= most:
+        return printable
+    return printable[: most - 1] + "…"

@@ -111,6 +111,10 @@ CODELISTS: list[tuple[str, bytes, str, object]] = [
     ("klasifikacie instead", b'{"klasifikacie":[]}', "ProtocolError", r"\$\.lokacie.*missing"),
     ("kod missing", entry(b"{%b}" % NAMES), "ProtocolError", r"\$\.lokacie\[0\]\.kod.*missing"),
     ("kod empty", entry(b'{"kod":"",%b}' % NAMES), "ProtocolError", r"\[0\]\.kod"),
+    ("kod negative", entry(b'{"kod":-7,%b}' % NAMES), "ProtocolError", r"\[0\]\.kod: expected a code, got -7"),
+    ("kod a fraction", entry(b'{"kod":7.0,%b}' % NAMES), "ProtocolError", r"\[0\]\.kod: expected a code, got 7.0"),
+    ("parent negative", entry(b'{"kod":"1","nadradenaLokacia":-4}'), "ProtocolError", r"nadradenaLokacia: expected a code, got -4"),
+    ("kod 0", entry(b'{"kod":0}'), "accepted", [("0", None, None, None)]),
     ("kod repeated, other content", entry(b'{"kod":"1",%b},{"kod":"1"}' % NAMES), "ProtocolError", "twice"),
     ("nazov a text", entry(b'{"kod":"1","nazov":"A"}'), "ProtocolError", r"\[0\]\.nazov"),
     ("a name that is a number", entry(b'{"kod":"1","nazov":{"sk":1}}'), "ProtocolError", r"nazov\.sk"),
@@ -154,6 +158,17 @@ RECORDS: list[tuple[str, bytes, str]] = [
     ("a code that is a number", b'{"id":7,"kraj":1}', r"id 7: \$\.kraj"),
     ("a truth that is a text", b'{"id":7,"konsolidovana":"ano"}', r"id 7: \$\.konsolidovana"),
     ("ids that are no list", b'{"id":7,"idUctovnychZavierok":5}', r"id 7: \$\.idUctovnychZavierok"),
+    (
+        "a negative id in a list",
+        b'{"id":7,"idVyrocnychSprav":[3,-1]}',
+        r"id 7: \$\.idVyrocnychSprav",
+    ),
+    (
+        "an id of 2^63 in a list",
+        b'{"id":7,"idVyrocnychSprav":[9223372036854775808]}',
+        r"id 7: \$\.idV",
+    ),
+    ("true in a list of ids", b'{"id":7,"idUctovnychZavierok":[true]}', r"id 7: \$\.idUctovnych"),
     ("no object", b"[7]", "id 7"),
     ("half a letter", b'{"id":7,"nazovUJ":"\\udc00"}', "id 7: .*half a letter"),
 ]

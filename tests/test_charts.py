@@ -466,6 +466,21 @@ def test_values_that_are_no_numbers_are_missing() -> None:
     ) == Counter({"–": 6, "2": 2})
 
 
+@pytest.mark.parametrize("name", ["*", "^x$", "^.*$", "^y$"])
+def test_values_and_codes_of_any_name_and_kind(name: str) -> None:
+    """A column of any name is drawn, and codes of any kind of categories."""
+    plain = pl.DataFrame({"code": ["SK010", "SK021"], "x": [1.5, 2.5]})
+    odd = plain.select(
+        pl.col("code").cast(pl.Categorical(pl.Categories("codes of a map"))),
+        pl.lit(7).alias("y"),
+        pl.col("x").alias(name),
+    )
+
+    for frame in (odd, odd.lazy()):
+        ax = fk.plot_map(frame, value=name, lang="en", ax=axes())
+        assert tile_numbers(ax) == tile_numbers(fk.plot_map(plain, value="x", lang="en", ax=axes()))
+
+
 def test_values_without_a_tile_are_told() -> None:
     """Codes from abroad, unknown ones and none stand under the map, whatever the value is."""
     table = pl.DataFrame({"code": ["SK010", "SKZZ", "x1", "x2", None], "x": [1.5, 2.5, 3, 4, 5.5]})

@@ -96,6 +96,24 @@ def test_output(tmp_path: Path, suffix: str) -> None:
     assert path.stat().st_size > 200
 
 
+def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
+    """Its format is named, and a file that was there stays, whatever it is called."""
+    mirror = tmp_path / "m.parquet"
+    pl.DataFrame({"kraj": ["SK010"], "s": [["a b"]]}).write_parquet(mirror)
+    before = tmp_path / "before"
+    before.write_text("kept")
+
+    nameless = shell("codelist", "regions", "--sample", "--output", str(before))
+    refused = shell("label", str(mirror), "--sample", "--output", str(before), "--format", "csv")
+
+    assert (nameless.returncode, nameless.stdout) == (2, "")
+    assert "give a name that ends in .csv" in nameless.stderr
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "the column 's' has a blank" in refused.stderr
+    assert before.read_text() == "kept"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["before", "m.parquet"]
+
+
 def test_count() -> None:
     """A count is a number and nothing else."""
     sample = fk.sample()

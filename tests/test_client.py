@@ -321,6 +321,8 @@ def test_get_has_all_columns_in_order() -> None:
         iter([9, 2, 9, 5]),
         np.array([9, 2, 9, 5], dtype=np.uint16),
         pl.Series("x", [9, 2, 9, 5], dtype=pl.Int32),
+        pl.Series("^x$", [9, 2, 9, 5]),
+        pl.Series("*", [9, 2, 9, 5], dtype=pl.UInt64),
         pl.DataFrame({"id": [9, 2, 9, 5]}),
         pl.LazyFrame({"id": [9, 2, 9, 5]}),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import polars as pl
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import finstat_kit as fk
 from finstat_kit import codes, labels
 from finstat_kit.checks import Lang
+from tests.registers import Scripted
 
 REG = fk.sample(0)
 NAMES = {
@@ -67,6 +69,77 @@ def test_enums_of_the_codelist() -> None:
     labelled = REG.resolve_labels(frame, lang="en")
 
     assert labelled["region"].to_list() == ["Region of Žilina", None, "Region of Bratislava"]
+
+
+CATEGORIES: list[pl.DataType] = [
+    pl.Categorical(pl.Categories("codes of a reader")),
+    pl.Categorical(pl.Categories("codes", namespace="a reader", physical=pl.UInt8)),
+    pl.Categorical(pl.Categories("few codes", physical=pl.UInt16)),
+    pl.Categorical(pl.Categories.random()),
+    pl.Categorical(),
+    pl.Enum(["1", "SK031", "other", "SK010"]),
+]
+
+
+@pytest.mark.parametrize(
+    "dtype", CATEGORIES, ids=["named", "8 bits", "16 bits", "of no name", "of all", "Enum"]
+)
+def test_categories_of_any_kind(dtype: pl.DataType) -> None:
+    """Named categories too; lists and counts are those of texts."""
+    texts = pl.DataFrame({"kraj": ["other", "SK031", None, "1", "SK010", "SK031"]}).with_columns(
+        datumPoslednejUpravy=pl.lit(date(2026, 3, 2)), stav=pl.lit(None, pl.String)
+    )
+    frame = texts.with_columns(pl.col("kraj").cast(dtype))
+
+    for form in (frame, frame.lazy()):
+        labelled = REG.resolve_labels(form, lang="en").lazy().collect()
+        assert labelled["region"].to_list() == [
+            None, "Region of Žilina", None, None, "Region of Bratislava", "Region of Žilina",
+        ]  # fmt: skip
+        assert labelled.drop("region").equals(frame)
+        assert REG.count_by(form, "kraj").equals(REG.count_by(texts, "kraj"))
+        assert REG.count_last_changes(form).equals(REG.count_last_changes(texts))
+        assert REG.unresolved_codes(form).equals(REG.unresolved_codes(texts))
+
+
+# What polars reads as a pattern where a column's name is due, and what looks like one.
+PATTERNS = ["*", "^x$", "^.*$", "^kraj$", "^k.*$", "^", "", "(", "a|b", "."]
+
+
+@pytest.mark.parametrize(
+    "dtype", [pl.String(), CATEGORIES[0], pl.Null()], ids=["text", "named", "null"]
+)
+def test_names_that_are_patterns(dtype: pl.DataType) -> None:
+    """A column of any name is itself, wherever it stands; so are the others beside it."""
+    codes = sorted(NAMES["sk"]["kraj"])
+    columns = [*PATTERNS, "x", "kraj", "sidlo", "^sidlo$"]
+    texts = pl.DataFrame(
+        {
+            name: [None if dtype == pl.Null() else codes[place % len(codes)], None]
+            for place, name in enumerate(columns)
+        }
+    )
+    frame = texts.cast(dtype).with_columns(datumPoslednejUpravy=pl.lit(date(2026, 3, 2)))
+    mapping = dict.fromkeys(PATTERNS, "regions")
+
+    for form in (frame, frame.lazy()):
+        labelled = REG.resolve_labels(form, columns=mapping).lazy().collect()
+        assert labelled.columns[:4] == ["*", "*_label", "^x$", "^x$_label"]
+        assert labelled.select(pl.nth(range(0, 20, 2))).equals(frame.select(pl.nth(range(10))))
+        for name in PATTERNS:
+            expected = [NAMES["sk"]["kraj"].get(code) for code in texts[name]]
+            assert labelled[f"{name}_label"].to_list() == expected
+        by_default = REG.resolve_labels(form).lazy().collect()
+        assert by_default["region"][0] == NAMES["sk"]["kraj"].get(texts["kraj"][0])
+        assert by_default.drop("region", "municipality").equals(frame)
+        assert REG.unresolved_codes(form, columns=mapping).height == 0
+        found = REG.unresolved_codes(form, columns=dict.fromkeys(PATTERNS, "legal_forms"))
+        assert found.select("column", "code").rows() == [
+            (name, texts[name][0]) for name in PATTERNS if dtype != pl.Null()
+        ]
+        few = texts.select("kraj").with_columns(frame["datumPoslednejUpravy"])
+        assert REG.count_by(form, "kraj").equals(REG.count_by(few, "kraj"))
+        assert REG.count_last_changes(form).equals(REG.count_last_changes(few))
 
 
 def test_run_twice_or_in_another_language() -> None:
@@ -177,6 +250,44 @@ def test_the_crosswalk_holds_for_every_district() -> None:
     assert codes.district_today("199") is None or codes.district_today("199") not in set(
         REG.districts()["code"]
     )
+
+
+def test_what_is_no_old_code() -> None:
+    """Only what has the form of an old code, or of today's, has another."""
+    for text in ("", "6", "61", "6130", "013", "913", "x13", "6x3", " 613", "613 ", "٦١٣"):
+        assert codes.district_today(text) is None
+    assert codes.district_today("100") is None  # no district has the number 0
+    assert codes.district_today("135") == "SK010Z"
+    assert codes.district_today("136") is None
+    for text in ("", "0", "9", "01", "SK010"):
+        assert codes.region_today(text) is None
+    for text in ("SK051A", "SK049A", "SK0101x", "sk0101", "SK01", "SK010", "SKZZZZ"):
+        assert codes.old_district(text) is None
+    for text in ("", "529354", "SK010352935", "SK01035293545", "XX0103529354"):
+        assert codes.old_municipality(text) is None
+
+
+def test_a_guess_is_a_code_of_today() -> None:
+    """An old code that leads to no entry, or to two of them, leads to none."""
+    few = Scripted(
+        b'{"lokacie":[{"kod":"SK010"}]}',
+        b'{"lokacie":[{"kod":"SK0101"}]}',
+        b'{"lokacie":[{"kod":"SK0101500001"},{"kod":"SK0102500001"},{"kod":"SK0102500002"}]}',
+    )
+    frame = pl.DataFrame(
+        {
+            "kraj": ["1", "2"],
+            "okres": ["101", "102"],
+            "sidlo": ["500001", "500002"],
+        }
+    )
+
+    guesses = few.unresolved_codes(frame).select("code", "likely").rows()
+
+    assert guesses == [
+        ("1", "SK010"), ("2", None), ("101", "SK0101"), ("102", None),
+        ("500001", None), ("500002", "SK0102500002"),
+    ]  # fmt: skip
 
 
 def test_count_by() -> None:

@@ -32,7 +32,7 @@ ROOMS = (
     ("pages", "scan"),
     ("records",),
     ("fetch", "progress", "writing"),
-    ("labels", "places"),
+    ("labels", "places", "sheets"),
     ("split",),
     ("walk",),
     ("replies",),

@@ -73,13 +73,16 @@ def test_xlsx(tmp_path: Path, units: pl.DataFrame) -> None:
 
 
 def test_nothing_half_written(tmp_path: Path) -> None:
-    """A write that fails leaves the old file and no other."""
+    """A write that fails leaves what was there and nothing else."""
     path = fk.write(pl.DataFrame({"a": [1]}), tmp_path / "x.csv")
+    (tmp_path / "folder.csv").mkdir()
 
-    with pytest.raises(pl.exceptions.PolarsError):
+    with pytest.raises(fk.UsageError, match="the column 'a' holds structs"):
         fk.write(pl.DataFrame({"a": [{"b": 1}]}), path)
+    with pytest.raises(OSError, match=r"folder\.csv"):
+        fk.write(pl.DataFrame({"a": [1]}), tmp_path / "folder.csv")
 
-    assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.csv", "x.csv"]
     assert pl.read_csv(path).height == 1
 
 
@@ -149,6 +152,49 @@ def test_days_of_waiting_are_refused() -> None:
     records.refuse_long_work(10_000, reg, None)
     records.refuse_long_work(10_001, reg, 10_001)
     records.refuse_long_work(10**9, fk.sample(0), None)
+
+
+OF_A_SCAN = fk.UsageError, pl.exceptions.ComputeError  # an older polars wraps the error
+
+
+def far(url: str) -> str:
+    """Return another spelling of this machine's address, which the kit takes for a real host."""
+    return url.replace("127.0.0.1", "127.1")
+
+
+def test_a_real_host_is_sent_ten_thousand_requests_unasked() -> None:
+    """By default 10,000 records are asked for, 10,001 are refused before the first."""
+    with FaultServer([reply(b"", 400)]) as server, fk.Register(far(server.url)) as reg:
+        assert reg.remote
+        for ids in (range(1, 10_002), pl.DataFrame({"id": range(10_001)})):
+            with pytest.raises(fk.UsageError, match=r"10,001 requests.*max_requests=10,000 are"):
+                reg.units.get(ids)
+        with pytest.raises(OF_A_SCAN, match=r"max_requests=10,000 are not sent"):
+            reg.units.scan().collect()
+        assert (server.asked, reg.stats.requests) == ([], 0)
+
+        with pytest.raises(fk.BadRequest):  # sent, and refused by the server
+            reg.units.get([*range(1, 10_001), 1])
+
+        assert "/api/uctovna-jednotka?id=1" in server.asked
+
+
+def test_a_scan_of_a_real_host_asks_for_its_ids_first() -> None:
+    """Where more than 10,000 records would follow, none is asked for."""
+    pages = [range(2, 10_002), range(10_002, 10_010)]
+    script = [
+        [reply(f'{{"id":{list(ids)},"existujeDalsieId":false}}'.replace("false", more).encode())]
+        for ids, more in zip(pages, ("true", "false"), strict=True)
+    ]
+    with FaultServer(*script) as server, fk.Register(far(server.url)) as reg:
+        with pytest.raises(OF_A_SCAN, match="10,001 requests"):
+            reg.units.scan().filter(pl.col("id") > 1).collect()
+
+        assert len(server.asked) == 2
+        assert all("/api/uctovne-jednotky?" in target for target in server.asked)
+    with FaultServer([reply(b"", 400)]) as server, fk.Register(server.url) as near:
+        with pytest.raises(fk.BadRequest):  # on loopback there is no limit
+            near.units.get(range(1, 10_002))
 
 
 def test_bars(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, Final
 
 from finstat_kit.embedded.service import Reply, refusal
 
@@ -12,6 +13,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Answer = Callable[[str, str, str], Reply]
+_PORT: Final = re.compile(r":[0-9]*$", re.ASCII)
 
 
 class App:
@@ -19,8 +21,8 @@ class App:
 
     Args:
         answer: The service: method, path and query to a reply.
-        hosts: Names that a request may be for, without port; None admits every name. A page of
-            another site must not read this server by a name that leads here.
+        hosts: Names that a request may be for, as `host_name` returns them; None admits every
+            name. A page of another site must not read this server by a name that leads here.
     """
 
     def __init__(self, answer: Answer, hosts: frozenset[str] | None) -> None:
@@ -43,9 +45,17 @@ class App:
         await send({"type": "http.response.body", "body": reply.body})
 
 
+def host_name(text: str) -> str:
+    """Return a host without its port, in the one form that all its spellings have.
+
+    >>> host_name("LocalHost.:8000")
+    'localhost'
+    """
+    return _PORT.sub("", text).lower().removesuffix(".")
+
+
 def _host(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"host":
-            host: str = value.decode("latin-1")
-            return host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+            return host_name(value.decode("latin-1"))
     return ""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from finstat_kit.embedded.asgi import Answer, App
+from finstat_kit.embedded.asgi import Answer, App, host_name
 from finstat_kit.embedded.service import refusal
 from finstat_kit.errors import UsageError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _ANY: Final = frozenset({"0.0.0.0", "::"})
 _MOST_UNREAD: Final = 64 * 1024  # bytes of a request that has not ended
+_PART: Final = 4 * 1024  # bytes read at once: so many of a request may go uncounted
 _LINGER: Final = 0.2  # seconds that a refused connection stays open
 
 
@@ -33,7 +34,7 @@ def served(answer: Answer, *, host: str, port: int, patience: float = 10.0) -> I
         patience: Seconds that a request may take to arrive.
     """
     name = f"[{host}]" if ":" in host else host
-    server = _server(App(answer, None if host in _ANY else _LOOPBACK | {name}), patience)
+    server = _server(App(answer, None if host in _ANY else _LOOPBACK | {host_name(name)}), patience)
     listening = _listen(host, port)
     port = listening.getsockname()[1]
     thread = threading.Thread(
@@ -87,22 +88,35 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
             self._await_request()
 
         def data_received(self, data: bytes) -> None:
-            if self._refused:
-                return
-            self._unread += len(data)
-            if self._unread > _MOST_UNREAD:
-                self._refuse("431 Request Header Fields Too Large", "požiadavka je príliš dlhá")
-                return
-            self._await_request()
-            super().data_received(data)
+            # In parts, so that requests that have ended are not counted with one that has not.
+            for start in range(0, len(data), _PART):
+                part = data[start : start + _PART]
+                self._unread += len(part)
+                if self._refused:
+                    return
+                if self._unread > _MOST_UNREAD:
+                    self._refuse("431 Request Header Fields Too Large", "požiadavka je príliš dlhá")
+                    return
+                self._await_request()
+                super().data_received(part)
 
         def send_400_response(self, msg: str) -> None:
             self._refuse("400 Bad Request", "toto nie je požiadavka HTTP")
+
+        def on_message_begin(self) -> None:
+            # The one before it may have ended in the same part, and with it the wait.
+            self._await_request()
+            super().on_message_begin()
 
         def on_message_complete(self) -> None:
             self._unread = 0
             self._forget_request()
             super().on_message_complete()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self.pipeline:  # further requests wait in the socket, not in memory
+                self.flow.pause_reading()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._forget_request()

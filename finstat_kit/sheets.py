@@ -1,0 +1,159 @@
+"""A frame on the sheet of an xlsx file: no value is changed, cut or left out.
+
+A spreadsheet shows 15 digits of a number, has no infinity, no time zone, nothing finer than a
+millisecond, and its programs disagree on the days before March 1900. Such a value stands in its
+cell as text; what no text can stand for is a UsageError.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import IO, Final, NamedTuple
+
+import polars as pl
+
+from finstat_kit.errors import UsageError
+
+_MOST_ROWS: Final = 1_048_576
+_MOST_COLUMNS: Final = 16_384
+_LONGEST_TEXT: Final = 32_767  # in units of UTF-16
+_LONGEST_NAME: Final = 255  # of a column of a table
+_LARGEST: Final = 10**15 - 1
+_FIRST_DAY: Final = date(1900, 3, 1)
+_LAST_DAY: Final = date(9999, 12, 31)
+_MOMENT: Final = "%Y-%m-%d %H:%M:%S%.f"
+
+
+class Column(NamedTuple):
+    """The cells of a column: values, and texts where the value is null."""
+
+    name: str
+    values: pl.Series
+    texts: pl.Series
+    form: str  # of the values, as spreadsheets write it
+
+
+class _Rule(NamedTuple):
+    """How a type of values gets into cells: expressions over a column ``x``."""
+
+    fits: pl.Expr
+    form: str
+    text: pl.Expr = pl.col("x").cast(pl.String)
+    value: pl.Expr = pl.col("x")
+
+
+def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
+    """Return the columns of a sheet, the last rows left for a note.
+
+    Raises:
+        UsageError: Something does not fit; the text names the column.
+    """
+    most = _MOST_ROWS - 1 - (2 if note is not None else 0)
+    if frame.height > most:
+        raise UsageError(
+            f"the frame has {frame.height:,} rows, a sheet of xlsx has place for {most:,}; write "
+            "parts of it, or parquet or csv"
+        )
+    if frame.width > _MOST_COLUMNS:
+        raise UsageError(
+            f"the frame has {frame.width:,} columns, a sheet of xlsx has place for "
+            f"{_MOST_COLUMNS:,}; select some, or write parquet or csv"
+        )
+    for name in frame.columns:
+        _check_texts(name, pl.Series([name]))
+    return [_fitted(frame[name]) for name in frame.columns]
+
+
+def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
+    """Write what `fit` has returned."""
+    import xlsxwriter
+
+    height = max(columns[0].values.len() if columns else 0, 1)
+    with xlsxwriter.Workbook(file, {"in_memory": True}) as workbook:
+        sheet = workbook.add_worksheet()
+        if _makes_a_table([column.name for column in columns]):
+            headers = [{"header": column.name} for column in columns]
+            sheet.add_table(0, 0, height, len(columns) - 1, {"columns": headers, "style": None})
+        bold = workbook.add_format({"bold": True})
+        for place, column in enumerate(columns):
+            sheet.write_string(0, place, column.name, bold)
+            dtype = column.values.dtype
+            put = sheet.write_datetime if dtype.is_temporal() else sheet.write_number
+            put = sheet.write_boolean if dtype == pl.Boolean else put
+            if dtype.is_temporal():  # wide enough for autofit, which knows no forms
+                sheet.set_column(place, place, len(column.form))
+            form = workbook.add_format({"num_format": column.form})
+            cells = zip(column.values, column.texts, strict=True)
+            for row, (value, text) in enumerate(cells, 1):
+                if value is not None:
+                    put(row, place, value, form)
+                elif text:
+                    # Never a formula or a link, whatever it begins with.
+                    sheet.write_string(row, place, text)
+        sheet.autofit()
+        if note is not None:
+            sheet.write_string(height + 2, 0, note)
+
+
+def _fitted(column: pl.Series) -> Column:
+    rule = _rule(column.dtype)
+    cells = column.alias("x").to_frame().select(
+        values=pl.when(rule.fits).then(rule.value),
+        texts=pl.when(rule.fits).then(None).otherwise(rule.text),
+    )  # fmt: skip
+    _check_texts(column.name, cells["texts"])
+    return Column(column.name, cells["values"], cells["texts"], rule.form)
+
+
+def _rule(dtype: pl.DataType) -> _Rule:
+    x = pl.col("x")
+    if dtype.is_integer():
+        small = x.cast(pl.Int64, strict=False).is_between(-_LARGEST, _LARGEST)
+        return _Rule(small, "0")
+    if dtype.is_float():
+        return _Rule(x.is_finite(), "#,##0.000;[Red]-#,##0.000")
+    if isinstance(dtype, pl.Decimal):
+        number = x.cast(pl.Float64)
+        form = "0." + "0" * dtype.scale if dtype.scale else "0"
+        return _Rule(number.abs() < 10.0 ** (15 - dtype.scale), form, value=number)
+    if dtype == pl.Boolean:
+        return _Rule(x.is_not_null(), "General")
+    if dtype == pl.Date:
+        return _Rule(x.is_between(_FIRST_DAY, _LAST_DAY), "yyyy-mm-dd")
+    if isinstance(dtype, pl.Datetime):
+        if dtype.time_zone is not None:
+            return _Rule(pl.lit(value=False), "", x.dt.to_string(f"{_MOMENT}%:z"))
+        there = x.dt.date().is_between(_FIRST_DAY, _LAST_DAY) & _in_milliseconds
+        return _Rule(there, "yyyy-mm-dd hh:mm:ss", x.dt.to_string(_MOMENT))
+    if dtype == pl.Time:
+        return _Rule(_in_milliseconds, "hh:mm:ss", x.dt.to_string("%H:%M:%S%.f"))
+    if dtype == pl.Duration:
+        whole = x.cast(pl.Duration("ms")).cast(dtype) == x
+        counted = x.dt.total_milliseconds().is_between(0, 2_958_465 * 86_400_000)
+        return _Rule(whole & counted, "[h]:mm:ss", x.dt.to_string("iso"))
+    return _Rule(pl.lit(value=False), "")
+
+
+_in_milliseconds: Final = pl.col("x").dt.nanosecond() % 1_000_000 == 0
+
+
+def _check_texts(name: str, texts: pl.Series) -> None:
+    """Refuse what is longer than a cell may be; letters beyond 16 bits count twice."""
+    if (texts.str.len_bytes() <= _LONGEST_TEXT).all():
+        return
+    lengths = texts.str.len_chars() + texts.str.count_matches(r"[\x{10000}-\x{10FFFF}]")
+    row = lengths.fill_null(0).arg_max() or 0
+    if lengths[row] > _LONGEST_TEXT:
+        raise UsageError(
+            f"the column {name[:80]!r} has in row {row} a text of {lengths[row]:,} characters, a "
+            f"cell of xlsx holds {_LONGEST_TEXT:,}; cut it, or write parquet, ndjson or csv"
+        )
+
+
+def _makes_a_table(names: list[str]) -> bool:
+    """Tell whether a table may have columns of these names: else the file would be broken."""
+    return bool(names) and (
+        len({name.casefold() for name in names}) == len(names)
+        and all(name.strip() and name.isprintable() for name in names)
+        and all(len(name.encode("utf-16-le")) <= 2 * _LONGEST_NAME for name in names)
+    )

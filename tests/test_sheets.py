@@ -1,0 +1,275 @@
+"""Every kind of column in every format: the right value, or an error before anything is written."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from finstat_kit import sheets
+
+INF, NAN = float("inf"), float("nan")
+DAYS = [date(1850, 1, 1), date(1900, 2, 28), date(1900, 3, 1), date(9999, 12, 31), None]
+
+
+def cells(path: Path) -> list[list[object]]:
+    """Return the values below the header."""
+    sheet = openpyxl.load_workbook(path).active
+    assert sheet is not None
+    return [list(row) for row in sheet.iter_rows(min_row=2, values_only=True)]
+
+
+# Case, a column, its cells. A text stands where a spreadsheet has no such number or moment.
+CELLS: list[tuple[str, pl.Series, list[object]]] = [
+    ("15 digits", pl.Series([10**15 - 1, 1 - 10**15, None]), [10**15 - 1, 1 - 10**15, None]),
+    ("more digits", pl.Series([10**15, 2**53 + 1, -(2**63), 1]),
+     ["1000000000000000", "9007199254740993", "-9223372036854775808", 1]),
+    ("UInt64", pl.Series([2**64 - 1, 7], dtype=pl.UInt64), ["18446744073709551615", 7]),
+    ("Int128", pl.Series([2**100, -7], dtype=pl.Int128), [str(2**100), -7]),
+    ("Int8", pl.Series([-1], dtype=pl.Int8), [-1]),
+    ("not finite", pl.Series([INF, -INF, NAN, 1.5, None]), ["inf", "-inf", "NaN", 1.5, None]),
+    ("Float32", pl.Series([0.5, NAN], dtype=pl.Float32), [0.5, "NaN"]),
+    ("Decimal", pl.Series([Decimal("1.10"), Decimal("-9999999999999.99"), None]),
+     [1.1, -9999999999999.99, None]),
+    ("long Decimal", pl.Series([Decimal("10000000000000.00"), Decimal("0.01")]),
+     ["10000000000000.00", 0.01]),
+    ("Boolean", pl.Series([True, False, None]), [True, False, None]),
+    ("Date", pl.Series(DAYS),
+     ["1850-01-01", "1900-02-28", datetime(1900, 3, 1), datetime(9999, 12, 31), None]),
+    ("Datetime", pl.Series([datetime(1850, 1, 1), datetime(2026, 6, 30, 1, 2, 3, 45_000), None]),
+     ["1850-01-01 00:00:00", datetime(2026, 6, 30, 1, 2, 3, 45_000), None]),
+    ("microseconds", pl.Series([datetime(2026, 6, 30, 1, 2, 3, 4)]),
+     ["2026-06-30 01:02:03.000004"]),
+    ("nanoseconds", pl.Series([5, 10**18]).cast(pl.Datetime("ns")),
+     ["1970-01-01 00:00:00.000000005", datetime(2001, 9, 9, 1, 46, 40)]),
+    ("milliseconds", pl.Series([10**12]).cast(pl.Datetime("ms")),
+     [datetime(2001, 9, 9, 1, 46, 40)]),
+    ("a zone", pl.Series([datetime(2026, 6, 30), None]).dt.replace_time_zone("Europe/Bratislava"),
+     ["2026-06-30 00:00:00+02:00", None]),
+    ("Time", pl.Series([time(1, 2, 3), time(1, 2, 3, 4), None]),
+     [time(1, 2, 3), "01:02:03.000004", None]),
+    ("Duration", pl.Series([timedelta(days=400), timedelta(-1), timedelta(microseconds=1), None]),
+     [timedelta(days=400), "-P1D", "PT0.000001S", None]),
+    ("Categorical", pl.Series(["a", None], dtype=pl.Categorical), ["a", None]),
+    ("Enum", pl.Series(["a", None], dtype=pl.Enum(["a"])), ["a", None]),
+    ("Null", pl.Series([None, None]), [None, None]),
+    ("lists of ids", pl.Series([[1, 2**60], [], None]), ["1 1152921504606846976", None, None]),
+    ("arrays", pl.Series([[1, 2]], dtype=pl.Array(pl.Int64, 2)), ["1 2"]),
+    ("lists of texts", pl.Series([["a", "b"]]), ["a b"]),
+    ("formulas and links", pl.Series(["=1+1", "{=1}", "http://x.example", "007", "@SUM(1)"]),
+     ["=1+1", "{=1}", "http://x.example", "007", "@SUM(1)"]),
+    ("the longest text", pl.Series(["x" * 32_767, "😀" * 16_383]), ["x" * 32_767, "😀" * 16_383]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "column", "expected"), CELLS, ids=[c[0] for c in CELLS])
+def test_cells(tmp_path: Path, case: str, column: pl.Series, expected: list[object]) -> None:
+    """A cell holds the value itself, or where a spreadsheet cannot, its text."""
+    frame = pl.DataFrame({"x": range(len(expected)), case: column})
+
+    written = cells(fk.write(frame, tmp_path / "x.xlsx"))
+
+    assert [row[1] for row in written] == expected
+    assert [type(row[1]) for row in written] == [type(value) for value in expected]
+
+
+def test_number_formats(tmp_path: Path) -> None:
+    """An id is shown as it is, with no separator and no exponent; days as ISO writes them."""
+    frame = pl.DataFrame(
+        {
+            "id": [2_618_000_123],
+            "n": pl.Series([20_000], dtype=pl.UInt32),
+            "d": [date(2026, 6, 30)],
+            "t": [datetime(2026, 6, 30)],
+            "h": [timedelta(hours=30)],
+            "e": [Decimal("1.10")],
+        }
+    )
+
+    sheet = openpyxl.load_workbook(fk.write(frame, tmp_path / "x.xlsx")).active
+
+    assert sheet is not None
+    assert [cell.number_format for cell in next(sheet.iter_rows(min_row=2))] == [
+        "0", "0", "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss", "[h]:mm:ss", "0.00",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a", "A"],
+        ["straße", "STRASSE"],
+        ["", "a"],
+        ["n" * 256, "a"],
+        ["a\x1b", "a\nb"],
+        ["*", "^x$"],
+        ["=1+1", "http://x.example"],
+        [f"c{n}" for n in range(16_384)],
+    ],
+    ids=lambda names: names[0][:9] or "empty",
+)
+def test_names_of_columns(tmp_path: Path, names: list[str]) -> None:
+    """Any names: where a table cannot have them, the sheet has a header and no table."""
+    frame = pl.DataFrame({name: [place] for place, name in enumerate(names)})
+
+    path = fk.write(frame, tmp_path / "x.xlsx")
+
+    assert cells(path) == [list(range(len(names)))]
+    sheet = openpyxl.load_workbook(path).active
+    assert sheet is not None
+    header = [str(cell.value or "") for cell in next(sheet.iter_rows())]
+    assert header == [name.replace("\x1b", "_x001B_") for name in names]
+    for name in zipfile.ZipFile(path).namelist():
+        if "tables/" in name:  # a table whose names are no XML, or not unique, is a broken file
+            table = zipfile.ZipFile(path).read(name).decode()
+            listed = re.findall(r'<tableColumn id="\d+" name="([^"]+)"', table)
+            assert len({name.casefold() for name in listed}) == len(names)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "ndjson"])
+@pytest.mark.parametrize(
+    "frame", [pl.DataFrame(), pl.DataFrame(schema={"a": pl.Int64, "A": pl.Date})]
+)
+def test_empty_frames(tmp_path: Path, suffix: str, frame: pl.DataFrame) -> None:
+    """A frame with no rows, or none at all, is written as such."""
+    path = fk.write(frame.lazy(), tmp_path / f"x.{suffix}")
+
+    if suffix == "parquet":
+        assert pl.read_parquet(path).schema == frame.schema
+    elif suffix == "ndjson":
+        assert path.read_bytes() == b""
+    elif suffix == "csv":
+        assert path.read_text(encoding="utf-8-sig").strip() == ",".join(frame.columns)
+    else:
+        assert cells(path) in ([], [[None, None]])
+
+
+def test_control_characters_in_cells(tmp_path: Path) -> None:
+    """They are escaped as the format has it, and so is a text that looks like an escape."""
+    texts = ["\x1b[31m\x00", "a\r\nb\tc", "_x0041_", "\ufffe\uffff"]
+
+    with zipfile.ZipFile(fk.write(pl.DataFrame({"x": texts}), tmp_path / "x.xlsx")) as file:
+        shared = file.read("xl/sharedStrings.xml").decode()
+
+    listed = re.findall(r"<t(?: xml:space=\"preserve\")?>([^<]*)</t>", shared)
+    assert listed[1:] == ["_x001B_[31m_x0000_", "a_x000D_\nb\tc", "_x005F_x0041_", "_xFFFE__xFFFF_"]
+
+
+# Formats, a column that they cannot hold, words of the error.
+REFUSED: list[tuple[str, pl.Series, str]] = [
+    ("csv xlsx ndjson", pl.Series([b"\xff"]), "bytes.*bin.encode"),
+    ("csv xlsx ndjson", pl.Series([[b"\xff"]]), "bytes|lists of Binary"),
+    ("csv xlsx", pl.Series([{"a": 1}]), "structs.*unnest"),
+    ("csv xlsx", pl.Series([{}]), "structs"),
+    ("csv xlsx", pl.Series([[[1]]]), "lists of List"),
+    ("csv xlsx", pl.Series([[{"a": 1}]]), "lists of Struct"),
+    ("csv xlsx", pl.Series([[1, None]]), "null within a list"),
+    ("csv xlsx", pl.Series([["a b"]]), "blank within a text of a list"),
+    ("csv xlsx", pl.Series([["a", ""]]), "blank within a text of a list"),
+    ("csv xlsx ndjson parquet", pl.Series([object()], dtype=pl.Object), "Object"),
+    ("xlsx", pl.Series(["a", "x" * 32_768]), "in row 1 a text of 32,768 characters.*32,767"),
+    ("xlsx", pl.Series(["😀" * 16_384]), "32,768 characters"),
+    ("xlsx", pl.Series([list(range(10_000))]), "48,889 characters"),
+    ("ndjson", pl.Series([1.5, INF]), "inf"),
+    ("ndjson", pl.Series([NAN]), "NaN"),
+    ("ndjson", pl.Series([[1.5, NAN]]), "NaN"),
+    ("ndjson", pl.Series([{"a": [{"b": INF}]}]), "inf"),
+]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "column", "words"),
+    [(suffix, column, words) for all_, column, words in REFUSED for suffix in all_.split()],
+    ids=lambda value: str(value.dtype)[:20] if isinstance(value, pl.Series) else value[:20],
+)
+def test_columns_that_cannot_be_written(
+    tmp_path: Path, suffix: str, column: pl.Series, words: str
+) -> None:
+    """The error names column and cure; the file that was there stays as it was."""
+    path = tmp_path / f"x.{suffix}"
+    path.write_bytes(b"before")
+
+    with pytest.raises(fk.UsageError, match=rf"(?s)the column '\^k\$'.*({words})"):
+        fk.write(pl.DataFrame({"*": 1, "^k$": column}), path)
+
+    assert path.read_bytes() == b"before"
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "note", "words"),
+    [
+        (1_048_576, 1, None, "1,048,576 rows.*1,048,575"),
+        (1_048_574, 1, "a note", "1,048,574 rows.*1,048,573"),
+        (1, 16_385, None, "16,385 columns.*16,384"),
+    ],
+)
+def test_frames_larger_than_a_sheet(
+    tmp_path: Path, height: int, width: int, note: str | None, words: str
+) -> None:
+    """Rows and columns that do not fit are not left out."""
+    frame = pl.DataFrame([pl.zeros(height, eager=True).alias(f"c{n}") for n in range(width)])
+
+    with pytest.raises(fk.UsageError, match=words):
+        fk.write(frame, tmp_path / "x.xlsx", note=note)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_fits_a_sheet() -> None:
+    """Header, rows and note to the last row."""
+    sheets.fit(pl.DataFrame({"x": pl.zeros(1_048_575, eager=True)}), None)
+    sheets.fit(pl.DataFrame({"x": pl.zeros(1_048_573, eager=True)}), "a note")
+
+
+# Case, a column, what stands in csv.
+TEXTS: list[tuple[str, pl.Series, list[str]]] = [
+    ("Duration", pl.Series([timedelta(days=1, microseconds=5), None]), ["P1DT0.000005S", ""]),
+    ("arrays", pl.Series([[1, 2]], dtype=pl.Array(pl.Int64, 2)), ["1 2"]),
+    ("lists of categories", pl.Series([["a", "b"]], dtype=pl.List(pl.Categorical)), ["a b"]),
+    ("not finite", pl.Series([INF, NAN]), ["inf", "NaN"]),
+    ("large", pl.Series([2**63 - 1]), [str(2**63 - 1)]),
+    ("Decimal", pl.Series([Decimal("1.10")]), ["1.10"]),
+]
+
+
+@pytest.mark.parametrize(("case", "column", "expected"), TEXTS, ids=[c[0] for c in TEXTS])
+def test_texts_of_csv(tmp_path: Path, case: str, column: pl.Series, expected: list[str]) -> None:
+    """What a csv file can hold as text, it holds."""
+    path = fk.write(pl.DataFrame({"^x$": 1, case: column}), tmp_path / "x.csv")
+
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    assert lines == [f"^x$,{case}", *(f"1,{text}" for text in expected)]
+
+
+def test_other_formats_keep_what_they_hold(tmp_path: Path) -> None:
+    """Parquet keeps bytes and infinity, ndjson whatever JSON has."""
+    odd: dict[str, Any] = {"b": [b"\xff"], "f": [INF], "s": [{"a": [1.5]}], "^x$": [None]}
+    plain: dict[str, Any] = {"s": [{"a": [1.5]}], "n": [2**63 - 1], "*": [None]}
+
+    kept = pl.read_parquet(fk.write(pl.DataFrame(odd), tmp_path / "x.parquet"))
+    json = pl.read_ndjson(fk.write(pl.DataFrame(plain), tmp_path / "x.ndjson"))
+
+    assert kept.to_dicts() == pl.DataFrame(odd).to_dicts()
+    assert json.to_dicts() == pl.DataFrame(plain).to_dicts()
+
+
+def test_nothing_is_written_to_an_open_file_before_the_check() -> None:
+    """What goes to standard output is decided before its first byte, too."""
+    from finstat_kit.writing import Format, write_to
+
+    forms: tuple[Format, ...] = ("csv", "xlsx", "ndjson")
+    for form in forms:
+        file = io.BytesIO()
+        with pytest.raises(fk.UsageError):
+            write_to(file, pl.DataFrame({"a": [1], "x": [b"\xff"]}), form)
+        assert file.getvalue() == b""
