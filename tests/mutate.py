@@ -48,7 +48,7 @@ MUTATIONS = [
     Mutation("cli.py", "left = left[sys.stdout.buffer.write(left) :]", "sys.stdout.buffer.write(left); break", "cli"),
     Mutation("cli.py", "with _uninterrupted():", "if True:", "cli"),
     Mutation("bodies.py", "if not unpacker.eof or unpacker.unused_data:", "if False:", "faults"),
-    Mutation("http.py", "if len(body) > cap:", "if False:", "faults"),
+    Mutation("bodies.py", "if len(body) > cap:", "if False:", "faults"),
     Mutation("http.py", "min(left, _LOOK_UP)", "timeout", "faults"),
     Mutation("exchange.py", "self._failures >= _FAILURES_IN_A_ROW", "False", "faults"),
     Mutation("exchange.py", "max(now, self._next_slot, self._pause_until)", "max(now, self._next_slot)", "faults"),
@@ -269,7 +269,7 @@ MUTATIONS = [
     Mutation("records.py", "_MOST_REQUESTS: Final = 10_000", "_MOST_REQUESTS: Final = 10_001", "writing"),
     Mutation("registers.py", "remote=not near", "remote=False", "writing"),
     Mutation("unit_collection.py", "refuse_long_work(unique.len(), register, max_requests)", "pass", "writing"),
-    Mutation("unit_collection.py", "refuse_long_work(ids.height, self._register(), max_requests)", "pass", "writing"),
+    Mutation("unit_collection.py", "refuse_long_work(ids.height, register, max_requests)", "pass", "writing"),
     Mutation("unit_collection.py", "if needs.whole and most < math.inf:", "if False:", "writing"),
 ]  # fmt: skip
 
