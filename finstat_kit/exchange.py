@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 from urllib.parse import urlencode
 
+from finstat_kit.embedded.rules import INVENTED
 from finstat_kit.embedded.service import Reply
 from finstat_kit.errors import (
     BadRequest,
@@ -113,6 +114,7 @@ class Exchange:
         self.stats = Stats()
         self.pressure = 0  # how often the register asked for less, or was too slow
         self.latency = math.inf  # seconds that the last good reply took
+        self.invented: str | None = None  # whose invented data the newest good reply brought
 
     def get(
         self,
@@ -225,6 +227,8 @@ class Exchange:
             raise
         self._note(target, reply.status, wire, attempt, good=True)
         self.latency = self._timing.clock() - now
+        mark = reply.headers.get(INVENTED)
+        self.invented = None if mark is None else shown(mark)
         return value
 
     def _judged(self, url: str, reply: Reply, decode: Callable[[bytes], T], attempt: int) -> T:

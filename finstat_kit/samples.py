@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import polars as pl
 from finstat_kit import checks, figures, replies
 from finstat_kit.checks import Lang
 from finstat_kit.embedded import population, service
+from finstat_kit.embedded.rules import INVENTED
 from finstat_kit.embedded.server import served
 from finstat_kit.embedded.store import (
     DELETED,
@@ -41,10 +43,19 @@ class Sample(Register):
     Its verbs change it as the real one is changed by others: each swaps the whole state at once.
     """
 
-    def __init__(self, store: Store, *, strict: bool, recipe: str | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        strict: bool,
+        recipe: str | None = None,
+        identity: str = "finstat_kit sample",
+    ) -> None:
         self.store = store
         self._made = store, recipe
         self._strict = strict
+        # What it was made of and not its state: it is the same register after any change.
+        self._marks = {INVENTED: identity}
         self._changing = threading.Lock()
         self._set_up(
             "sample:",
@@ -87,8 +98,9 @@ class Sample(Register):
         )
 
     def answer(self, method: str, path: str, query: str) -> service.Reply:
-        """Answer one request as the register's server would."""
-        return service.answer(self.store, method, path, query, strict=self._strict)
+        """Answer one request as the register's server would; a header says that it is invented."""
+        reply = service.answer(self.store, method, path, query, strict=self._strict)
+        return reply._replace(headers=reply.headers | self._marks)
 
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"
@@ -112,7 +124,7 @@ class Sample(Register):
             20000
         """
         port = checks.whole("port", port, 0, 65_535)
-        return served(self.answer, host=host, port=port)
+        return served(self.answer, host=host, port=port, marks=self._marks)
 
     @property
     def today(self) -> date:
@@ -273,7 +285,18 @@ def sample(
     seed = checks.whole("seed", seed, 0, 2**63 - 1)
     default = units == population.DEFAULT_UNITS and seed == 0 and codelists is None
     store = population.load() if default else population.draw(units, seed=seed, codelists=codelists)
-    return Sample(store, strict=strict, recipe=_call(units, seed, strict, codelists))
+    identity = f"finstat_kit sample; seed={seed}; units={units}"
+    if codelists is not None:
+        identity += f"; codelists={_digest(store.codelists)}"
+    recipe = _call(units, seed, strict, codelists)
+    return Sample(store, strict=strict, recipe=recipe, identity=identity)
+
+
+def _digest(codelists: Mapping[str, bytes]) -> str:
+    digest = sha256()
+    for name in sorted(codelists):
+        digest.update(sha256(codelists[name]).digest())
+    return digest.hexdigest()[:16]
 
 
 def _call(units: int, seed: int, strict: bool, codelists: str | Path | None) -> str:

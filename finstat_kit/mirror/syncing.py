@@ -39,7 +39,7 @@ from finstat_kit.records import fetch_unit
 from finstat_kit.registers import Register
 
 LISTS: Final = ("units", "statements", "reports", "annual_reports")
-STATE: Final = ("run", "since", "started", "full", "cursor", "version")
+STATE: Final = ("run", "since", "started", "full", "cursor", "version", "register")
 RUNS: Final = pl.Schema(
     {
         "run": pl.Int64(),
@@ -47,6 +47,7 @@ RUNS: Final = pl.Schema(
         "started": pl.Date(),
         "completed": pl.Date(),
         "version": pl.Int64(),  # of the newest units at its end
+        **{f"rows_{name}": pl.Int64() for name in LISTS},  # of each list at its end
     }
 )
 _BATCH: Final = 10_000
@@ -64,6 +65,7 @@ class Run:
     since: date
     started: date
     full: bool
+    register: int  # the number of its name
     resumed: bool = False
 
     def state(self, cursor: int, version: int) -> dict[str, int]:
@@ -75,6 +77,7 @@ class Run:
             "full": int(self.full),
             "cursor": cursor,
             "version": version,
+            "register": self.register,
         }
 
 
@@ -91,7 +94,14 @@ def _newest(runs: pl.DataFrame) -> int:
 
 
 def this_run(
-    tables: Mapping[str, Table], runs: pl.DataFrame, first: date, today: date, *, full: bool
+    tables: Mapping[str, Table],
+    runs: pl.DataFrame,
+    completed: pl.DataFrame,
+    first: date,
+    today: date,
+    register: int,
+    *,
+    full: bool,
 ) -> Run:
     """Return the run that was cut off, or the next one.
 
@@ -105,15 +115,17 @@ def this_run(
             date.fromordinal(last["since"]),
             date.fromordinal(last["started"]),
             bool(last["full"]),
+            register,
             resumed=True,
         )
     number = 1 + (last["run"] if last else _newest(runs))
-    if full or not runs.height:
-        return Run(number, first, today, full)
-    days = [runs["started"][-1], today]
+    if full or not completed.height:
+        return Run(number, first, today, full, register)
+    days = [completed["started"][-1], today]
     newest = tables["units"].scan().select(pl.col("datumPoslednejUpravy").max()).collect().item()
     days += [] if newest is None else [newest]
-    return Run(number, max(first, min(days) - timedelta(days=1)), today, full=False)
+    window = max(first, min(days) - timedelta(days=1))
+    return Run(number, window, today, full=False, register=register)
 
 
 class Walk:
