@@ -406,6 +406,10 @@ def _checked_path(path: object) -> Path:
             f"path={str(path)!r}: Delta Lake cannot keep a table in {whole!r}, because of "
             f"{unfit[0]!r} in it; give a folder of another name"
         )
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"path={str(path)!r} is a file; give a folder, which may be a new one")
+    for part in (folder, *folder.parents):
+        try:
+            if part.exists() and not part.is_dir():
+                raise UsageError(f"path={str(path)!r}: {str(part)!r} is a file; give a folder")
+        except OSError as error:
+            raise UsageError(f"path={str(path)!r} cannot be a folder: {error.strerror}") from error
     return folder

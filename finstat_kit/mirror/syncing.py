@@ -211,9 +211,12 @@ class Walk:
         try:
             for id_, record in in_order(ids, fetch, self._register.connections):
                 advance(1)
-                if isinstance(record, (RegisterUnavailable, TransportError)):
+                if isinstance(record, RegisterUnavailable) and record.blocked:
+                    raise record
+                # What could not be had before, and still cannot, says nothing of an outage.
+                if moves and isinstance(record, (RegisterUnavailable, TransportError)):
                     self._doubtful[id_] = record.message
-                    if len(self._doubtful) == _OUTAGE or getattr(record, "blocked", False):
+                    if len(self._doubtful) == _OUTAGE:
                         raise record
                     continue
                 rows += self._given_up()
