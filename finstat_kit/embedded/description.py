@@ -65,7 +65,10 @@ def description(*, strict: bool) -> Json:
                 "Invented": {
                     "required": True,
                     "description": "The data are invented; of which sample",
-                    "schema": {"type": "string", "pattern": "^finstat_kit sample"},
+                    "schema": {
+                        "type": "string",
+                        "pattern": "^finstat_kit sample(; [a-z]+=[0-9a-f]+)*$",
+                    },
                 },
                 "Allow": {"required": True, "schema": {"const": "GET, HEAD"}},
             },

@@ -46,6 +46,12 @@ class Held:
         table.refresh()
         return table
 
+    def commits(self) -> tuple[int, ...]:
+        """Return the number of the newest commit of each table."""
+        for table in self.tables:
+            table.refresh()
+        return tuple(table.commit for table in self.tables)
+
     def all_runs(self, *, anew: bool = False) -> pl.DataFrame:
         """Return the rows of the table of runs, in their order.
 

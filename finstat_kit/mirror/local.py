@@ -80,7 +80,7 @@ class Mirror(Register):
         self._since = None if changed_since is None else checks.changed_since(changed_since)
         self._held = Held(self.path)
         self._folder = Folder(self.path)
-        self._store: tuple[tuple[int, Stamp | None], CopiedStore] | None = None
+        self._store: tuple[object, CopiedStore] | None = None
         self._fetched: dict[str, tuple[Stamp | None, pl.DataFrame]] = {}
         self._set_up(
             "mirror:",
@@ -332,10 +332,11 @@ class Mirror(Register):
                 f"a mirror does not know when {name} changed; leave out changed_since, or ask the "
                 "register"
             )
-        self._complete()
-        now = sum(table.commit for table in self._held.lists.values()), stamp(self._codelists_file)
+        files = stamp(self._codelists_file), stamp(self._folder.file)
+        now = self._held.commits(), files
         with self._lock:
             if self._store is None or self._store[0] != now:
+                self._complete()
                 self._store = now, self._copied()
             store = self._store[1]
         return service.answer(store, method, path, query)
