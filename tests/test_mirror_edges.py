@@ -436,3 +436,30 @@ def test_other_engines_pass_over_the_seals(mirror: fk.Mirror) -> None:
 
     assert (mirror.path / "units" / "_seals.txt").exists()
     assert len(table.file_uris()) == len(list((mirror.path / "units").glob("*.parquet"))) == 1
+
+
+def test_a_loss_is_made_good_by_a_full_sync_alone(mirror: fk.Mirror, register: Watched) -> None:
+    """Also where the one that began it did not come to its first record: all marks are set anew."""
+    gone = int(register.sample.units.ids()["id"][7])
+    register.sample.vanish(gone)
+    mirror.sync(full=True, max_missing=1)
+    max((mirror.path / "units").glob("*.parquet"), key=os.path.getmtime).unlink()
+    register.instead = _interrupt
+    with pytest.raises(Interrupted):
+        mirror.sync(full=True)
+    register.instead = lambda path, query: None
+    mirror.sync(max_missing=1)
+
+    assert_in_step(mirror, register.sample)
+    missing = mirror.units().filter(pl.col("gone") == "missing").collect()
+    assert missing["id"].to_list() == [gone]
+
+
+def test_compaction_of_what_is_compacted(mirror: fk.Mirror) -> None:
+    """It changes nothing that was sealed."""
+    for _ in range(3):
+        mirror.compact()
+        before = contents(mirror.path)
+        assert set(fk.Mirror(mirror.path).verify()["meaning"]) == {""}
+    mirror.compact()
+    assert contents(mirror.path) == before

@@ -252,7 +252,9 @@ class Table:
             delta.vacuum(retention_hours=keep, dry_run=False, enforce_retention_duration=False)
             if delta.metadata().configuration.get(_KEPT) != f"interval {keep} hours":
                 delta.alter.set_table_properties({_KEPT: f"interval {keep} hours"})
-            delta.create_checkpoint()
+            checkpoint = self.path / COMMITS / f"{delta.version():020}.checkpoint.parquet"
+            if not checkpoint.exists():  # written again it would be no more what was sealed
+                delta.create_checkpoint()
             delta.cleanup_metadata()
             self._update(delta)
             self._files = None
