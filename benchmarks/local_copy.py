@@ -19,6 +19,7 @@ from timing import Figure, memory, side_by_side
 import finstat_kit as fk
 from finstat_kit import replies
 from finstat_kit.mirror import reading
+from finstat_kit.mirror.folder import About, Folder, Origin
 from finstat_kit.mirror.local import Mirror
 from finstat_kit.mirror.syncing import RUNS, STATE
 from finstat_kit.mirror.tables import MANY_FILES, Table
@@ -97,10 +98,16 @@ def write(folder: Path, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list
             table.tidy()
         times.append(time.perf_counter() - began)
     table.tidy()
-    run = (1, date(2000, 1, 1), _DAY, _DAY, version)
-    Table(folder / "runs", RUNS).append(pl.DataFrame([run], schema=RUNS, orient="row"))
-    about = {"register": "this machine", "changed_since": "2000-01-01", "format": "1"}
-    (folder / "mirror.json").write_text(json.dumps(about), encoding="utf-8")
+    table.seal()
+    run = {
+        "run": 1, "since": date(2000, 1, 1), "started": _DAY, "completed": _DAY,
+        "version": version, "rows_units": len(ids),
+    }  # fmt: skip
+    runs = Table(folder / "runs", RUNS)
+    runs.append(pl.DataFrame([run], schema=RUNS))
+    runs.seal()
+    origin = Origin("sample:", f"finstat_kit sample; seed=0; units={len(ids)}")
+    Folder(folder).write(About(origin, date(2000, 1, 1)))
     return times
 
 

@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 from urllib.parse import urlencode
 
 from finstat_kit import forks
+from finstat_kit.embedded.rules import INVENTED
 from finstat_kit.embedded.service import Reply
 from finstat_kit.errors import (
     BadRequest,
@@ -116,6 +117,7 @@ class Exchange:
         self.stats = Stats()
         self.pressure = 0  # how often the register asked for less, or was too slow
         self.latency = math.inf  # seconds that the last good reply took
+        self.invented: str | None = None  # whose invented data the newest good reply brought
         forks.renew_in_child(self)
 
     def after_fork(self) -> None:
@@ -233,6 +235,8 @@ class Exchange:
             raise
         self._note(target, reply.status, wire, attempt, good=True)
         self.latency = self._timing.clock() - now
+        mark = reply.headers.get(INVENTED)
+        self.invented = None if mark is None else shown(mark)
         return value
 
     def _sent(self, url: str, target: str, limits: Limits, attempt: int) -> tuple[Reply, int]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import polars as pl
 from finstat_kit import checks, figures, replies
 from finstat_kit.checks import Lang
 from finstat_kit.embedded import population, service
+from finstat_kit.embedded.rules import INVENTED
 from finstat_kit.embedded.server import served
 from finstat_kit.embedded.store import (
     DELETED,
@@ -49,11 +51,14 @@ class Sample(Register):
         strict: bool,
         recipe: str | None = None,
         again: Callable[[], Sample] | None = None,
+        identity: str = "finstat_kit sample",
     ) -> None:
         self.store = store
         self._again = again
         self._made = store, recipe
         self._strict = strict
+        # What it was made of and not its state: it is the same register after any change.
+        self._marks = {INVENTED: identity}
         self._changing = threading.Lock()
         self._set_up(
             "sample:",
@@ -115,8 +120,9 @@ class Sample(Register):
         )
 
     def answer(self, method: str, path: str, query: str) -> service.Reply:
-        """Answer one request as the register's server would."""
-        return service.answer(self.store, method, path, query, strict=self._strict)
+        """Answer one request as the register's server would; a header says that it is invented."""
+        reply = service.answer(self.store, method, path, query, strict=self._strict)
+        return reply._replace(headers=reply.headers | self._marks)
 
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"
@@ -140,7 +146,7 @@ class Sample(Register):
             20000
         """
         port = checks.whole("port", port, 0, 65_535)
-        return served(self.answer, host=host, port=port)
+        return served(self.answer, host=host, port=port, marks=self._marks)
 
     @property
     def today(self) -> date:
@@ -302,8 +308,23 @@ def sample(
     default = units == population.DEFAULT_UNITS and seed == 0 and codelists is None
     store = population.load() if default else population.draw(units, seed=seed, codelists=codelists)
     folder = None if codelists is None else Path(codelists).absolute()
-    again = partial(sample, units, seed=seed, strict=strict, codelists=folder)
-    return Sample(store, strict=strict, recipe=_call(units, seed, strict, codelists), again=again)
+    identity = f"finstat_kit sample; seed={seed}; units={units}"
+    if codelists is not None:
+        identity += f"; codelists={_digest(store.codelists)}"
+    return Sample(
+        store,
+        strict=strict,
+        recipe=_call(units, seed, strict, codelists),
+        again=partial(sample, units, seed=seed, strict=strict, codelists=folder),
+        identity=identity,
+    )
+
+
+def _digest(codelists: Mapping[str, bytes]) -> str:
+    digest = sha256()
+    for name in sorted(codelists):
+        digest.update(sha256(codelists[name]).digest())
+    return digest.hexdigest()[:16]
 
 
 def _call(units: int, seed: int, strict: bool, codelists: str | Path | None) -> str:

@@ -320,7 +320,10 @@ def test_a_mirror(tmp_path: Path) -> None:
     assert synced.exit_code == again.exit_code == 0
     assert synced.stdout.splitlines()[1].startswith("units,2026-06-01,")
     assert again.stdout.splitlines()[1].startswith("units,2026-06-01,0,0,0,0,")
-    assert told.stdout == (f"SAMPLE DATA <Mirror {folder} of this machine, as of 2026-06-30>\n")
+    assert told.stdout == (
+        f"SAMPLE DATA <Mirror {folder} of finstat_kit sample; seed=0; units=20000, "
+        "as of 2026-06-30>\n"
+    )
     assert (well.exit_code, ill.exit_code) == (0, 1)
     assert "it is not as it was written" in ill.stdout.splitlines()[1]
     other = shell("sync", folder, "--sample", "--changed-since", "2025-01-01")

@@ -22,6 +22,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.embedded.service import Reply
 from finstat_kit.errors import Interrupted
+from finstat_kit.mirror.folder import About, Folder, Origin
 from tests.mirrors import assert_in_step, contents
 from tests.registers import Watched
 
@@ -671,7 +672,7 @@ def test_a_flipped_bit(sound: fk.Mirror, data: st.DataObject) -> None:
 def test_a_changed_value(mirror: fk.Mirror, register: Watched) -> None:
     """A row that is not what it was written as is found, however well its file is sealed."""
     mirror.sync()
-    table = mirror._tables["units"]
+    table = mirror._held.lists["units"]
     rows = table.scan().collect()
     table.append(rows.with_columns(pl.lit("SK099").alias("kraj")).head(7))
 
@@ -723,7 +724,9 @@ def test_wrong_use(mirror: fk.Mirror, register: Watched, tmp_path: Path) -> None
     assert not (tmp_path / "none").exists()
     with fk.use(mirror), pytest.raises(fk.UsageError, match=r"not with a mirror"):
         fk.Mirror(tmp_path / "y").sync()
-    with pytest.raises(fk.UsageError, match=r"is of this machine, not of https"):
+    with pytest.raises(
+        fk.UsageError, match=r"is of finstat_kit sample; seed=0; units=1000, not of https"
+    ):
         fk.Mirror(mirror.path, register="https://register.example").sync()
     (mirror.path / "mirror.json").write_text("{", encoding="utf-8")
     with pytest.raises(fk.MirrorError, match=r"mirror\.json is damaged"):
@@ -738,13 +741,13 @@ def test_what_it_says_of_itself(tmp_path: Path) -> None:
     mirror.sync()
 
     assert repr(mirror) == (
-        f"SAMPLE DATA <Mirror {tmp_path / 'ruz'} of this machine, as of 2026-06-30>"
+        f"SAMPLE DATA <Mirror {tmp_path / 'ruz'} of finstat_kit sample; seed=0; units=100, as of "
+        "2026-06-30>"
     )
     assert mirror.today == date(2026, 6, 30)
     assert mirror.invented
     assert mirror.cite() == "Vymyslené údaje ukážky finstat_kit, kópia k 2026-06-30."
-    about = mirror.path / "mirror.json"
-    about.write_text(about.read_text().replace("this machine", fk.LIVE), encoding="utf-8")
+    Folder(mirror.path).write(About(Origin(fk.LIVE, None), date(2000, 1, 1)))
     assert mirror.cite("en").endswith(f"{fk.LIVE}, CC0, copied as of 2026-06-30.")
     assert mirror.cite("sk").endswith(f"{fk.LIVE}, licencia CC0, kópia k 2026-06-30.")
     assert repr(mirror).startswith(f"<Mirror {tmp_path / 'ruz'} of {fk.LIVE}")

@@ -168,7 +168,7 @@ class History(RuleBasedStateMachine):
     @rule(number=st.integers(1, 6), before=st.booleans())
     def crash(self, number: int, before: bool) -> None:
         left = [number]
-        for table in (*self.mirror._tables.values(), self.mirror._runs):
+        for table in self.mirror._held.tables:
             self.arm(table, left, before)
         self.quiet = False
         try:

@@ -56,7 +56,7 @@ def test_a_year(tmp_path: Path) -> None:
         sample.delete(sorted(chance.sample(ids, 2)))
         sample.publish(3)
         if day % 10 == 0:
-            mirror._tables["units"].append = crashing  # type: ignore[assignment]
+            mirror._held.lists["units"].append = crashing  # type: ignore[assignment]
             try:
                 mirror.sync()
             except Crash:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 from finstat_kit.embedded.service import Reply, refusal
@@ -23,11 +23,15 @@ class App:
         answer: The service: method, path and query to a reply.
         hosts: Names that a request may be for, as `host_name` returns them; None admits every
             name. A page of another site must not read this server by a name that leads here.
+        marks: Headers of every reply, also of those that the service does not give.
     """
 
-    def __init__(self, answer: Answer, hosts: frozenset[str] | None) -> None:
+    def __init__(
+        self, answer: Answer, hosts: frozenset[str] | None, marks: Mapping[str, str] | None = None
+    ) -> None:
         self._answer = answer
         self._hosts = hosts
+        self.marks = marks or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -40,7 +44,8 @@ class App:
             reply = self._answer(scope["method"], path, query)
         else:
             reply = refusal(421, "neznáma adresa servera", scope["method"])
-        headers = [(name.encode(), value.encode()) for name, value in reply.headers.items()]
+        marked = {**reply.headers, **self.marks}
+        headers = [(name.encode(), value.encode()) for name, value in marked.items()]
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await send({"type": "http.response.body", "body": reply.body})
 

@@ -62,6 +62,14 @@ def description(*, strict: bool) -> Json:
             "headers": {
                 "Version": {"required": True, "schema": {"const": rules.API_VERSION}},
                 "Length": {"required": True, "schema": {"type": "integer", "minimum": 0}},
+                "Invented": {
+                    "required": True,
+                    "description": "The data are invented; of which sample",
+                    "schema": {
+                        "type": "string",
+                        "pattern": "^finstat_kit sample(; [a-z]+=[0-9a-f]+)*$",
+                    },
+                },
                 "Allow": {"required": True, "schema": {"const": "GET, HEAD"}},
             },
         },
@@ -123,7 +131,11 @@ def _path(about: str, parameters: list[Json], schema: str, *, unknown: bool = Fa
 
 
 def _response(status: str, text: str, schema: str | None) -> Json:
-    headers = {"X-API-Version": "Version", "Content-Length": "Length"}
+    headers = {
+        "X-API-Version": "Version",
+        "Content-Length": "Length",
+        rules.INVENTED: "Invented",
+    }
     if status == "405":
         headers["Allow"] = "Allow"
     response: Json = {

@@ -17,6 +17,7 @@ CLASSIFICATIONS: Final = ("pravne-formy", "sk-nace", "druhy-vlastnictva", "velko
 CODELISTS: Final = LOCATIONS + CLASSIFICATIONS
 
 API_VERSION: Final = "2.5"
+INVENTED: Final = "X-Invented-Data"  # a reply that has it is no real register's; says whose it is
 DEFAULT_SIZE: Final = 1_000
 MAX_SIZE: Final = 10_000
 MAX_ID: Final = 2**63 - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,17 +24,26 @@ _LINGER: Final = 0.2  # seconds that a refused connection stays open
 
 
 @contextmanager
-def served(answer: Answer, *, host: str, port: int, patience: float = 10.0) -> Iterator[str]:
+def served(
+    answer: Answer,
+    *,
+    host: str,
+    port: int,
+    marks: Mapping[str, str] | None = None,
+    patience: float = 10.0,
+) -> Iterator[str]:
     """Answer at a URL until the block ends.
 
     Args:
         answer: The service.
         host: Address to listen on.
         port: Port to listen on, 0 for a free one.
+        marks: Headers of every reply.
         patience: Seconds that a request may take to arrive.
     """
     name = f"[{host}]" if ":" in host else host
-    server = _server(App(answer, None if host in _ANY else _LOOPBACK | {host_name(name)}), patience)
+    hosts = None if host in _ANY else _LOOPBACK | {host_name(name)}
+    server = _server(App(answer, hosts, marks), patience)
     listening = _listen(host, port)
     port = listening.getsockname()[1]
     thread = threading.Thread(
@@ -125,7 +134,7 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
         def _refuse(self, status: str, reason: str) -> None:
             reply = refusal(int(status[:3]), reason)
             lines = [f"HTTP/1.1 {status}"]
-            lines += [f"{name}: {value}" for name, value in reply.headers.items()]
+            lines += [f"{name}: {value}" for name, value in {**reply.headers, **app.marks}.items()]
             head = "\r\n".join([*lines, "Connection: close", "", ""])
             self._refused = True
             self.transport.write(head.encode() + reply.body)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from collections.abc import Iterable
-from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
 from finstat_kit import labels
 from finstat_kit.errors import MirrorError, ProtocolError
+from finstat_kit.mirror.sealed import read_sealed, write_sealed
 from finstat_kit.registers import Register
 
 log = logging.getLogger("finstat_kit")
@@ -21,17 +23,18 @@ Entry = tuple[str, str | None, str | None, str | None]
 Lists = dict[str, list[Entry]]
 
 
+_CURE: Final = "remove it, the next sync() writes it anew"
+
+
 def stored(path: Path) -> Lists:
-    """Return the codelists that a file holds, none where there is no such file.
+    """Return the codelists that a file holds.
 
     Raises:
-        MirrorError: The file is damaged.
+        MirrorError: The file is lost or damaged.
     """
-    if not path.exists():
-        return {}
-    checksum, _, body = path.read_bytes().partition(b"\n")
-    if sha256(body).hexdigest().encode() != checksum:
-        raise MirrorError(f"{path} is damaged; remove it, the next sync() writes it anew")
+    body = read_sealed(path, _CURE)
+    if body is None:
+        raise MirrorError(f"{path} is lost; the next sync() writes it anew")
     return {name: [tuple(e) for e in entries] for name, entries in json.loads(body).items()}
 
 
@@ -58,10 +61,11 @@ def renew(path: Path, register: Register) -> dict[str, int]:
     A list that comes empty or broken does not replace one that has entries: that stays, and counts
     as unreadable.
     """
-    try:
+    former: Lists = {}
+    intact = False
+    with contextlib.suppress(MirrorError):
         former = stored(path)
-    except MirrorError:
-        former = {}
+        intact = True
     lists: Lists = {}
     unreadable = 0
     for name in labels.CODELISTS:
@@ -78,11 +82,8 @@ def renew(path: Path, register: Register) -> dict[str, int]:
             unreadable += 1
             lists[name] = before
     old, new = _by_code(former), _by_code(lists)
-    if old != new or not path.exists():
-        body = json.dumps(lists, ensure_ascii=False).encode()
-        draft = path.with_suffix(".draft")
-        draft.write_bytes(sha256(body).hexdigest().encode() + b"\n" + body)
-        draft.replace(path)
+    if old != new or not intact:
+        write_sealed(path, json.dumps(lists, ensure_ascii=False).encode())
     return {
         "new": len(new.keys() - old.keys()),
         "changed": sum(old[key] != new[key] for key in new.keys() & old.keys()),

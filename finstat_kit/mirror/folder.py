@@ -6,19 +6,59 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
+from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import filelock
 
-from finstat_kit.checks import BEGINNING
-from finstat_kit.errors import MirrorError, UsageError
-from finstat_kit.registers import Register
+from finstat_kit.errors import MirrorError
 
-HERE: Final = "this machine"  # the register of a sample, whatever its port
-_FORMAT: Final = 1
+HERE: Final = "this machine"  # what format 1 says of every register that was no real host
+FORMAT: Final = 2
+_TABLES: Final = ("units", "runs")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Which register a mirror is of.
+
+    Attributes:
+        register: The base URL.
+        invented: Which invented data they are, as the register's replies say; None for none.
+    """
+
+    register: str
+    invented: str | None
+
+    @property
+    def name(self) -> str:
+        """What tells the register from others: what it says of itself, or its URL."""
+        return self.register if self.invented is None else self.invented
+
+    @property
+    def number(self) -> int:
+        """The name as a number, which stands in every commit."""
+        digest = blake2b(self.name.encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "little", signed=True)
+
+
+@dataclass(frozen=True)
+class About:
+    """What a mirror was begun with.
+
+    Attributes:
+        origin: The register.
+        changed_since: The day that the copy begins with.
+        format: Of the folder; 1 did not write down which register of this machine it was.
+    """
+
+    origin: Origin
+    changed_since: date
+    format: int = FORMAT
 
 
 class Folder:
@@ -26,42 +66,56 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.file = path / "mirror.json"
 
     @property
-    def about(self) -> dict[str, str]:
-        """What the folder was begun with, empty before that."""
-        file = self._path / "mirror.json"
-        try:
-            about: dict[str, str] = json.loads(file.read_bytes())
-        except FileNotFoundError:
-            return {}
-        except ValueError as error:
-            raise MirrorError(
-                f"{file} is damaged: {error}; put it right by hand, it holds the register's URL "
-                "and the day that the mirror began with"
-            ) from error
-        return about
+    def is_begun(self) -> bool:
+        """Whether there is a mirror, or a part of one."""
+        return self.file.exists() or any((self._path / name).is_dir() for name in _TABLES)
 
-    def begun(self, register: Register, since: date | None) -> dict[str, str]:
-        """Return what the folder was begun with; begin it where it is new.
+    @property
+    def about(self) -> About | None:
+        """What the folder was begun with, None before that.
 
         Raises:
-            UsageError: It was begun with another register.
+            MirrorError: It cannot be read.
         """
-        source = register.base_url if register.remote else HERE
-        about = self.about
-        if not about:
-            first = (since or BEGINNING).isoformat()
-            about = {"register": source, "changed_since": first, "format": str(_FORMAT)}
-            draft = self._path / "mirror.draft"
-            draft.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-            draft.replace(self._path / "mirror.json")
-        if about["register"] != source:
-            raise UsageError(
-                f"the mirror at {self._path} is of {about['register']}, not of {source}; give "
-                "register= or another folder"
+        about = self.read()
+        if about is None and self.is_begun:
+            raise MirrorError(
+                f"{self.file} is lost; the next sync() writes it anew, if it is given the "
+                "register that the mirror is of"
             )
         return about
+
+    def read(self) -> About | None:
+        """Return what ``mirror.json`` says, None where there is none."""
+        try:
+            text = self.file.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise MirrorError(f"{self.file} cannot be read: {error}; see to the disk") from error
+        try:
+            return _about(json.loads(text), self.file)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise MirrorError(
+                f"{self.file} is damaged ({type(error).__name__}: {error}); remove {self.file}: "
+                "the next sync() writes it anew, if it is given the register that the mirror is of"
+            ) from error
+
+    def write(self, about: About) -> None:
+        """Write down what the folder was begun with."""
+        said: dict[str, object] = {
+            "register": about.origin.register,
+            "invented": about.origin.invented,
+            "changed_since": about.changed_since.isoformat(),
+            "format": FORMAT,
+        }
+        text = json.dumps(said | {"checksum": _checksum(said)}, indent=1) + "\n"
+        draft = self._path / "mirror.draft"
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(self.file)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -79,7 +133,7 @@ class Folder:
                 yield
         except filelock.Timeout:
             who = "another process"
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
                 told = json.loads(holder.read_bytes())
                 who = f"process {told['process']} on {told['machine']}"
             raise MirrorError(
@@ -91,3 +145,23 @@ class Folder:
                 f"the mirror at {self._path} cannot be written: {error}; what was committed before "
                 "is untouched: see to the disk, then sync again"
             ) from error
+
+
+def _about(said: dict[str, Any], file: Path) -> About:
+    number = int(said["format"])
+    if number > FORMAT:
+        raise MirrorError(
+            f"{file} is of format {number}, which a newer version of finstat_kit wrote; this one "
+            f"knows {FORMAT}: pip install --upgrade finstat-kit"
+        )
+    checksum = said.pop("checksum", None)
+    if number == FORMAT and checksum != _checksum(said):
+        raise ValueError("it is not as it was written")
+    register, invented = said["register"], said.get("invented")
+    if number < 1 or type(register) is not str or not isinstance(invented, str | None):
+        raise ValueError("it is of another form")
+    return About(Origin(register, invented), date.fromisoformat(said["changed_since"]), number)
+
+
+def _checksum(said: Mapping[str, object]) -> str:
+    return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

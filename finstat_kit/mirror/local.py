@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import date
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import Final
 
 import polars as pl
@@ -18,39 +18,24 @@ from finstat_kit.embedded.store import ANNUAL_REPORTS, REPORTS, STATEMENTS
 from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.mirror import codelists
 from finstat_kit.mirror.copied import CopiedStore, MirroredUnits, copied_store
-from finstat_kit.mirror.folder import HERE, Folder
+from finstat_kit.mirror.folder import HERE, About, Folder
+from finstat_kit.mirror.held import Held
+from finstat_kit.mirror.keeping import Keeping
+from finstat_kit.mirror.origins import origin_of
 from finstat_kit.mirror.reading import newest_units
-from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, Run, Walk, open_run, this_run
-from finstat_kit.mirror.tables import Table
+from finstat_kit.mirror.sealed import Stamp, stamp
 from finstat_kit.mirror.verifying import verified
-from finstat_kit.mirror.versions import (
-    CHANGES,
-    META,
-    MISSING,
-    UNREADABLE,
-    Known,
-    changes_between,
-)
+from finstat_kit.mirror.versions import CHANGES, MISSING, Known, changes_between, legible
 from finstat_kit.registers import Register
 from finstat_kit.transports import InProcess
 
-REPORT: Final = pl.Schema(
-    {
-        "list": pl.String(),
-        "window": pl.Date(),
-        "new": pl.Int64(),
-        "changed": pl.Int64(),
-        "gone": pl.Int64(),
-        "unreadable": pl.Int64(),
-        "requests": pl.Int64(),
-        "seconds": pl.Float64(),
-    }
-)
 _ENDPOINTS: Final = {
     "statements": STATEMENTS,
     "reports": REPORTS,
     "annual_reports": ANNUAL_REPORTS,
 }
+# What it takes for something else in an address: escapes, brackets, what cannot be printed.
+_UNFIT: Final = re.compile(r"[\x00-\x1f\x7f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 _PIECE: Final = 131_072  # units whose versions are compared together
 
 
@@ -90,21 +75,14 @@ class Mirror(Register):
         changed_since: str | date | None = None,
         register: Register | str | None = None,
     ) -> None:
-        self.path = _checked_path(path)
+        self._given = _checked_path(path)
+        self.path = self._given.absolute()  # where it was meant, wherever the process goes
         self._chosen = register
         self._since = None if changed_since is None else checks.changed_since(changed_since)
-        self._tables = {
-            name: Table(
-                self.path / name,
-                pl.Schema({**(replies.UNITS if name == "units" else replies.IDS), **META}),
-                STATE,
-            )
-            for name in LISTS
-        }
-        self._lists = tuple(self._tables.values())
-        self._runs = Table(self.path / "runs", RUNS)
+        self._held = Held(self.path)
         self._folder = Folder(self.path)
-        self._store: tuple[int, CopiedStore] | None = None
+        self._store: tuple[object, CopiedStore] | None = None
+        self._fetched: dict[str, tuple[Stamp | None, pl.DataFrame]] = {}
         self._set_up(
             "mirror:",
             InProcess(self._answer),
@@ -116,11 +94,11 @@ class Mirror(Register):
             remote=False,
         )
         self.units = MirroredUnits(self)
-        begun = self._folder.about.get("changed_since")
-        if begun and self._since and begun != self._since.isoformat():
+        about = self._folder.about if self._since else self._folder.read()
+        if about and self._since and about.changed_since != self._since:
             raise UsageError(
-                f"changed_since={self._since.isoformat()!r}: the mirror at {self.path} was begun "
-                f"with {begun!r}; leave it out, or give another folder"
+                f"changed_since={self._since.isoformat()!r}: the mirror at {self._given} was begun "
+                f"with {about.changed_since.isoformat()!r}; leave it out, or give another folder"
             )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -129,16 +107,19 @@ class Mirror(Register):
         return again, (self.path.absolute(),)
 
     def __repr__(self) -> str:
-        source = self._folder.about.get("register", "nothing yet")
-        kind = "SAMPLE DATA " if self.invented else ""
-        completed = self._completed()
+        try:
+            about, completed = self._folder.about, self._held.completed()
+        except MirrorError:
+            return f"<Mirror {self._given}, damaged: see verify()>"
+        kind = "SAMPLE DATA " if _is_invented(about) else ""
+        source = about.origin.name if about else "nothing yet"
         state = f"as of {completed['started'][-1]}" if completed.height else "no complete sync yet"
-        return f"{kind}<Mirror {self.path} of {source}, {state}>"
+        return f"{kind}<Mirror {self._given} of {source}, {state}>"
 
     @property
     def invented(self) -> bool:
-        """Whether it is the copy of a sample, or of another register on this machine."""
-        return self._folder.about.get("register") == HERE
+        """Whether it is the copy of a sample, as the replies said."""
+        return _is_invented(self._folder.about)
 
     @property
     def today(self) -> date:
@@ -156,12 +137,13 @@ class Mirror(Register):
             >>> print(mirror.cite("en"))
             Invented data of a finstat_kit sample, copied as of 2026-06-30.
         """
-        day, source = self.today, self._folder.about["register"]
+        day, about = self.today, self._begun()
+        source = about.origin.name
         if checks.lang(lang) == "sk":
-            if self.invented:
+            if _is_invented(about):
                 return f"Vymyslené údaje ukážky finstat_kit, kópia k {day}."
             return f"Register účtovných závierok, {source}, licencia CC0, kópia k {day}."
-        if self.invented:
+        if _is_invented(about):
             return f"Invented data of a finstat_kit sample, copied as of {day}."
         return f"Register of Financial Statements (Slovakia), {source}, CC0, copied as of {day}."
 
@@ -197,37 +179,11 @@ class Mirror(Register):
             max_missing = checks.whole("max_missing", max_missing, 0, checks.MAX_ID)
         register = self._source()
         with self._folder.writing():
-            about = self._folder.begun(register, self._since)
-            for table in (*self._lists, self._runs):
-                table.refresh()
-                if full:
-                    table.forget_lost_files()
-                table.seal()  # what a crash kept from it
-            first = date.fromisoformat(about["changed_since"])
-            reports = []
-            while True:
-                runs = self._completed()
-                run = this_run(self._tables, runs, first, register.today, full=full)
-                reports.append(self._went(register, run, max_missing, progress))
-                # Where nothing came on the same day, and no run is open, there is nothing to note.
-                is_open = open_run(self._tables, runs) is not None
-                if is_open or not runs.height or runs["started"][-1] != run.started:
-                    self._note(run, register.today)
-                if not run.resumed:
-                    break
-                full = False  # what changed behind the cursor meanwhile is another run's
-            with self._lock:
-                self._codelists.clear()
-        return (
-            pl.concat(reports)
-            .group_by("list", maintain_order=True)
-            .agg(
-                pl.col("window").first(),
-                pl.col("new", "changed", "gone").sum(),
-                pl.col("unreadable").last(),
-                pl.col("requests", "seconds").sum(),
+            origin = origin_of(register, self._folder.read(), self._given)
+            keeping = Keeping(self._folder, self._held, self._codelists_file, register)
+            return keeping.go(
+                origin, self._since, full=full, max_missing=max_missing, progress=progress
             )
-        )
 
     def unreadable(self) -> pl.DataFrame:
         """List the units whose records could not be read, and are tried again in the next sync.
@@ -243,9 +199,10 @@ class Mirror(Register):
             0
         """
         self._complete()
-        log = self._refreshed("units").scan()
-        waiting = log.filter(pl.col("id").is_in(Known(log).unread))
-        latest = waiting.select("id", "problem", "seen", "version").collect().sort("version")
+        log = self._held.lists["units"].scan()
+        with legible(self.path):
+            waiting = log.filter(pl.col("id").is_in(Known(log).unread))
+            latest = waiting.select("id", "problem", "seen", "version").collect().sort("version")
         return latest.unique("id", keep="last").sort("id").drop("version")
 
     def changes(self, since: str | date | None = None) -> pl.DataFrame:
@@ -280,14 +237,16 @@ class Mirror(Register):
         """
         day = checks.BEGINNING if since is None else checks.day("since", since)
         after = int(self._complete()["version"][0])
-        rows = self._refreshed("units").scan().filter(pl.col("problem").is_null())
+        rows = self._held.lists["units"].scan().filter(pl.col("problem").is_null())
         later = (pl.col("seen") >= day) & (pl.col("version") > after)
-        ids = rows.filter(later).select(pl.col("id").unique()).collect()["id"].sort()
         found = [pl.DataFrame(schema=CHANGES)]
-        for start in range(0, len(ids), _PIECE):
-            some = ids[start : start + _PIECE]
-            near = pl.col("id").is_between(some[0], some[-1]) & pl.col("id").is_in(some.implode())
-            found.append(changes_between(rows.filter(near).collect(), day, after))
+        with legible(self.path):
+            ids = rows.filter(later).select(pl.col("id").unique()).collect()["id"].sort()
+            for start in range(0, len(ids), _PIECE):
+                some = ids[start : start + _PIECE]
+                near = pl.col("id").is_between(some[0], some[-1])
+                here = rows.filter(near & pl.col("id").is_in(some.implode()))
+                found.append(changes_between(here.collect(), day, after))
         return pl.concat(found).sort("seen", "id", maintain_order=True)
 
     def verify(self) -> pl.DataFrame:
@@ -308,10 +267,9 @@ class Mirror(Register):
             >>> mirror.verify()["damaged"].sum()
             0
         """
-        self._begun()
-        for table in (*self._lists, self._runs):
-            table.refresh()
-        return verified((*self._lists, self._runs), self._codelists_file)
+        if not self._folder.is_begun:
+            self._begun()
+        return verified(self._folder, self._held, self._codelists_file)
 
     def compact(self, *, keep_hours: float = 24) -> None:
         """Put the files of many small batches together, and remove those that were replaced.
@@ -339,8 +297,8 @@ class Mirror(Register):
             raise UsageError(f"keep_hours={keep_hours!r} is not allowed; give hours, 0 or more")
         self._begun()
         with self._folder.writing():
-            for table in (*self._lists, self._runs):
-                table.refresh()
+            for table in self._held.tables:
+                table.refresh(anew=True)
                 table.compact(keep_hours)
 
     def newest_units(self, as_of: str | date | None) -> pl.LazyFrame:
@@ -356,7 +314,7 @@ class Mirror(Register):
                     f"{completed['completed'][0]}; give that day or a later one"
                 )
             upto = int(by_then["version"][-1])
-        return newest_units(tuple(self._refreshed("units").files()), upto)
+        return newest_units(tuple(self._held.lists["units"].whole_files()), upto)
 
     def at_hand(self, ids: pl.Series | None = None) -> pl.LazyFrame:
         """Return the records that the register lists, from disk: all, or those of some ids."""
@@ -366,38 +324,11 @@ class Mirror(Register):
         else:
             asked = pl.col("id").is_in(ids.implode()) & pl.col("problem").is_null()
             # Few rows, found by what the files tell of the ids in them.
-            found = self._refreshed("units").scan().filter(asked).collect().sort("id", "version")
+            log = self._held.lists["units"].scan()
+            with legible(self.path):
+                found = log.filter(asked).collect().sort("id", "version")
             rows = found.unique("id", keep="last", maintain_order=True).lazy()
         return rows.filter(pl.col("gone").ne_missing(MISSING)).select(replies.UNITS.names())
-
-    def _went(
-        self, register: Register, run: Run, max_missing: int | None, progress: bool | None
-    ) -> pl.DataFrame:
-        """Go through all that belongs to a run; return a report of it."""
-        rows: list[dict[str, object]] = []
-        for name in (*LISTS, "codelists"):
-            asked, began = register.stats.requests, monotonic()
-            if name == "codelists":
-                counts = codelists.renew(self._codelists_file, register)
-            else:
-                counts = Walk(name, self._tables[name], register, run).go(max_missing, progress)
-            window = None if name == "codelists" else run.since
-            spent = register.stats.requests - asked, monotonic() - began
-            rows.append(
-                {"list": name, "window": window, **counts}
-                | dict(zip(("requests", "seconds"), spent, strict=True))
-            )
-        return pl.DataFrame(rows, schema=REPORT)
-
-    def _note(self, run: Run, today: date) -> None:
-        """Write down that a run is complete: from here comes the next window."""
-        completed = {
-            "run": run.run, "since": run.since, "started": run.started, "completed": today,
-            "version": self._tables["units"].state().get("version", 0),
-        }  # fmt: skip
-        self._runs.append(pl.DataFrame([completed], schema=RUNS))
-        self._runs.tidy()
-        self._runs.seal()
 
     def _answer(self, method: str, path: str, query: str) -> service.Reply:
         """Answer one request as the register's service would."""
@@ -407,24 +338,35 @@ class Mirror(Register):
                 f"a mirror does not know when {name} changed; leave out changed_since, or ask the "
                 "register"
             )
-        commit = sum(self._refreshed(name).commit for name in LISTS)
+        files = stamp(self._codelists_file), stamp(self._folder.file)
+        now = self._held.commits(), files
         with self._lock:
-            if self._store is None or self._store[0] != commit:
-                self._store = commit, self._copied()
+            if self._store is None or self._store[0] != now:
+                self._complete()
+                self._store = now, self._copied()
             store = self._store[1]
         return service.answer(store, method, path, query)
 
+    def _codelist(self, name: str, refresh: bool) -> pl.DataFrame:
+        """Return a codelist as the newest sync left it, which may be another process's."""
+        now = stamp(self._codelists_file)
+        known = self._fetched.get(name)
+        if known is None or known[0] != now or refresh:
+            known = self._fetched[name] = now, super()._codelist(name, refresh=True)
+        return known[1]
+
     def _copied(self) -> CopiedStore:
         ids = {}
-        for name, endpoint in _ENDPOINTS.items():
-            ids[endpoint] = Known(self._tables[name].scan()).listed
-        return copied_store(
-            self.newest_units(None),
-            ids,
-            codelists.bodies(codelists.stored(self._codelists_file)),
-            self.today,
-            lambda id_: self.at_hand(pl.Series("id", [id_], dtype=pl.Int64)).collect(),
-        )
+        with legible(self.path):
+            for name, endpoint in _ENDPOINTS.items():
+                ids[endpoint] = Known(self._held.lists[name].scan()).listed
+            return copied_store(
+                self.newest_units(None),
+                ids,
+                codelists.bodies(codelists.stored(self._codelists_file)),
+                self.today,
+                lambda id_: self.at_hand(pl.Series("id", [id_], dtype=pl.Int64)).collect(),
+            )
 
     @property
     def _codelists_file(self) -> Path:
@@ -439,38 +381,42 @@ class Mirror(Register):
             )
         return register
 
-    def _completed(self) -> pl.DataFrame:
-        """Return the runs that came to their end, in their order."""
-        self._runs.refresh()
-        try:
-            return self._runs.scan().collect().sort("run")
-        except UNREADABLE as error:
-            raise MirrorError(f"{self._runs.path} cannot be read: {error}; see verify()") from error
-
     def _complete(self) -> pl.DataFrame:
-        completed = self._completed()
-        if not completed.height:
-            self._begun()
-            raise MirrorError(
-                f"the mirror at {self.path} has no complete sync yet, and a part would be taken "
-                "for the whole; sync() goes on where the last one ended"
-            )
-        return completed
+        self._begun()
+        return self._held.complete()
 
-    def _begun(self) -> None:
-        if not self._folder.about:
+    def _begun(self) -> About:
+        about = self._folder.about
+        if about is None:
             raise MirrorError(
-                f"there is no mirror in {self.path}; sync() begins one, or give the folder of one"
+                f"there is no mirror in {self._given}; sync() begins one, or give the folder of one"
             )
+        return about
 
-    def _refreshed(self, name: str) -> Table:
-        table = self._tables[name]
-        table.refresh()
-        return table
+
+def _is_invented(about: About | None) -> bool:
+    # Of a sample and of a tunnel alike format 1 says no more than that it was on this machine.
+    if about is None:
+        return False
+    return about.origin.invented is not None or about.origin.register == HERE
 
 
 def _checked_path(path: object) -> Path:
     # An empty name, often a variable that nobody set, would be the folder one happens to be in.
     if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
         raise UsageError(f'path={path!r} is no folder; give its name, such as "ruz"')
-    return Path(path)
+    folder = Path(path)
+    whole = folder.absolute().as_posix()
+    unfit = _UNFIT.search(whole)
+    if unfit:
+        raise UsageError(
+            f"path={str(path)!r}: Delta Lake cannot keep a table in {whole!r}, because of "
+            f"{unfit[0]!r} in it; give a folder of another name"
+        )
+    for part in (folder, *folder.parents):
+        try:
+            if part.exists() and not part.is_dir():
+                raise UsageError(f"path={str(path)!r}: {str(part)!r} is a file; give a folder")
+        except OSError as error:
+            raise UsageError(f"path={str(path)!r} cannot be a folder: {error.strerror}") from error
+    return folder

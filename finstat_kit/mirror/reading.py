@@ -46,5 +46,5 @@ def _others(files: tuple[str, ...], upto: float) -> pl.DataFrame:
 
 def _scan(files: tuple[str, ...], row_index_name: str | None = None) -> pl.LazyFrame:
     return pl.scan_parquet(
-        list(files), schema=LOG, missing_columns="insert", row_index_name=row_index_name
+        list(files), schema=LOG, missing_columns="insert", row_index_name=row_index_name, glob=False
     )

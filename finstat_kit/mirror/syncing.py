@@ -38,7 +38,7 @@ from finstat_kit.records import fetch_unit
 from finstat_kit.registers import Register
 
 LISTS: Final = ("units", "statements", "reports", "annual_reports")
-STATE: Final = ("run", "since", "started", "full", "cursor", "version")
+STATE: Final = ("run", "since", "started", "full", "cursor", "version", "register")
 RUNS: Final = pl.Schema(
     {
         "run": pl.Int64(),
@@ -46,6 +46,7 @@ RUNS: Final = pl.Schema(
         "started": pl.Date(),
         "completed": pl.Date(),
         "version": pl.Int64(),  # of the newest units at its end
+        **{f"rows_{name}": pl.Int64() for name in LISTS},  # of each list at its end
     }
 )
 _BATCH: Final = 10_000
@@ -63,6 +64,7 @@ class Run:
     since: date
     started: date
     full: bool
+    register: int  # the number of its name
     resumed: bool = False
 
     def state(self, cursor: int, version: int) -> dict[str, int]:
@@ -74,6 +76,7 @@ class Run:
             "full": int(self.full),
             "cursor": cursor,
             "version": version,
+            "register": self.register,
         }
 
 
@@ -90,7 +93,14 @@ def _newest(runs: pl.DataFrame) -> int:
 
 
 def this_run(
-    tables: Mapping[str, Table], runs: pl.DataFrame, first: date, today: date, *, full: bool
+    tables: Mapping[str, Table],
+    runs: pl.DataFrame,
+    completed: pl.DataFrame,
+    first: date,
+    today: date,
+    register: int,
+    *,
+    full: bool,
 ) -> Run:
     """Return the run that was cut off, or the next one.
 
@@ -104,15 +114,17 @@ def this_run(
             date.fromordinal(last["since"]),
             date.fromordinal(last["started"]),
             bool(last["full"]),
+            register,
             resumed=True,
         )
     number = 1 + (last["run"] if last else _newest(runs))
-    if full or not runs.height:
-        return Run(number, first, today, full)
-    days = [runs["started"][-1], today]
+    if full or not completed.height:
+        return Run(number, first, today, full, register)
+    days = [completed["started"][-1], today]
     newest = tables["units"].scan().select(pl.col("datumPoslednejUpravy").max()).collect().item()
     days += [] if newest is None else [newest]
-    return Run(number, max(first, min(days) - timedelta(days=1)), today, full=False)
+    window = max(first, min(days) - timedelta(days=1))
+    return Run(number, window, today, full=False, register=register)
 
 
 class Walk:
@@ -199,9 +211,12 @@ class Walk:
         try:
             for id_, record in in_order(ids, fetch, self._register.connections):
                 advance(1)
-                if isinstance(record, (RegisterUnavailable, TransportError)):
+                if isinstance(record, RegisterUnavailable) and record.blocked:
+                    raise record
+                # What could not be had before, and still cannot, says nothing of an outage.
+                if moves and isinstance(record, (RegisterUnavailable, TransportError)):
                     self._doubtful[id_] = record.message
-                    if len(self._doubtful) == _OUTAGE or getattr(record, "blocked", False):
+                    if len(self._doubtful) == _OUTAGE:
                         raise record
                     continue
                 rows += self._given_up()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Mapping
-from hashlib import file_digest
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +16,9 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from finstat_kit.errors import MirrorError
+from finstat_kit.mirror.sealed import checksum_of, stamp
+from finstat_kit.mirror.seals import COMMITS, Sealed, Seals
+from finstat_kit.mirror.versions import UNREADABLE, damaged_rows
 
 _ROW_GROUP: Final = 131_072
 _FILE: Final = 32 * 2**20  # bytes; greater files are not compacted again
@@ -33,27 +35,67 @@ class Table:
     def __init__(self, path: Path, schema: pl.Schema, states: tuple[str, ...] = ()) -> None:
         self.path = path
         self.schema = schema
+        self.seals = Seals(path)
         self._states = states
         self._delta: DeltaTable | None = None
         self._state: dict[str, int] | None = None  # of the commit looked at, once asked for
         self._files: dict[str, int] | None = None
-        self._seals = path / "_checksums.txt"  # other readers pass over such a name
-        self._sealed: set[str] | None = None
         self._lock = threading.RLock()  # widgets ask from threads of their own
 
-    def refresh(self) -> bool:
-        """Look at what is committed by now; tell whether there is anything."""
-        with self._lock, told(self.path):
+    @property
+    def cure(self) -> str:
+        """What to do where what is left of the table cannot be read."""
+        if "digest" in self.schema:
+            return (
+                f"remove {self.path}: sync(full=True) then fetches it anew, older versions in it "
+                "are lost"
+            )
+        return (
+            f"remove {self.path}: the next sync() writes it anew, and as_of and changes() begin "
+            "anew with it"
+        )
+
+    def cure_of(self, file: str, *, lost: bool = False) -> str:
+        """Return what to do where a data file, named so, is damaged or lost."""
+        if "digest" not in self.schema:
+            return self.cure
+        return ("" if lost else f"remove {file}: ") + (
+            "sync(full=True) then fetches what it held, older versions of it are lost"
+        )
+
+    def refresh(self, *, anew: bool = False) -> bool:
+        """Look at what is committed by now; tell whether there is anything.
+
+        Args:
+            anew: Look at all of it, not just at what was committed since the last look.
+
+        Raises:
+            MirrorError: Commits are lost or damaged.
+        """
+        with self._lock:
+            if anew:
+                self._delta = self._state = self._files = None
+            sealed = self.seals.read()  # before the commits: it is written after them
             if self._delta is not None:
                 self._update(self._delta)
-            elif deltalake.DeltaTable.is_deltatable(str(self.path)):
+            elif (self.path / COMMITS).is_dir():
                 self._open()
+            if sealed is not None and self.commit < sealed.commit:
+                raise MirrorError(
+                    f"{self.path} has lost commits: {self.commit + 1:,} of at least "
+                    f"{sealed.commit + 1:,} are there; {self.cure}"
+                )
         return self._delta is not None
 
     @property
     def commit(self) -> int:
         """The number of the newest commit looked at, -1 before the first."""
         return -1 if self._delta is None else self._delta.version()
+
+    @property
+    def rows(self) -> int:
+        """The number of rows by the newest commit looked at."""
+        return sum(self.files().values())
 
     def state(self) -> dict[str, int]:
         """Return the state of the newest commit looked at, empty before the first."""
@@ -72,11 +114,37 @@ class Table:
             adds = self._delta.get_add_actions(flatten=True)
             names, counts = (adds[name].to_pylist() for name in ("path", "num_records"))
             rows = dict(zip(names, counts, strict=True))
-            self._files = {str(self.path / name): rows[name] for name in sorted(rows)}
+            self._files = {str(self.path / name): rows[name] or 0 for name in sorted(rows)}
         return self._files or {}
 
+    def lost_files(self) -> list[str]:
+        """Return the data files that are listed and not there."""
+        return [file for file in self.files() if stamp(file) is None]
+
+    def whole_files(self) -> list[str]:
+        """Return the data files, each of which is as it was written.
+
+        Raises:
+            MirrorError: One is lost or damaged.
+        """
+        with self._lock:
+            if self.lost_files():
+                self.refresh()  # they may have been put together since the last look
+            for file in self.lost_files():
+                raise MirrorError(f"{file} is lost: {self.cure_of(file, lost=True)}")
+            with told(self.path):
+                for file in self.files():
+                    if not self.seals.fits(file):
+                        raise MirrorError(f"{file} is not as it was written; {self.cure_of(file)}")
+            return list(self.files())
+
     def _open(self) -> None:
-        self._delta = deltalake.DeltaTable(str(self.path))
+        broken = self.seals.broken_commit()
+        if broken is not None:
+            raise MirrorError(f"{self.path / broken} is not as it was written; {self.cure}")
+        with _damage_told(self):
+            if deltalake.DeltaTable.is_deltatable(str(self.path)):
+                self._delta = deltalake.DeltaTable(str(self.path))
         self._state = self._files = None
 
     def _update(self, delta: DeltaTable) -> None:
@@ -84,46 +152,58 @@ class Table:
         try:
             delta.update_incremental()
         except DeltaError:  # the commits since then were compacted away
+            self._delta = None
             self._open()
-        if delta.version() != before:
+        if self.commit != before:
             self._state = self._files = None
 
-    def checksums(self) -> dict[str, str]:
-        """Return the SHA-256 of data files by their names, as they were when they were written."""
-        if not self._seals.exists():
-            return {}
-        lines = (line.split("  ") for line in self._seals.read_text(encoding="utf-8").splitlines())
-        # A line may have been cut off with the process that wrote it.
-        return {parts[1]: parts[0] for parts in lines if len(parts) == 2 and len(parts[0]) == 64}
+    def seal(self, *, doubted: bool = False) -> None:
+        """Write down the checksums of what has none yet.
 
-    def seal(self) -> None:
-        """Write down the checksums of data files that have none yet."""
-        if self._sealed is None:
-            self._sealed = set(self.checksums())
-        new = [Path(file) for file in self.files() if Path(file).name not in self._sealed]
-        if not new:
+        Args:
+            doubted: That was not written just now: its rows are looked at before.
+
+        Raises:
+            MirrorError: A row is not as it was written, the seals are damaged, or the disk full.
+        """
+        if self._delta is None:
             return
-        with told(self.path), self._seals.open("a", encoding="utf-8") as seals:
-            for file in new:
-                with file.open("rb") as opened:
-                    checksum = file_digest(opened, "sha256").hexdigest()
-                seals.write(f"\n{checksum}  {file.name}")
-                self._sealed.add(file.name)
+        before = self.seals.read() or Sealed(-1, {})
+        data = {Path(file).name: file for file in self.files()}
+        new = data.keys() - before.files.keys()
+        if not new and before.commit == self.commit:
+            return
+        for name in new if doubted and "digest" in self.schema else ():
+            self._look_at_rows(data[name])
+        with told(self.path):
+            commits = sorted((self.path / COMMITS).iterdir())
+            names = [f"{COMMITS}/{c.name}" for c in commits if c.name.startswith("0")]
+            files = {
+                name: before.files.get(name) or checksum_of(self.path / name)
+                for name in (*data, *names)
+            }
+            self.seals.write(Sealed(self.commit, files))
 
-    def _forget_old_seals(self) -> None:
-        known, files = self.checksums(), {Path(file).name for file in self.files()}
-        lines = [f"{checksum}  {name}\n" for name, checksum in known.items() if name in files]
-        draft = self._seals.with_suffix(".draft")
-        draft.write_text("".join(lines), encoding="utf-8")
-        draft.replace(self._seals)
-        self._sealed = files
+    def _look_at_rows(self, file: str) -> None:
+        try:
+            bad = damaged_rows(file, self.files()[file])
+        except UNREADABLE as error:
+            raise MirrorError(f"{file} cannot be read: {error}; {self.cure_of(file)}") from error
+        if bad:
+            raise MirrorError(
+                f"{bad} rows of {file} are not as they were written; {self.cure_of(file)}"
+            )
 
     def scan(self) -> pl.LazyFrame:
-        """Return all rows of the newest commit looked at, file after file."""
-        files = list(self.files())
+        """Return all rows of the newest commit looked at, file after file.
+
+        Raises:
+            MirrorError: A file is lost or damaged.
+        """
+        files = self.whole_files()
         if not files:
             return pl.LazyFrame(schema=self.schema)
-        return pl.scan_parquet(files, schema=self.schema, missing_columns="insert")
+        return pl.scan_parquet(files, schema=self.schema, missing_columns="insert", glob=False)
 
     def append(self, rows: pl.DataFrame, state: Mapping[str, int] | None = None) -> None:
         """Commit rows, which may be none, and the state with them."""
@@ -141,12 +221,14 @@ class Table:
                     writer_properties=_WRITING,
                     commit_properties=properties,
                 )
-                self._open()
+                self._delta = deltalake.DeltaTable(str(self.path))
             elif rows.height:
+                older = len(self._delta.schema().fields) < len(self.schema)
                 deltalake.write_deltalake(
                     self._delta,
                     _arrow(rows),
                     mode="append",
+                    schema_mode="merge" if older else None,
                     writer_properties=_WRITING,
                     commit_properties=properties,
                 )
@@ -163,18 +245,20 @@ class Table:
         if self._delta is None:
             return
         keep, delta = int(keep_hours), self._delta
+        self.whole_files()  # what is damaged must not get a new checksum
         with told(self.path):
             if len(self.files()) > 1:
                 delta.optimize.compact(target_size=_FILE, writer_properties=_WRITING)
             delta.vacuum(retention_hours=keep, dry_run=False, enforce_retention_duration=False)
             if delta.metadata().configuration.get(_KEPT) != f"interval {keep} hours":
                 delta.alter.set_table_properties({_KEPT: f"interval {keep} hours"})
-            delta.create_checkpoint()
+            checkpoint = self.path / COMMITS / f"{delta.version():020}.checkpoint.parquet"
+            if not checkpoint.exists():  # written again it would be no more what was sealed
+                delta.create_checkpoint()
             delta.cleanup_metadata()
             self._update(delta)
             self._files = None
-            self.seal()
-            self._forget_old_seals()
+        self.seal()
 
     def forget_lost_files(self) -> None:
         """Take files that were removed as damaged out of the table."""
@@ -223,4 +307,15 @@ def told(path: Path) -> Iterator[None]:
         raise MirrorError(
             f"the mirror at {path} cannot be read or written: {error}; what was committed before "
             "is untouched: see to the disk, then sync again"
+        ) from error
+
+
+@contextlib.contextmanager
+def _damage_told(table: Table) -> Iterator[None]:
+    """Turn what the storage raises where commits are damaged into an error with the cure."""
+    try:
+        yield
+    except (DeltaError, *UNREADABLE) as error:
+        raise MirrorError(
+            f"the commits of {table.path} are lost or damaged: {error}; {table.cure}"
         ) from error

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from hashlib import file_digest
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -11,60 +11,89 @@ import polars as pl
 
 from finstat_kit.errors import MirrorError
 from finstat_kit.mirror import codelists
+from finstat_kit.mirror.folder import Folder
+from finstat_kit.mirror.held import Held, incomplete
+from finstat_kit.mirror.sealed import checksum_of
+from finstat_kit.mirror.seals import SEALS
 from finstat_kit.mirror.tables import Table
-from finstat_kit.mirror.versions import UNREADABLE, damaged
+from finstat_kit.mirror.versions import UNREADABLE, damaged_rows
 
 VERIFIED: Final = pl.Schema(
     {"file": pl.String(), "rows": pl.Int64(), "damaged": pl.Int64(), "meaning": pl.String()}
 )
-_PIECE: Final = 131_072  # rows looked at together
-_FETCHED_AGAIN: Final = (
-    "remove this file: sync(full=True) then fetches what it held, older versions of it are lost"
-)
-_NOT_OURS: Final = "something else has put it there; " + _FETCHED_AGAIN
+_Row = tuple[str, int, int, str]
 
 
-def verified(tables: Iterable[Table], lists: Path) -> pl.DataFrame:
+def verified(folder: Folder, held: Held, lists: Path) -> pl.DataFrame:
     """Return a row each file, the damaged first.
 
     Args:
-        tables: What has data files.
+        folder: What says what the mirror was begun with.
+        held: What has data files.
         lists: The file of the codelists.
     """
-    rows = [row for table in tables for row in _verified(table)]
-    try:
-        entries = sum(map(len, codelists.stored(lists).values()))
-        rows.append((lists.name, entries, 0, ""))
-    except MirrorError as error:
-        rows.append((lists.name, 0, 0, str(error)))
+    completed = None
+    with contextlib.suppress(MirrorError):
+        held.all_runs(anew=True)
+        completed = held.completed()
+    is_complete = completed is None or completed.height > 0  # as far as one knows
+    known = {} if completed is None else held.rows_at_end(completed)
+    rows = [_about(folder), *_table(held.runs, 0, is_complete=is_complete)]
+    if not is_complete:
+        rows.append((held.runs.path.name, 0, 0, "no sync is complete: sync() goes on with it"))
+    for name, table in held.lists.items():
+        rows += _table(table, known.get(name, 0), is_complete=is_complete)
+    if is_complete or lists.exists():
+        rows.append(_codelists(lists))
     return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")
 
 
-def _verified(table: Table) -> list[tuple[str, int, int, str]]:
-    checksums = table.checksums()
-    found = []
+def _about(folder: Folder) -> _Row:
+    try:
+        meaning = "" if folder.about else "there is none"
+    except MirrorError as error:
+        meaning = str(error)
+    return folder.file.name, 1, int(meaning != ""), meaning
+
+
+def _codelists(lists: Path) -> _Row:
+    try:
+        return lists.name, sum(map(len, codelists.stored(lists).values())), 0, ""
+    except MirrorError as error:
+        return lists.name, 0, 0, str(error)
+
+
+def _table(table: Table, known: int, *, is_complete: bool) -> Iterator[_Row]:
+    """Return a row each file of a table, and one of itself where it is less than it was."""
+    name = table.path.name
+    try:
+        table.refresh(anew=True)
+    except MirrorError as error:
+        yield name, known, known, str(error)
+        return
+    if table.rows < known:
+        yield name, known, known - table.rows, incomplete(table, known)
+    sealed = table.seals.read()
+    if sealed is None and table.files() and is_complete:
+        meaning = "there are no checksums: the next sync() looks at every row and writes them"
+        yield f"{name}/{SEALS}", 0, 0, meaning
+    checksums = {} if sealed is None else sealed.files
     for file, rows in table.files().items():
-        path = Path(file)
-        name = f"{table.path.name}/{path.name}"
-        try:
-            # The bytes first: what reads a broken file may break down with it. What a crash kept
-            # from getting a checksum gets one in the next sync.
-            with path.open("rb") as opened:
-                checksum = file_digest(opened, "sha256").hexdigest()
-            whole = checksums.get(path.name, checksum) == checksum
-            bad = _damaged_rows(file, rows) if whole and "digest" in table.schema else 0
-        except UNREADABLE as error:
-            found.append((name, rows, rows, f"it cannot be read: {error}; {_FETCHED_AGAIN}"))
-            continue
-        if not whole:
-            found.append((name, rows, rows, f"it is not as it was written: {_FETCHED_AGAIN}"))
-        else:
-            found.append((name, rows, bad, _NOT_OURS if bad else ""))
-    return found
+        yield _file(table, Path(file), rows, checksums)
 
 
-def _damaged_rows(file: str, rows: int) -> int:
-    return sum(
-        damaged(pl.scan_parquet(file).slice(start, _PIECE).collect())
-        for start in range(0, rows, _PIECE)
-    )
+def _file(table: Table, file: Path, rows: int, checksums: dict[str, str]) -> _Row:
+    name, cure = f"{table.path.name}/{file.name}", table.cure_of("this file")
+    try:
+        # The bytes first: what reads a broken file may break down with it. What a crash kept from
+        # getting a checksum gets one in the next sync.
+        checksum = checksum_of(file)
+        whole = checksums.get(file.name, checksum) == checksum
+        bad = damaged_rows(str(file), rows) if whole and "digest" in table.schema else 0
+    except FileNotFoundError:
+        return name, rows, rows, f"it is lost: {table.cure_of('', lost=True)}"
+    except UNREADABLE as error:
+        return name, rows, rows, f"it cannot be read: {error}; {cure}"
+    if not whole:
+        return name, rows, rows, f"it is not as it was written; {cure}"
+    return name, rows, bad, f"something else has put it there; {cure}" if bad else ""

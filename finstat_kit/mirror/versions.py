@@ -6,9 +6,11 @@ with a ``problem`` only says that the record could not be read, and never hides 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finstat_kit import replies
+from finstat_kit.errors import MirrorError, RegisterError
 
 # What stands in a log beside the content of a record.
 META: Final = pl.Schema(
@@ -44,12 +47,25 @@ KEYS: Final = (
     pl.col("gone").eq_missing(pl.lit(MISSING)).alias("missing"),
     pl.col("problem").is_not_null().alias("unread"),
 )
+_PIECE: Final = 131_072  # rows looked at together
 _GONE: Final = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
 
 # What polars raises where a file is not what it was written as.
 UNREADABLE: Final = (
     pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError,
 )  # fmt: skip
+
+
+@contextlib.contextmanager
+def legible(path: Path) -> Iterator[None]:
+    """Turn what polars raises of a file that is not what it was into an error with the cure."""
+    try:
+        yield
+    except RegisterError:
+        raise
+    except UNREADABLE as error:
+        raise MirrorError(f"the mirror at {path} cannot be read: {error}; see verify()") from error
+
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -112,6 +128,14 @@ def damaged(frame: pl.DataFrame) -> int:
         content = {name: value for name, value in values.items() if value is not None}
         count += Row(content, gone, problem).digest(version, seen) != digest
     return count
+
+
+def damaged_rows(file: str, rows: int) -> int:
+    """Return how many rows of a data file do not have the digest that they were written with."""
+    return sum(
+        damaged(pl.scan_parquet(file, glob=False).slice(start, _PIECE).collect())
+        for start in range(0, max(rows, 1), _PIECE)
+    )
 
 
 def newest(ids: Ints, versions: Ints, among: Mask) -> Mask:

@@ -1,0 +1,141 @@
+"""What is in the folder of a mirror: its tables, and how far each was when the last run ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from finstat_kit import replies
+from finstat_kit.errors import MirrorError
+from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, open_run
+from finstat_kit.mirror.tables import Table
+from finstat_kit.mirror.versions import META, UNREADABLE
+
+
+class Held:
+    """The tables of a mirror.
+
+    Attributes:
+        lists: The log of each list, by its name.
+        runs: A row each run that came to its end. A row that is not ``completed`` says that
+            something was lost: what stood before it counts no more.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lists = {
+            name: Table(
+                path / name,
+                pl.Schema({**(replies.UNITS if name == "units" else replies.IDS), **META}),
+                STATE,
+            )
+            for name in LISTS
+        }
+        self.runs = Table(path / "runs", RUNS)
+        self._read: tuple[list[str], pl.DataFrame] | None = None
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All of them."""
+        return *self.lists.values(), self.runs
+
+    def refreshed(self, name: str) -> Table:
+        """Return a list as it is committed by now."""
+        table = self.lists[name]
+        table.refresh()
+        return table
+
+    def commits(self) -> tuple[int, ...]:
+        """Return the number of the newest commit of each table."""
+        for table in self.tables:
+            table.refresh()
+        return tuple(table.commit for table in self.tables)
+
+    def all_runs(self, *, anew: bool = False) -> pl.DataFrame:
+        """Return the rows of the table of runs, in their order.
+
+        Raises:
+            MirrorError: It is damaged.
+        """
+        self.runs.refresh(anew=anew)
+        files = self.runs.whole_files()
+        known = self._read
+        if known is None or known[0] != files:
+            try:
+                known = files, self.runs.scan().collect().sort("run")
+            except UNREADABLE as error:
+                raise MirrorError(
+                    f"{self.runs.path} cannot be read: {error}; {self.runs.cure}"
+                ) from error
+            self._read = known
+        return known[1]
+
+    def completed(self) -> pl.DataFrame:
+        """Return the runs that came to their end, as far as they count."""
+        runs = self.all_runs()
+        void = runs["completed"].is_null().arg_true()
+        return runs[int(void[-1]) + 1 :] if len(void) else runs
+
+    def rows_at_end(self, completed: pl.DataFrame) -> dict[str, int]:
+        """Return how many rows each list had when the last run came to its end."""
+        if not completed.height:
+            return {}
+        last = completed.select(f"rows_{name}" for name in LISTS).row(-1)
+        # Format 1 did not write it down.
+        return {name: rows for name, rows in zip(LISTS, last, strict=True) if rows is not None}
+
+    def complete(self) -> pl.DataFrame:
+        """Return the runs that came to their end; all lists are at least as far as these.
+
+        Raises:
+            MirrorError: None did yet, or something was lost.
+        """
+        completed = self.completed()
+        if not completed.height:
+            raise MirrorError(
+                f"the mirror at {self.path} has no complete sync yet, and a part would be taken "
+                "for the whole; sync() goes on where the last one ended"
+            )
+        known = self.rows_at_end(completed)
+        for name, table in self.lists.items():
+            table.refresh()
+            if table.rows < known.get(name, 0):
+                raise MirrorError(incomplete(table, known[name]))
+        return completed
+
+    def lost(self) -> str | None:
+        """Return what is lost that only a full sync brings back, None where nothing is.
+
+        Raises:
+            MirrorError: Something else must be done before.
+        """
+        known = self.rows_at_end(self.completed())
+        found = None
+        for name, table in self.lists.items():
+            table.refresh(anew=True)
+            if table.rows < known.get(name, 0):
+                if table.path.exists():
+                    raise MirrorError(incomplete(table, known[name]))
+                found = incomplete(table, known[name])
+            for file in table.lost_files():
+                found = f"{file} is lost: {table.cure_of(file, lost=True)}"
+        return found
+
+    def void(self) -> None:
+        """Write down that something was lost, so that nothing is read until a run is complete."""
+        runs = self.all_runs()
+        last = open_run(self.lists, runs)
+        newest = last["run"] if last else int(runs["run"][-1])
+        self.runs.append(pl.DataFrame([{"run": newest + 1}], schema=RUNS))
+        self.runs.seal()
+
+
+def incomplete(table: Table, known: int) -> str:
+    """Return what to say of a list that has fewer rows than the table of runs knows."""
+    cure = (
+        table.cure
+        if table.path.exists()
+        else "sync(full=True) fetches it anew, older versions in it are lost"
+    )
+    return f"{table.path} is lost: {table.rows:,} of {known:,} rows are there; {cure}"

@@ -1,0 +1,49 @@
+"""Files that begin with the checksum of their rest, and whether a file is as it was."""
+
+from __future__ import annotations
+
+from hashlib import file_digest, sha256
+from pathlib import Path
+
+from finstat_kit.errors import MirrorError
+
+Stamp = tuple[int, int, int]
+
+
+def stamp(path: Path | str) -> Stamp | None:
+    """Return what changes with a file, None where there is none."""
+    try:
+        found = Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def checksum_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as opened:
+        return file_digest(opened, "sha256").hexdigest()
+
+
+def read_sealed(path: Path, cure: str) -> bytes | None:
+    """Return what `write_sealed` wrote, None where there is no such file.
+
+    Raises:
+        MirrorError: It is not what was written; the text has the cure.
+    """
+    try:
+        checksum, _, body = path.read_bytes().partition(b"\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise MirrorError(f"{path} cannot be read: {error}; see to the disk") from error
+    if sha256(body).hexdigest().encode() != checksum:
+        raise MirrorError(f"{path} is damaged; {cure}")
+    return body
+
+
+def write_sealed(path: Path, body: bytes) -> None:
+    """Replace a file whole, its checksum first."""
+    draft = path.with_suffix(".draft")
+    draft.write_bytes(sha256(body).hexdigest().encode() + b"\n" + body)
+    draft.replace(path)
