@@ -17,13 +17,13 @@ import polars as pl
 from timing import Figure, memory, side_by_side
 
 import finstat_kit as fk
-from finstat_kit import replies
-from finstat_kit.mirror import reading
+from finstat_kit.mirror import newest
 from finstat_kit.mirror.folder import About, Folder, Origin
-from finstat_kit.mirror.local import Mirror
+from finstat_kit.mirror.mirror import Mirror
 from finstat_kit.mirror.syncing import RUNS, STATE
 from finstat_kit.mirror.tables import MANY_FILES, Table
 from finstat_kit.mirror.versions import META
+from finstat_kit.protocol import replies
 
 _SUBJECT = "mirror"
 _BATCH = 10_000
@@ -53,7 +53,7 @@ def figures(quick: bool) -> Iterator[Figure]:
         mirror = Mirror(folder)
 
         def read(*columns: str) -> None:
-            reading._others.cache_clear()  # as in a new process
+            newest._others.cache_clear()  # as in a new process
             units = mirror.units()
             (units.select(columns) if columns else units).collect()
 

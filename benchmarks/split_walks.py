@@ -11,10 +11,10 @@ import numpy as np
 from timing import Figure, side_by_side
 
 import finstat_kit as fk
-from finstat_kit.embedded.service import Reply
-from finstat_kit.embedded.store import UNITS, Ints, Line
-from finstat_kit.samples import Sample
-from finstat_kit.transports import InProcess
+from finstat_kit.client.sample import Sample
+from finstat_kit.protocol.wire import UNITS, Reply
+from finstat_kit.service.store import Ints, Line
+from finstat_kit.transport.base import InProcess
 
 _IDS = 1_000_000
 _LATENCY = 0.1

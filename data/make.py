@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from finstat_kit.embedded import population
+from finstat_kit.service import population
 
 if __name__ == "__main__":
     population.save(population.draw(), Path(__file__).with_name("sample.npz"))

@@ -14,9 +14,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from finstat_kit.charts import plot_counts
-    from finstat_kit.collection import Collection
-    from finstat_kit.default import (
+    from finstat_kit.charts.bars import plot_counts
+    from finstat_kit.charts.last_changes import plot_last_changes
+    from finstat_kit.charts.tile_map import plot_map
+    from finstat_kit.client.collection import Collection
+    from finstat_kit.client.current import (
         activities,
         annual_reports,
         cite,
@@ -39,6 +41,10 @@ if TYPE_CHECKING:
         unresolved_codes,
         use,
     )
+    from finstat_kit.client.pages import Pages
+    from finstat_kit.client.register import LIVE, Register
+    from finstat_kit.client.sample import Sample, sample
+    from finstat_kit.client.units import Units
     from finstat_kit.errors import (
         BadRequest,
         Interrupted,
@@ -52,43 +58,38 @@ if TYPE_CHECKING:
         TransportError,
         UsageError,
     )
-    from finstat_kit.health import doctor
-    from finstat_kit.mirror.local import Mirror
-    from finstat_kit.pages import Pages
-    from finstat_kit.registers import LIVE, Register
-    from finstat_kit.samples import Sample, sample
-    from finstat_kit.stacks import plot_last_changes
-    from finstat_kit.tilemaps import plot_map
-    from finstat_kit.unit_collection import Units
+    from finstat_kit.frames.writing import write
+    from finstat_kit.health.report import doctor
+    from finstat_kit.mirror.mirror import Mirror
     from finstat_kit.widgets.change import ChangePicker
     from finstat_kit.widgets.explorer import Explorer
     from finstat_kit.widgets.location import LocationPicker
-    from finstat_kit.writing import write
 
 _HOMES = {
-    "charts": "plot_counts",
-    "collection": "Collection",
-    "health": "doctor",
-    "mirror.local": "Mirror",
-    "pages": "Pages",
-    "default": (
+    "charts.bars": "plot_counts",
+    "charts.last_changes": "plot_last_changes",
+    "charts.tile_map": "plot_map",
+    "client.collection": "Collection",
+    "client.current": (
         "activities annual_reports cite codelists count_by count_last_changes districts "
-        "find_places legal_forms locations municipalities ownership_types regions register "
-        "reports resolve_labels size_classes statements units unresolved_codes use"
+        "find_places legal_forms locations municipalities ownership_types regions "
+        "register reports resolve_labels size_classes statements units unresolved_codes "
+        "use"
     ),
+    "client.pages": "Pages",
+    "client.register": "LIVE Register",
+    "client.sample": "Sample sample",
+    "client.units": "Units",
     "errors": (
-        "BadRequest Interrupted MirrorError NotFound PagingError ProtocolError RateLimited "
-        "RegisterError RegisterUnavailable TransportError UsageError"
+        "BadRequest Interrupted MirrorError NotFound PagingError ProtocolError "
+        "RateLimited RegisterError RegisterUnavailable TransportError UsageError"
     ),
-    "registers": "LIVE Register",
-    "samples": "Sample sample",
-    "stacks": "plot_last_changes",
-    "tilemaps": "plot_map",
-    "unit_collection": "Units",
+    "frames.writing": "write",
+    "health.report": "doctor",
+    "mirror.mirror": "Mirror",
     "widgets.change": "ChangePicker",
     "widgets.explorer": "Explorer",
     "widgets.location": "LocationPicker",
-    "writing": "write",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import finstat_kit as fk
-from finstat_kit.checks import Lang
+from finstat_kit.arguments import Lang
 
 FOLDER: Final = Path(__file__).parent / "pictures"
 LANGS: Final[tuple[Lang, ...]] = ("sk", "en")

@@ -10,12 +10,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 import finstat_kit as fk
-from finstat_kit.embedded.service import Reply
-from finstat_kit.embedded.store import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS, Line, Store
-from finstat_kit.embedded.store import day_number as day_number
-from finstat_kit.exchange import Timing
-from finstat_kit.samples import Sample
-from finstat_kit.transports import InProcess
+from finstat_kit.client.sample import Sample
+from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS, Reply
+from finstat_kit.service.store import Line, Store
+from finstat_kit.service.store import day_number as day_number
+from finstat_kit.transport.base import InProcess
+from finstat_kit.transport.exchange import Timing
 from tests.faults import FakeTime
 
 days = st.dates(date(2014, 1, 1), date(2026, 6, 30))

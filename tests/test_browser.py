@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import finstat_kit as fk
-from finstat_kit.figures import whole
+from finstat_kit.frames.number_format import whole
 from tests import lab
 
 EXPLORER = """
@@ -54,7 +54,7 @@ def units() -> pl.DataFrame:
     return register.units.get(register.units.ids())
 
 
-def counts(units: pl.DataFrame, by: str, lang: fk.checks.Lang = "sk") -> list[list[str]]:
+def counts(units: pl.DataFrame, by: str, lang: fk.arguments.Lang = "sk") -> list[list[str]]:
     """Return code and count of each row that the table has to show."""
     frame = fk.sample().count_by(units, by, lang=lang)
     return [[row["code"] or "", whole(row["count"], lang)] for row in frame.iter_rows(named=True)]

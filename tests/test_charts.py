@@ -24,8 +24,11 @@ from matplotlib.transforms import Bbox
 from nbclient import NotebookClient
 
 import finstat_kit as fk
-from finstat_kit import canvas, charts, labels, tilemaps, tiles
-from finstat_kit.checks import Lang
+from finstat_kit.arguments import Lang
+from finstat_kit.charts import bars as bar_chart
+from finstat_kit.charts import drawing, tile_map, tiles
+from finstat_kit.frames import labels
+from finstat_kit.protocol import wire
 
 SAMPLE = fk.sample(4_000)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids())
@@ -128,7 +131,7 @@ def test_bars_are_the_counts(lang: Lang, lazy: bool) -> None:
     for name, count in labelled.select("label", "count").iter_rows():
         if name not in ("Zahraničie", "Extra-regio"):
             assert found[name] == count
-    words = canvas.WORDS[lang]
+    words = drawing.WORDS[lang]
     by_kind = dict(counts.group_by("kind").agg(pl.col("count").sum()).iter_rows())
     unknown = counts.filter(pl.col("kind") == "unknown code").height
     assert list(found)[labelled.height :] == [
@@ -160,7 +163,7 @@ def test_what_top_cuts_off_is_one_bar() -> None:
     counts = fk.count_by(UNITS, "okres")
     labelled = counts.filter(pl.col("kind") == "labelled")
 
-    rows = charts.cut(counts, 5)
+    rows = bar_chart.cut(counts, 5)
     found = bars(fk.plot_counts(counts, "okres", top=5, ax=axes()))
 
     assert rows["kind"].to_list() == ["labelled"] * 5 + ["rest", "unknown code", "no code", "gone"]
@@ -174,7 +177,9 @@ def test_what_top_cuts_off_is_one_bar() -> None:
 def test_a_long_rest_hides_nothing() -> None:
     """A rest that would dwarf all others runs off the axis, which says so."""
     ax = fk.plot_counts(UNITS, "okres", top=2, lang="en", ax=axes())
-    rest = charts.cut(fk.count_by(UNITS, "okres"), 2).filter(pl.col("kind") == "rest")["count"][0]
+    rest = bar_chart.cut(fk.count_by(UNITS, "okres"), 2).filter(pl.col("kind") == "rest")["count"][
+        0
+    ]
 
     assert bars(ax)["other (77)"] == rest
     assert ax.get_xlim()[1] < rest
@@ -218,14 +223,14 @@ def test_counts_keep_their_labels() -> None:
 
 
 @pytest.mark.parametrize("lang", LANGS)
-@pytest.mark.parametrize("field", labels.BY_FIELD)
+@pytest.mark.parametrize("field", wire.BY_FIELD)
 def test_bars_are_legible(field: str, lang: Lang) -> None:
     """No text lies on another or over the edge, whatever is counted."""
-    number = charts.cut(fk.count_by(UNITS, field), 30).height
+    number = bar_chart.cut(fk.count_by(UNITS, field), 30).height
     ax = fk.plot_counts(UNITS, field, lang=lang, ax=own(number))
 
     check_legible(ax)
-    assert canvas.WORDS[lang][field] in ax.get_title()
+    assert drawing.WORDS[lang][field] in ax.get_title()
 
 
 @pytest.mark.parametrize("lang", LANGS)
@@ -246,7 +251,7 @@ def test_full_size_is_legible(
 
     assert sum(bars(ax).values()) == units.height
     assert len(bars(ax)) <= 34
-    assert f"{canvas.WORDS[lang]['rest']} (" in written(ax)
+    assert f"{drawing.WORDS[lang]['rest']} (" in written(ax)
 
 
 @pytest.mark.parametrize("length", [40, 60, 500])
@@ -282,7 +287,7 @@ def test_few_units(number: int, lang: Lang) -> None:
         noun = {"sk": "jednotka" if number == 1 else "jednotiek", "en": "unit"}[lang]
         assert f"{number} {noun}" in ax.get_title()
     if number == 0:
-        assert canvas.WORDS[lang]["nothing"] in written(fk.plot_counts(few, lang=lang, ax=axes()))
+        assert drawing.WORDS[lang]["nothing"] in written(fk.plot_counts(few, lang=lang, ax=axes()))
 
 
 def test_slovak_counts_units_right() -> None:
@@ -304,7 +309,7 @@ def test_slovak_counts_units_right() -> None:
 @pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, fk.plot_last_changes])
 def test_titles_name_the_sample(plot: Any) -> None:
     """Invented data say so in both languages; a register does not."""
-    codelists = {name: getattr(fk, name)() for name in labels.CODELISTS}
+    codelists = {name: getattr(fk, name)() for name in wire.CODELISTS}
     sk, en = (plot(UNITS, lang=lang, ax=axes()).get_title() for lang in LANGS)
 
     register = fk.Register("http://127.0.0.1:9")
@@ -387,7 +392,7 @@ def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale:
     check_legible(ax)
     renderer = drawn(ax).get_renderer()  # type: ignore[no-untyped-call]
     cells = [patch.get_window_extent(renderer) for patch in ax.patches]
-    inside = [text for text in texts(ax) if isinstance(text, tilemaps._TileText)]
+    inside = [text for text in texts(ax) if isinstance(text, tile_map._TileText)]
     assert len(inside) == 2 * len(cells)
     for text in inside:
         box = text.get_window_extent(renderer)
@@ -399,7 +404,7 @@ def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale:
 
 def tile_numbers(ax: Axes) -> list[str]:
     """Return what is written in the lower half of each tile, in the order of the grid."""
-    return [text.get_text() for text in texts(ax) if isinstance(text, tilemaps._TileText)][1::2]
+    return [text.get_text() for text in texts(ax) if isinstance(text, tile_map._TileText)][1::2]
 
 
 @pytest.mark.parametrize("by", ["kraj", "okres"])
@@ -424,13 +429,13 @@ def test_classes() -> None:
     """About equally many in each, equal values together, all values in order."""
     values = [float(n % 7) for n in range(79)]
 
-    found = tilemaps.classes(values, 5)
+    found = tile_map.classes(values, 5)
 
     assert sorted(values) == [value for part in found for value in part]
     assert all(max(a) < min(b) for a, b in pairwise(found))
-    assert [len(c) for c in tilemaps.classes(list(range(80)), 5)] == [16] * 5
-    assert tilemaps.classes([3.0] * 8, 4) == [[3.0] * 8]
-    assert tilemaps.classes([], 4) == []
+    assert [len(c) for c in tile_map.classes(list(range(80)), 5)] == [16] * 5
+    assert tile_map.classes([3.0] * 8, 4) == [[3.0] * 8]
+    assert tile_map.classes([], 4) == []
 
 
 def test_legend_gives_the_bounds() -> None:

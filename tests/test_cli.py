@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import finstat_kit as fk
-from finstat_kit.cli import _write, cli
+from finstat_kit.cli.commands import _write, cli
 from tests.faults import HANG, FaultServer, Step, reply
 
 # Where the tests run in the background of a shell, Ctrl-C is ignored and children inherit that.
@@ -27,7 +27,7 @@ COMMAND = [
     sys.executable,
     "-c",
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "from finstat_kit.cli import main; main()",
+    "from finstat_kit.cli.commands import main; main()",
 ]
 
 

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import finstat_kit as fk
-from finstat_kit import replies
-from finstat_kit.embedded.service import Reply
+from finstat_kit.protocol import replies
+from finstat_kit.protocol.wire import Reply
 from tests.memory import needs_proc
 from tests.registers import Scripted, changes, days, sample_of, store_of
 
@@ -457,7 +457,7 @@ def test_memory_of_a_long_walk_is_flat() -> None:
 from datetime import date
 import numpy as np
 import finstat_kit as fk
-from finstat_kit.embedded.store import Line
+from finstat_kit.service.store import Line
 from tests.memory import memory
 from tests.registers import store_of
 line = Line(np.arange(1, 1_000_001), np.full(1_000_000, 9_000, dtype=np.uint16))

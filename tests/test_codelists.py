@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit import labels, replies
+from finstat_kit.protocol import replies, wire
 from tests.registers import Scripted
 
 
@@ -21,8 +21,8 @@ def locations(*entries: dict[str, object]) -> bytes:
 def test_all_seven() -> None:
     """Each function gives its list, sorted by code, with the columns of its kind."""
     with fk.use(fk.sample()):
-        heights = {name: getattr(fk, name)().height for name in labels.CODELISTS}
-        for name in labels.CODELISTS:
+        heights = {name: getattr(fk, name)().height for name in wire.CODELISTS}
+        for name in wire.CODELISTS:
             frame = getattr(fk, name)()
             located = name in ("regions", "districts", "municipalities")
             assert frame.schema == (replies.LOCATIONS if located else replies.CLASSIFICATION)
@@ -134,7 +134,7 @@ def test_recorded_codelists_of_2018(recorded: Path) -> None:
     """The bodies of 2018: old codes, numbers for parents, seven municipalities without one."""
     folder = recorded / "recorded-2018"
     with fk.use(fk.sample(500, codelists=folder)):
-        for name, codelist in labels.CODELISTS.items():
+        for name, codelist in wire.CODELISTS.items():
             entries = next(
                 iter(json.loads((folder / f"{codelist.endpoint}.json").read_bytes()).values())
             )

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.exchange import Timing
-from finstat_kit.http import Sockets
+from finstat_kit.transport.exchange import Timing
+from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
 from tests.faults import FakeTime, FaultServer, ListServer, Step, reply
 
@@ -106,7 +106,7 @@ FORKED = """
 import contextlib, multiprocessing, os, signal, stat, sys, threading
 from concurrent.futures import ThreadPoolExecutor
 import finstat_kit as fk
-from finstat_kit import default
+from finstat_kit.client import current
 signal.alarm(60)  # a child that hangs is a failure too
 n = int(sys.argv[2])
 reg = fk.use(fk.Register(sys.argv[1], connections=4, page_size=200))
@@ -167,7 +167,7 @@ with multiprocessing.get_context("fork").Pool(3) as pool:
         """
 held, over = threading.Event(), threading.Event()
 def hold():
-    with reg.exchange._lock, reg._lock, default._lock:
+    with reg.exchange._lock, reg._lock, current._lock:
         held.set()
         over.wait()
 reg._codelists["regions"] = "known"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 import finstat_kit as fk
-from finstat_kit.embedded.description import description
+from finstat_kit.service.openapi import description
 
 pytest.importorskip("schemathesis", reason="needs finstat-kit[contract]")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.embedded import service
+from finstat_kit.service import routes
 from tests.wire import get
 
 # A right value of every parameter there is.
@@ -45,7 +45,7 @@ def test_every_address_is_described(strict: bool) -> None:
     """Every address but the description's own, by GET and HEAD; and no other."""
     paths = described(strict=strict)["paths"]
 
-    assert set(paths) == set(service._ROUTES) - {"/openapi.json"}
+    assert set(paths) == set(routes._ROUTES) - {"/openapi.json"}
     for path, operations in paths.items():
         assert set(operations) == {"get", "head"}
         statuses = set(operations["get"]["responses"]) - {"404"}

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import finstat_kit as fk
-from finstat_kit import cli
-from finstat_kit.embedded.service import Reply
+from finstat_kit.cli import commands
+from finstat_kit.protocol.wire import Reply
 from tests.faults import CLOSE, FaultServer, reply
 from tests.registers import Altered
 
@@ -227,8 +227,8 @@ def test_recorded_codelists(recorded: Path) -> None:
 
 def test_the_command() -> None:
     """The command prints the report; its exit code tells of faults."""
-    well = CliRunner().invoke(cli.cli, ["doctor", "--sample", "--format", "table"])
-    ill = CliRunner().invoke(cli.cli, ["doctor", "--url", "http://127.0.0.1:9"])
+    well = CliRunner().invoke(commands.cli, ["doctor", "--sample", "--format", "table"])
+    ill = CliRunner().invoke(commands.cli, ["doctor", "--url", "http://127.0.0.1:9"])
 
     assert (well.exit_code, ill.exit_code) == (0, 1)
     assert "│ counts" in well.stdout

@@ -13,7 +13,7 @@ from email.utils import formatdate
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.exchange import Timing
+from finstat_kit.transport.exchange import Timing
 from tests.conftest import Told
 from tests.faults import CLOSE, HANG, RESET, Drip, FakeTime, FaultServer, Step, packed, reply
 
@@ -392,7 +392,7 @@ def test_a_stop_ends_all_threads() -> None:
             raise KeyboardInterrupt
 
     with First([]) as server, fk.Register(server.url, connections=4) as reg:
-        from finstat_kit.records import fetch_units
+        from finstat_kit.client.records import fetch_units
 
         with pytest.raises(fk.Interrupted) as caught:
             fetch_units(list(range(1, 9)), reg, interrupt, keep=False)
@@ -520,7 +520,7 @@ def test_no_proxy_for_loopback(monkeypatch: pytest.MonkeyPatch, fake: FakeTime) 
 
 def test_the_private_pool_is_where_we_look_for_it() -> None:
     """The deadline hangs on an attribute of httpx that is not public: here is its pin."""
-    from finstat_kit.http import Sockets, _Backend
+    from finstat_kit.transport.http import Sockets, _Backend
 
     sockets = Sockets("http://127.0.0.1:9")
 

@@ -16,8 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import finstat_kit as fk
-from finstat_kit import replies
-from finstat_kit.exchange import CODELIST_CAP, PAGE_CAP, NotJson
+from finstat_kit.protocol import replies
+from finstat_kit.protocol.replies import NotJson
+from finstat_kit.protocol.wire import CODELIST_CAP, PAGE_CAP
 from tests.conftest import Told
 from tests.faults import FaultServer, reply
 from tests.memory import needs_proc
@@ -231,7 +232,8 @@ import sys
 from tests.faults import FaultServer, reply
 from tests.memory import memory
 from tests.test_hostile_replies import FAMILIES, READERS
-from finstat_kit.exchange import CODELIST_CAP, NotJson
+from finstat_kit.protocol.wire import CODELIST_CAP
+from finstat_kit.protocol.replies import NotJson
 from finstat_kit import RegisterError
 body = FAMILIES[sys.argv[1]](CODELIST_CAP - 100_000)
 before = memory("VmHWM")

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import finstat_kit as fk
-from finstat_kit import labels
-from finstat_kit.embedded.asgi import App
-from finstat_kit.embedded.server import served
+from finstat_kit.protocol import wire
+from finstat_kit.service.asgi import App
+from finstat_kit.service.server import served
 from tests.memory import needs_proc
 from tests.registers import changes, days, store_of
 from tests.wire import get, raw
@@ -61,7 +61,7 @@ def test_everything_equals_the_register_in_process() -> None:
         units = fk.units.get(ids)
         assert units.equals(sample.units.get(ids))
         assert fk.resolve_labels(units).equals(sample.resolve_labels(units))
-        for name in labels.CODELISTS:
+        for name in wire.CODELISTS:
             assert getattr(fk, name)().equals(getattr(sample, name)())
 
 
@@ -245,7 +245,7 @@ import sys
 from datetime import date
 import numpy as np
 import finstat_kit as fk
-from finstat_kit.embedded.store import Line
+from finstat_kit.service.store import Line
 from tests.registers import store_of
 line = Line(np.arange(1, 1_000_001), np.full(1_000_000, 9_000, dtype=np.uint16))
 store = store_of({})

@@ -11,17 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import finstat_kit as fk
-from finstat_kit import codes, labels
-from finstat_kit.checks import Lang
+from finstat_kit.arguments import Lang
+from finstat_kit.frames import labels
+from finstat_kit.protocol import old_codes, wire
 from tests.registers import Scripted
 
 REG = fk.sample(0)
 NAMES = {
     lang: {
         field: dict(
-            REG._lookup(labels.BY_FIELD[field].name).select("code", f"name_{lang}").iter_rows()
+            REG._lookup(wire.BY_FIELD[field].name).select("code", f"name_{lang}").iter_rows()
         )
-        for field in labels.BY_FIELD
+        for field in wire.BY_FIELD
     }
     for lang in ("sk", "en")
 }
@@ -241,13 +242,13 @@ def test_unresolved_codes() -> None:
 def test_the_crosswalk_holds_for_every_district() -> None:
     """Old codes and today's lead to each other, all 79 of them."""
     for code in REG.districts()["code"]:
-        old = codes.old_district(code)
+        old = old_codes.old_district(code)
         assert old is not None
-        assert codes.district_today(old) == code
+        assert old_codes.district_today(old) == code
         assert len(old) == 3
-    assert codes.old_district("SK032D") == "613"
-    assert codes.district_today("013") is None
-    assert codes.district_today("199") is None or codes.district_today("199") not in set(
+    assert old_codes.old_district("SK032D") == "613"
+    assert old_codes.district_today("013") is None
+    assert old_codes.district_today("199") is None or old_codes.district_today("199") not in set(
         REG.districts()["code"]
     )
 
@@ -255,16 +256,16 @@ def test_the_crosswalk_holds_for_every_district() -> None:
 def test_what_is_no_old_code() -> None:
     """Only what has the form of an old code, or of today's, has another."""
     for text in ("", "6", "61", "6130", "013", "913", "x13", "6x3", " 613", "613 ", "٦١٣"):
-        assert codes.district_today(text) is None
-    assert codes.district_today("100") is None  # no district has the number 0
-    assert codes.district_today("135") == "SK010Z"
-    assert codes.district_today("136") is None
+        assert old_codes.district_today(text) is None
+    assert old_codes.district_today("100") is None  # no district has the number 0
+    assert old_codes.district_today("135") == "SK010Z"
+    assert old_codes.district_today("136") is None
     for text in ("", "0", "9", "01", "SK010"):
-        assert codes.region_today(text) is None
+        assert old_codes.region_today(text) is None
     for text in ("SK051A", "SK049A", "SK0101x", "sk0101", "SK01", "SK010", "SKZZZZ"):
-        assert codes.old_district(text) is None
+        assert old_codes.old_district(text) is None
     for text in ("", "529354", "SK010352935", "SK01035293545", "XX0103529354"):
-        assert codes.old_municipality(text) is None
+        assert old_codes.old_municipality(text) is None
 
 
 def test_a_guess_is_a_code_of_today() -> None:

@@ -15,9 +15,9 @@ from itertools import pairwise
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.embedded.service import Reply
-from finstat_kit.exchange import Timing
-from finstat_kit.transports import InProcess
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.transport.base import InProcess
+from finstat_kit.transport.exchange import Timing
 from tests.faults import RESET, FaultServer, Step, reply
 from tests.memory import memory, needs_proc
 from tests.registers import Scripted
@@ -137,7 +137,7 @@ def test_the_rate_holds_after_a_pause() -> None:
 
 SERVE = """
 import sys, finstat_kit as fk
-from finstat_kit.embedded.server import served
+from finstat_kit.service.server import served
 with served(fk.sample(20_000).answer, host="127.0.0.1", port=0, patience=3.0) as url:
     print(url, flush=True)
     sys.stdin.read()

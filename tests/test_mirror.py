@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.embedded.service import Reply
 from finstat_kit.errors import Interrupted
 from finstat_kit.mirror.folder import About, Folder, Origin
+from finstat_kit.protocol.wire import Reply
 from tests.mirrors import assert_in_step, contents
 from tests.registers import Watched
 

@@ -22,7 +22,8 @@ ROOT = Path(__file__).parents[1]
 # to a table, or the replacement of a file.
 KILLED = """
 import os, pathlib, signal, sys
-from finstat_kit.mirror import local, tables
+from finstat_kit.mirror import tables
+from finstat_kit.mirror import mirror
 from tests.mirrors import register_on
 
 folder, day, where, number, moment = sys.argv[1:]
@@ -45,7 +46,7 @@ table = tables.Table
 table.append = killing(table.append, lambda self: self.path.name)
 table.compact = killing(table.compact, lambda self: "compact")
 pathlib.Path.replace = killing(pathlib.Path.replace, lambda self: self.name)
-mirror = local.Mirror(folder, register=register_on(int(day)))
+mirror = mirror.Mirror(folder, register=register_on(int(day)))
 mirror.sync()
 mirror.compact(keep_hours=0)
 """

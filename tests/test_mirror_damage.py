@@ -18,7 +18,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.samples import Sample
+from finstat_kit.client.sample import Sample
 from tests.conftest import Told
 from tests.mirrors import CODELISTS, assert_in_step
 

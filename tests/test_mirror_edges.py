@@ -17,8 +17,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.embedded.service import Reply
 from finstat_kit.errors import Interrupted
+from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.mirrors import assert_in_step, contents, register_on
 from tests.registers import Watched

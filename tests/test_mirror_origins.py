@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.embedded.server import served
-from finstat_kit.embedded.service import Reply
-from finstat_kit.samples import Sample
+from finstat_kit.client.sample import Sample
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.service.server import served
 from tests.conftest import Told
 from tests.mirrors import assert_in_step, contents
 from tests.wire import get, raw

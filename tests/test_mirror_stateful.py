@@ -23,9 +23,9 @@ from hypothesis.stateful import (
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.embedded.service import Reply
 from finstat_kit.errors import Interrupted
 from finstat_kit.mirror.syncing import RUNS
+from finstat_kit.protocol.wire import Reply
 from tests.mirrors import assert_in_step, contents, listed
 from tests.registers import Watched, sample_of
 

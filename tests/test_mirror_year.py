@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 import finstat_kit as fk
-from finstat_kit.embedded.service import Reply
+from finstat_kit.protocol.wire import Reply
 from tests.mirrors import assert_in_step
 from tests.registers import Watched
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.exchange import Stats
+from finstat_kit.transport.exchange import Stats
 from tests.faults import ListServer
 
 WAYS: list[Callable[[fk.Register], fk.Register]] = [

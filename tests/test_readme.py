@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 import finstat_kit as fk
-from finstat_kit import cli, labels
-from finstat_kit.collection import _ENDPOINTS
+from finstat_kit.cli import commands
+from finstat_kit.client.collection import _ENDPOINTS
+from finstat_kit.protocol import wire
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -48,7 +49,7 @@ def test_python_blocks_give_what_they_show(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("language", ["sk", "en"])
 def test_the_demo(language: str) -> None:
     """The demo's output is 80 columns wide, the same every time, and stands in the README."""
-    runs = [CliRunner().invoke(cli.cli, ["demo", "--lang", language]) for _ in range(2)]
+    runs = [CliRunner().invoke(commands.cli, ["demo", "--lang", language]) for _ in range(2)]
 
     assert [run.exit_code for run in runs] == [0, 0]
     assert runs[0].stdout == runs[1].stdout
@@ -59,7 +60,7 @@ def test_the_demo(language: str) -> None:
 
 def test_the_demo_counts_every_unit() -> None:
     """The counts by region in the demo add up to the number of records it fetched."""
-    text = CliRunner().invoke(cli.cli, ["demo", "--lang", "en"]).stdout
+    text = CliRunner().invoke(commands.cli, ["demo", "--lang", "en"]).stdout
     table = text.split("Units by region")[1].split("Next, in Python")[0]
 
     counts = [int(n.replace(",", "")) for n in re.findall(r" ([\d,]+) +[\d.]+%", table)]
@@ -70,7 +71,7 @@ def test_the_demo_counts_every_unit() -> None:
 
 def test_the_table_of_codelists_is_complete() -> None:
     """The table ties endpoint, field, function, label and command-line name as the code does."""
-    for name, codelist in labels.CODELISTS.items():
+    for name, codelist in wire.CODELISTS.items():
         row = (
             f"| `/api/{codelist.endpoint}` | `{codelist.field}` | `fk.{name}()` "
             f"| `{codelist.label}` | `{name.replace('_', '-')}` |"

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import finstat_kit as fk
-from finstat_kit.embedded import population
-from finstat_kit.embedded.files import data_folder
-from finstat_kit.embedded.store import ANNUAL_REPORTS, STATEMENTS, UNITS, Store
+from finstat_kit.protocol.wire import ANNUAL_REPORTS, STATEMENTS, UNITS
+from finstat_kit.service import population
+from finstat_kit.service.files import data_folder
+from finstat_kit.service.store import Store
 from tests.memory import needs_proc
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit import replies
-from finstat_kit.embedded.service import Reply
+from finstat_kit.protocol import replies
+from finstat_kit.protocol.wire import Reply
 from tests.registers import Watched
 
 ID, DAY = pl.col("id"), pl.col("datumPoslednejUpravy")

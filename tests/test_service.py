@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import finstat_kit as fk
-from finstat_kit.embedded import service
-from finstat_kit.embedded.store import DELETED, LIVING, Line, Store, ico_number
+from finstat_kit.protocol import wire
+from finstat_kit.service import routes
+from finstat_kit.service.store import DELETED, LIVING, Line, Store, ico_number
 from tests import model
 from tests.model import Unit
 from tests.registers import days, sample_of, store_of
@@ -31,9 +32,9 @@ def five() -> Store:
     return store_of({id_: DAY + timedelta(days=n) for n, id_ in enumerate([3, 7, 8, 20, 41])})
 
 
-def ask(store: Store, target: str, *, strict: bool = False, method: str = "GET") -> service.Reply:
+def ask(store: Store, target: str, *, strict: bool = False, method: str = "GET") -> wire.Reply:
     path, _, query = target.partition("?")
-    return service.answer(store, method, path, query, strict=strict)
+    return routes.answer(store, method, path, query, strict=strict)
 
 
 @pytest.mark.parametrize("name", LISTS)

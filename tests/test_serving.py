@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.embedded.server import served
+from finstat_kit.service.server import served
 from tests.conftest import Told
 from tests.wire import raw
 

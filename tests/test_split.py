@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import finstat_kit as fk
-from finstat_kit.checks import BEGINNING
-from finstat_kit.exchange import Timing
-from finstat_kit.fetch import split
-from finstat_kit.replies import Page
-from finstat_kit.split import Ask, Recount, SplitWalk
-from finstat_kit.walk import Query, check
+from finstat_kit.protocol.paging import Query, check
+from finstat_kit.protocol.replies import Page
+from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
+from finstat_kit.protocol.wire import BEGINNING
+from finstat_kit.transport.exchange import Timing
+from finstat_kit.transport.threads import split
 from tests.conftest import Told
 from tests.faults import FakeTime, FaultServer, Step, reply
 from tests.registers import Scripted

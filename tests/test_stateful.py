@@ -28,11 +28,11 @@ from hypothesis.stateful import (
 )
 
 import finstat_kit as fk
-from finstat_kit.embedded.service import Reply
-from finstat_kit.embedded.store import UNITS, day_number
-from finstat_kit.exchange import Timing
-from finstat_kit.pages import Pages
-from finstat_kit.transports import InProcess
+from finstat_kit.client.pages import Pages
+from finstat_kit.protocol.wire import UNITS, Reply
+from finstat_kit.service.store import day_number
+from finstat_kit.transport.base import InProcess
+from finstat_kit.transport.exchange import Timing
 from tests.faults import FakeTime
 from tests.registers import sample_of
 

@@ -17,73 +17,52 @@ from finstat_kit import errors
 
 PACKAGE = Path(fk.__file__).parent
 
-# Each row may import from the rows below it; modules of one row know nothing of each other,
-# except that a folder is one module.
-ROOMS = (
-    ("cli",),
-    ("demo", "widgets"),
-    ("charts", "health", "mirror", "stacks", "tilemaps"),
-    ("canvas",),
-    ("default", "patient"),
-    ("samples",),
-    ("registers",),
-    ("unit_collection",),
-    ("collection",),
-    ("pages", "scan"),
-    ("records",),
-    ("fetch", "progress", "writing"),
-    ("labels", "places", "sheets"),
-    ("split",),
-    ("walk",),
-    ("replies",),
-    ("exchange", "http"),
-    ("bodies",),
-    ("transports",),
-    ("embedded",),
-    ("figures", "tiles"),
-    ("checks",),
-    ("alphabet", "codes"),
-    ("errors", "forks"),
-)
+
+def test_the_rules_stand_on_nothing() -> None:
+    """What says that no request is made loads no transport, service, client or HTTP library."""
+    script = (
+        "import sys, polars, numpy, orjson\n"
+        "before = set(sys.modules)\n"
+        "import finstat_kit.protocol.split_walk, finstat_kit.protocol.paging\n"
+        "loaded = set(sys.modules) - before\n"
+        "print(sorted({'.'.join(m.split('.')[:2]) for m in loaded if 'finstat_kit' in m}))\n"
+        "print([m for m in ('httpx', 'httpcore', 'ssl', 'uvicorn', 'asyncio') if m in loaded])"
+    )
+
+    seen = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert seen.stdout.splitlines() == [
+        "['finstat_kit', 'finstat_kit.errors', 'finstat_kit.protocol']",
+        "[]",
+    ]
 
 
-def imports_of(path: Path) -> set[str]:
-    """Return the modules of this package that a file imports, inside functions too."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("finstat_kit"):
-            parts = (node.module or "").split(".")
-            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
-        elif isinstance(node, ast.Import):
-            found |= {
-                alias.name.split(".")[1]
-                for alias in node.names
-                if alias.name.startswith("finstat_kit.")
-            }
-    return found
+SPELLINGS = (
+    "zmenene-od", "max-zaznamov", "pokracovat-za-id", "pravna-forma", "existujeDalsieId",
+    "pocetZostavajucichId", "zostavajuce-id", "uctovna-jednotka", "uctovne-jednotky",
+)  # fmt: skip
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+def test_the_registers_spelling_has_one_home() -> None:
+    """Endpoints, parameters and keys of replies are spelled in wire.py alone."""
+    spelled: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        documented = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body
+            and isinstance(node.body[0], ast.Expr)
+        }  # fmt: skip
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and id(node) not in documented:
+                for word in SPELLINGS:
+                    if isinstance(node.value, str) and word in node.value:
+                        spelled.setdefault(word, set()).add(path.name)
 
-
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.name)
-def test_imports_point_down(path: Path) -> None:
-    """A module knows only what lies below it."""
-    if path == PACKAGE / "__init__.py":
-        return
-    height = {name: place for place, row in enumerate(reversed(ROOMS)) for name in row}
-    room = room_of(path)
-
-    # A mere type may be named upwards: collections and their records belong to a register.
-    allowed_up = {("collection", "registers"), ("records", "registers")}
-    upwards = {
-        other
-        for other in imports_of(path) - {room}
-        if height[other] >= height[room] and (room, other) not in allowed_up
-    }
-
-    assert upwards == set()
+    assert spelled == dict.fromkeys(SPELLINGS, {"wire.py"})
 
 
 def test_only_one_module_knows_httpx() -> None:
@@ -98,6 +77,13 @@ def test_only_one_module_knows_httpx() -> None:
     }
 
     assert knowing == {"http.py"}
+
+
+def test_the_folders_hold_what_design_says() -> None:
+    """Few files lie in the root; no folder hides a public name."""
+    root = {path.stem for path in PACKAGE.glob("*.py")}
+
+    assert root == {"__init__", "arguments", "errors", "progress"}
 
 
 def test_importing_loads_nothing() -> None:

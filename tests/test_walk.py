@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import finstat_kit as fk
-from finstat_kit.replies import Page, parse_page
-from finstat_kit.walk import Query, check, next_query
+from finstat_kit.protocol.paging import Query, check, next_query
+from finstat_kit.protocol.replies import Page, parse_page
 
 START = Query("/api/uctovne-jednotky", date(2024, 1, 1), 3)
 AFTER_7 = Query("/api/uctovne-jednotky", date(2024, 1, 1), 3, after_id=7)

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import finstat_kit as fk
-from finstat_kit import alphabet
-from finstat_kit.embedded.service import Reply
-from finstat_kit.widgets.choices import FIELDS
-from finstat_kit.widgets.choices import Path as Choice
-from finstat_kit.widgets.latest import LatestWins
+from finstat_kit.frames import slovak_order
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.widgets.background import LatestWins
+from finstat_kit.widgets.options import FIELDS
+from finstat_kit.widgets.options import Path as Choice
 from tests.registers import Scripted, sample_of
 
 SAMPLE = fk.sample()
@@ -98,7 +98,7 @@ def test_slovak_alphabetical_order() -> None:
     right += ["Šaľa", "Zvolen", "Žiar"]
 
     mixed = [*right[1::2], *right[::2]]
-    assert sorted(mixed, key=alphabet.key) == right
+    assert sorted(mixed, key=slovak_order.key) == right
 
 
 def test_regions_are_offered_in_slovak_order_abroad_last() -> None:

@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit import progress, records
+from finstat_kit import progress
+from finstat_kit.client import records
 from tests.faults import HANG, FaultServer, Step, reply
 from tests.registers import Scripted
 

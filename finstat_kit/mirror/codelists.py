@@ -11,10 +11,10 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit import labels
+from finstat_kit.client.register import Register
 from finstat_kit.errors import MirrorError, ProtocolError
 from finstat_kit.mirror.sealed import read_sealed, write_sealed
-from finstat_kit.registers import Register
+from finstat_kit.protocol import wire
 
 log = logging.getLogger("finstat_kit")
 
@@ -41,8 +41,8 @@ def stored(path: Path) -> Lists:
 def bodies(lists: Lists) -> dict[str, bytes]:
     """Return codelists as the register would send them, by the name of their endpoint."""
     return {
-        codelist.endpoint: _body(lists.get(name, []), codelist.field in labels.LOCATION_FIELDS)
-        for name, codelist in labels.CODELISTS.items()
+        codelist.endpoint: _body(lists.get(name, []), codelist.field in wire.LOCATION_FIELDS)
+        for name, codelist in wire.CODELISTS.items()
     }
 
 
@@ -68,7 +68,7 @@ def renew(path: Path, register: Register) -> dict[str, int]:
         intact = True
     lists: Lists = {}
     unreadable = 0
-    for name in labels.CODELISTS:
+    for name in wire.CODELISTS:
         before = former.get(name, [])
         try:
             lists[name] = _entries(getattr(register, name)(refresh=True))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import polars as pl
 
-from finstat_kit import replies
 from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, open_run
 from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.versions import META, UNREADABLE
+from finstat_kit.protocol import replies
 
 
 class Held:

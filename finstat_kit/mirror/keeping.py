@@ -9,13 +9,13 @@ from typing import Final
 
 import polars as pl
 
+from finstat_kit.client.register import Register
 from finstat_kit.errors import MirrorError
 from finstat_kit.mirror import codelists
 from finstat_kit.mirror.folder import Folder, Origin
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.origins import agreed
 from finstat_kit.mirror.syncing import LISTS, RUNS, Run, Walk, open_run, this_run
-from finstat_kit.registers import Register
 
 REPORT: Final = pl.Schema(
     {

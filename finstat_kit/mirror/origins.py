@@ -6,11 +6,11 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-from finstat_kit.checks import BEGINNING
+from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, UsageError
 from finstat_kit.mirror.folder import HERE, About, Origin
 from finstat_kit.mirror.held import Held
-from finstat_kit.registers import Register
+from finstat_kit.protocol.wire import BEGINNING
 
 _SMALL: Final = "/api/druhy-vlastnictva"  # a codelist of ten entries
 

@@ -18,8 +18,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from finstat_kit import replies
-from finstat_kit.collection import Collection
+from finstat_kit.client.collection import Collection
+from finstat_kit.client.records import fetch_unit
+from finstat_kit.client.register import Register
 from finstat_kit.errors import (
     BadRequest,
     Interrupted,
@@ -30,12 +31,11 @@ from finstat_kit.errors import (
     RegisterUnavailable,
     TransportError,
 )
-from finstat_kit.fetch import in_order
 from finstat_kit.mirror.tables import MANY_FILES, Table
 from finstat_kit.mirror.versions import MISSING, Known, Row, row_of, to_frame
 from finstat_kit.progress import Advance, bar
-from finstat_kit.records import fetch_unit
-from finstat_kit.registers import Register
+from finstat_kit.protocol import replies
+from finstat_kit.transport.threads import in_order
 
 LISTS: Final = ("units", "statements", "reports", "annual_reports")
 STATE: Final = ("run", "since", "started", "full", "cursor", "version", "register")

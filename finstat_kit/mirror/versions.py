@@ -18,8 +18,8 @@ import orjson
 import polars as pl
 from numpy.typing import NDArray
 
-from finstat_kit import replies
 from finstat_kit.errors import MirrorError, RegisterError
+from finstat_kit.protocol import replies
 
 # What stands in a log beside the content of a record.
 META: Final = pl.Schema(

@@ -11,10 +11,11 @@ from typing import Final
 import ipywidgets
 import traitlets
 
-from finstat_kit import checks, default
-from finstat_kit.checks import Lang
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.registers import Register
 from finstat_kit.widgets.keys import Keys
 
 LABEL_WIDTH: Final = "8.5em"  # of all controls, so that they stand in line; as in typeahead.css
@@ -34,7 +35,7 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def __init__(self, register: Register | None, lang: Lang) -> None:
         if register is not None and not isinstance(register, Register):
             raise UsageError(f"register={register!r} is no register; give fk.sample() or the like")
-        self._register = default.register() if register is None else register
+        self._register = current.register() if register is None else register
         # Callbacks come from the browser on one thread while cells run on another.
         self._lock = threading.RLock()
         self._quiet = False
@@ -51,11 +52,11 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     @traitlets.validate("lang")
     def _known_lang(self, proposal: traitlets.Bunch) -> Lang:
-        return checks.lang(proposal["value"])
+        return arguments.lang(proposal["value"])
 
     @property
     def _lang(self) -> Lang:
-        return checks.lang(self.lang)
+        return arguments.lang(self.lang)
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:

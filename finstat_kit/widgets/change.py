@@ -10,14 +10,16 @@ import ipywidgets
 import polars as pl
 import traitlets
 
-from finstat_kit import checks, figures
-from finstat_kit.checks import Lang
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang
+from finstat_kit.client.register import Register
+from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
-from finstat_kit.registers import Register
-from finstat_kit.samples import Sample
+from finstat_kit.frames import number_format
+from finstat_kit.protocol import wire
 from finstat_kit.widgets import base
-from finstat_kit.widgets.latest import LatestWins
-from finstat_kit.widgets.words import since_text, words
+from finstat_kit.widgets.background import LatestWins
+from finstat_kit.widgets.texts import since_text, words
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
@@ -110,7 +112,7 @@ class ChangePicker(base.Picker):
     @traitlets.validate("value")
     def _day(self, proposal: traitlets.Bunch) -> date | None:
         day = proposal["value"]
-        return None if day is None else checks.day("value", day)
+        return None if day is None else arguments.day("value", day)
 
     @traitlets.observe("value")
     def _on_value(self, _: traitlets.Bunch) -> None:
@@ -157,7 +159,7 @@ class ChangePicker(base.Picker):
             elif outcome.error is not None:
                 text = f"{said.failed}: {one_line(outcome.error)}"
             else:
-                number = figures.whole(outcome.answer or 0, self._lang)
+                number = number_format.whole(outcome.answer or 0, self._lang)
                 text = said.in_register.format(n=number, since=since)
             self.line.value = base.said(text)
 
@@ -169,7 +171,7 @@ class ChangePicker(base.Picker):
     def _static(self) -> str:
         said = words(self._lang)
         count = self._known_count()
-        known = said.nothing_chosen if count is None else figures.whole(count, self._lang)
+        known = said.nothing_chosen if count is None else number_format.whole(count, self._lang)
         return base.table(
             ["", said.units], [[since_text(self.value, self._lang), known]], numbers=1
         )
@@ -183,7 +185,7 @@ def one_line(error: Exception) -> str:
 def asked_of(day: date | None) -> date | None:
     """Return the day to ask a register for; None for everything."""
     # A year typed into the calendar arrives digit by digit, as 0002, 0020, 0202 and 2026.
-    return day if day is None or day >= checks.BEGINNING else None
+    return day if day is None or day >= wire.BEGINNING else None
 
 
 def _button(name: str) -> ipywidgets.Button:

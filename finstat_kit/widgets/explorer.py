@@ -9,18 +9,18 @@ import ipywidgets
 import polars as pl
 import traitlets
 
-from finstat_kit.checks import Lang
+from finstat_kit.arguments import Lang
+from finstat_kit.client.register import Register
+from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
-from finstat_kit.registers import Register
-from finstat_kit.replies import UNITS
-from finstat_kit.samples import Sample
-from finstat_kit.widgets import base, recipe
+from finstat_kit.protocol.replies import UNITS
+from finstat_kit.widgets import base, reproduce
+from finstat_kit.widgets.background import LatestWins
 from finstat_kit.widgets.change import COLUMN, SAMPLE_PATIENCE, ChangePicker, asked_of, one_line
-from finstat_kit.widgets.choices import FIELDS
-from finstat_kit.widgets.latest import LatestWins
 from finstat_kit.widgets.location import LocationPicker
+from finstat_kit.widgets.options import FIELDS
 from finstat_kit.widgets.panel import Shown, panel, source, static
-from finstat_kit.widgets.words import words
+from finstat_kit.widgets.texts import words
 
 _BELOW = {None: "kraj", "region": "okres", "district": "sidlo", "municipality": "sidlo"}
 _BLOCK = 1_000  # records between two looks at whether they are still wanted
@@ -123,13 +123,13 @@ class Explorer(base.Picker):
         level, code = self.location.level, self.location.value
         field = FIELDS[level] if level else None
         if self._given is None:
-            return recipe.by_day(self._register, day, field, code)
+            return reproduce.by_day(self._register, day, field, code)
         changed = self._changed()
         if changed.schema.get("id") != UNITS["id"] or changed["id"].null_count():
-            return recipe.by_frame(day, field, code)
-        if recipe.is_all_changed(self._register, changed, day):
-            return recipe.by_day(self._register, day, field, code)
-        return recipe.by_ids(self._register, self.frame)
+            return reproduce.by_frame(day, field, code)
+        if reproduce.is_all_changed(self._register, changed, day):
+            return reproduce.by_day(self._register, day, field, code)
+        return reproduce.by_ids(self._register, self.frame)
 
     def _arranged(self) -> tuple[ipywidgets.Widget, ...]:
         side = ipywidgets.VBox([self.change, self.language])

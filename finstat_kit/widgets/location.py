@@ -8,14 +8,14 @@ import ipywidgets
 import polars as pl
 import traitlets
 
-from finstat_kit.checks import Lang
+from finstat_kit.arguments import Lang
+from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.places import LEVELS
-from finstat_kit.registers import Register
+from finstat_kit.frames.places import LEVELS
 from finstat_kit.widgets import base
-from finstat_kit.widgets.choices import FIELDS, Path, Places
+from finstat_kit.widgets.options import FIELDS, Path, Places
+from finstat_kit.widgets.texts import words
 from finstat_kit.widgets.typeahead import TypeAhead
-from finstat_kit.widgets.words import words
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 

@@ -13,13 +13,13 @@ from typing import Final
 import polars as pl
 from matplotlib.figure import Figure
 
-from finstat_kit import figures
-from finstat_kit.checks import Lang
-from finstat_kit.labels import BY_FIELD
-from finstat_kit.registers import Register
-from finstat_kit.samples import Sample
+from finstat_kit.arguments import Lang
+from finstat_kit.client.register import Register
+from finstat_kit.client.sample import Sample
+from finstat_kit.frames import number_format
+from finstat_kit.protocol.wire import BY_FIELD
 from finstat_kit.widgets.base import table
-from finstat_kit.widgets.words import since_text, words
+from finstat_kit.widgets.texts import since_text, words
 
 _TOP: Final = 20  # bars; the table has all rows
 _IN_WORDS: Final = 5  # rows that the picture's text tells
@@ -50,7 +50,7 @@ class Shown:
     @property
     def summary(self) -> str:
         """Say how many units, changed since when, of which register."""
-        number = figures.whole(int(self.counts["count"].sum()), self.lang)
+        number = number_format.whole(int(self.counts["count"].sum()), self.lang)
         units = words(self.lang).number_of_units.format(n=number)
         return " · ".join((units, since_text(self.day, self.lang), self.source))
 
@@ -92,8 +92,8 @@ def _table(shown: Shown) -> str:
         [
             _label(row, shown.lang),
             row["code"] or "",
-            figures.whole(row["count"], shown.lang),
-            figures.percent(row["share"], shown.lang),
+            number_format.whole(row["count"], shown.lang),
+            number_format.percent(row["share"], shown.lang),
         ]
         for row in shown.counts.iter_rows(named=True)
     ]
@@ -129,14 +129,17 @@ def _picture(shown: Shown) -> str:
 
 def _in_words(shown: Shown) -> str:
     rows = list(shown.counts.head(_IN_WORDS).iter_rows(named=True))
-    told = [f"{_label(row, shown.lang)}: {figures.whole(row['count'], shown.lang)}" for row in rows]
+    told = [
+        f"{_label(row, shown.lang)}: {number_format.whole(row['count'], shown.lang)}"
+        for row in rows
+    ]
     more = " …" if shown.counts.height > len(rows) else ""
     return words(shown.lang).chart.format(title=shown.title, rows="; ".join(told) + more)
 
 
 def _drawn(shown: Shown) -> tuple[bytes, int, int]:
     """Return the chart as PNG, with its width and height in pixels of a page."""
-    from finstat_kit.charts import plot_counts
+    from finstat_kit.charts.bars import plot_counts
 
     with _drawing:
         # No pyplot: it keeps one current figure for all threads.

@@ -1,0 +1,125 @@
+"""Arguments are checked before any request; what is wrong is named, with its value and the cure."""
+
+from __future__ import annotations
+
+import operator
+import re
+from datetime import UTC, date, datetime
+from typing import Final, Literal, get_args
+
+import polars as pl
+
+from finstat_kit.errors import UsageError
+from finstat_kit.protocol.wire import BEGINNING, MAX_ID
+
+Lang = Literal["sk", "en"]
+
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+
+
+def day(name: str, value: object) -> date:
+    """Return a day given as text, date or datetime; an aware datetime is taken in UTC."""
+    if isinstance(value, datetime):  # before date, which it also is
+        return (value.astimezone(UTC) if value.tzinfo else value).date()
+    if isinstance(value, date):
+        return value
+    if isinstance(value, str) and _DAY.fullmatch(value):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            pass
+    raise UsageError(f"{name}={value!r} is no day; give 'YYYY-MM-DD' or a datetime.date")
+
+
+def changed_since(value: object) -> date:
+    """Return the day that ``changed_since`` names; None is the register's beginning."""
+    return BEGINNING if value is None else day("changed_since", value)
+
+
+def whole(name: str, value: object, low: int, high: int) -> int:
+    """Return a whole number between two bounds."""
+    try:
+        if isinstance(value, bool) or type(value).__name__ == "bool":  # numpy's is no subclass
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = low - 1
+    if not low <= number <= high:
+        raise UsageError(f"{name}={value!r} is not allowed; give a whole number, {low} to {high}")
+    return number
+
+
+def lang(value: object) -> Lang:
+    """Return a language that labels are in."""
+    if value not in get_args(Lang):
+        raise UsageError(f"lang={value!r} is not known; give 'sk' or 'en'")
+    return value  # type: ignore[return-value]
+
+
+def one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    """Refuse a value that is not among those allowed."""
+    if value not in allowed:
+        raise UsageError(f"{name}={value!r} is not known; give one of {list(allowed)}")
+
+
+def digits(name: str, value: object, lengths: tuple[int, ...]) -> str:
+    """Return a number that is kept as text because its leading zeros count."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) in lengths:
+        return value
+    allowed = " or ".join(map(str, lengths))
+    raise UsageError(
+        f"{name}={value!r} is not allowed; give a text of {allowed} digits, leading zeros included"
+    )
+
+
+def legal_form_code(value: object) -> str:
+    """Return a code of `legal_forms`."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,4}", value, re.ASCII):
+        return value
+    raise UsageError(
+        f"legal_form_code={value!r} is no code; give one such as '112', see fk.legal_forms()"
+    )
+
+
+def ids(value: object) -> pl.Series:
+    """Return the ids given as an int, an iterable, a Series or a frame with a column ``id``."""
+    if isinstance(value, pl.LazyFrame):
+        value = value.collect()
+    if isinstance(value, pl.DataFrame):
+        if "id" not in value.columns:
+            raise UsageError(f"ids: the frame has no column 'id'; it has {value.columns}")
+        value = value["id"]
+    if isinstance(value, pl.Series):
+        # Under a name of its own: by ``*`` and ``^…$`` polars would look for other columns.
+        series = value.alias("id")
+        series = series if series.dtype != pl.Null else series.cast(pl.Int64)
+        if not series.dtype.is_integer() or series.null_count():
+            raise UsageError(
+                f"ids: the column {value.name!r} is {series.dtype} with {series.null_count()} "
+                "nulls; give whole numbers, none missing"
+            )
+        numbers = series.cast(pl.Int64, strict=False)  # null for what is above the largest id
+        outside = series.filter((numbers < 0).fill_null(value=True))
+        if outside.len():
+            raise UsageError(f"ids: {outside[0]} is not allowed; give ids from 0 to {MAX_ID}")
+        return numbers
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = [value]
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError
+        items = list(value)  # type: ignore[call-overload]
+    except TypeError:
+        raise UsageError(
+            f"ids={value!r} is not allowed; give an id, a list of ids, a Series or a frame with a "
+            "column 'id'"
+        ) from None
+    checked = [whole(f"ids[{place}]", item, 0, MAX_ID) for place, item in enumerate(items)]
+    return pl.Series("id", checked, dtype=pl.Int64)
+
+
+def positive(name: str, value: object) -> float:
+    """Return a number above zero."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 10**9:
+        return float(value)
+    raise UsageError(f"{name}={value!r} is not allowed; give a number above zero")

@@ -1,0 +1,1 @@
+"""What a user holds: the register, its collections and its codelists."""

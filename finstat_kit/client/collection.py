@@ -1,0 +1,311 @@
+"""The collections of a register: their counts, ids, pages and records."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.client.pages import Pages, how_to_go_on
+from finstat_kit.client.scan import Needs, lazy
+from finstat_kit.errors import Interrupted, RegisterError
+from finstat_kit.progress import Advance, bar
+from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol.paging import Query, check
+from finstat_kit.protocol.split_walk import SplitWalk
+from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
+from finstat_kit.transport.base import Stopped
+from finstat_kit.transport.exchange import Exchange
+from finstat_kit.transport.threads import split
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from finstat_kit.client.register import Register
+
+_ENDPOINTS = {
+    "units": UNITS,
+    "statements": STATEMENTS,
+    "reports": REPORTS,
+    "annual_reports": ANNUAL_REPORTS,
+}
+
+
+class Collection:
+    """One of the register's four collections: counts, ids and pages of ids.
+
+    ``fk.units``, ``fk.statements``, ``fk.reports`` and ``fk.annual_reports`` ask the register that
+    is current at each call; ``reg.units`` and its siblings always ask ``reg``.
+    """
+
+    def __init__(self, name: str, register: Callable[[], Register]) -> None:
+        self._name = name
+        self._endpoint = _ENDPOINTS[name]
+        self._register = register
+
+    def __repr__(self) -> str:
+        return f"<collection {self._name}, /api/{self._endpoint}>"
+
+    def count(self, *, changed_since: str | date | None = None, after_id: int = 0) -> int:
+        """Ask how many ids match.
+
+        Advisory: the register changes while it is read, so a walk never relies on it.
+        From ``/api/zostavajuce-id/<list>``.
+
+        Args:
+            changed_since: Only ids changed on this day or later; None is everything.
+            after_id: Only ids greater than this one.
+
+        Returns:
+            The number of ids.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     fk.statements.count()
+            41687
+        """
+        return self._count(self._query(changed_since, after_id, None))
+
+    def ids(
+        self,
+        *,
+        changed_since: str | date | None = None,
+        after_id: int = 0,
+        limit: int | None = None,
+        page_size: int | None = None,
+        connections: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Fetch the ids that match, all of them.
+
+        From ``/api/<list>``, page after page until the register says that there are no more.
+
+        Args:
+            changed_since: Only ids changed on this day or later (the day itself included, as has
+                been seen of the live register); None is everything.
+            after_id: Only ids greater than this one: the cursor of an earlier walk.
+            limit: No more than this many, the lowest.
+            page_size: Ids a request, 1 to 10,000; None is the register's own setting.
+            connections: Requests at the same time, 1 to 256; None is the register's own setting.
+                The ids are the same. A walk with a *limit* keeps to one, and so does one that the
+                register's rate holds back.
+            progress: Show a bar; None shows one for a real host where somebody is looking.
+
+        Returns:
+            One column ``id`` (Int64), ascending, without repeats.
+
+        Raises:
+            RegisterError: With ``.partial``, the ids so far, and ``.cursor`` to go on from.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     fk.statements.ids(limit=3)["id"].to_list()
+            [280, 590, 723]
+        """
+        query = self._query(changed_since, after_id, page_size)
+        return self._ids(query, limit, connections, progress)
+
+    def pages(
+        self,
+        *,
+        changed_since: str | date | None = None,
+        after_id: int = 0,
+        limit: int | None = None,
+        page_size: int | None = None,
+    ) -> Pages:
+        """Walk the ids that match, one frame a reply; memory stays flat however many there are.
+
+        The arguments are those of `ids`. From ``/api/<list>``.
+
+        Returns:
+            An iterator of frames with one column ``id`` (Int64); see `Pages` for ``.cursor``.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     pages = fk.reports.pages(page_size=5_000)
+            ...     first = next(pages)
+            ...     pages
+            <pages of reports: 5,000 ids so far, cursor 893549, more to come>
+        """
+        return self._pages(self._query(changed_since, after_id, page_size), limit)
+
+    def scan(self, *, changed_since: str | date | None = None) -> pl.LazyFrame:
+        """Scan the ids lazily: what the query does not need is not fetched.
+
+        ``id > a``, ``id <= b`` and the like become the cursor and the end of the walk, ``head(n)``
+        the size of its pages. From ``/api/<list>``.
+
+        Args:
+            changed_since: Only ids changed on this day or later; None is everything.
+
+        Returns:
+            A LazyFrame with one column ``id`` (Int64), ascending.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> with fk.use(fk.sample()):
+            ...     fk.statements.scan().filter(pl.col("id") > 6_900_000).collect().height
+            365
+        """
+        since = arguments.changed_since(changed_since)
+        return lazy(self._name, replies.IDS, since, self._scanned_ids)
+
+    def _scanned_ids(self, needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
+        filters = filters_of(**{**dict.fromkeys(_FILTERS), **needs.parameters})
+        query = self._query(needs.since, needs.after_id, None, filters)
+        limit = needs.limit
+        if needs.last_id is not None:
+            width = max(needs.last_id - needs.after_id, 0)  # ids that can lie there at the most
+            limit = width if limit is None else min(limit, width)
+        pages = self._pages(query, limit, stop)
+        yield pl.DataFrame(schema=replies.IDS)  # polars wants a frame, also where nothing matches
+        for page in pages:
+            if needs.last_id is None:
+                yield page
+                continue
+            yield page.filter(pl.col("id") <= needs.last_id)
+            if pages.cursor >= needs.last_id:
+                return
+
+    def _query(
+        self,
+        changed_since: str | date | None,
+        after_id: int,
+        page_size: int | None,
+        filters: dict[str, str] | None = None,
+    ) -> Query:
+        return Query(
+            path=f"/api/{self._endpoint}",
+            changed_since=arguments.changed_since(changed_since),
+            page_size=self._register().page_size
+            if page_size is None
+            else arguments.whole("page_size", page_size, 1, wire.MAX_PAGE),
+            after_id=arguments.whole("after_id", after_id, 0, wire.MAX_ID),
+            filters=filters or {},
+        )
+
+    def _count(self, query: Query, stop: threading.Event | None = None) -> int:
+        path = f"/api/zostavajuce-id/{self._endpoint}"
+        parameters = query.parameters()
+        del parameters["max-zaznamov"]
+        return self._exchange.get(path, parameters, replies.parse_count, stop=stop)
+
+    def _count_or_none(self, query: Query, stop: threading.Event) -> int | None:
+        # Advisory: without it a bar has no end, and the work is the same.
+        with contextlib.suppress(RegisterError, Stopped):
+            return self._count(query, stop)
+        return None
+
+    def _pages(self, query: Query, limit: int | None, stop: threading.Event | None = None) -> Pages:
+        if limit is not None:
+            limit = arguments.whole("limit", limit, 0, wire.MAX_ID)
+        exchange = self._exchange
+
+        def fetch(query: Query, seen: int) -> replies.Page:
+            return _page(exchange, query, seen, stop)
+
+        return Pages(self._name, fetch, query, limit)
+
+    def _ids(
+        self, query: Query, limit: int | None, connections: int | None, progress: bool | None
+    ) -> pl.DataFrame:
+        register = self._register()
+        if connections is None:
+            connections = register.connections
+        connections = arguments.whole("connections", connections, 1, 256)
+        pages = self._pages(query, limit)
+
+        walk = SplitWalk(query)
+        frames = [pl.DataFrame(schema=replies.IDS)]
+
+        def came() -> tuple[pl.DataFrame, int]:
+            """Return what came without a gap, and the cursor behind it."""
+            if connections > 1 and limit is None:
+                ids, cursor = walk.covered()
+                return ids.to_frame(), cursor
+            frame = pl.concat(frames, rechunk=True)
+            return frame, int(frame["id"][-1]) if frame.height else query.after_id
+
+        def total(stop: threading.Event) -> int | None:
+            count = self._count_or_none(query, stop)
+            return count if limit is None or count is None else min(limit, count)
+
+        try:
+            with bar("ids", total, remote=register.remote, progress=progress) as advance:
+                # With a limit there is nothing to cut: the walk ends before anybody knows where.
+                if connections > 1 and limit is None:
+                    self._walk_split(walk, connections, advance)
+                else:
+                    for page in pages:
+                        frames.append(page)
+                        advance(page.height)
+        except RegisterError as error:
+            error.partial, error.cursor = came()
+            raise
+        except KeyboardInterrupt as interrupt:
+            partial, cursor = came()
+            text = how_to_go_on(self._name, query, cursor, partial.height)
+            raise Interrupted(text, cursor=cursor, partial=partial) from interrupt
+        return came()[0]
+
+    def _walk_split(self, walk: SplitWalk, connections: int, advance: Advance) -> None:
+        register = self._register()
+        exchange = register.exchange
+
+        def fetch(query: Query, stop: threading.Event) -> replies.Page:
+            return _page(exchange, query, stop=stop)
+
+        def pays() -> bool:
+            # Where the rate is the bottleneck more connections would only wait for their turn.
+            return register.rate is None or 1 < register.rate * exchange.latency < math.inf
+
+        split(
+            walk,
+            connections,
+            fetch,
+            self._count,
+            pressure=lambda: exchange.pressure,
+            pays=pays,
+            advance=advance,
+        )
+
+    @property
+    def _exchange(self) -> Exchange:
+        return self._register().exchange
+
+
+def _page(
+    exchange: Exchange, query: Query, seen: int = 0, stop: threading.Event | None = None
+) -> replies.Page:
+    """Fetch a page and check it; *seen* ids of the walk came before it."""
+
+    def checked(body: bytes) -> replies.Page:
+        page = replies.parse_page(body)
+        check(query, page, seen)
+        return page
+
+    return exchange.get(query.path, query.parameters(), checked, stop=stop)
+
+
+_FILTERS = ("ico", "dic", "legal_form_code")
+
+
+def filters_of(ico: object, dic: object, legal_form_code: object) -> dict[str, str]:
+    """Return the filters of units, checked, as the register spells them."""
+    filters = {}
+    if ico is not None:
+        filters["ico"] = arguments.digits("ico", ico, (8, 12))
+    if dic is not None:
+        filters["dic"] = arguments.digits("dic", dic, (10,))
+    if legal_form_code is not None:
+        filters["pravna-forma"] = arguments.legal_form_code(legal_form_code)
+    return filters

@@ -1,0 +1,79 @@
+"""The pages of a list as an iterator that stands still at an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Self
+
+import polars as pl
+
+from finstat_kit.errors import Interrupted, RegisterError
+from finstat_kit.protocol.paging import Query, next_query
+from finstat_kit.protocol.replies import Page
+
+
+class Pages(Iterator[pl.DataFrame]):
+    """The pages of a list, one frame with a column ``id`` (Int64, ascending) a reply.
+
+    An error or an interruption leaves the walk where it is: the next ``next()`` asks the same page
+    again.
+
+    Attributes:
+        cursor: The last id that came; ``after_id=`` to go on from in another walk.
+        count: Ids that came so far.
+        done: True when the register said that there are no more, or the limit is reached.
+    """
+
+    def __init__(
+        self, name: str, fetch: Callable[[Query, int], Page], query: Query, limit: int | None
+    ) -> None:
+        self._name = name
+        self._fetch = fetch
+        self._query = query
+        self._limit = limit
+        self.cursor = query.after_id
+        self.count = 0
+        self.done = limit == 0
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> pl.DataFrame:
+        if self.done:
+            raise StopIteration
+        query = self._query
+        if self._limit is not None:
+            query = query.sized(min(query.page_size, self._limit - self.count))
+        try:
+            page = self._fetch(query, self.count)
+        except RegisterError as error:
+            error.cursor = self.cursor
+            raise
+        except KeyboardInterrupt as interrupt:
+            text = how_to_go_on(self._name, query, self.cursor, self.count)
+            raise Interrupted(text, cursor=self.cursor) from interrupt
+
+        following = next_query(self._query, page)
+        ids = page.ids
+        if self._limit is not None:
+            ids = ids.head(self._limit - self.count)
+        self.count += ids.len()
+        self.cursor = int(ids[-1]) if ids.len() else self.cursor
+        self.done = following is None or self.count == self._limit
+        self._query = following or self._query
+        return ids.to_frame()
+
+    def __repr__(self) -> str:
+        state = "done" if self.done else "more to come"
+        return f"<pages of {self._name}: {self.count:,} ids so far, cursor {self.cursor}, {state}>"
+
+
+def how_to_go_on(name: str, query: Query, cursor: int, count: int) -> str:
+    """Return the text of an interruption, with the line to paste."""
+    since = query.changed_since.isoformat()
+    names = {"pravna-forma": "legal_form_code"}
+    filters = "".join(f', {names.get(k, k)}="{v}"' for k, v in query.filters.items())
+    return (
+        f"interrupted after {count:,} ids; to go on:\n"
+        f'  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters})'
+    )

@@ -1,0 +1,166 @@
+"""The records behind ids: one request each, over the register's connections."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
+from finstat_kit.progress import Advance
+from finstat_kit.protocol import replies, wire
+from finstat_kit.transport.base import Stopped
+from finstat_kit.transport.threads import in_order
+
+if TYPE_CHECKING:
+    from finstat_kit.client.register import Register
+
+_BATCH: Final = 10_000  # records that wait to become a frame
+_MOST_REQUESTS: Final = 10_000  # record requests that a real host is sent unasked
+
+
+class RecordsStopped(Stopped):
+    """Records given up because the work they belong to was stopped.
+
+    Attributes:
+        so_far: Makes the frame of those before. Not made at once: while polars holds back a
+            Ctrl-C, all that it is called for ends in a KeyboardInterrupt.
+    """
+
+    def __init__(self, so_far: Callable[[], pl.DataFrame]) -> None:
+        super().__init__()
+        self.so_far = so_far
+
+
+def refuse_long_work(requests: int, register: Register, max_requests: int | None) -> None:
+    """Refuse before the first request what would take longer than anybody expects.
+
+    Raises:
+        UsageError: With the number, the time it would take, and the ways out.
+    """
+    most = most_requests(register, max_requests)
+    if requests <= most:
+        return
+    took = "" if register.rate is None else f", about {_duration(requests / register.rate)}"
+    raise UsageError(
+        f"this needs {requests:,} requests, one a record{took} at the register's rate; more than "
+        f"max_requests={most:,} are not sent. Ask for fewer ids, such as those changed since a "
+        "later day, take a sample of them, keep a mirror (fk.Mirror), which goes on where it was "
+        f"cut off, or allow it by max_requests={requests}"
+    )
+
+
+def most_requests(register: Register, max_requests: int | None) -> float:
+    """Return how many record requests may be sent at once."""
+    if max_requests is None:
+        return _MOST_REQUESTS if register.remote else math.inf
+    return arguments.whole("max_requests", max_requests, 0, wire.MAX_ID)
+
+
+def refuse_the_whole(register: Register, most: int) -> None:
+    """Refuse to scan the records of a whole register, whose number nobody has asked for yet."""
+    rate = "" if register.rate is None else f" at {register.rate:g} requests a second"
+    raise UsageError(
+        f"this scan needs the record of every unit, one request each{rate}: some 2.6 million, "
+        f"about six days; more than max_requests={most:,} are not sent. Narrow it by id, "
+        "datumPoslednejUpravy, ico, dic or pravnaForma, by head(), keep a mirror (fk.Mirror), or "
+        "allow it by max_requests="
+    )
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def fetch_unit(register: Register, id_: int, stop: threading.Event) -> dict[str, object]:
+    """Fetch the record of an id, unless *stop* is set meanwhile."""
+    return register.exchange.get(
+        "/api/uctovna-jednotka",
+        {"id": id_},
+        lambda body: replies.parse_unit(body, id_),
+        stop=stop,
+    )
+
+
+def fetch_units(
+    ids: list[int],
+    register: Register,
+    advance: Advance,
+    *,
+    keep: bool,
+    stop: threading.Event | None = None,
+) -> pl.DataFrame:
+    """Fetch the records of ids, none repeated, unless *stop* is set; see `Units.get`."""
+
+    def fetch(id_: int, stop: threading.Event) -> dict[str, object] | RegisterError:
+        try:
+            return fetch_unit(register, id_, stop)
+        except NotFound as error:
+            return error
+        except ProtocolError as error:
+            if keep:
+                return error
+            raise
+
+    frames = [replies.unit_frame([])]
+    batch: list[dict[str, object]] = []
+    missing: list[int] = []
+
+    def so_far() -> pl.DataFrame:
+        return pl.concat([*frames, replies.unit_frame(batch)], rechunk=True)
+
+    try:
+        for id_, record in in_order(ids, fetch, register.connections, stop):
+            advance(1)
+            if isinstance(record, RegisterError):
+                if keep:
+                    batch.append({"id": id_})
+                else:
+                    missing.append(id_)
+            else:
+                batch.append(record)
+            if len(batch) >= _BATCH:
+                frames.append(replies.unit_frame(batch))
+                batch.clear()
+    except RegisterError as error:
+        error.partial = so_far()
+        raise
+    except Stopped as stopped:
+        raise RecordsStopped(so_far) from stopped
+    except KeyboardInterrupt as interrupt:
+        done = so_far()
+        raise Interrupted(
+            f"interrupted after {done.height + len(missing):,} of {len(ids):,} records; "
+            "what came is in .partial of this error",
+            partial=done,
+        ) from interrupt
+    if missing:
+        raise _not_found(missing, len(ids), so_far())
+    return so_far()
+
+
+def units_at_hand(ids: pl.Series, found: pl.DataFrame, *, keep: bool) -> pl.DataFrame:
+    """Return records that needed no request, in the order of their ids, as `fetch_units` does."""
+    lost = ids.filter(~ids.is_in(found["id"].implode()))
+    frame = ids.to_frame().join(found, on="id", how="left", maintain_order="left")
+    if lost.len() and not keep:
+        there = frame.filter(~frame["id"].is_in(lost.implode()))
+        raise _not_found(lost.to_list(), ids.len(), there)
+    return frame
+
+
+def _not_found(missing: list[int], asked: int, partial: pl.DataFrame) -> NotFound:
+    shown = ", ".join(map(str, missing[:5])) + (" …" if len(missing) > 5 else "")
+    return NotFound(
+        f"{len(missing)} of {asked} ids have no record: {shown}; the others are in .partial of "
+        'this error, or give errors="keep"',
+        ids=missing,
+        partial=partial,
+    )

@@ -1,0 +1,363 @@
+"""The embedded register as a `Register` in process, with verbs that change it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import date
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang
+from finstat_kit.client.register import Register
+from finstat_kit.errors import UsageError
+from finstat_kit.frames import number_format
+from finstat_kit.protocol import replies
+from finstat_kit.protocol.wire import INVENTED, UNITS, Reply
+from finstat_kit.service import population, routes
+from finstat_kit.service.server import served
+from finstat_kit.service.store import (
+    DELETED,
+    LIVING,
+    NON_PUBLIC,
+    Ints,
+    Line,
+    Owned,
+    Store,
+    day_number,
+    ico_number,
+)
+from finstat_kit.transport.base import InProcess
+
+Ids = int | Iterable[int] | pl.Series | pl.DataFrame
+
+
+class Sample(Register):
+    """An invented register that lives in this process; made by `fk.sample`.
+
+    Its verbs change it as the real one is changed by others: each swaps the whole state at once.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        strict: bool,
+        recipe: str | None = None,
+        again: Callable[[], Sample] | None = None,
+        identity: str = "finstat_kit sample",
+    ) -> None:
+        self.store = store
+        self._again = again
+        self._made = store, recipe
+        self._strict = strict
+        # What it was made of and not its state: it is the same register after any change.
+        self._marks = {INVENTED: identity}
+        self._changing = threading.Lock()
+        self._set_up(
+            "sample:",
+            InProcess(self.answer),
+            page_size=10_000,
+            connections=1,
+            rate=None,
+            deadline=30.0,
+            tries=5,
+            remote=False,
+        )
+
+    def after_fork(self) -> None:
+        """Take locks of its own: in the parent another thread may have held them."""
+        super().after_fork()
+        self._changing = threading.Lock()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy as the sample that the same call makes.
+
+        Raises:
+            UsageError: It was changed, or no call of `fk.sample` made it.
+        """
+        if self.recipe is None or self._again is None:
+            raise UsageError(
+                "this sample was changed after fk.sample() made it, and what was changed is not "
+                "carried along by pickle or copy; make it anew there, and change it there, or "
+                "serve it and give its URL"
+            )
+        return self._again, ()
+
+    def __repr__(self) -> str:
+        units = f"{len(self.store.lines[UNITS].ids):,} invented units"
+        strict = ", strict" if self._strict else ""
+        return f"SAMPLE DATA <{units} in process, today {self.today}{strict}>"
+
+    @property
+    def invented(self) -> bool:
+        """Whether the data are a sample's: they are."""
+        return True
+
+    @property
+    def recipe(self) -> str | None:
+        """The call of `fk.sample` that makes the same sample, None once it was changed."""
+        store, recipe = self._made
+        return recipe if self.store is store else None
+
+    def cite(self, lang: Lang = "sk") -> str:
+        """Write one line for a footnote, which says that the data are invented."""
+        units = number_format.whole(len(self.store.lines[UNITS].ids), arguments.lang(lang))
+        if lang == "sk":
+            return (
+                f"Vymyslené údaje ukážky finstat_kit ({units} jednotiek, k {self.today}), nie "
+                "údaje Registra účtovných závierok."
+            )
+        return (
+            f"Invented data of the finstat_kit sample ({units} units, as of {self.today}), not of "
+            "the Register of Financial Statements."
+        )
+
+    def answer(self, method: str, path: str, query: str) -> Reply:
+        """Answer one request as the register's server would; a header says that it is invented."""
+        reply = routes.answer(self.store, method, path, query, strict=self._strict)
+        return reply._replace(headers=reply.headers | self._marks)
+
+    def serve(
+        self, *, port: int = 0, host: str = "127.0.0.1"
+    ) -> contextlib.AbstractContextManager[str]:
+        """Answer at a URL as long as a ``with`` lasts; needs the extra ``server``.
+
+        Args:
+            port: Port to listen on; 0 takes a free one.
+            host: Address to listen on; loopback unless told otherwise.
+
+        Returns:
+            A context manager that gives the base URL.
+
+        Raises:
+            UsageError: The port is taken, or uvicorn is not installed.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.sample().serve() as url, fk.use(url):
+            ...     fk.units.count()
+            20000
+        """
+        port = arguments.whole("port", port, 0, 65_535)
+        return served(self.answer, host=host, port=port, marks=self._marks)
+
+    @property
+    def today(self) -> date:
+        """The sample's day: fixed, moved by `set_today`."""
+        return self.store.today
+
+    def set_today(self, day: str | date) -> None:
+        """Move the sample's day; changes happen on it unless told otherwise."""
+        self.store = replace(self.store, today=arguments.day("day", day))
+
+    def publish(
+        self, n: int = 1, *, on: str | date | None = None, **fields: object
+    ) -> pl.DataFrame:
+        """Add new units with ids above all others.
+
+        Args:
+            n: How many.
+            on: Day of change; None is the sample's day.
+            **fields: What their records say, by the register's field names: ``kraj="SK010"``.
+
+        Returns:
+            Their ids: one column ``id`` (Int64).
+        """
+        n = arguments.whole("n", n, 0, 10**7)
+        record = _checked_fields(fields)
+        with self._changing:
+            store = self.store
+            line = store.lines[UNITS]
+            fresh = population.draw(n, seed=len(line.ids) + 1)
+            last = int(line.ids[-1]) if len(line.ids) else 0
+            ids = last + 1 + np.arange(n, dtype=np.int64)
+            columns = {
+                name: np.concatenate([column, fresh.columns[name].astype(column.dtype)])
+                for name, column in store.columns.items()
+            }
+            new = slice(len(line.ids), None)
+            columns["state"][new] = LIVING
+            # What was drawn points into the default codelists; here others may be served.
+            columns["place"][new] %= (len(store.places) - 2) // 2
+            tables = dict(store.tables)
+            if "ico" in record:
+                columns["ico"][new] = ico_number(str(record["ico"]))
+            if "dic" in record:
+                columns["dic"][new] = int(str(record["dic"]))
+            if "pravnaForma" in record:
+                forms = tuple(dict.fromkeys((*tables["legal_form"], str(record["pravnaForma"]))))
+                tables["legal_form"] = forms
+                columns["legal_form"][new] = forms.index(str(record["pravnaForma"]))
+            changed = np.full(n, self._day_number(on), dtype=np.uint16)
+            self.store = replace(
+                store,
+                lines={
+                    **store.lines,
+                    UNITS: Line(
+                        np.concatenate([line.ids, ids]), np.concatenate([line.changed, changed])
+                    ),
+                },
+                columns=columns,
+                tables=tables,
+                owned={
+                    name: Owned(owned.ids, np.append(owned.ends, np.full(n, len(owned.ids))))
+                    for name, owned in store.owned.items()
+                },
+                fields={**store.fields, **dict.fromkeys(ids.tolist(), record)}
+                if record
+                else store.fields,
+            )
+        return pl.DataFrame({"id": ids}, schema=replies.IDS)
+
+    def touch(self, ids: Ids, *, on: str | date | None = None) -> None:
+        """Change units: their date of change becomes *on*, or the sample's day."""
+        self._change(ids, on, state=None)
+
+    def delete(self, ids: Ids, *, on: str | date | None = None) -> None:
+        """Delete units: they stay in lists, their records say ``ZMAZANÉ``."""
+        self._change(ids, on, state=DELETED)
+
+    def hide(self, ids: Ids, *, on: str | date | None = None) -> None:
+        """Make units non-public: they stay in lists, their records say ``NEVEREJNÁ``."""
+        self._change(ids, on, state=NON_PUBLIC)
+
+    def vanish(self, ids: Ids) -> None:
+        """Take units away without a trace, which the register should not do but might."""
+        with self._changing:
+            store = self.store
+            rows = self._rows(ids)
+            line = store.lines[UNITS]
+            keep = np.ones(len(line.ids), dtype=bool)
+            keep[rows] = False
+            self.store = replace(
+                store,
+                lines={**store.lines, UNITS: Line(line.ids[keep], line.changed[keep])},
+                columns={name: column[keep] for name, column in store.columns.items()},
+                owned={name: _without(owned, keep) for name, owned in store.owned.items()},
+            )
+
+    def _change(self, ids: Ids, on: str | date | None, state: int | None) -> None:
+        with self._changing:
+            store = self.store
+            rows = self._rows(ids)
+            line = store.lines[UNITS]
+            changed = line.changed.copy()
+            changed[rows] = self._day_number(on)
+            columns = dict(store.columns)
+            if state is not None:
+                columns["state"] = columns["state"].copy()
+                columns["state"][rows] = state
+            self.store = replace(
+                store,
+                lines={**store.lines, UNITS: Line(line.ids, changed)},
+                columns=columns,
+            )
+
+    def _rows(self, ids: Ids) -> Ints:
+        asked = arguments.ids(ids).to_numpy()
+        line = self.store.lines[UNITS].ids
+        rows = np.searchsorted(line, asked)
+        there = (rows < len(line)) & (line[np.minimum(rows, len(line) - 1)] == asked)
+        if not there.all():
+            raise UsageError(f"ids: {asked[~there][:5].tolist()} are no units of this sample")
+        return rows.astype(np.int64)
+
+    def _day_number(self, on: str | date | None) -> int:
+        return day_number(self.store.today if on is None else arguments.day("on", on))
+
+
+def sample(
+    units: int = population.DEFAULT_UNITS,
+    *,
+    seed: int = 0,
+    strict: bool = False,
+    codelists: str | Path | None = None,
+) -> Sample:
+    """Make a register of invented units in this process, with no network.
+
+    Codes and labels are the Statistical Office's own: all regions and districts, and of the
+    municipalities the districts' seats, the city districts of Bratislava and Košice and a few
+    more, none invented. Units, their names, numbers and addresses are invented. The same
+    arguments give the same units on every machine.
+
+    Args:
+        units: How many; 1,000,000 take a few seconds.
+        seed: Another number gives other units.
+        strict: Answer 400 to everything that the specification leaves open.
+        codelists: A folder with ``kraje.json``, ``okresy.json``, ``sidla.json`` and the like, the
+            bodies of replies, to be served instead of the sample's own.
+
+    Returns:
+        A `Register` with more verbs: ``publish``, ``touch``, ``delete``, ``hide``, ``vanish``,
+        ``set_today``.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> fk.sample()
+        SAMPLE DATA <20,000 invented units in process, today 2026-06-30>
+    """
+    units = arguments.whole("units", units, 0, 10**7)
+    seed = arguments.whole("seed", seed, 0, 2**63 - 1)
+    default = units == population.DEFAULT_UNITS and seed == 0 and codelists is None
+    store = population.load() if default else population.draw(units, seed=seed, codelists=codelists)
+    folder = None if codelists is None else Path(codelists).absolute()
+    identity = f"finstat_kit sample; seed={seed}; units={units}"
+    if codelists is not None:
+        identity += f"; codelists={_digest(store.codelists)}"
+    return Sample(
+        store,
+        strict=strict,
+        recipe=_call(units, seed, strict, codelists),
+        again=partial(sample, units, seed=seed, strict=strict, codelists=folder),
+        identity=identity,
+    )
+
+
+def _digest(codelists: Mapping[str, bytes]) -> str:
+    digest = sha256()
+    for name in sorted(codelists):
+        digest.update(sha256(codelists[name]).digest())
+    return digest.hexdigest()[:16]
+
+
+def _call(units: int, seed: int, strict: bool, codelists: str | Path | None) -> str:
+    given = {
+        "units": units if units != population.DEFAULT_UNITS else None,
+        "seed": seed or None,
+        "strict": strict or None,
+        "codelists": None if codelists is None else str(codelists),
+    }
+    written = (f"{name}={value!r}" for name, value in given.items() if value is not None)
+    return f"fk.sample({', '.join(written)})"
+
+
+def _without(owned: Owned, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Owned:
+    counts = np.diff(owned.ends, prepend=0)
+    return Owned(owned.ids[np.repeat(keep, counts)], np.cumsum(counts[keep]))
+
+
+def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
+    settable = [
+        name for name in replies.UNITS if name not in ("id", "stav", "datumPoslednejUpravy")
+    ]
+    for name in fields:
+        if name not in settable:
+            raise UsageError(f"publish: {name!r} is no field to set; give some of {settable}")
+    if fields.get("ico") is not None:
+        arguments.digits("ico", fields["ico"], (8, 12))
+    if fields.get("dic") is not None:
+        arguments.digits("dic", fields["dic"], (10,))
+    if fields.get("pravnaForma") is not None:
+        arguments.legal_form_code(fields["pravnaForma"])
+    return {
+        name: value.isoformat() if isinstance(value, date) else value
+        for name, value in fields.items()
+    }

@@ -1,0 +1,268 @@
+"""The accounting units: the collection with filters, and with records."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Literal
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.client.collection import Collection, filters_of
+from finstat_kit.client.pages import Pages
+from finstat_kit.client.records import (
+    fetch_units,
+    most_requests,
+    refuse_long_work,
+    refuse_the_whole,
+    units_at_hand,
+)
+from finstat_kit.client.scan import Needs, lazy
+from finstat_kit.progress import bar
+from finstat_kit.protocol import replies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import date
+
+_SCANNED: Final = 1_000  # records of a scan that come at once
+
+
+class Units(Collection):
+    """The accounting units: the only collection with filters, and with records."""
+
+    def count(
+        self,
+        *,
+        changed_since: str | date | None = None,
+        after_id: int = 0,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
+    ) -> int:
+        """Ask how many units match.
+
+        Advisory: the register changes while it is read, so a walk never relies on it.
+        From ``/api/zostavajuce-id/uctovne-jednotky``.
+
+        Args:
+            changed_since: Only units changed on this day or later; None is everything.
+            after_id: Only ids greater than this one.
+            ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
+            dic: Only units with this DIČ, a text of 10 digits.
+            legal_form_code: Only units of this legal form, a code of `legal_forms`.
+
+        Returns:
+            The number of ids, deleted and non-public units included.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     fk.units.count(changed_since="2026-06-01")
+            323
+        """
+        filters = filters_of(ico, dic, legal_form_code)
+        return self._count(self._query(changed_since, after_id, None, filters))
+
+    def ids(
+        self,
+        *,
+        changed_since: str | date | None = None,
+        after_id: int = 0,
+        limit: int | None = None,
+        page_size: int | None = None,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
+        connections: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Fetch the ids of the units that match, all of them.
+
+        From ``/api/uctovne-jednotky``, page after page until the register says that there are no
+        more.
+
+        Args:
+            changed_since: Only units changed on this day or later (the day itself included, as
+                has been seen of the live register); None is everything.
+            after_id: Only ids greater than this one: the cursor of an earlier walk.
+            limit: No more than this many, the lowest.
+            page_size: Ids a request, 1 to 10,000; None is the register's own setting.
+            ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
+            dic: Only units with this DIČ, a text of 10 digits.
+            legal_form_code: Only units of this legal form, a code of `legal_forms`.
+            connections: Requests at the same time, 1 to 256; None is the register's own setting.
+                The ids are the same. A walk with a *limit* keeps to one, and so does one that the
+                register's rate holds back.
+            progress: Show a bar; None shows one for a real host where somebody is looking.
+
+        Returns:
+            One column ``id`` (Int64), ascending, without repeats.
+
+        Raises:
+            RegisterError: With ``.partial``, the ids so far, and ``.cursor`` to go on from.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     fk.units.ids(changed_since="2026-06-30")["id"].head(3).to_list()
+            [455863, 634274, 793996]
+        """
+        filters = filters_of(ico, dic, legal_form_code)
+        query = self._query(changed_since, after_id, page_size, filters)
+        return self._ids(query, limit, connections, progress)
+
+    def pages(
+        self,
+        *,
+        changed_since: str | date | None = None,
+        after_id: int = 0,
+        limit: int | None = None,
+        page_size: int | None = None,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
+    ) -> Pages:
+        """Walk the ids of the units that match, one frame a reply; memory stays flat.
+
+        The arguments are those of `ids`. From ``/api/uctovne-jednotky``.
+
+        Returns:
+            An iterator of frames with one column ``id`` (Int64); see `Pages` for ``.cursor``.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     [page.height for page in fk.units.pages(page_size=8_000)]
+            [8000, 8000, 4000]
+        """
+        filters = filters_of(ico, dic, legal_form_code)
+        return self._pages(self._query(changed_since, after_id, page_size, filters), limit)
+
+    def scan(
+        self, *, changed_since: str | date | None = None, max_requests: int | None = None
+    ) -> pl.LazyFrame:
+        """Scan the units lazily: what the query does not need is not fetched.
+
+        Where only ``id`` is wanted, no record is fetched (to count rows, select it first).
+        ``id > a``, ``id <= b`` and the like become the cursor and the end of the walk, ``head(n)``
+        the size of its pages,
+        ``datumPoslednejUpravy >= day`` the change date, and ``ico == x``, ``dic == x``,
+        ``pravnaForma == x`` parameters of the request. Any other predicate is applied to the
+        records that came. From ``/api/uctovne-jednotky`` and ``/api/uctovna-jednotka``.
+
+        Args:
+            changed_since: Only units changed on this day or later; None is everything.
+            max_requests: Refuse to fetch more records; None is 10,000 towards a real host and no
+                limit elsewhere.
+
+        Returns:
+            A LazyFrame with the columns of `get`, by ascending id.
+
+        Raises:
+            UsageError: When collected, for more records than *max_requests*.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> with fk.use(fk.sample()) as reg:
+            ...     late = fk.units.scan().filter(pl.col("id") >= 2_618_000)
+            ...     late.select("id").collect().height, reg.stats.requests
+            (6, 1)
+        """
+        since = arguments.changed_since(changed_since)
+        at_hand = self._register().at_hand()
+        if at_hand is not None:
+            changed = pl.col("datumPoslednejUpravy") >= since
+            return (at_hand if changed_since is None else at_hand.filter(changed)).sort("id")
+
+        def fetch(needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
+            if not needs.records:
+                yield from self._scanned_ids(needs, stop)
+                return
+            register = self._register()
+            most = most_requests(register, max_requests)
+            if needs.whole and most < math.inf:
+                refuse_the_whole(register, int(most))
+            if most < math.inf:
+                # All ids first: nobody is refused after hours of records.
+                room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
+                ids = pl.concat(self._scanned_ids(replace(needs, limit=room), stop))
+                refuse_long_work(ids.height, register, max_requests)
+                pages: Iterable[pl.DataFrame] = [ids]
+            else:
+                pages = self._scanned_ids(needs, stop)
+            for page in pages:
+                for batch in page.iter_slices(_SCANNED):
+                    ids_ = batch["id"].to_list()
+                    yield fetch_units(ids_, register, lambda n: None, keep=False, stop=stop)
+                if page.is_empty():
+                    yield replies.unit_frame([])
+
+        return lazy(self._name, replies.UNITS, since, fetch)
+
+    def get(
+        self,
+        ids: int | Iterable[int] | pl.Series | pl.DataFrame,
+        *,
+        errors: Literal["raise", "keep"] = "raise",
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Fetch the records of units.
+
+        From ``/api/uctovna-jednotka``, one request an id; an id that repeats is fetched once.
+
+        Args:
+            ids: An id, ids, a Series of ids, or a frame with a column ``id``.
+            errors: ``"keep"`` gives an id without a record, or with one that breaks the
+                register's format, a row of its id alone, and goes on.
+            max_requests: Refuse to send more; None is 10,000 towards a real host and no limit
+                elsewhere, so that nobody waits for days without knowing.
+            progress: Show a bar; None shows one for a real host where somebody is looking.
+
+        Returns:
+            A row an id, in the order asked, always with all columns of the register: ``id``
+            (Int64), texts and codes (String), ``datum…`` (Date), ``konsolidovana`` (Boolean),
+            ``idUctovnychZavierok`` and ``idVyrocnychSprav`` (List of Int64, not sorted). What a
+            record leaves out is null. A deleted or non-public unit has only ``id``, ``stav`` and
+            ``datumPoslednejUpravy``.
+
+        Raises:
+            UsageError: More requests than *max_requests*; the text says how long they would take.
+            NotFound: Some ids have no record: ``.ids``; all others are in ``.partial``.
+            ProtocolError: A record breaks the register's format; the text names id and field.
+            RegisterError: With ``.partial``, the rows before the fault.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.use(fk.sample()):
+            ...     fk.units.get([365, 210]).select("id", "ico", "kraj")
+            shape: (2, 3)
+            ┌─────┬──────────┬───────┐
+            │ id  ┆ ico      ┆ kraj  │
+            │ --- ┆ ---      ┆ ---   │
+            │ i64 ┆ str      ┆ str   │
+            ╞═════╪══════════╪═══════╡
+            │ 365 ┆ 00372491 ┆ SK023 │
+            │ 210 ┆ 00470439 ┆ SK010 │
+            └─────┴──────────┴───────┘
+        """
+        arguments.one_of("errors", errors, ("raise", "keep"))
+        asked = arguments.ids(ids)
+        unique = asked.unique(maintain_order=True)
+        register = self._register()
+        refuse_long_work(unique.len(), register, max_requests)
+        keep = errors == "keep"
+        at_hand = register.at_hand(unique)
+        if at_hand is not None:
+            frame = units_at_hand(unique, at_hand.collect(), keep=keep)
+            return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
+        with bar("records", unique.len(), remote=register.remote, progress=progress) as advance:
+            frame = fetch_units(unique.to_list(), register, advance, keep=keep)
+        if unique.len() == asked.len():
+            return frame
+        return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")

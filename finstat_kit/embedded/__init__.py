@@ -1,1 +1,0 @@
-"""The embedded register: the same service as the real one, in process or behind a socket."""

@@ -1,0 +1,35 @@
+"""Numbers as each language writes them."""
+
+from __future__ import annotations
+
+from finstat_kit.arguments import Lang
+
+NO_BREAK = "\u00a0"
+
+
+def whole(number: int, lang: Lang) -> str:
+    """Write a whole number: ``12 345`` in Slovak (no-break space), ``12,345`` in English.
+
+    >>> whole(12345, "en")
+    '12,345'
+    """
+    return f"{number:,}".replace(",", NO_BREAK if lang == "sk" else ",")
+
+
+def decimal(number: float, lang: Lang, places: int = 1) -> str:
+    """Write a number with decimals: ``1 234,5`` in Slovak, ``1,234.5`` in English.
+
+    >>> decimal(1234.56, "en")
+    '1,234.6'
+    """
+    written = f"{number:,.{places}f}"
+    return written.translate({44: NO_BREAK, 46: ","}) if lang == "sk" else written
+
+
+def percent(share: float, lang: Lang) -> str:
+    """Write a share of 0 to 1: ``36,2 %`` in Slovak, ``36.2%`` in English.
+
+    >>> percent(0.3617, "en")
+    '36.2%'
+    """
+    return decimal(share * 100, lang) + (f"{NO_BREAK}%" if lang == "sk" else "%")

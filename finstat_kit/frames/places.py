@@ -1,0 +1,106 @@
+"""All places in one frame, and the search in them: pure functions over codelist frames."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final, Literal
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.errors import UsageError
+
+Level = Literal["region", "district", "municipality"]
+LEVELS: Final = ("region", "district", "municipality")
+LOCATIONS: Final = pl.Schema(
+    dict.fromkeys(
+        (
+            "level",
+            "code",
+            "name_sk",
+            "name_en",
+            "parent_code",
+            "district_code",
+            "region_code",
+        ),
+        pl.String(),
+    )
+)
+FOUND: Final = pl.Schema(
+    dict.fromkeys(("level", "code", "name_sk", "name_en", "district", "region"), pl.String())
+)
+
+
+def locations(
+    regions: pl.DataFrame, districts: pl.DataFrame, municipalities: pl.DataFrame
+) -> pl.DataFrame:
+    """Put the three levels under each other with the path up; see `Register.locations`."""
+    region_of = districts.select(
+        pl.col("code").alias("district_code"), pl.col("parent_code").alias("region_code")
+    ).filter(pl.col("region_code").is_in(regions["code"].implode()))
+    known_parent = pl.col("parent_code").is_in(districts["code"].implode())
+    levels = (
+        regions.with_columns(
+            pl.lit(None, pl.String).alias("district_code"), pl.col("code").alias("region_code")
+        ),
+        districts.with_columns(pl.col("code").alias("district_code")),
+        municipalities.with_columns(
+            pl.when(known_parent).then("parent_code").alias("district_code")
+        ),
+    )
+    parts = []
+    for level, frame in zip(LEVELS, levels, strict=True):
+        if "region_code" not in frame.columns:
+            frame = frame.join(region_of, on="district_code", how="left", maintain_order="left")
+        parts.append(frame.with_columns(pl.lit(level).alias("level")).select(LOCATIONS.names()))
+    return pl.concat(parts)
+
+
+def find(places: pl.DataFrame, text: str, level: str | None = None) -> pl.DataFrame:
+    """Search the frame of `locations`; see `Register.find_places`."""
+    if not isinstance(text, str) or not text.strip():
+        raise UsageError(f"text={text!r} is not allowed; give part of a name or of a code")
+    if level is not None:
+        arguments.one_of("level", level, LEVELS)
+    sought = folded(text.strip())
+    rank = [
+        _rank(sought, code, name_sk or "", name_en or "")
+        for code, name_sk, name_en in places.select("code", "name_sk", "name_en").iter_rows()
+    ]
+    names = dict(places.select("code", "name_sk").iter_rows())
+    order = pl.col("level").cast(pl.Enum(LEVELS))
+    return (
+        places.with_columns(
+            pl.Series("rank", rank, dtype=pl.Int8),
+            *(
+                pl.Series(column, [names.get(code) for code in places[f"{column}_code"]], pl.String)
+                for column in ("district", "region")
+            ),
+        )
+        .filter(
+            pl.col("rank").is_not_null(),
+            pl.lit(value=True) if level is None else pl.col("level") == level,
+        )
+        .sort("rank", order, "name_sk", "code")
+        .select(FOUND.names())
+    )
+
+
+def folded(text: str) -> str:
+    """Return a text without accents and case, to compare by.
+
+    >>> folded("Žiar nad Hronom")
+    'ziar nad hronom'
+    """
+    apart = unicodedata.normalize("NFKD", text)
+    return "".join(c for c in apart if not unicodedata.combining(c)).casefold()
+
+
+def _rank(sought: str, code: str, *names: str) -> int | None:
+    """Return 0 for a name or code that begins so, 1 for a word that does, 2 for any other hit."""
+    texts = [folded(name) for name in names]
+    if code.casefold().startswith(sought) or any(text.startswith(sought) for text in texts):
+        return 0
+    if any(word.startswith(sought) for text in texts for word in text.replace("-", " ").split()):
+        return 1
+    return 2 if any(sought in text for text in texts) else None

@@ -1,0 +1,192 @@
+"""Frames into files that other programs open right."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final, Literal
+
+import polars as pl
+
+from finstat_kit.errors import UsageError
+from finstat_kit.frames import sheets
+
+Format = Literal["csv", "xlsx", "parquet", "ndjson"]
+_SUFFIXES: Final[dict[str, Format]] = {
+    ".csv": "csv",
+    ".xlsx": "xlsx",
+    ".parquet": "parquet",
+    ".ndjson": "ndjson",
+}
+# What may stand in a list that is joined to a text.
+_JOINED: Final = (pl.String, pl.Boolean, pl.Date, pl.Null, pl.Categorical, pl.Enum)
+
+
+def write(
+    frame: pl.DataFrame | pl.LazyFrame, path: str | os.PathLike[str], *, note: str | None = None
+) -> Path:
+    """Write a frame to a file; the suffix says how. The file appears whole or not at all.
+
+    Args:
+        frame: What to write.
+        path: ``….csv`` (UTF-8 with the mark by which Excel knows it, commas), ``….xlsx`` (codes,
+            IČO and DIČ stay text), ``….parquet`` or ``….ndjson``. In csv and xlsx lists of ids
+            are joined by blanks. A spreadsheet that opens a csv drops the leading zeros of codes:
+            give it xlsx. What a spreadsheet cannot hold as number or date is text in xlsx: numbers
+            of more than 15 digits, infinity, NaN, days before March 1900, moments with a time zone
+            or with microseconds.
+        note: A line under the table, such as `cite` gives; xlsx only.
+
+    Returns:
+        The path written.
+
+    Raises:
+        UsageError: Another suffix, a note where there is no place for it, no polars frame, or a
+            column that the format cannot hold whole, such as structs in csv or a text of more than
+            32,767 characters in xlsx. A file that is there already stays as it was.
+
+    Example:
+        >>> import finstat_kit as fk, tempfile
+        >>> with fk.use(fk.sample()), tempfile.TemporaryDirectory() as folder:
+        ...     fk.write(fk.regions(), f"{folder}/regions.xlsx", note=fk.cite()).name
+        'regions.xlsx'
+    """
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, pl.DataFrame):
+        raise UsageError(f"frame is a {type(frame).__name__}; give a polars DataFrame or LazyFrame")
+    path = Path(path)
+    form = _SUFFIXES.get(path.suffix.lower())
+    if form is None:
+        raise UsageError(f"path={str(path)!r}: give a name that ends in {', '.join(_SUFFIXES)}")
+    if note is not None and form != "xlsx":
+        raise UsageError(f"note: a {form} file has no place for it; write xlsx, or leave it out")
+    put = _prepared(frame, form, note=note)
+    with replaced(path) as file:
+        if form == "csv":
+            file.write(b"\xef\xbb\xbf")
+        put(file)
+    return path
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes its place when the block has ended without an error."""
+    # Beside the target, so that the last step is a mere renaming.
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_to(file: IO[bytes], frame: pl.DataFrame, form: Format, *, header: bool = True) -> None:
+    """Write a frame to an open file."""
+    _prepared(frame, form, header=header)(file)
+
+
+def _prepared(
+    frame: pl.DataFrame, form: Format, *, header: bool = True, note: str | None = None
+) -> Callable[[IO[bytes]], object]:
+    """Return what writes a frame to a file; what the format cannot hold is refused before."""
+    if form == "csv":
+        text = _with_iso_durations(flat(frame)).write_csv(include_header=header)
+        return lambda file: file.write(text.encode())
+    if form == "xlsx":
+        columns = sheets.fit(flat(frame), note)
+        return lambda file: sheets.write(file, columns, note)
+    for name in frame.columns:
+        for values in _leaves(_unnamed(frame, name)):
+            _check_binary(name, values, form)
+    return frame.write_ndjson if form == "ndjson" else frame.write_parquet
+
+
+def flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """Join lists by blanks, for files that hold plain values only.
+
+    Raises:
+        UsageError: A column holds something else that is not plain.
+    """
+    return frame.with_columns([_plain(n, _unnamed(frame, n)).alias(n) for n in frame.columns])
+
+
+def _unnamed(frame: pl.DataFrame, name: str) -> pl.Series:
+    """Return a column under a plain name: by ``*`` and ``^…$`` polars would look for others."""
+    return frame[name].alias("x")
+
+
+def _plain(name: str, column: pl.Series) -> pl.Series:
+    dtype = column.dtype
+    if isinstance(dtype, pl.Array):
+        column, dtype = column.arr.to_list(), pl.List(dtype.inner)
+    if isinstance(dtype, pl.List):
+        inner = dtype.inner
+        if not (inner.is_numeric() or isinstance(inner, _JOINED)):
+            raise UsageError(
+                f"the column {name!r} holds lists of {inner.base_type()}, which csv and xlsx "
+                "cannot; explode it, or write parquet or ndjson"
+            )
+        return _joined(name, column)
+    if isinstance(dtype, pl.Struct):
+        raise UsageError(
+            f"the column {name!r} holds structs, which csv and xlsx cannot; give their fields "
+            f"columns of their own by frame.unnest({name!r}), or write parquet or ndjson"
+        )
+    _check_binary(name, column, "csv or xlsx")
+    return column
+
+
+def _joined(name: str, column: pl.Series) -> pl.Series:
+    """Join lists by blanks where they can be split again."""
+    if (column.list.drop_nulls().list.len() != column.list.len()).any():
+        raise UsageError(
+            f"the column {name!r} has a null within a list, which csv and xlsx cannot hold; "
+            "drop it by .list.drop_nulls(), or write parquet or ndjson"
+        )
+    texts = column.cast(pl.List(pl.String))
+    if texts.explode().str.contains(r"\s|^$").any():
+        raise UsageError(
+            f"the column {name!r} has a blank within a text of a list, or an empty text, so "
+            "that joined by blanks it could not be split again; join it by .list.join() yourself, "
+            "or write parquet or ndjson"
+        )
+    return texts.list.join(" ")
+
+
+def _with_iso_durations(frame: pl.DataFrame) -> pl.DataFrame:
+    durations = [name for name, dtype in frame.schema.items() if dtype == pl.Duration]
+    return frame.with_columns([_unnamed(frame, n).dt.to_string("iso").alias(n) for n in durations])
+
+
+def _check_binary(name: str, values: pl.Series, form: str) -> None:
+    """Refuse what only parquet holds, and what none of the formats does."""
+    if values.dtype == pl.Object:
+        raise UsageError(f"the column {name!r} is Object; cast it to a type of polars")
+    if form == "parquet":
+        return
+    if values.dtype == pl.Binary:
+        raise UsageError(
+            f"the column {name!r} holds bytes, which {form} cannot; encode them as text by "
+            ".bin.encode('hex'), or write parquet"
+        )
+    if form == "ndjson" and values.dtype.is_float() and not values.is_finite().all():
+        odd = values.filter(~values.is_finite())[0]
+        raise UsageError(
+            f"the column {name!r} holds {'NaN' if odd != odd else odd}, which JSON has no number "
+            "for; make it null, or write parquet or csv"
+        )
+
+
+def _leaves(column: pl.Series) -> Iterator[pl.Series]:
+    """Return the values at the bottom of a column of lists or structs, or the column itself."""
+    if isinstance(column.dtype, pl.List | pl.Array):
+        yield from _leaves(column.explode())
+    elif isinstance(column.dtype, pl.Struct):
+        for field in column.struct.fields:
+            yield from _leaves(column.struct.field(field).alias("x"))
+    else:
+        yield column

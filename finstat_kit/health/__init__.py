@@ -1,0 +1,1 @@
+"""Whether a register can be used."""

@@ -1,0 +1,107 @@
+"""The register under examination: asked below the client's checks, and no more than is due."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any, Final
+
+from finstat_kit.client.register import Register
+from finstat_kit.errors import RegisterError
+from finstat_kit.transport.exchange import first_words
+
+_SECOND_TRIES: Final = 6  # in a whole report: errors that pass are usual
+_SILENCE: Final = 3  # requests in a row after which nobody is expected to answer
+_ASKS_FOR_PEACE: Final = frozenset({403, 429})
+_MAY_PASS: Final = frozenset({408, 500, 502, 503, 504})
+
+
+class Fault(Exception):
+    """What came instead of something to check."""
+
+
+class Ended(Exception):
+    """Why nothing more is asked, and what to do about it."""
+
+    def __init__(self, seen: str, meaning: str) -> None:
+        super().__init__(seen)
+        self.seen = seen
+        self.meaning = meaning
+
+
+class Patient:
+    """Asks a register, and keeps what several checks need."""
+
+    def __init__(self, register: Register) -> None:
+        self._exchange = register.exchange
+        self.in_process = not register.base_url.startswith("http")
+        self.seconds: list[float] = []  # of the good replies
+        self.versions: Counter[str] = Counter()
+        self.codes: dict[str, set[str]] = {}
+        self._second_tries = _SECOND_TRIES
+        self._unanswered = 0
+        self._bad = 0
+
+    def ask(self, path: str, **more: str | int) -> bytes:
+        """Return the body behind a path, where it is one that could be JSON.
+
+        Raises:
+            Fault: Something else came.
+            Ended: The register does not answer, or asks to be left alone.
+        """
+        query = {name.replace("_", "-"): value for name, value in more.items()}
+        try:
+            return self._once(path, query)
+        except _MayPass:
+            if not self._second_tries:
+                raise
+        self._second_tries -= 1
+        return self._once(path, query)
+
+    def read(self, path: str, **more: str | int) -> dict[str, Any]:
+        """Return the object behind a path as it came."""
+        return as_object(self.ask(path, **more))
+
+    def _once(self, path: str, query: dict[str, str | int]) -> bytes:
+        try:
+            reply, seconds = self._exchange.once(f"/api/{path}", query)
+        except RegisterError as error:
+            self._unanswered += 1
+            raise self._failed(_MayPass(error.message)) from None
+        self._unanswered = 0
+        headers = {name.lower(): value for name, value in reply.headers.items()}
+        seen = f"status {reply.status}{first_words(reply.body)}"
+        if reply.status in _ASKS_FOR_PEACE or (reply.status != 200 and "retry-after" in headers):
+            raise Ended(seen, "it asks to be left alone: wait, asking again makes it longer")
+        if reply.status in _MAY_PASS:
+            raise self._failed(_MayPass(seen))
+        if reply.status != 200:
+            raise self._failed(Fault(seen))
+        beginning = reply.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        if beginning != b"{":
+            found = "HTML" if beginning == b"<" else "no JSON object"
+            raise self._failed(Fault(f"{found} under status 200{first_words(reply.body)}"))
+        self.seconds.append(seconds)
+        self.versions[headers.get("x-api-version", "none")] += 1
+        return reply.body
+
+    def _failed(self, fault: Fault) -> Exception:
+        """Return the fault, or the end where it is one of too many."""
+        self._bad += 1
+        nothing_good = not self.seconds and self._bad == _SILENCE
+        if nothing_good or self._unanswered == _SILENCE:
+            return Ended(str(fault), "check the base URL and the network, or try later")
+        return fault
+
+
+class _MayPass(Fault):
+    """A fault that another try may not meet."""
+
+
+def as_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object that a body from `Patient.ask` holds, whatever is wrong inside it."""
+    try:
+        found: dict[str, Any] = json.loads(body.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise Fault("no JSON") from None
+    return found

@@ -1,0 +1,292 @@
+"""The health report of a register: what it answers, and how that differs from what is known.
+
+Bodies are read below the client's checks, so that what the client would refuse can be told, with
+all of it that is odd and not just its first fault.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from statistics import median
+from typing import Final, NamedTuple, TypeVar
+
+import polars as pl
+
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
+from finstat_kit.errors import ProtocolError
+from finstat_kit.health.probe import Ended, Fault, Patient, as_object
+from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol.replies import NotJson
+from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
+from finstat_kit.transport.base import shown
+
+REPORT: Final = pl.Schema(dict.fromkeys(("check", "status", "seen", "meaning"), pl.String()))
+_WORST: Final = ("fail", "warn", "ok")
+_API_VERSION: Final = "2.5"
+_SLOW: Final = 2.0  # seconds; the register is known to take a tenth of it
+_PAGE: Final = 1_000
+_RECORDS: Final = 8
+_FEW_LABELS: Final = 0.8  # of the codes in the records
+_EVERYTHING: Final = {"zmenene-od": "2000-01-01"}
+_ENTRY: Final = {"lokacie": {"kod", "nazov", "nadradenaLokacia"}, "klasifikacie": {"kod", "nazov"}}
+_PARENT: Final = {"districts": "regions", "municipalities": "districts"}
+
+
+T = TypeVar("T")
+
+
+class _Line(NamedTuple):
+    check: str
+    status: str
+    seen: str
+    meaning: str = ""
+
+
+def doctor(register: Register | str | None = None) -> pl.DataFrame:
+    """Report on the health of a register, and how it has drifted from what is known of it.
+
+    At most 30 requests, six of them second tries; it ends early where the register does not answer
+    or asks to be left alone. What is wrong with the register is a line of the report, never an
+    error. From every endpoint that the client uses. `finstat-kit doctor --format table` shows
+    long texts whole.
+
+    Args:
+        register: A URL, `fk.LIVE`, a `Register` or a sample; None is the current one.
+
+    Returns:
+        A line for each check, the worst first, all String: ``check``; ``status``, which is ``ok``,
+        ``warn`` (it works, but look at it) or ``fail`` (the client would refuse it); ``seen``;
+        ``meaning``, empty where all is well.
+
+    Raises:
+        UsageError: No register is chosen, or it is none.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> report = fk.doctor(fk.sample())
+        >>> report["status"].unique().to_list()
+        ['ok']
+        >>> report.row(3)
+        ('regions', 'ok', '10 entries, 2 share a name', '')
+    """
+    lines = sorted(_examined(current.named(register)), key=lambda line: _WORST.index(line.status))
+    printable = [line._replace(seen=shown(line.seen)) for line in lines]
+    return pl.DataFrame(printable, schema=REPORT, orient="row")
+
+
+def _examined(register: Register) -> list[_Line]:
+    patient = Patient(register)
+    lines: list[_Line] = []
+    reachable = _Line("reachable", "ok", "it answers")
+    try:
+        lines.extend(_checks(patient))  # what came before an end is kept
+    except Ended as end:
+        good = len(patient.seconds)
+        after = f", good replies before: {good}" if good else ""
+        reachable = _Line("reachable", "fail", end.seen + after, end.meaning)
+    if not patient.seconds:
+        return [reachable]
+    return [reachable, _version(patient), _latency(patient), *lines]
+
+
+def _checks(patient: Patient) -> Iterator[_Line]:
+    for codelist in wire.CODELISTS.values():
+        yield _codelist(patient, codelist)
+    ids: list[int] = []
+    yield from _paging(patient, ids)
+    yield from _counts(patient)
+    yield from _records(patient, ids)
+
+
+def _version(patient: Patient) -> _Line:
+    seen = ", ".join(sorted(patient.versions))
+    if set(patient.versions) == {_API_VERSION}:
+        return _Line("API version", "ok", seen)
+    return _Line("API version", "warn", seen, f"{_API_VERSION} is known: look for a newer version")
+
+
+def _latency(patient: Patient) -> _Line:
+    if patient.in_process:
+        return _Line("latency", "ok", "in process")
+    middle = median(patient.seconds)
+    seen = f"{middle * 1000:,.0f} ms, at most {max(patient.seconds) * 1000:,.0f} ms"
+    if middle < _SLOW:
+        return _Line("latency", "ok", seen)
+    return _Line("latency", "warn", seen, "slow: it may be under load, try later")
+
+
+def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
+    name = codelist.name
+    key = "lokacie" if codelist.field in wire.LOCATION_FIELDS else "klasifikacie"
+    parse = replies.parse_locations if key == "lokacie" else replies.parse_classification
+    try:
+        body = patient.ask(codelist.endpoint)
+        entries = as_object(body).get(key)
+        if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+            raise Fault(f"no list of entries under {key}")
+    except Fault as fault:
+        return _Line(name, "fail", str(fault), "no labels from it")
+
+    given = [e.get("kod") for e in entries]
+    codes = {str(code) for code in given if code is not None}
+    patient.codes[name] = codes
+    parents = patient.codes.get(_PARENT.get(name, ""))
+    names = [n if isinstance(n := e.get("nazov"), dict) else {} for e in entries]
+    slovak = [n["sk"] for n in names if isinstance(n.get("sk"), str)]
+    odd = {
+        "codes repeated": sum(code is not None for code in given) - len(codes),
+        "codes that are numbers": sum(type(code) is int for code in given),
+        "without a name in both languages": sum(
+            not all(isinstance(n.get(lang), str) and n[lang] for lang in ("sk", "en"))
+            for n in names
+        ),
+        "with an unknown parent": 0
+        if parents is None
+        else sum(
+            str(parent) not in parents
+            for e in entries
+            if (parent := e.get("nadradenaLokacia")) is not None
+        ),
+        "unknown keys": len({key for e in entries for key in e} - _ENTRY[key]),
+    }
+    usual = {
+        "share a name": sum(n for n in Counter(slovak).values() if n > 1),
+        "without a parent": sum(e.get("nadradenaLokacia") is None for e in entries)
+        if name in _PARENT
+        else 0,
+    }
+    seen = ", ".join([f"{len(entries):,} entries", *_told({**odd, **usual})])
+    try:
+        _parsed(partial(parse, body))
+    except Fault as fault:
+        return _Line(name, "fail", f"{seen}; {fault}", "the client refuses this list")
+    if not entries:
+        return _Line(name, "warn", seen, "no code will have a label")
+    if any(odd.values()):
+        return _Line(name, "warn", seen, "it is read, but labels may be missing")
+    return _Line(name, "ok", seen)
+
+
+def _told(counts: Mapping[str, int]) -> list[str]:
+    return [f"{count:,} {what}" for what, count in counts.items() if count]
+
+
+def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
+    """Walk two pages and ask beyond the last id; fill *ids* with what came."""
+    try:
+        first, more = _page(patient, 0)
+        second, last_more = _page(patient, first[-1]) if first else ([], False)
+    except Fault as fault:
+        yield _Line("paging", "fail", str(fault), "no ids can be fetched")
+        return
+    ids += [*first, *second]
+    forward = all(a < b for a, b in zip([0, *ids], ids, strict=False))
+    yield _judged(
+        "ids ascend", forward, f"{len(ids):,} ids on two pages", "the client refuses such pages"
+    )
+    yield _judged(
+        "page size", max(len(first), len(second)) <= _PAGE,
+        f"{len(first):,} and {len(second):,} of {_PAGE:,} asked", "more came than was asked",
+        "warn",
+    )  # fmt: skip
+    yield _judged(
+        "flag", type(more) is type(last_more) is bool,
+        f"{more}, {last_more}".lower(), "without a flag nobody knows the end",
+    )  # fmt: skip
+    yield _beyond(patient)
+    yield _counted(patient, ids, last_more)
+
+
+def _page(patient: Patient, after: int) -> tuple[list[int], object]:
+    reply = patient.read(UNITS, **_EVERYTHING, max_zaznamov=_PAGE, pokracovat_za_id=after)
+    found = reply.get("id", [])
+    if not isinstance(found, list):
+        raise Fault("no list of ids")
+    if not all(type(id_) is int and 0 <= id_ <= wire.MAX_ID for id_ in found):
+        raise Fault("ids that are none: no whole numbers, negative, or too great")
+    return found, reply.get("existujeDalsieId", "no flag")
+
+
+def _beyond(patient: Patient) -> _Line:
+    check = "beyond the last id"
+    try:
+        ids, more = _page(patient, wire.MAX_ID)
+    except Fault as fault:
+        return _Line(check, "warn", str(fault), "to go on from a finished walk is an error here")
+    return _judged(
+        check, not ids and more is False,
+        f"{len(ids):,} ids, flag {str(more).lower()}", "a walk may not end where the list does",
+    )  # fmt: skip
+
+
+def _counted(patient: Patient, ids: list[int], more: object) -> _Line:
+    try:
+        before = _count(patient, UNITS, 0)
+        after = _count(patient, UNITS, max(ids, default=0))
+    except Fault as fault:
+        return _Line("counts", "warn", str(fault), "bars will have no total; walks are untouched")
+    return _judged(
+        "counts", before - len(ids) == after and (after > 0) == more,
+        f"{before:,} before, {after:,} after {len(ids):,} ids",
+        "counts do not fit the pages; if it stays, bars will be wrong", "warn",
+    )  # fmt: skip
+
+
+def _judged(check: str, good: bool, seen: str, meaning: str, otherwise: str = "fail") -> _Line:
+    return _Line(check, "ok", seen) if good else _Line(check, otherwise, seen, meaning)
+
+
+def _count(patient: Patient, collection: str, after: int) -> int:
+    body = patient.ask(f"zostavajuce-id/{collection}", **_EVERYTHING, pokracovat_za_id=after)
+    return _parsed(partial(replies.parse_count, body))
+
+
+def _counts(patient: Patient) -> Iterator[_Line]:
+    for collection in (STATEMENTS, REPORTS, ANNUAL_REPORTS):
+        try:
+            count = _count(patient, collection, 0)
+        except Fault as fault:
+            yield _Line(collection, "fail", str(fault), "it cannot be counted")
+        else:
+            yield _judged(collection, count > 0, f"{count:,} ids", "an empty collection", "warn")
+
+
+def _records(patient: Patient, ids: list[int]) -> Iterator[_Line]:
+    sampled = ids[:: max(len(ids) // _RECORDS, 1)][:_RECORDS]
+    faults, records, unknown = [], [], set()
+    for id_ in sampled:
+        try:
+            body = patient.ask("uctovna-jednotka", id=id_)
+            records.append(_parsed(partial(replies.parse_unit, body, id_)))
+            unknown |= json.loads(body.decode("utf-8-sig")).keys() - replies.UNITS.keys()
+        except Fault as fault:
+            faults.append(f"id {id_}: {re.sub(r'^id [0-9]+: ', '', str(fault))}")
+    seen = f"{len(records)} of {len(sampled)} read"
+    if faults or not sampled:
+        yield _Line("records", "fail", "; ".join([seen, *faults[:1]]), "the client refuses these")
+    elif unknown:
+        told = ", ".join(sorted(unknown))
+        yield _Line("records", "warn", f"{seen}, unknown: {told}", "unknown fields are left out")
+    else:
+        yield _Line("records", "ok", seen)
+    for codelist in wire.CODELISTS.values():
+        codes = [record[codelist.field] for record in records if codelist.field in record]
+        known = sum(code in patient.codes.get(codelist.name, ()) for code in codes)
+        yield _judged(
+            f"labels of {codelist.field}", known >= _FEW_LABELS * len(codes),
+            f"{known} of {len(codes)} codes", "codes and codelist have drifted apart", "warn",
+        )  # fmt: skip
+
+
+def _parsed(parse: Callable[[], T]) -> T:
+    try:
+        return parse()
+    except ProtocolError as error:
+        raise Fault(error.message.partition("; the reply")[0]) from None
+    except NotJson as error:
+        raise Fault(f"no JSON but {error}") from None

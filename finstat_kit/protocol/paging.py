@@ -1,0 +1,96 @@
+"""The paging rules as pure functions over queries and pages. No request is made here.
+
+A walk ends by the rule of the specification alone: the flag “more” is false, or
+there are no ids. Never by a short page, an error or a count.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from finstat_kit.errors import PagingError
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.replies import Page
+
+log = logging.getLogger("finstat_kit")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What one request of a list asks for."""
+
+    path: str
+    changed_since: date
+    page_size: int
+    after_id: int = 0
+    filters: Mapping[str, str] = field(default_factory=dict)
+
+    def sized(self, page_size: int) -> Query:
+        """Return the same query for pages of another size."""
+        return self if page_size == self.page_size else replace(self, page_size=page_size)
+
+    def parameters(self) -> dict[str, str | int]:
+        """Return the query as the register spells it."""
+        return {
+            wire.CHANGED_SINCE: self.changed_since.isoformat(),
+            wire.PAGE_SIZE: self.page_size,
+            **({wire.AFTER_ID: self.after_id} if self.after_id else {}),
+            **self.filters,
+        }
+
+
+def check(query: Query, page: Page, seen: int = 0) -> None:
+    """Refuse a page that does not move forward from where it was asked.
+
+    Every id lies above the cursor that was sent and above the id before it, so no cycle of any
+    length can exist.
+
+    Args:
+        query: What was asked.
+        page: What came.
+        seen: Ids of the walk before this page, for the message.
+
+    Raises:
+        PagingError: The page repeats, steps back or stands still.
+    """
+    if page.ids.is_empty():
+        return
+    ids = page.ids.to_numpy()
+    ascending = ids[1:] > ids[:-1]
+    if ids[0] <= query.after_id:
+        fault = f"its first id {ids[0]} is not above the cursor"
+    elif not ascending.all():
+        place = int(ascending.argmin()) + 1
+        fault = f"id {ids[place]} follows {ids[place - 1]}"
+    else:
+        return
+    raise PagingError(
+        f"page {query.path} after id {query.after_id} does not move forward: {fault}; "
+        f"{seen} ids came before it. The register is changing its order or is broken: ask the "
+        "same page again, or try later",
+        cursor=query.after_id,
+    )
+
+
+def ended(page: Page) -> bool:
+    """Return whether a checked page ends the walk: its flag is false, or it has no ids."""
+    return page.ids.is_empty() or not page.more
+
+
+def warn_of_no_ids(query: Query) -> None:
+    """Log that a page had no ids and a flag that says more; to be called once per walk."""
+    log.warning(
+        "%s after id %d: no ids but a flag that says more; this ends the walk by the rule",
+        query.path,
+        query.after_id,
+    )
+
+
+def next_query(query: Query, page: Page) -> Query | None:
+    """Return the query that follows a checked page, or None when the walk is done."""
+    if page.ids.is_empty() and page.more:
+        warn_of_no_ids(query)
+    return None if ended(page) else replace(query, after_id=int(page.ids[-1]))

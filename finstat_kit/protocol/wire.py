@@ -1,0 +1,90 @@
+"""The register's spelling: endpoints, parameters, keys, fields, limits, codelists, and its replies.
+
+The one home of the register's own words, so that both sides, client and embedded service, read them
+from here. The fields of records stand in the schemas of `replies`.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Final, NamedTuple
+
+API_VERSION: Final = "2.5"
+INVENTED: Final = "X-Invented-Data"  # a reply that has it is no real register's; says whose it is
+
+# Endpoints below /api; the path of a count is that of its list below `COUNTS`.
+UNITS: Final = "uctovne-jednotky"
+STATEMENTS: Final = "uctovne-zavierky"
+REPORTS: Final = "uctovne-vykazy"
+ANNUAL_REPORTS: Final = "vyrocne-spravy"
+LISTS: Final = {
+    "units": UNITS,
+    "statements": STATEMENTS,
+    "reports": REPORTS,
+    "annual_reports": ANNUAL_REPORTS,
+}
+COUNTS: Final = "zostavajuce-id"
+UNIT: Final = "uctovna-jednotka"
+
+# Parameters of lists and counts; the filters are the units' alone.
+CHANGED_SINCE: Final = "zmenene-od"
+PAGE_SIZE: Final = "max-zaznamov"
+AFTER_ID: Final = "pokracovat-za-id"
+FILTERS: Final = {"ico": "ico", "dic": "dic", "legal_form_code": "pravna-forma"}
+
+# Keys of replies.
+IDS: Final = "id"
+MORE: Final = "existujeDalsieId"
+COUNT: Final = "pocetZostavajucichId"
+LOCATIONS: Final = "lokacie"
+CLASSIFICATION: Final = "klasifikacie"
+
+# Fields of records that rules hang on.
+CHANGED: Final = "datumPoslednejUpravy"
+STATE: Final = "stav"
+
+BEGINNING: Final = date(2000, 1, 1)  # everything has changed since
+MAX_ID: Final = 2**63 - 1
+MAX_PAGE: Final = 10_000
+DEFAULT_PAGE: Final = 1_000
+PAGE_CAP: Final = 8 * 2**20  # bytes of a page or a record, unpacked
+CODELIST_CAP: Final = 64 * 2**20
+
+
+class Reply(NamedTuple):
+    """One answer: status, headers, body."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Codelist(NamedTuple):
+    """What ties a codelist to its endpoint and to the records."""
+
+    name: str  # of the function that returns it
+    endpoint: str
+    source: str | None  # the Statistical Office's list, where it is known
+    field: str  # of the records, that it resolves
+    label: str  # the column that `resolve_labels` adds
+
+    @property
+    def located(self) -> bool:
+        """Whether its entries are places, which lie in others."""
+        return self.field in LOCATION_FIELDS
+
+
+CODELISTS: Final = {
+    codelist.name: codelist
+    for codelist in (
+        Codelist("regions", "kraje", "0023/RSUJ3", "kraj", "region"),
+        Codelist("districts", "okresy", "0024/LSUJ1", "okres", "district"),
+        Codelist("municipalities", "sidla", "0025/LSUJ2", "sidlo", "municipality"),
+        Codelist("legal_forms", "pravne-formy", None, "pravnaForma", "legal_form"),
+        Codelist("activities", "sk-nace", None, "skNace", "activity"),
+        Codelist("ownership_types", "druhy-vlastnictva", None, "druhVlastnictva", "ownership"),
+        Codelist("size_classes", "velkosti-organizacie", None, "velkostOrganizacie", "size_class"),
+    )
+}
+BY_FIELD: Final = {codelist.field: codelist for codelist in CODELISTS.values()}
+LOCATION_FIELDS: Final = ("kraj", "okres", "sidlo")

@@ -1,0 +1,1 @@
+"""The embedded register: the same service in this process or behind a URL."""

@@ -1,0 +1,213 @@
+"""The embedded register described in OpenAPI 3.1, from the tables that requests are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from finstat_kit.protocol import wire
+from finstat_kit.service import parameters as rules
+from finstat_kit.service.parameters import Rule
+from finstat_kit.service.store import STATES
+
+Json = dict[str, object]
+
+_TEXT: Final = """\
+Invented data behind the interface of Slovakia's Register of Financial Statements, for tests and
+for learning. HEAD is answered as GET without the body; an address that is not listed here is 404.
+Besides a wrong value, 400 answers a parameter given twice, a broken escape, bytes that are not
+UTF-8 and more than {parameters} parameters{strict}. A whole number is written with ASCII digits, at
+most 100, and nothing else. Codelists that were given to the sample are served as they are."""
+_LENIENT: Final = """. Unknown parameters are ignored"""
+_STRICT: Final = """, an unknown parameter"""
+
+_ABOUT: Final = {
+    wire.CHANGED_SINCE: "Only ids changed on this day or later; of a moment (`…Z`) its day.",
+    wire.PAGE_SIZE: "The most ids of a page; a count checks it and needs it not.",
+    wire.AFTER_ID: "Only ids above this one.",
+    "ico": "Only units of exactly this IČO.",
+    "dic": "Only units of exactly this DIČ.",
+    wire.FILTERS["legal_form_code"]: "Only units of exactly this legal form.",
+    "id": "The unit.",
+}
+
+
+def description(*, strict: bool) -> Json:
+    """Return the description of the lenient or the strict register."""
+    paths: Json = {}
+    for name in wire.LISTS.values():
+        about = f"Ids of {name}" + (", filters combined by AND" if name == wire.UNITS else "")
+        parameters = _parameters(rules.of_list(name), strict=strict)
+        paths[f"/api/{name}"] = _path(about, parameters, "Page")
+        paths[f"/api/{wire.COUNTS}/{name}"] = _path(
+            f"How many {name} a list would give", parameters, "Count"
+        )
+    for codelist in wire.CODELISTS.values():
+        name, schema = codelist.endpoint, "Locations" if codelist.located else "Classifications"
+        paths[f"/api/{name}"] = _path(f"The codelist {name}, complete", [], schema)
+    record = _parameters(rules.RECORD, strict=strict)
+    paths[f"/api/{wire.UNIT}"] = _path("The record of a unit", record, "Unit", unknown=True)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "SAMPLE DATA in the manner of the Register of Financial Statements",
+            "version": f"{wire.API_VERSION}.0",
+            "description": _TEXT.format(
+                parameters=rules.MAX_PARAMETERS, strict=_STRICT if strict else _LENIENT
+            ),
+        },
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(strict=strict),
+            "headers": {
+                "Version": {"required": True, "schema": {"const": wire.API_VERSION}},
+                "Length": {"required": True, "schema": {"type": "integer", "minimum": 0}},
+                "Invented": {
+                    "required": True,
+                    "description": "The data are invented; of which sample",
+                    "schema": {
+                        "type": "string",
+                        "pattern": "^finstat_kit sample(; [a-z]+=[0-9a-f]+)*$",
+                    },
+                },
+                "Allow": {"required": True, "schema": {"const": "GET, HEAD"}},
+            },
+        },
+    }
+
+
+def _parameters(table: dict[str, Rule], *, strict: bool) -> list[Json]:
+    required = {"id", wire.CHANGED_SINCE} if strict else {"id"}
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in required,
+            "description": _ABOUT[name],
+            "schema": _value(name, rule, strict=strict),
+        }
+        for name, rule in table.items()
+    ]
+
+
+def _value(name: str, rule: Rule, *, strict: bool) -> Json:
+    text: Json = {"type": "string", "pattern": f"^{rule.pattern.pattern}$"}
+    if name == wire.CHANGED_SINCE:
+        # The pattern alone would admit the 30th of February.
+        return {"anyOf": [text | {"format": "date"}, text | {"format": "date-time"}]}
+    if rule.least is None:
+        return text
+    number: Json = {"type": "integer", "minimum": rule.least}
+    if rule.most is not None:
+        if strict or not rule.cut:
+            number["maximum"] = rule.most
+        else:
+            number["description"] = f"What is above {rule.most} is taken for {rule.most}."
+    return number | ({"default": wire.DEFAULT_PAGE} if name == wire.PAGE_SIZE else {})
+
+
+def _path(about: str, parameters: list[Json], schema: str, *, unknown: bool = False) -> Json:
+    answers: dict[str, tuple[str, str | None]] = {"200": ("What was asked for", schema)}
+    if unknown:
+        answers["404"] = ("No such unit; the body is empty", None)
+    answers |= {
+        "400": ("The query is wrong; the reason names the parameter", "Refusal"),
+        "405": ("Reading is all there is", "Refusal"),
+        "414": (f"The query is longer than {rules.MAX_QUERY} characters", "Refusal"),
+        "421": ("The request is for a host that this server is not", "Refusal"),
+        "431": ("The request is longer than the server reads", "Refusal"),
+    }
+    return {
+        method: {
+            "summary": about,
+            "parameters": parameters,
+            "responses": {
+                status: _response(status, text, None if method == "head" else body)
+                for status, (text, body) in answers.items()
+            },
+        }
+        for method in ("get", "head")
+    }
+
+
+def _response(status: str, text: str, schema: str | None) -> Json:
+    headers = {
+        "X-API-Version": "Version",
+        "Content-Length": "Length",
+        wire.INVENTED: "Invented",
+    }
+    if status == "405":
+        headers["Allow"] = "Allow"
+    response: Json = {
+        "description": text,
+        "headers": {
+            name: {"$ref": f"#/components/headers/{header}"} for name, header in headers.items()
+        },
+    }
+    if schema is not None:
+        body = {"schema": {"$ref": f"#/components/schemas/{schema}"}}
+        response["content"] = {"application/json;charset=UTF-8": body}
+    return response
+
+
+_ID: Final[Json] = {"type": "integer", "minimum": 1, "maximum": wire.MAX_ID}
+_STRING: Final[Json] = {"type": "string", "minLength": 1}
+_IDS: Final[Json] = {"type": "array", "items": _ID, "uniqueItems": True, "minItems": 1}
+_DATE: Final[Json] = {"type": "string", "format": "date"}
+
+
+def _schemas(*, strict: bool) -> Json:
+    page = {"id": _IDS, wire.MORE: {"type": "boolean"}}
+    ids: Json = {"description": "Ascending", "maxItems": wire.MAX_PAGE}
+    parent = "nadradenaLokacia"
+    entry = {"kod": _STRING, "nazov": _object({"sk": _STRING, "en": _STRING})}
+    place = entry | {parent: _STRING}
+    return {
+        # Strict leaves out what is empty, lenient sends an empty list.
+        "Page": _object(page | {"id": _IDS | ids}, absent={"id"})
+        if strict
+        else _object(page | {"id": _IDS | ids | {"minItems": 0}}),
+        "Count": _object({wire.COUNT: {"type": "integer", "minimum": 0}}),
+        "Locations": _object({wire.LOCATIONS: _list(_object(place, absent={parent}))}),
+        "Classifications": _object({wire.CLASSIFICATION: _list(_object(entry))}),
+        "Unit": {"oneOf": [_living(), _gone()]},
+        "Refusal": _object({"chyba": _STRING}),
+    }
+
+
+def _list(items: Json) -> Json:
+    return {"type": "array", "items": items}
+
+
+def _living() -> Json:
+    codes = ("pravnaForma", "skNace", "velkostOrganizacie", "druhVlastnictva")
+    fields: Json = {
+        "id": _ID,
+        "ico": {"type": "string", "pattern": "^([0-9]{8}|[0-9]{12})$"},
+        "dic": {"type": "string", "pattern": "^[0-9]{10}$"},
+        **dict.fromkeys(("nazovUJ", "ulica", "mesto", "psc"), _STRING),
+        **dict.fromkeys(("datumZalozenia", "datumZrusenia"), _DATE),
+        **dict.fromkeys((*codes, "kraj", "okres", "sidlo"), _STRING),
+        "konsolidovana": {"type": "boolean"},
+        "idUctovnychZavierok": _IDS | {"description": "In no promised order"},
+        "idVyrocnychSprav": _IDS | {"description": "In no promised order"},
+        "zdrojDat": _STRING,
+        wire.CHANGED: _DATE,
+    }
+    # What is null is left out, and any of these can be.
+    return _object(fields, absent=set(fields) - {"id", wire.CHANGED})
+
+
+def _gone() -> Json:
+    states = [state for state in STATES if state is not None]
+    return _object({"id": _ID, wire.STATE: {"enum": states}, wire.CHANGED: _DATE})
+
+
+def _object(properties: Mapping[str, object], *, absent: set[str] | None = None) -> Json:
+    """Describe an object of these properties and no others; *absent* may be left out."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [name for name in properties if name not in (absent or ())],
+        "additionalProperties": False,
+    }

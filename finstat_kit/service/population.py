@@ -1,0 +1,289 @@
+"""How the units of a sample are drawn: the same on every machine for the same size and seed.
+
+Everything comes from ``PCG64.random_raw``, whose bit stream numpy promises, by integer arithmetic.
+Names, addresses and numbers are invented; codes and labels are the codelists' own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finstat_kit.protocol.old_codes import old_district, old_municipality, old_region
+from finstat_kit.protocol.wire import ANNUAL_REPORTS, CODELISTS, REPORTS, STATEMENTS, UNITS
+from finstat_kit.service.files import codelist_bodies, data_folder
+from finstat_kit.service.store import (
+    DELETED,
+    LIVING,
+    NO_DAY,
+    NON_PUBLIC,
+    NON_PUBLIC_LOWER,
+    Ints,
+    Line,
+    Owned,
+    Place,
+    Store,
+    day_number,
+)
+
+_ENDPOINTS: Final = tuple(codelist.endpoint for codelist in CODELISTS.values())
+TODAY: Final = date(2026, 6, 30)
+FIRST_DAY: Final = date(2014, 1, 1)
+DEFAULT_UNITS: Final = 20_000
+_LAST_UNIT_ID: Final = 2_620_000
+_LAST_ID: Final = {STATEMENTS: 7_000_000, REPORTS: 10_500_000, ANNUAL_REPORTS: 1_500_000}
+_NONE: Final = 65_535  # a code column's "absent"
+
+# The columns of code fields, the codelist each points into, and weights of codes that are common.
+_CODES: Final[dict[str, tuple[str, dict[str, int]]]] = {
+    "legal_form": ("pravne-formy", {"112": 1200, "101": 260, "701": 120, "121": 40, "801": 30}),
+    "activity": ("sk-nace", {}),
+    "size": ("velkosti-organizacie", {"00": 120, "01": 160, "02": 60, "03": 30, "04": 30}),
+    "ownership": ("druhy-vlastnictva", {"2": 150, "7": 15}),
+}
+
+
+class _Raw:
+    """Numbers from the promised bit stream, one block after the other."""
+
+    def __init__(self, seed: int) -> None:
+        self._stream = np.random.PCG64(seed)
+
+    def draw(self, n: int) -> NDArray[np.uint64]:
+        return np.asarray(self._stream.random_raw(n), dtype=np.uint64)
+
+    def below(self, bound: int, n: int) -> Ints:
+        """Return *n* numbers from 0 to bound - 1."""
+        return (self.draw(n) % np.uint64(bound)).astype(np.int64)
+
+    def pick(self, weights: Sequence[int], n: int) -> Ints:
+        """Return *n* positions, each as often as its whole-number weight says."""
+        steps = np.cumsum(np.asarray(weights, dtype=np.int64))
+        return np.searchsorted(steps, self.below(int(steps[-1]), n), side="right").astype(np.int64)
+
+    def ids(self, n: int, last: int) -> Ints:
+        """Return *n* ascending ids with gaps, up to about *last*."""
+        widest = max(2 * last // max(n, 1) - 1, 2)
+        return np.cumsum(1 + self.below(widest, n))
+
+
+def draw(
+    units: int = DEFAULT_UNITS,
+    *,
+    seed: int = 0,
+    codelists: str | Path | None = None,
+) -> Store:
+    """Draw a register of *units* units with their statements, reports and annual reports."""
+    bodies = codelist_bodies(_ENDPOINTS, codelists)
+    places, weights = _places(bodies)
+    tables = code_tables(bodies)
+    raw = _Raw(seed)
+
+    line = Line(raw.ids(units, _LAST_UNIT_ID), _change_days(raw, units))
+    columns = _columns(raw, line.changed.astype(np.int64), places, weights, tables)
+    statements, owned_statements = _children(
+        raw, line, columns["state"], (20, 20, 25, 15, 10, 6, 4), _LAST_ID[STATEMENTS]
+    )
+    annual, owned_annual = _children(
+        raw, line, columns["state"], (70, 20, 10), _LAST_ID[ANNUAL_REPORTS]
+    )
+    reports, _ = _children(
+        raw, statements, np.zeros(len(statements.ids)), (0, 60, 40), _LAST_ID[REPORTS]
+    )
+    return Store(
+        lines={UNITS: line, STATEMENTS: statements, REPORTS: reports, ANNUAL_REPORTS: annual},
+        columns=columns,
+        tables=tables,
+        places=places,
+        owned={STATEMENTS: owned_statements, ANNUAL_REPORTS: owned_annual},
+        fields={},
+        codelists=bodies,
+        today=TODAY,
+    )
+
+
+def save(store: Store, path: Path) -> None:
+    """Write what was drawn, codelists aside, to a compressed file of arrays."""
+    arrays: dict[str, NDArray[np.generic]] = {f"column {k}": v for k, v in store.columns.items()}
+    for name, line in store.lines.items():
+        arrays[f"gaps {name}"] = np.diff(line.ids, prepend=0).astype(np.int32)
+        arrays[f"changed {name}"] = line.changed
+    for name, owned in store.owned.items():
+        arrays[f"owned {name}"] = owned.ids.astype(np.int32)
+        arrays[f"counts {name}"] = np.diff(owned.ends, prepend=0).astype(np.uint8)
+    # Mypy takes the names for numpy's own keyword; they are the arrays' names.
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+
+
+def load(path: Path | None = None) -> Store:
+    """Read the default sample that `save` wrote."""
+    bodies = codelist_bodies(_ENDPOINTS)
+    with np.load(path or data_folder() / "sample.npz", allow_pickle=False) as arrays:
+        lines = {
+            name: Line(np.cumsum(arrays[f"gaps {name}"], dtype=np.int64), arrays[f"changed {name}"])
+            for name in (UNITS, STATEMENTS, REPORTS, ANNUAL_REPORTS)
+        }
+        owned = {
+            name: Owned(
+                arrays[f"owned {name}"].astype(np.int64),
+                np.cumsum(arrays[f"counts {name}"], dtype=np.int64),
+            )
+            for name in (STATEMENTS, ANNUAL_REPORTS)
+        }
+        columns = {
+            key.removeprefix("column "): arrays[key] for key in arrays if key.startswith("column ")
+        }
+    places, _ = _places(bodies)
+    return Store(
+        lines, columns, code_tables(bodies), places, owned, fields={}, codelists=bodies, today=TODAY
+    )
+
+
+def code_tables(bodies: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
+    """Return what the code columns point into: the codes of their codelists, in order."""
+    return {
+        column: tuple(str(entry["kod"]) for entry in json.loads(bodies[name])["klasifikacie"])
+        for column, (name, _) in _CODES.items()
+    }
+
+
+def _places(bodies: Mapping[str, bytes]) -> tuple[list[Place], list[int]]:
+    """Return where units can sit, and how often they do.
+
+    Municipalities as the codelists have them; regions that have none (abroad); then the same
+    under their old codes; at the end one place without codes and one with codes in no list.
+    """
+    shares = json.loads((data_folder() / "weights.json").read_bytes())
+    region_share, district_share = shares["regions"], shares["districts"]
+    entries = {name: json.loads(bodies[name])["lokacie"] for name in ("kraje", "okresy", "sidla")}
+    parent = {str(e["kod"]): str(e.get("nadradenaLokacia", "")) for e in entries["okresy"]}
+    label = {str(e["kod"]): e["nazov"]["sk"] for e in entries["okresy"]}
+    regions = [str(e["kod"]) for e in entries["kraje"]]
+
+    def seat_weight(name: str, district: str) -> int:
+        return 12 if name == label.get(district) else 1
+
+    inside: dict[str, int] = {}  # the weights of a district's municipalities, added up
+    below: dict[str, int] = {}  # and of a region's districts
+    for entry in entries["sidla"]:
+        district = str(entry.get("nadradenaLokacia", ""))
+        if district in parent and district not in inside:
+            below[parent[district]] = below.get(parent[district], 0) + district_share.get(
+                district, 1
+            )
+        inside[district] = inside.get(district, 0) + seat_weight(entry["nazov"]["sk"], district)
+
+    places, weights = [], []
+    for entry in entries["sidla"]:
+        code, name = str(entry["kod"]), entry["nazov"]["sk"]
+        district = str(entry.get("nadradenaLokacia", ""))
+        region = parent.get(district)
+        if region is None:  # a municipality that hangs in the air: hardly anybody sits there
+            places.append(Place(None, None, code, name))
+            weights.append(1)
+            continue
+        share = region_share.get(region, 1) * 10**6 * district_share.get(district, 1)
+        share = share * seat_weight(name, district) // (below[region] * inside[district])
+        places.append(Place(region, district, code, name))
+        weights.append(max(share, 1))
+    for region in regions:
+        if region not in below and region in region_share:
+            places.append(Place(region, None, None, "Zahraničie"))
+            weights.append(region_share[region] * 10**6)
+
+    old = [_under_old_codes(place) for place in places]
+    nowhere = [Place(None, None, None, None), Place("SK099", "SK0999", "SK0999999999", "Neznáma")]
+    return [*places, *old, *nowhere], weights
+
+
+def _under_old_codes(place: Place) -> Place:
+    return Place(
+        (old_region(place.kraj) or place.kraj) if place.kraj else None,
+        (old_district(place.okres) or place.okres) if place.okres else None,
+        (old_municipality(place.sidlo) or place.sidlo) if place.sidlo else None,
+        place.mesto,
+    )
+
+
+def _change_days(raw: _Raw, n: int) -> NDArray[np.uint16]:
+    """Draw change dates: more of late, a peak at the end of March, quiet at weekends."""
+    weights = []
+    for number in range((TODAY - FIRST_DAY).days + 1):
+        day = FIRST_DAY + timedelta(days=number)
+        weight = 10 + 4 * (day.year - FIRST_DAY.year)
+        if day.month == 3 and day.day >= 20:
+            weight *= 7
+        elif day.month in (4, 6, 7):
+            weight *= 2
+        weights.append(weight if day.weekday() < 5 else weight // 4)
+    return (day_number(FIRST_DAY) + raw.pick(weights, n)).astype(np.uint16)
+
+
+def _columns(
+    raw: _Raw,
+    changed: Ints,
+    places: Sequence[Place],
+    weights: Sequence[int],
+    tables: Mapping[str, Sequence[str]],
+) -> dict[str, NDArray[np.generic]]:
+    n = len(changed)
+    state = np.asarray([LIVING, DELETED, NON_PUBLIC, NON_PUBLIC_LOWER])[
+        raw.pick((9850, 100, 40, 10), n)
+    ]
+    # How a place is told: today's codes, none, the old ones, codes in no list (per mille).
+    manner, place, own = raw.pick((983, 10, 5, 2), n), raw.pick(weights, n), len(weights)
+    place = np.select(
+        [manner == 0, manner == 1, manner == 2], [place, 2 * own, own + place], 2 * own + 1
+    )
+    columns: dict[str, NDArray[np.generic]] = {
+        "state": state.astype(np.uint8),
+        "place": place.astype(np.uint16),
+    }
+    for column, (_, common) in _CODES.items():
+        table = tables[column]
+        position = raw.pick([common.get(code, 2) for code in table], n)
+        absent = raw.below(50, n) == 0
+        columns[column] = np.where(absent, _NONE, position).astype(np.uint16)
+
+    columns["ico"] = _icos(raw, n)
+    dic = 2_020_000_000 + raw.below(110_000_000, n)
+    columns["dic"] = np.where(raw.below(12, n) == 0, 0, dic)
+    # Days since 2000-01-01, from 1990 on; nobody is founded after the last change.
+    founded = np.minimum(raw.below(12_500, n) - 3_650, changed - raw.below(300, n))
+    columns["founded"] = founded.astype(np.int32)
+    gone = founded + 200 + raw.below(4_000, n)
+    in_past = (raw.below(10, n) == 0) & (gone <= changed)
+    columns["dissolved"] = np.where(in_past, gone, NO_DAY).astype(np.int32)
+    columns["name"] = raw.below(2**31, n).astype(np.int32)
+    return columns
+
+
+def _icos(raw: _Raw, n: int) -> Ints:
+    """Draw IČO: some shared, some with leading zeros, some of twelve digits, some all zeros."""
+    ico = np.where(raw.below(8, n) == 0, raw.below(1_000_000, n), raw.below(60_000_000, n))
+    kind = raw.below(1_000, n)
+    ico = np.where(kind < 3, 10**13 + raw.below(10**12, n), ico)
+    ico = np.where((kind >= 3) & (kind < 5), 0, ico)
+    shared = (kind >= 5) & (kind < 10)
+    return np.where(shared, np.roll(ico, 1), ico)
+
+
+def _children(
+    raw: _Raw, parents: Line, state: NDArray[np.generic], weights: Sequence[int], last: int
+) -> tuple[Line, Owned]:
+    """Draw the ids that belong to *parents*: their line, and each parent's own."""
+    counts = np.where(state == LIVING, raw.pick(weights, len(parents.ids)), 0)
+    n = int(counts.sum())
+    ids = raw.ids(n, last)
+    mixed = np.argsort(raw.draw(n), kind="stable")  # ids and owners are in no common order
+    owner = np.repeat(np.arange(len(parents.ids)), counts)
+    changed = np.empty(n, dtype=np.uint16)
+    earlier = parents.changed[owner].astype(np.int64) - raw.below(400, n)
+    changed[mixed] = np.maximum(earlier, day_number(FIRST_DAY))
+    return Line(ids, changed), Owned(ids[mixed], np.cumsum(counts))

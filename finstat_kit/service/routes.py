@@ -1,0 +1,243 @@
+"""The register as one pure function: method, path and query in; status, headers and body out.
+
+Where the specification is open the service is lenient; ``strict`` answers 400 to everything open.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Final, NamedTuple
+from urllib.parse import unquote_to_bytes
+
+import orjson
+
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.service import parameters as rules
+from finstat_kit.service.openapi import description
+from finstat_kit.service.store import Condition, Store, day_number, ico_number
+
+_BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+class _Refused(Exception):
+    """A request that is answered with 400 or 414 and the reason."""
+
+    def __init__(self, reason: str, status: int = 400) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+def answer(store: Store, method: str, path: str, query: str = "", *, strict: bool = False) -> Reply:
+    """Answer one request.
+
+    Args:
+        store: The state of the register to answer from.
+        method: HTTP method.
+        path: Path as it was sent, escapes included: ``/api/kraje``.
+        query: Query as it was sent, without the question mark.
+        strict: Answer 400 to everything that the specification leaves open.
+    """
+    route = _ROUTES.get(path)
+    if route is None:
+        return refusal(404, "neznáma cesta", method)
+    if method not in ("GET", "HEAD"):
+        reply = refusal(405, "povolené sú iba GET a HEAD", method)
+        return reply._replace(headers=reply.headers | {"Allow": "GET, HEAD"})
+    try:
+        return route(store, _Parameters(query, strict), method)
+    except _Refused as refused:
+        return refusal(refused.status, str(refused), method)
+
+
+def refusal(status: int, reason: str, method: str = "GET") -> Reply:
+    """Return the answer to a request that is not served: the reason under ``chyba``."""
+    return _json(status, {"chyba": reason}, method)
+
+
+class _Parameters:
+    """The query's parameters; each is asked for once, by name, and what is left over is judged."""
+
+    def __init__(self, query: str, strict: bool) -> None:
+        self.strict = strict
+        self._values: dict[str, str] = {}
+        if len(query) > rules.MAX_QUERY:
+            raise _Refused("adresa je príliš dlhá", 414)
+        pairs = query.split("&") if query else []
+        if len(pairs) > rules.MAX_PARAMETERS:
+            raise _Refused(f"viac ako {rules.MAX_PARAMETERS} parametrov")
+        for pair in pairs:
+            name, _, value = pair.partition("=")
+            name = _unescaped(name)
+            if name in self._values:
+                raise _Refused(f"parameter {_shown(name)} je zadaný dvakrát")
+            self._values[name] = _unescaped(value)
+
+    def take(self, name: str) -> str | None:
+        value, rule = self._values.pop(name, None), rules.RULES[name]
+        if value is not None and not rule.pattern.fullmatch(value):
+            raise _unexpected(name, value)
+        return value
+
+    def number(self, name: str) -> int | None:
+        value, rule = self.take(name), rules.RULES[name]
+        if value is None:
+            return None
+        number = int(value)
+        if rule.most is not None and number > rule.most:
+            if self.strict or not rule.cut:
+                raise _unexpected(name, value)
+            return rule.most
+        if rule.least is not None and number < rule.least:
+            raise _unexpected(name, value)
+        return number
+
+    def end(self) -> None:
+        if self.strict and self._values:
+            raise _Refused(f"neznámy parameter {_shown(next(iter(self._values)))}")
+
+
+def _unexpected(name: str, value: str) -> _Refused:
+    form = rules.RULES[name].form
+    return _Refused(f"parameter {name}: očakáva sa {form}, prišlo '{_shown(value)}'")
+
+
+def _unescaped(text: str) -> str:
+    if _BROKEN_ESCAPE.search(text):
+        raise _Refused(f"chybný zápis so znakom %: '{_shown(text)}'")
+    try:
+        return unquote_to_bytes(text.replace("+", " ")).decode("utf-8")
+    except UnicodeError:
+        raise _Refused("parametre nie sú v UTF-8") from None
+
+
+def _shown(text: str) -> str:
+    """Cut and escape input that is told back."""
+    return html.escape("".join(c if c.isprintable() else "?" for c in text[:100]))
+
+
+class _Selection(NamedTuple):
+    since: int
+    after: int
+    size: int
+    where: tuple[Condition, ...]
+
+
+def _selection(store: Store, name: str, parameters: _Parameters) -> _Selection:
+    """Read the parameters that a list and its count share."""
+    since = parameters.take(wire.CHANGED_SINCE)
+    if since is None and parameters.strict:
+        raise _Refused(f"chýba povinný parameter {wire.CHANGED_SINCE}")
+    size = parameters.number(wire.PAGE_SIZE)
+    after = parameters.number(wire.AFTER_ID)
+    where = _unit_conditions(store, parameters) if name == wire.UNITS else ()
+    parameters.end()
+    return _Selection(
+        since=0 if since is None else day_number(_day(since)),
+        after=after or 0,
+        size=size or wire.DEFAULT_PAGE,
+        where=where,
+    )
+
+
+def _day(text: str) -> date:
+    try:
+        return datetime.fromisoformat(text).date()
+    except ValueError:
+        raise _Refused(
+            f"parameter {wire.CHANGED_SINCE}: taký deň nie je: '{_shown(text)}'"
+        ) from None
+
+
+def _unit_conditions(store: Store, parameters: _Parameters) -> tuple[Condition, ...]:
+    found = []
+    ico = parameters.take("ico")
+    if ico is not None:
+        # No row carries -2: an IČO of another length than ours matches nothing.
+        number = ico_number(ico)
+        found.append(Condition(store.columns["ico"], number if number >= 0 else -2))
+    dic = parameters.take("dic")
+    if dic is not None:
+        number = int(dic) if len(dic) == 10 and dic[0] != "0" else -2
+        found.append(Condition(store.columns["dic"], number))
+    form = parameters.take(wire.FILTERS["legal_form_code"])
+    if form is not None:
+        forms = store.tables["legal_form"]
+        position = forms.index(form) if form in forms else len(forms)
+        found.append(Condition(store.columns["legal_form"], position))
+    if found:
+        # What a deleted or non-public record once said is not there to be found.
+        found.append(Condition(store.columns["state"], 0))
+    return tuple(found)
+
+
+_Route = Callable[[Store, _Parameters, str], Reply]
+
+
+def _list(name: str) -> _Route:
+    def route(store: Store, parameters: _Parameters, method: str) -> Reply:
+        since, after, size, where = _selection(store, name, parameters)
+        ids, more = store.lines[name].page(since, after, size, where)
+        page: dict[str, object] = {"id": ids, wire.MORE: more}
+        if parameters.strict and not len(ids):
+            del page["id"]  # null attributes are left out, empty lists may be
+        return _json(200, page, method)
+
+    return route
+
+
+def _count(name: str) -> _Route:
+    def route(store: Store, parameters: _Parameters, method: str) -> Reply:
+        since, after, _, where = _selection(store, name, parameters)
+        return _json(200, {wire.COUNT: store.lines[name].count(since, after, where)}, method)
+
+    return route
+
+
+def _codelist(name: str) -> _Route:
+    def route(store: Store, parameters: _Parameters, method: str) -> Reply:
+        parameters.end()
+        return _reply(200, store.codelists[name], method)
+
+    return route
+
+
+def _unit(store: Store, parameters: _Parameters, method: str) -> Reply:
+    id_ = parameters.number("id")
+    parameters.end()
+    if id_ is None:
+        raise _Refused("chýba povinný parameter id")
+    record = store.record(id_) if id_ <= wire.MAX_ID else None
+    return _reply(404, b"", method) if record is None else _json(200, record, method)
+
+
+def _description(store: Store, parameters: _Parameters, method: str) -> Reply:
+    parameters.end()
+    return _json(200, description(strict=parameters.strict), method)
+
+
+_ROUTES: Final[dict[str, _Route]] = {
+    **{f"/api/{name}": _list(name) for name in wire.LISTS.values()},
+    **{f"/api/{wire.COUNTS}/{name}": _count(name) for name in wire.LISTS.values()},
+    **{f"/api/{c.endpoint}": _codelist(c.endpoint) for c in wire.CODELISTS.values()},
+    f"/api/{wire.UNIT}": _unit,
+    "/openapi.json": _description,
+}
+
+
+def _json(status: int, content: object, method: str) -> Reply:
+    body = orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+    return _reply(status, body, method)
+
+
+def _reply(status: int, body: bytes, method: str) -> Reply:
+    headers = {
+        "Content-Type": "application/json;charset=UTF-8",
+        "Content-Length": str(len(body)),
+        "X-API-Version": wire.API_VERSION,
+        "Cache-Control": "no-cache, no-store, max-age=0",
+    }
+    return Reply(status, headers, b"" if method == "HEAD" else body)

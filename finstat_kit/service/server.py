@@ -1,0 +1,180 @@
+"""The embedded register behind a URL: uvicorn in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from finstat_kit.errors import UsageError
+from finstat_kit.service.asgi import Answer, App, host_name
+from finstat_kit.service.routes import refusal
+
+if TYPE_CHECKING:
+    import uvicorn
+
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_ANY: Final = frozenset({"0.0.0.0", "::"})
+_MOST_UNREAD: Final = 64 * 1024  # bytes of a request that has not ended
+_PART: Final = 4 * 1024  # bytes read at once: so many of a request may go uncounted
+_LINGER: Final = 0.2  # seconds that a refused connection stays open
+
+
+@contextmanager
+def served(
+    answer: Answer,
+    *,
+    host: str,
+    port: int,
+    marks: Mapping[str, str] | None = None,
+    patience: float = 10.0,
+) -> Iterator[str]:
+    """Answer at a URL until the block ends.
+
+    Args:
+        answer: The service.
+        host: Address to listen on.
+        port: Port to listen on, 0 for a free one.
+        marks: Headers of every reply.
+        patience: Seconds that a request may take to arrive.
+    """
+    name = f"[{host}]" if ":" in host else host
+    hosts = None if host in _ANY else _LOOPBACK | {host_name(name)}
+    server = _server(App(answer, hosts, marks), patience)
+    listening = _listen(host, port)
+    port = listening.getsockname()[1]
+    thread = threading.Thread(
+        target=server.run, kwargs={"sockets": [listening]}, name="finstat_kit serve", daemon=True
+    )
+    thread.start()
+    try:
+        server.up.wait(10)
+        yield f"http://{'127.0.0.1' if host in _ANY else name}:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With its protocol named, asyncio sees TCP in the connections and sends small replies at once;
+    # without it each waits 40 ms for an acknowledgement.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(512)
+    except OSError as error:
+        listening.close()
+        raise UsageError(
+            f"host={host!r}, port={port}: cannot listen there ({error.strerror}); give another "
+            "port, 0 for a free one"
+        ) from error
+    return listening
+
+
+def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exists only with uvicorn
+    try:
+        import uvicorn
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError as error:
+        raise UsageError(
+            "serving needs uvicorn; install it with: pip install 'finstat-kit[server]'"
+        ) from error
+
+    class Guarded(HttpToolsProtocol):
+        """Closes connections whose request is too long, or does not arrive in time."""
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._unread = 0
+            self._refused = False
+            self._timer: asyncio.TimerHandle | None = None
+            self._await_request()
+
+        def data_received(self, data: bytes) -> None:
+            # In parts, so that requests that have ended are not counted with one that has not.
+            for start in range(0, len(data), _PART):
+                part = data[start : start + _PART]
+                self._unread += len(part)
+                if self._refused:
+                    return
+                if self._unread > _MOST_UNREAD:
+                    self._refuse("431 Request Header Fields Too Large", "požiadavka je príliš dlhá")
+                    return
+                self._await_request()
+                super().data_received(part)
+
+        def send_400_response(self, msg: str) -> None:
+            self._refuse("400 Bad Request", "toto nie je požiadavka HTTP")
+
+        def on_message_begin(self) -> None:
+            # The one before it may have ended in the same part, and with it the wait.
+            self._await_request()
+            super().on_message_begin()
+
+        def on_message_complete(self) -> None:
+            self._unread = 0
+            self._forget_request()
+            super().on_message_complete()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self.pipeline:  # further requests wait in the socket, not in memory
+                self.flow.pause_reading()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._forget_request()
+            super().connection_lost(exc)
+
+        def _refuse(self, status: str, reason: str) -> None:
+            reply = refusal(int(status[:3]), reason)
+            lines = [f"HTTP/1.1 {status}"]
+            lines += [f"{name}: {value}" for name, value in {**reply.headers, **app.marks}.items()]
+            head = "\r\n".join([*lines, "Connection: close", "", ""])
+            self._refused = True
+            self.transport.write(head.encode() + reply.body)
+            # Closed at once, what still arrives would reset the connection before this is read.
+            self.loop.call_later(_LINGER, self.transport.close)
+
+        def _await_request(self) -> None:
+            if self._timer is None:
+                self._timer = self.loop.call_later(patience, self.transport.close)
+
+        def _forget_request(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    class Server(uvicorn.Server):
+        """Tells when it is up, so that nobody has to try."""
+
+        def __init__(self, config: uvicorn.Config) -> None:
+            super().__init__(config)
+            self.up = threading.Event()
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            self.up.set()
+
+    return Server(
+        uvicorn.Config(
+            app,
+            http=Guarded,
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            log_level="critical",
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=60,
+            timeout_graceful_shutdown=1,
+            backlog=512,
+        )
+    )

@@ -1,0 +1,1 @@
+"""What carries requests to a register and brings back the replies."""

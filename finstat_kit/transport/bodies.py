@@ -1,0 +1,50 @@
+"""The body of a reply behind its Content-Encoding, and how large it may be."""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from typing import Final
+
+from finstat_kit.errors import ProtocolError, TransportError
+from finstat_kit.transport.base import shown
+
+ERROR_CAP: Final = 2**16  # bytes read of a body whose status says all that matters
+_PLAIN: Final = ("", "identity")
+_GZIP: Final = ("gzip", "x-gzip")
+
+
+def readable(body: bytes, encoding: str, cap: int) -> bytes:
+    """Return what can be read of an error's body: its status says all that matters."""
+    if encoding.lower() in _PLAIN:
+        return body
+    if encoding.lower() in _GZIP:
+        with contextlib.suppress(zlib.error):
+            return zlib.decompressobj(wbits=31).decompress(body, min(cap, ERROR_CAP))
+    return b""
+
+
+def unpacked(body: bytes, encoding: str, cap: int) -> bytes:
+    """Return the body behind its Content-Encoding: the whole of it, or an error."""
+    if encoding.lower() in _PLAIN:
+        return body
+    if encoding.lower() not in _GZIP:
+        raise TransportError(f"the body is packed as {shown(encoding)}, which was not asked for")
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        unpacked = unpacker.decompress(body, cap + 1)
+    except zlib.error as error:
+        raise TransportError(f"the gzip body is broken ({error})") from error
+    if len(unpacked) > cap:
+        raise too_large(cap)
+    if not unpacker.eof or unpacker.unused_data:
+        raise TransportError("the gzip body is cut short or followed by something else")
+    return unpacked
+
+
+def too_large(cap: int) -> ProtocolError:
+    """Return the error of a body beyond its cap."""
+    return ProtocolError(
+        f"the body is larger than {cap // 2**20} MiB, more than the register can mean; was the "
+        "base URL meant?"
+    )

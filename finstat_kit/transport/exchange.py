@@ -1,0 +1,400 @@
+"""One exchange with the register: retries, rate, and what each answer means."""
+
+from __future__ import annotations
+
+import email.utils
+import html
+import logging
+import math
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeVar
+from urllib.parse import urlencode
+
+from finstat_kit.errors import (
+    BadRequest,
+    NotFound,
+    ProtocolError,
+    RateLimited,
+    RegisterError,
+    RegisterUnavailable,
+    TransportError,
+)
+from finstat_kit.protocol.replies import NotJson
+from finstat_kit.protocol.wire import CODELIST_CAP, INVENTED, PAGE_CAP, Reply
+from finstat_kit.transport import forks
+from finstat_kit.transport.base import (
+    FinalTransportError,
+    Limits,
+    Repeated,
+    Stopped,
+    TimedOut,
+    Transport,
+    shown,
+)
+
+T = TypeVar("T")
+log = logging.getLogger("finstat_kit")
+
+TOTAL_SECONDS: Final = 120.0
+_FAILURES_IN_A_ROW: Final = 20
+_FIRST_BACKOFF: Final = 0.5
+_LONGEST_BACKOFF: Final = 30.0
+_LONGEST_PAUSE: Final = 1e9  # seconds that a Retry-After can mean, so that they stay readable
+_LOOK_UP: Final = 0.2  # seconds between two looks at a stop
+_MARKUP: Final = re.compile(
+    r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE
+)
+_RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
+_FIREWALL: Final = re.compile(
+    r"request rejected|support id|access denied|forbidden|blocked|captcha|firewall|zablokovan",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Time and chance, so that tests need not wait for either."""
+
+    clock: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    random: Callable[[], float] = random.random
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a register was asked so far.
+
+    Attributes:
+        requests: Requests sent, tries included.
+        retries: How many of them were another try.
+        bytes: Bytes of bodies received, as they came over the wire.
+        first_reply: When the first good reply came, in seconds since 1970 (UTC); None before it.
+        last_reply: When the last one came.
+    """
+
+    requests: int = 0
+    retries: int = 0
+    bytes: int = 0
+    first_reply: float | None = field(default=None, repr=False)
+    last_reply: float | None = field(default=None, repr=False)
+
+
+class Exchange:
+    """Sends requests to one register, one rate and one back-off for all its threads."""
+
+    def __init__(
+        self,
+        base_url: str,
+        transport: Transport,
+        *,
+        rate: float | None,
+        deadline: float,
+        tries: int,
+        timing: Timing | None = None,
+    ) -> None:
+        self._base_url = base_url
+        self._transport = transport
+        self._rate = rate
+        self._deadline = deadline
+        self._tries = tries
+        self._timing = timing or Timing()
+        self._lock = threading.Lock()
+        self._next_slot = -math.inf
+        self._pause_until = -math.inf
+        self._failures = 0
+        self.stats = Stats()
+        self.pressure = 0  # how often the register asked for less, or was too slow
+        self.latency = math.inf  # seconds that the last good reply took
+        self.invented: str | None = None  # whose invented data the newest good reply brought
+        forks.renew_in_child(self)
+
+    def after_fork(self) -> None:
+        """Take a lock of its own; the rate and a pause asked for hold in the child too."""
+        self._lock = threading.Lock()
+
+    def get(
+        self,
+        path: str,
+        query: Mapping[str, str | int],
+        decode: Callable[[bytes], T],
+        *,
+        cap: int = PAGE_CAP,
+        stop: threading.Event | None = None,
+    ) -> T:
+        """Ask until there is an answer that *decode* takes, or a reason to give up.
+
+        Raises:
+            RegisterError: Of the kind that happened, with address and number of tries.
+            Stopped: *stop* was set meanwhile.
+        """
+        target = path + ("?" + urlencode(query) if query else "")
+        url = self._base_url + target
+        started, attempt = math.inf, 0
+        while True:
+            attempt += 1
+            self._wait_for_turn(stop)
+            started = min(started, self._timing.clock())
+            try:
+                return self._once(url, target, decode, cap, started, attempt, stop)
+            except _Again as failed:
+                again = failed
+            error, pause = again.error, again.pause
+            error.attempts = attempt
+            if error.url is None:
+                error.url = url
+            left = started + TOTAL_SECONDS - self._timing.clock()
+            if again.said is not None and again.said > left:
+                raise _rate_limited(again.said, url, attempt) from error
+            if attempt >= self._tries or pause >= left or self._given_up():
+                raise error
+            if again.pressing:
+                # It asks for less, or is too slow: nobody sends for a while.
+                with self._lock:
+                    self.pressure += 1
+                    self._pause_until = max(self._pause_until, self._timing.clock() + pause)
+            else:
+                self._sleep(pause, stop)
+
+    def once(
+        self, path: str, query: Mapping[str, str | int], cap: int = CODELIST_CAP
+    ) -> tuple[Reply, float]:
+        """Ask one time and judge nothing: whatever came, and the seconds it took.
+
+        Raises:
+            RegisterError: No whole answer came.
+        """
+        target = path + ("?" + urlencode(query) if query else "")
+        url = self._base_url + target
+        self._wait_for_turn(None)
+        now = self._timing.clock()
+        try:
+            limits = Limits(now + self._deadline, self._timing.clock, cap)
+            reply, wire = self._sent(url, target, limits, 1)
+        except RegisterError as error:
+            self._note(target, type(error).__name__, 0, 1, good=False)
+            error.url = url
+            raise
+        self._note(target, reply.status, wire, 1, good=True)
+        return reply, self._timing.clock() - now
+
+    def close(self) -> None:
+        """Close the transport's connections."""
+        self._transport.close()
+
+    def _once(
+        self,
+        url: str,
+        target: str,
+        decode: Callable[[bytes], T],
+        cap: int,
+        started: float,
+        attempt: int,
+        stop: threading.Event | None,
+    ) -> T:
+        now = self._timing.clock()
+        deadline = min(now + self._deadline, started + TOTAL_SECONDS)
+        try:
+            limits = Limits(deadline, self._timing.clock, cap, stop)
+            reply, wire = self._sent(url, target, limits, attempt)
+        except TransportError as error:
+            self._note(target, type(error).__name__, 0, attempt, good=False)
+            if isinstance(error, FinalTransportError):
+                raise TransportError(error.message, url=url) from error.__cause__
+            told = TransportError(
+                f"{error.message}; check that {self._base_url} can be reached from this machine, "
+                "or try later",
+                url=url,
+            )
+            told.__cause__ = error.__cause__
+            late = isinstance(error, TimedOut)
+            raise _Again(told, self._backoff(attempt), pressing=late) from error
+        except ProtocolError as error:
+            self._note(target, type(error).__name__, 0, attempt, good=False)
+            error.url = url
+            raise
+        try:
+            value = self._judged(url, reply, decode, attempt)
+        except _Again:
+            self._note(target, reply.status, wire, attempt, good=False)
+            raise
+        except RegisterError:
+            # An answer, though not a welcome one: the register is there.
+            self._note(target, reply.status, wire, attempt, good=True)
+            raise
+        self._note(target, reply.status, wire, attempt, good=True)
+        self.latency = self._timing.clock() - now
+        mark = reply.headers.get(INVENTED)
+        self.invented = None if mark is None else shown(mark)
+        return value
+
+    def _sent(self, url: str, target: str, limits: Limits, attempt: int) -> tuple[Reply, int]:
+        """Send one request, and again where what came may be the answer to an earlier one."""
+        while True:
+            try:
+                return self._transport.send(url, limits)
+            except Repeated as error:
+                # No failure of this request, so no try of it: its connection was out of step.
+                self._note(target, type(error).__name__, 0, attempt, good=False)
+            self._wait_for_turn(limits.stop)
+
+    def _judged(self, url: str, reply: Reply, decode: Callable[[bytes], T], attempt: int) -> T:
+        """Return the decoded body of a good reply; raise what any other reply means."""
+        status, headers, body = reply
+        if status in _RETRIED:
+            said = _retry_after(headers.get("Retry-After"), self._timing.wall())
+            error: RegisterError
+            if status == 429:
+                error = RateLimited("the register asks for fewer requests (429)", retry_after=said)
+            else:
+                error = RegisterUnavailable(
+                    f"the register answers {status}{first_words(body)}; it often passes: try later",
+                    status=status,
+                )
+            pause = self._backoff(attempt) if said is None else said
+            raise _Again(error, pause, said, pressing=status in (429, 503))
+        if 300 <= status < 400:
+            place = shown(headers.get("Location", "nowhere"))
+            raise RegisterUnavailable(
+                f"the register redirects to {place}, which is not followed; if the register has "
+                "moved, give its new base URL",
+                status=status,
+                url=url,
+            )
+        if status == 404:
+            raise NotFound("the register has nothing there (404)", url=url)
+        if status == 403 or (status == 200 and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"):
+            words = first_words(body)
+            blocked = status == 403 or bool(_FIREWALL.search(words))
+            cure = (
+                "it looks like a firewall: wait, asking again makes a ban longer"
+                if blocked
+                else "an outage page most likely: try later"
+            )
+            raise RegisterUnavailable(
+                f"the register sent a page of HTML under status {status}{words}; {cure}"
+                if body
+                else f"the register refuses this machine ({status}); {cure}",
+                blocked=blocked,
+                status=status,
+                url=url,
+            )
+        if 400 <= status < 500:
+            raise BadRequest(
+                f"the register refuses the request ({status}){first_words(body)}", url=url
+            )
+        if status != 200:
+            raise RegisterUnavailable(
+                f"expected status 200, got {status}{first_words(body)}", status=status, url=url
+            )
+        try:
+            return decode(body)
+        except NotJson as error:
+            broken = RegisterUnavailable(
+                f"expected JSON, got {error}{first_words(body)}; try later", status=status
+            )
+            raise _Again(broken, self._backoff(attempt)) from error
+        except RegisterError as error:
+            error.url = url
+            raise
+
+    def _wait_for_turn(self, stop: threading.Event | None) -> None:
+        """Wait for a slot of the rate that is not within a pause that the register asked for."""
+        turn: float | None = None
+        while True:
+            with self._lock:
+                now = self._timing.clock()
+                # A slot that a pause has swallowed is void: all of them at once, at the end of the
+                # pause, would be more than the rate.
+                if turn is None or turn < self._pause_until:
+                    turn = max(now, self._next_slot, self._pause_until)
+                    if self._rate is not None:
+                        self._next_slot = turn + 1 / self._rate
+            if turn <= now:
+                return
+            self._sleep(turn - now, stop)
+
+    def _sleep(self, seconds: float, stop: threading.Event | None) -> None:
+        end = self._timing.clock() + seconds
+        while (left := end - self._timing.clock()) > 0:
+            if stop is not None and stop.is_set():
+                raise Stopped
+            self._timing.sleep(min(left, _LOOK_UP))
+
+    def _backoff(self, attempt: int) -> float:
+        """Return a pause with full jitter: anything up to a bound that doubles."""
+        return self._timing.random() * min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0**attempt)
+
+    def _given_up(self) -> bool:
+        with self._lock:
+            return self._failures >= _FAILURES_IN_A_ROW
+
+    def _note(self, target: str, status: object, wire: int, attempt: int, *, good: bool) -> None:
+        now = self._timing.wall()
+        with self._lock:
+            self._failures = 0 if good else self._failures + 1
+            stats = self.stats
+            self.stats = replace(
+                stats,
+                requests=stats.requests + 1,
+                retries=stats.retries + (attempt > 1),
+                bytes=stats.bytes + wire,
+                first_reply=stats.first_reply or (now if good else None),
+                last_reply=now if good else stats.last_reply,
+            )
+        path, _, query = target.partition("?")
+        log.info("GET %s %s -> %s, %d bytes", path, query, status, wire)
+
+
+class _Again(Exception):
+    """A try that failed in a way that may pass."""
+
+    def __init__(
+        self,
+        error: RegisterError,
+        pause: float,
+        said: float | None = None,
+        *,
+        pressing: bool = False,
+    ) -> None:
+        super().__init__(error)
+        self.error = error
+        self.pause = pause
+        self.said = said
+        self.pressing = pressing
+
+
+def _rate_limited(said: float, url: str, attempts: int) -> RateLimited:
+    return RateLimited(
+        f"the register asks to be left alone for {said:.0f} seconds, longer than a request may "
+        "wait; go on after that",
+        retry_after=said,
+        url=url,
+        attempts=attempts,
+    )
+
+
+def _retry_after(value: str | None, now: float) -> float | None:
+    """Return the seconds that a Retry-After header asks for, None where it says nothing usable."""
+    if value is None:
+        return None
+    if re.fullmatch(r"[0-9]+", value.strip(), re.ASCII):
+        return min(float(value), _LONGEST_PAUSE)
+    try:
+        moment: float = email.utils.parsedate_to_datetime(value).timestamp()
+        return max(moment - now, 0.0)
+    except (ValueError, OverflowError):
+        return None
+
+
+def first_words(body: bytes) -> str:
+    """Return the first words of a body for an error message, tags stripped."""
+    text = body[:20_000].decode("utf-8", errors="replace")
+    text = _MARKUP.sub(" ", text)
+    words = shown(" ".join(html.unescape(text).split()))
+    return f": “{words}”" if words else ""

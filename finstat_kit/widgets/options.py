@@ -1,0 +1,145 @@
+"""What a picker of places can offer: pure functions and tables, no widget."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from finstat_kit.arguments import Lang
+from finstat_kit.frames import slovak_order
+from finstat_kit.frames.places import LEVELS, folded
+
+Options = list[tuple[str, str]]
+
+FIELDS: Final = {"region": "kraj", "district": "okres", "municipality": "sidlo"}
+
+
+class Place(NamedTuple):
+    """An entry of a codelist with its path up; "" where a name or a parent is missing."""
+
+    level: str
+    code: str
+    name_sk: str
+    name_en: str
+    district: str
+    region: str
+
+    def name(self, lang: Lang) -> str:
+        """Return its name, or its code where it has none."""
+        return (self.name_sk if lang == "sk" else self.name_en) or self.code
+
+
+class Path(NamedTuple):
+    """A choice: the codes of the three levels, "" where nothing is chosen."""
+
+    region: str = ""
+    district: str = ""
+    municipality: str = ""
+
+    @property
+    def deepest(self) -> tuple[str, str] | None:
+        """Level and code of the deepest choice, or None."""
+        chosen = [(level, code) for level, code in zip(LEVELS, self, strict=True) if code]
+        return chosen[-1] if chosen else None
+
+
+class Places:
+    """All places of a register, in the order in which they are offered.
+
+    Args:
+        frame: What `Register.locations` returns.
+    """
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        names = ("level", "code", "name_sk", "name_en", "district_code", "region_code")
+        places = [Place(*(value or "" for value in row)) for row in frame.select(names).iter_rows()]
+        self._places = {
+            level: {place.code: place for place in places if place.level == level}
+            for level in LEVELS
+        }
+        self._ordered: dict[tuple[str, Lang], list[tuple[str, Place]]] = {}
+
+    def path(self, level: str, code: str) -> Path | None:
+        """Return the choice that a place means, or None where the level has no such code.
+
+        Where a parent is missing, so is the choice above.
+        """
+        place = self._places[level].get(code)
+        if place is None:
+            return None
+        if level == "region":
+            return Path(code)
+        return Path(place.region, place.district, code if level == "municipality" else "")
+
+    def find(self, code: str) -> Path | None:
+        """Return the choice that a code of any level means, or None for an unknown one."""
+        paths = (self.path(level, code) for level in LEVELS)
+        return next((path for path in paths if path is not None), None)
+
+    def name(self, path: Path, lang: Lang) -> str | None:
+        """Return the name of the deepest choice, or None where nothing is chosen."""
+        if path.deepest is None:
+            return None
+        level, code = path.deepest
+        return self._places[level][code].name(lang)
+
+    def options(self, level: str, lang: Lang, within: str = "") -> Options:
+        """Return labels and codes of a level, only those within a region or district if given."""
+        return [
+            (label, place.code)
+            for label, place in self._in_order(level, lang)
+            if not within or within in (place.district, place.region)
+        ]
+
+    def items(self, lang: Lang, district_of: str, no_district: str) -> list[list[str]]:
+        """Return code, label, what to tell apart by, district and region of all municipalities."""
+        districts = self._places["district"]
+        return [
+            [
+                place.code,
+                place.name(lang),
+                _detail(
+                    district_of.format(name=districts[place.district].name(lang))
+                    if place.district
+                    else no_district,
+                    "" if label == place.name(lang) else place.code,
+                ),
+                place.district,
+                place.region,
+            ]
+            for label, place in self._in_order("municipality", lang)
+        ]
+
+    def _in_order(self, level: str, lang: Lang) -> list[tuple[str, Place]]:
+        if (level, lang) not in self._ordered:
+            places = sorted(
+                self._places[level].values(),
+                key=lambda place: (_abroad(place), slovak_order.key(place.name(lang)), place.code),
+            )
+            seen: dict[tuple[str, str], int] = {}
+            for place in places:
+                seen[_told(place, lang)] = seen.get(_told(place, lang), 0) + 1
+            self._ordered[level, lang] = [
+                (_label(place, lang, repeats=seen[_told(place, lang)] > 1), place)
+                for place in places
+            ]
+        return self._ordered[level, lang]
+
+
+def _abroad(place: Place) -> bool:
+    """Tell whether an entry stands for abroad, by today's codes or by its name."""
+    return place.code.startswith("SKZZ") or "zahranic" in folded(place.name_sk)
+
+
+def _told(place: Place, lang: Lang) -> tuple[str, str]:
+    """Return what a reader tells places apart by: name, and the district of a municipality."""
+    return place.name(lang), place.district if place.level == "municipality" else ""
+
+
+def _label(place: Place, lang: Lang, *, repeats: bool) -> str:
+    return f"{place.name(lang)} ({place.code})" if repeats else place.name(lang)
+
+
+def _detail(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)

@@ -1,0 +1,86 @@
+"""Python text that gives a selection again."""
+
+from __future__ import annotations
+
+import textwrap
+from datetime import date
+from typing import Final
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.client.register import LIVE, Register
+from finstat_kit.client.sample import Sample
+from finstat_kit.errors import RegisterError
+from finstat_kit.protocol.replies import UNITS
+from finstat_kit.widgets.change import COLUMN
+
+_HEAD: Final = "import finstat_kit as fk\nimport polars as pl\n"
+
+
+def choose(register: Register) -> str:
+    """Return the line that chooses a register, or a comment where only its owner can."""
+    if isinstance(register, Sample):
+        if register.recipe is None:
+            return f"# Choose the same register first: {register!r}, changed since it was made.\n"
+        return f"fk.use({register.recipe})  # a sample: its units are invented\n"
+    if register.base_url == LIVE:
+        return "fk.use(fk.LIVE)\n"
+    if register.base_url.startswith("http"):
+        return f"fk.use({register.base_url!r})\n"
+    return f"# Choose the same register first: {register!r}\n"
+
+
+def by_day(register: Register, day: date | None, field: str | None, code: str | None) -> str:
+    """Return the code of a selection of all units changed since a day."""
+    since = f'changed_since="{day}"' if day else ""
+    fetch = f"fk.units.get(fk.units.ids({since}))"
+    if field is None:
+        return f"{_HEAD}\n{choose(register)}selection = {fetch}\n"
+    return (
+        f"{_HEAD}\n{choose(register)}units = {fetch}\n"
+        f'selection = units.filter(pl.col("{field}") == {code!r})\n'
+    )
+
+
+def by_ids(register: Register, selection: pl.DataFrame) -> str:
+    """Return the code of a selection from somebody's own frame: the ids one by one."""
+    listed = textwrap.fill(
+        ", ".join(map(str, selection["id"])),
+        96,
+        initial_indent="    ",
+        subsequent_indent="    ",
+        break_long_words=False,
+    )
+    ids = f"[\n{listed}\n]" if listed else "[]"
+    kept = [name for name in selection.columns if name in UNITS]
+    own = [name for name in selection.columns if name not in UNITS]
+    columns = "" if kept == UNITS.names() else f".select({kept!r})"
+    without = f"# Without columns that are no record's: {own!r}\n" if own else ""
+    return (
+        f"{_HEAD}\n{choose(register)}{without}ids = {ids}\nselection = fk.units.get(ids){columns}\n"
+    )
+
+
+def by_frame(day: date | None, field: str | None, code: str | None) -> str:
+    """Return the code of a selection from a frame that has no ids to fetch it by."""
+    filters = [f"pl.col({field!r}) == {code!r}"] if field else []
+    if day is not None:
+        filters.append(f"pl.col({COLUMN!r}) >= pl.lit({day.isoformat()!r}).cast(pl.Date)")
+    chosen = f".filter({', '.join(filters)})" if filters else ""
+    comment = "# units is your own frame: it has no ids to fetch it by.\n"
+    return f"{_HEAD}\n{comment}selection = units{chosen}\n"
+
+
+def is_all_changed(register: Register, changed: pl.DataFrame, day: date | None) -> bool:
+    """Tell whether a frame holds the records of all units changed since a day, as they come."""
+    if changed.columns != UNITS.names():
+        return False
+    try:
+        # The number first: one request tells whether the ids are worth asking for.
+        if register.units.count(changed_since=day) != changed.height:
+            return False
+        ids = register.units.ids(changed_since=day, progress=False)["id"]
+    except RegisterError:
+        return False
+    return ids.equals(arguments.ids(changed["id"]))

@@ -1,0 +1,159 @@
+"""What the pickers say, in both languages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from finstat_kit.arguments import Lang
+from finstat_kit.frames.number_format import NO_BREAK
+
+# Not strftime's: it writes them in the language of the machine.
+_MONTHS: Final = [
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The texts of one language."""
+
+    levels: dict[str, str]
+    every: dict[str, str]  # the option of a level by which nothing is chosen
+    by: dict[str, str]  # the end of a title, by the column counted
+    kinds: dict[str, str]  # rows of `count_by` without a label
+
+    type_here: str
+    clear: str
+    nothing_found: str
+    elsewhere: str
+    more: str  # {n} is how many
+    district_of: str  # {name} is the district's
+    no_district: str
+
+    since: str
+    language: str
+    last_7: str
+    last_30: str
+    this_year: str
+    everything: str
+    changed_since: str  # {day}
+    changed_ever: str
+    in_register: str  # {n} and what follows it
+    counting: str
+    failed: str
+
+    units: str
+    share: str
+    code: str
+    number_of_units: str  # {n}
+    loading: str
+    nothing: str
+    sample: str
+    real: str
+    pass_frame: str
+    chart: str  # {title} and {rows}: the picture in words
+    nothing_chosen: str
+
+
+SK: Final = Words(
+    levels={"region": "Kraj", "district": "Okres", "municipality": "Obec"},
+    every={"region": "Všetky kraje", "district": "Všetky okresy"},
+    by={"kraj": "podľa krajov", "okres": "podľa okresov", "sidlo": "podľa obcí"},
+    kinds={"unknown code": "neznámy kód", "no code": "bez kódu", "gone": "zmazané alebo neverejné"},
+    type_here="píšte názov obce",
+    clear="Vymazať obec",
+    nothing_found="Nič sa nenašlo",
+    elsewhere="Inde",
+    more="… a ešte {n}, píšte ďalej",
+    district_of="okres {name}",
+    no_district="bez okresu",
+    since="Zmenené od",
+    language="Jazyk",
+    last_7="7 dní",
+    last_30="30 dní",
+    this_year="Tento rok",
+    everything="Všetko",
+    changed_since="zmenené od {day}",
+    changed_ever="zmenené kedykoľvek",
+    in_register="V registri: {n} jednotiek, {since}",
+    counting="Počítam jednotky, {since} …",
+    failed="Nepodarilo sa",
+    units="Jednotky",
+    share="Podiel",
+    code="Kód",
+    number_of_units="Počet jednotiek: {n}",
+    loading="Načítavam záznamy jednotiek …",
+    nothing="Výberu nezodpovedá žiadna jednotka.",
+    sample="ukážka, vymyslené údaje",
+    real="Register účtovných závierok",
+    pass_frame=(
+        "Záznamy skutočného registra sa samy nesťahujú. Stiahnite si ich a odovzdajte: "
+        "fk.Explorer(frame=fk.units.get(ids))"
+    ),
+    chart="Stĺpcový graf. {title}. {rows}.",
+    nothing_chosen="–",
+)
+EN: Final = Words(
+    levels={"region": "Region", "district": "District", "municipality": "Municipality"},
+    every={"region": "All regions", "district": "All districts"},
+    by={"kraj": "by region", "okres": "by district", "sidlo": "by municipality"},
+    kinds={"unknown code": "unknown code", "no code": "no code", "gone": "deleted or non-public"},
+    type_here="type its name",
+    clear="Clear the municipality",
+    nothing_found="Nothing found",
+    elsewhere="Elsewhere",
+    more="… and {n} more, go on typing",
+    district_of="district {name}",
+    no_district="no district",
+    since="Changed since",
+    language="Language",
+    last_7="7 days",
+    last_30="30 days",
+    this_year="This year",
+    everything="Everything",
+    changed_since="changed since {day}",
+    changed_ever="changed at any time",
+    in_register="In the register: {n} units {since}",
+    counting="Counting units {since} …",
+    failed="Failed",
+    units="Units",
+    share="Share",
+    code="Code",
+    number_of_units="Number of units: {n}",
+    loading="Fetching the records of units …",
+    nothing="No unit matches the choice.",
+    sample="sample, invented data",
+    real="Register of Financial Statements",
+    pass_frame=(
+        "Records of a real register are not fetched unasked. Fetch them and pass them on: "
+        "fk.Explorer(frame=fk.units.get(ids))"
+    ),
+    chart="Bar chart. {title}. {rows}.",
+    nothing_chosen="–",
+)
+_WORDS: Final[dict[str, Words]] = {"sk": SK, "en": EN}
+
+
+def words(lang: Lang) -> Words:
+    """Return the texts of a language."""
+    return _WORDS[lang]
+
+
+def day_text(day: date, lang: Lang) -> str:
+    """Write a day: ``1. 6. 2026`` in Slovak, ``1 June 2026`` in English.
+
+    >>> day_text(date(2026, 6, 1), "en").replace(NO_BREAK, " ")
+    '1 June 2026'
+    """
+    if lang == "sk":
+        return f"{day.day}.{NO_BREAK}{day.month}.{NO_BREAK}{day.year}"
+    return f"{day.day}{NO_BREAK}{_MONTHS[day.month - 1]}{NO_BREAK}{day.year}"
+
+
+def since_text(day: date | None, lang: Lang) -> str:
+    """Say since when units changed; None is at any time."""
+    said = words(lang)
+    return said.changed_ever if day is None else said.changed_since.format(day=day_text(day, lang))
