@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 import finstat_kit as fk
 from finstat_kit.cli import commands
-from finstat_kit.client.collection import _ENDPOINTS
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.wire import LISTS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -77,7 +77,7 @@ def test_the_table_of_codelists_is_complete() -> None:
             f"| `{codelist.label}` | `{name.replace('_', '-')}` |"
         )
         assert row in README
-    for name, endpoint in _ENDPOINTS.items():
+    for name, endpoint in LISTS.items():
         assert f"| `/api/{endpoint}` | `fk.{name}` |" in README
         assert hasattr(fk, name)
 

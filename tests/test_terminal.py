@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 import finstat_kit as fk
 from finstat_kit.cli.commands import cli
-from finstat_kit.transport.base import shown
+from finstat_kit.protocol.outcome import shown
 from tests.conftest import Told
 from tests.faults import FaultServer, reply
 from tests.test_cli import COMMAND

@@ -385,7 +385,7 @@ def _for_output(data: bytes) -> bytes:
 
 def _harmless(text: str) -> str:
     """Return lines that cannot steer a terminal."""
-    from finstat_kit.transport.base import shown
+    from finstat_kit.protocol.outcome import shown
 
     return "\n".join(shown(line, None) for line in text.split("\n"))
 

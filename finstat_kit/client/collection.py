@@ -15,10 +15,9 @@ from finstat_kit.client.pages import Pages, how_to_go_on
 from finstat_kit.client.scan import Needs, lazy
 from finstat_kit.errors import Interrupted, RegisterError
 from finstat_kit.progress import Advance, bar
-from finstat_kit.protocol import replies, wire
-from finstat_kit.protocol.paging import Query, check
+from finstat_kit.protocol import replies, requests, wire
+from finstat_kit.protocol.paging import Query
 from finstat_kit.protocol.split_walk import SplitWalk
-from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.exchange import Exchange
 from finstat_kit.transport.threads import split
@@ -27,13 +26,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from finstat_kit.client.register import Register
-
-_ENDPOINTS = {
-    "units": UNITS,
-    "statements": STATEMENTS,
-    "reports": REPORTS,
-    "annual_reports": ANNUAL_REPORTS,
-}
 
 
 class Collection:
@@ -45,7 +37,7 @@ class Collection:
 
     def __init__(self, name: str, register: Callable[[], Register]) -> None:
         self._name = name
-        self._endpoint = _ENDPOINTS[name]
+        self._endpoint = wire.LISTS[name]
         self._register = register
 
     def __repr__(self) -> str:
@@ -160,7 +152,7 @@ class Collection:
         return lazy(self._name, replies.IDS, since, self._scanned_ids)
 
     def _scanned_ids(self, needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
-        filters = filters_of(**{**dict.fromkeys(_FILTERS), **needs.parameters})
+        filters = filters_of(**{**dict.fromkeys(wire.FILTERS), **needs.parameters})
         query = self._query(needs.since, needs.after_id, None, filters)
         limit = needs.limit
         if needs.last_id is not None:
@@ -184,7 +176,7 @@ class Collection:
         filters: dict[str, str] | None = None,
     ) -> Query:
         return Query(
-            path=f"/api/{self._endpoint}",
+            endpoint=self._endpoint,
             changed_since=arguments.changed_since(changed_since),
             page_size=self._register().page_size
             if page_size is None
@@ -194,10 +186,7 @@ class Collection:
         )
 
     def _count(self, query: Query, stop: threading.Event | None = None) -> int:
-        path = f"/api/zostavajuce-id/{self._endpoint}"
-        parameters = query.parameters()
-        del parameters["max-zaznamov"]
-        return self._exchange.get(path, parameters, replies.parse_count, stop=stop)
+        return self._exchange.get(requests.count(query), stop)
 
     def _count_or_none(self, query: Query, stop: threading.Event) -> int | None:
         # Advisory: without it a bar has no end, and the work is the same.
@@ -211,7 +200,7 @@ class Collection:
         exchange = self._exchange
 
         def fetch(query: Query, seen: int) -> replies.Page:
-            return _page(exchange, query, seen, stop)
+            return exchange.get(requests.page(query, seen), stop)
 
         return Pages(self._name, fetch, query, limit)
 
@@ -262,7 +251,7 @@ class Collection:
         exchange = register.exchange
 
         def fetch(query: Query, stop: threading.Event) -> replies.Page:
-            return _page(exchange, query, stop=stop)
+            return exchange.get(requests.page(query), stop)
 
         def pays() -> bool:
             # Where the rate is the bottleneck more connections would only wait for their turn.
@@ -283,29 +272,13 @@ class Collection:
         return self._register().exchange
 
 
-def _page(
-    exchange: Exchange, query: Query, seen: int = 0, stop: threading.Event | None = None
-) -> replies.Page:
-    """Fetch a page and check it; *seen* ids of the walk came before it."""
-
-    def checked(body: bytes) -> replies.Page:
-        page = replies.parse_page(body)
-        check(query, page, seen)
-        return page
-
-    return exchange.get(query.path, query.parameters(), checked, stop=stop)
-
-
-_FILTERS = ("ico", "dic", "legal_form_code")
-
-
 def filters_of(ico: object, dic: object, legal_form_code: object) -> dict[str, str]:
     """Return the filters of units, checked, as the register spells them."""
-    filters = {}
-    if ico is not None:
-        filters["ico"] = arguments.digits("ico", ico, (8, 12))
-    if dic is not None:
-        filters["dic"] = arguments.digits("dic", dic, (10,))
-    if legal_form_code is not None:
-        filters["pravna-forma"] = arguments.legal_form_code(legal_form_code)
-    return filters
+    checked = {
+        "ico": None if ico is None else arguments.digits("ico", ico, (8, 12)),
+        "dic": None if dic is None else arguments.digits("dic", dic, (10,)),
+        "legal_form_code": None
+        if legal_form_code is None
+        else arguments.legal_form_code(legal_form_code),
+    }
+    return {wire.FILTERS[name]: value for name, value in checked.items() if value is not None}

@@ -8,6 +8,7 @@ from typing import Self
 import polars as pl
 
 from finstat_kit.errors import Interrupted, RegisterError
+from finstat_kit.protocol import wire
 from finstat_kit.protocol.paging import Query, next_query
 from finstat_kit.protocol.replies import Page
 
@@ -71,8 +72,8 @@ class Pages(Iterator[pl.DataFrame]):
 def how_to_go_on(name: str, query: Query, cursor: int, count: int) -> str:
     """Return the text of an interruption, with the line to paste."""
     since = query.changed_since.isoformat()
-    names = {"pravna-forma": "legal_form_code"}
-    filters = "".join(f', {names.get(k, k)}="{v}"' for k, v in query.filters.items())
+    names = {spelling: name for name, spelling in wire.FILTERS.items()}
+    filters = "".join(f', {names[k]}="{v}"' for k, v in query.filters.items())
     return (
         f"interrupted after {count:,} ids; to go on:\n"
         f'  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters})'

@@ -12,7 +12,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
 from finstat_kit.progress import Advance
-from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol import replies, requests, wire
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
@@ -81,12 +81,7 @@ def _duration(seconds: float) -> str:
 
 def fetch_unit(register: Register, id_: int, stop: threading.Event) -> dict[str, object]:
     """Fetch the record of an id, unless *stop* is set meanwhile."""
-    return register.exchange.get(
-        "/api/uctovna-jednotka",
-        {"id": id_},
-        lambda body: replies.parse_unit(body, id_),
-        stop=stop,
-    )
+    return register.exchange.get(requests.unit(id_), stop)
 
 
 def fetch_units(

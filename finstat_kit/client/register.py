@@ -20,8 +20,7 @@ from finstat_kit.client.collection import Collection
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, places
-from finstat_kit.protocol import replies, wire
-from finstat_kit.protocol.wire import CODELIST_CAP
+from finstat_kit.protocol import requests, wire
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import Transport, is_loopback
 from finstat_kit.transport.exchange import Exchange, Stats, Timing
@@ -513,13 +512,7 @@ class Register:
             known = self._codelists.get(name)
         if known is not None and not refresh:
             return known
-        codelist = wire.CODELISTS[name]
-        decode: Callable[[bytes], pl.DataFrame] = (
-            replies.parse_locations
-            if codelist.field in wire.LOCATION_FIELDS
-            else replies.parse_classification
-        )
-        fresh = self.exchange.get(f"/api/{codelist.endpoint}", {}, decode, cap=CODELIST_CAP)
+        fresh = self.exchange.get(requests.codelist(wire.CODELISTS[name]))
         with self._lock:
             self._codelists[name] = fresh
         return fresh

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Final
 
 from finstat_kit.client.register import Register
 from finstat_kit.errors import RegisterError
-from finstat_kit.transport.exchange import first_words
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.outcome import first_words
+from finstat_kit.protocol.requests import Request
 
 _SECOND_TRIES: Final = 6  # in a whole report: errors that pass are usual
 _SILENCE: Final = 3  # requests in a row after which nobody is expected to answer
@@ -42,29 +45,29 @@ class Patient:
         self._unanswered = 0
         self._bad = 0
 
-    def ask(self, path: str, **more: str | int) -> bytes:
-        """Return the body behind a path, where it is one that could be JSON.
+    def ask(self, path: str, query: Mapping[str, str | int] | None = None) -> bytes:
+        """Return the body behind a path below /api, where it is one that could be JSON.
 
         Raises:
             Fault: Something else came.
             Ended: The register does not answer, or asks to be left alone.
         """
-        query = {name.replace("_", "-"): value for name, value in more.items()}
+        request = Request(f"/api/{path}", bytes, query or {}, wire.CODELIST_CAP)
         try:
-            return self._once(path, query)
+            return self._once(request)
         except _MayPass:
             if not self._second_tries:
                 raise
         self._second_tries -= 1
-        return self._once(path, query)
+        return self._once(request)
 
-    def read(self, path: str, **more: str | int) -> dict[str, Any]:
+    def read(self, path: str, query: Mapping[str, str | int] | None = None) -> dict[str, Any]:
         """Return the object behind a path as it came."""
-        return as_object(self.ask(path, **more))
+        return as_object(self.ask(path, query))
 
-    def _once(self, path: str, query: dict[str, str | int]) -> bytes:
+    def _once(self, request: Request[bytes]) -> bytes:
         try:
-            reply, seconds = self._exchange.once(f"/api/{path}", query)
+            reply, seconds = self._exchange.once(request)
         except RegisterError as error:
             self._unanswered += 1
             raise self._failed(_MayPass(error.message)) from None

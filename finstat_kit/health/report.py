@@ -21,18 +21,17 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import ProtocolError
 from finstat_kit.health.probe import Ended, Fault, Patient, as_object
 from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol.outcome import shown
 from finstat_kit.protocol.replies import NotJson
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
-from finstat_kit.transport.base import shown
 
 REPORT: Final = pl.Schema(dict.fromkeys(("check", "status", "seen", "meaning"), pl.String()))
 _WORST: Final = ("fail", "warn", "ok")
-_API_VERSION: Final = "2.5"
 _SLOW: Final = 2.0  # seconds; the register is known to take a tenth of it
 _PAGE: Final = 1_000
 _RECORDS: Final = 8
 _FEW_LABELS: Final = 0.8  # of the codes in the records
-_EVERYTHING: Final = {"zmenene-od": "2000-01-01"}
+_EVERYTHING: Final[dict[str, str | int]] = {wire.CHANGED_SINCE: wire.BEGINNING.isoformat()}
 _ENTRY: Final = {"lokacie": {"kod", "nazov", "nadradenaLokacia"}, "klasifikacie": {"kod", "nazov"}}
 _PARENT: Final = {"districts": "regions", "municipalities": "districts"}
 
@@ -105,9 +104,11 @@ def _checks(patient: Patient) -> Iterator[_Line]:
 
 def _version(patient: Patient) -> _Line:
     seen = ", ".join(sorted(patient.versions))
-    if set(patient.versions) == {_API_VERSION}:
+    if set(patient.versions) == {wire.API_VERSION}:
         return _Line("API version", "ok", seen)
-    return _Line("API version", "warn", seen, f"{_API_VERSION} is known: look for a newer version")
+    return _Line(
+        "API version", "warn", seen, f"{wire.API_VERSION} is known: look for a newer version"
+    )
 
 
 def _latency(patient: Patient) -> _Line:
@@ -203,13 +204,14 @@ def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
 
 
 def _page(patient: Patient, after: int) -> tuple[list[int], object]:
-    reply = patient.read(UNITS, **_EVERYTHING, max_zaznamov=_PAGE, pokracovat_za_id=after)
+    query = {**_EVERYTHING, wire.PAGE_SIZE: _PAGE, wire.AFTER_ID: after}
+    reply = patient.read(UNITS, query)
     found = reply.get("id", [])
     if not isinstance(found, list):
         raise Fault("no list of ids")
     if not all(type(id_) is int and 0 <= id_ <= wire.MAX_ID for id_ in found):
         raise Fault("ids that are none: no whole numbers, negative, or too great")
-    return found, reply.get("existujeDalsieId", "no flag")
+    return found, reply.get(wire.MORE, "no flag")
 
 
 def _beyond(patient: Patient) -> _Line:
@@ -242,7 +244,7 @@ def _judged(check: str, good: bool, seen: str, meaning: str, otherwise: str = "f
 
 
 def _count(patient: Patient, collection: str, after: int) -> int:
-    body = patient.ask(f"zostavajuce-id/{collection}", **_EVERYTHING, pokracovat_za_id=after)
+    body = patient.ask(f"{wire.COUNTS}/{collection}", {**_EVERYTHING, wire.AFTER_ID: after})
     return _parsed(partial(replies.parse_count, body))
 
 
@@ -261,7 +263,7 @@ def _records(patient: Patient, ids: list[int]) -> Iterator[_Line]:
     faults, records, unknown = [], [], set()
     for id_ in sampled:
         try:
-            body = patient.ask("uctovna-jednotka", id=id_)
+            body = patient.ask(wire.UNIT, {"id": id_})
             records.append(_parsed(partial(replies.parse_unit, body, id_)))
             unknown |= json.loads(body.decode("utf-8-sig")).keys() - replies.UNITS.keys()
         except Fault as fault:

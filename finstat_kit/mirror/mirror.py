@@ -335,7 +335,7 @@ class Mirror(Register):
     def _answer(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's service would."""
         name = next((n for n, endpoint in _ENDPOINTS.items() if path.endswith(endpoint)), None)
-        if name and f"zmenene-od={wire.BEGINNING}" not in query:
+        if name and f"{wire.CHANGED_SINCE}={wire.BEGINNING}" not in query:
             raise UsageError(
                 f"a mirror does not know when {name} changed; leave out changed_since, or ask the "
                 "register"

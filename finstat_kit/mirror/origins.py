@@ -10,9 +10,12 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, UsageError
 from finstat_kit.mirror.folder import HERE, About, Origin
 from finstat_kit.mirror.held import Held
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.requests import Request
 from finstat_kit.protocol.wire import BEGINNING
 
-_SMALL: Final = "/api/druhy-vlastnictva"  # a codelist of ten entries
+# A codelist of ten entries; only the header of its reply is read.
+_SMALL: Final = Request(f"/api/{wire.CODELISTS['ownership_types'].endpoint}", lambda body: None)
 
 
 def origin_of(register: Register, about: About | None, path: Path) -> Origin:
@@ -25,7 +28,7 @@ def origin_of(register: Register, about: About | None, path: Path) -> Origin:
     if about is not None and register.remote and register.base_url != about.origin.register:
         raise _another(path, about.origin.name, register.base_url)
     try:
-        register.exchange.get(_SMALL, {}, lambda body: None)
+        register.exchange.get(_SMALL)
     except KeyboardInterrupt as interrupt:
         raise Interrupted("interrupted before anything was fetched") from interrupt
     return Origin(register.base_url, register.exchange.invented)

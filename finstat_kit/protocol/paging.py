@@ -22,7 +22,7 @@ log = logging.getLogger("finstat_kit")
 class Query:
     """What one request of a list asks for."""
 
-    path: str
+    endpoint: str
     changed_since: date
     page_size: int
     after_id: int = 0
@@ -68,7 +68,7 @@ def check(query: Query, page: Page, seen: int = 0) -> None:
     else:
         return
     raise PagingError(
-        f"page {query.path} after id {query.after_id} does not move forward: {fault}; "
+        f"page {query.endpoint} after id {query.after_id} does not move forward: {fault}; "
         f"{seen} ids came before it. The register is changing its order or is broken: ask the "
         "same page again, or try later",
         cursor=query.after_id,
@@ -84,7 +84,7 @@ def warn_of_no_ids(query: Query) -> None:
     """Log that a page had no ids and a flag that says more; to be called once per walk."""
     log.warning(
         "%s after id %d: no ids but a flag that says more; this ends the walk by the rule",
-        query.path,
+        query.endpoint,
         query.after_id,
     )
 

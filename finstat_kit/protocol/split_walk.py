@@ -235,8 +235,8 @@ def _place(start: int, ahead: float) -> int:
 
 def _contradiction(query: Query, end: int, further: int) -> PagingError:
     return PagingError(
-        f"{query.path} contradicts itself: one page has the end of the list at id {end}, another "
-        f"has id {further}. The register is changing or is broken: go on from the cursor, or walk "
-        "with connections=1",
+        f"{query.endpoint} contradicts itself: one page has the end of the list at id {end}, "
+        f"another has id {further}. The register is changing or is broken: go on from the cursor, "
+        "or walk with connections=1",
         cursor=query.after_id,
     )

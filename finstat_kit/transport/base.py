@@ -78,18 +78,3 @@ class InProcess:
 def is_loopback(url: str) -> bool:
     """Tell whether a URL leads to this very machine."""
     return bool(_LOOPBACK.fullmatch(urlsplit(url).hostname or ""))
-
-
-def shown(text: str, most: int | None = 200) -> str:
-    """Return untrusted text fit for a message or a terminal: printable, and cut.
-
-    Args:
-        text: One line; line breaks in it become blanks.
-        most: Characters to keep, None for all.
-    """
-    printable = text
-    if not text.isprintable():
-        printable = "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
-    if most is None or len(printable) <= most:
-        return printable
-    return printable[: most - 1] + "…"

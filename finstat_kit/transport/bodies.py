@@ -7,7 +7,7 @@ import zlib
 from typing import Final
 
 from finstat_kit.errors import ProtocolError, TransportError
-from finstat_kit.transport.base import shown
+from finstat_kit.protocol.outcome import shown
 
 ERROR_CAP: Final = 2**16  # bytes read of a body whose status says all that matters
 _PLAIN: Final = ("", "identity")

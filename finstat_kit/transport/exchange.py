@@ -1,31 +1,25 @@
-"""One exchange with the register: retries, rate, and what each answer means."""
+"""The exchange with a register: rate, retries and pauses, one of each for all its threads."""
 
 from __future__ import annotations
 
-import email.utils
-import html
 import logging
 import math
 import random
-import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
-from urllib.parse import urlencode
 
 from finstat_kit.errors import (
-    BadRequest,
-    NotFound,
     ProtocolError,
     RateLimited,
     RegisterError,
-    RegisterUnavailable,
     TransportError,
 )
-from finstat_kit.protocol.replies import NotJson
-from finstat_kit.protocol.wire import CODELIST_CAP, INVENTED, PAGE_CAP, Reply
+from finstat_kit.protocol.outcome import MayPass, shown, value_of
+from finstat_kit.protocol.requests import Request
+from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import (
     FinalTransportError,
@@ -34,7 +28,6 @@ from finstat_kit.transport.base import (
     Stopped,
     TimedOut,
     Transport,
-    shown,
 )
 
 T = TypeVar("T")
@@ -44,16 +37,7 @@ TOTAL_SECONDS: Final = 120.0
 _FAILURES_IN_A_ROW: Final = 20
 _FIRST_BACKOFF: Final = 0.5
 _LONGEST_BACKOFF: Final = 30.0
-_LONGEST_PAUSE: Final = 1e9  # seconds that a Retry-After can mean, so that they stay readable
 _LOOK_UP: Final = 0.2  # seconds between two looks at a stop
-_MARKUP: Final = re.compile(
-    r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE
-)
-_RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
-_FIREWALL: Final = re.compile(
-    r"request rejected|support id|access denied|forbidden|blocked|captcha|firewall|zablokovan",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +102,14 @@ class Exchange:
         """Take a lock of its own; the rate and a pause asked for hold in the child too."""
         self._lock = threading.Lock()
 
-    def get(
-        self,
-        path: str,
-        query: Mapping[str, str | int],
-        decode: Callable[[bytes], T],
-        *,
-        cap: int = PAGE_CAP,
-        stop: threading.Event | None = None,
-    ) -> T:
-        """Ask until there is an answer that *decode* takes, or a reason to give up.
+    def get(self, request: Request[T], stop: threading.Event | None = None) -> T:
+        """Send a request until its reply can be read, or there is a reason to give up.
 
         Raises:
-            RegisterError: Of the kind that happened, with address and number of tries.
+            RegisterError: Of the kind that happened, with address and number of attempts.
             Stopped: *stop* was set meanwhile.
         """
-        target = path + ("?" + urlencode(query) if query else "")
+        target = request.target
         url = self._base_url + target
         started, attempt = math.inf, 0
         while True:
@@ -141,19 +117,19 @@ class Exchange:
             self._wait_for_turn(stop)
             started = min(started, self._timing.clock())
             try:
-                return self._once(url, target, decode, cap, started, attempt, stop)
-            except _Again as failed:
-                again = failed
-            error, pause = again.error, again.pause
+                return self._once(request, url, target, started, attempt, stop)
+            except MayPass as fault:
+                passing = fault
+            error = passing.error
             error.attempts = attempt
-            if error.url is None:
-                error.url = url
+            error.url = error.url or url
             left = started + TOTAL_SECONDS - self._timing.clock()
-            if again.said is not None and again.said > left:
-                raise _rate_limited(again.said, url, attempt) from error
+            if passing.retry_after is not None and passing.retry_after > left:
+                raise _rate_limited(passing.retry_after, url, attempt) from error
+            pause = self._backoff(attempt) if passing.retry_after is None else passing.retry_after
             if attempt >= self._tries or pause >= left or self._given_up():
                 raise error
-            if again.pressing:
+            if passing.pressing:
                 # It asks for less, or is too slow: nobody sends for a while.
                 with self._lock:
                     self.pressure += 1
@@ -161,20 +137,18 @@ class Exchange:
             else:
                 self._sleep(pause, stop)
 
-    def once(
-        self, path: str, query: Mapping[str, str | int], cap: int = CODELIST_CAP
-    ) -> tuple[Reply, float]:
-        """Ask one time and judge nothing: whatever came, and the seconds it took.
+    def once(self, request: Request[bytes]) -> tuple[Reply, float]:
+        """Send a request one time and judge nothing: any reply, and the seconds it took.
 
         Raises:
-            RegisterError: No whole answer came.
+            RegisterError: No whole reply arrived.
         """
-        target = path + ("?" + urlencode(query) if query else "")
+        target = request.target
         url = self._base_url + target
         self._wait_for_turn(None)
         now = self._timing.clock()
         try:
-            limits = Limits(now + self._deadline, self._timing.clock, cap)
+            limits = Limits(now + self._deadline, self._timing.clock, request.cap)
             reply, wire = self._sent(url, target, limits, 1)
         except RegisterError as error:
             self._note(target, type(error).__name__, 0, 1, good=False)
@@ -189,10 +163,9 @@ class Exchange:
 
     def _once(
         self,
+        request: Request[T],
         url: str,
         target: str,
-        decode: Callable[[bytes], T],
-        cap: int,
         started: float,
         attempt: int,
         stop: threading.Event | None,
@@ -200,7 +173,7 @@ class Exchange:
         now = self._timing.clock()
         deadline = min(now + self._deadline, started + TOTAL_SECONDS)
         try:
-            limits = Limits(deadline, self._timing.clock, cap, stop)
+            limits = Limits(deadline, self._timing.clock, request.cap, stop)
             reply, wire = self._sent(url, target, limits, attempt)
         except TransportError as error:
             self._note(target, type(error).__name__, 0, attempt, good=False)
@@ -212,20 +185,20 @@ class Exchange:
                 url=url,
             )
             told.__cause__ = error.__cause__
-            late = isinstance(error, TimedOut)
-            raise _Again(told, self._backoff(attempt), pressing=late) from error
+            raise MayPass(told, pressing=isinstance(error, TimedOut)) from error
         except ProtocolError as error:
             self._note(target, type(error).__name__, 0, attempt, good=False)
             error.url = url
             raise
         try:
-            value = self._judged(url, reply, decode, attempt)
-        except _Again:
+            value = value_of(request, reply, self._timing.wall())
+        except MayPass:
             self._note(target, reply.status, wire, attempt, good=False)
             raise
-        except RegisterError:
+        except RegisterError as error:
             # An answer, though not a welcome one: the register is there.
             self._note(target, reply.status, wire, attempt, good=True)
+            error.url = url
             raise
         self._note(target, reply.status, wire, attempt, good=True)
         self.latency = self._timing.clock() - now
@@ -242,66 +215,6 @@ class Exchange:
                 # No failure of this request, so no try of it: its connection was out of step.
                 self._note(target, type(error).__name__, 0, attempt, good=False)
             self._wait_for_turn(limits.stop)
-
-    def _judged(self, url: str, reply: Reply, decode: Callable[[bytes], T], attempt: int) -> T:
-        """Return the decoded body of a good reply; raise what any other reply means."""
-        status, headers, body = reply
-        if status in _RETRIED:
-            said = _retry_after(headers.get("Retry-After"), self._timing.wall())
-            error: RegisterError
-            if status == 429:
-                error = RateLimited("the register asks for fewer requests (429)", retry_after=said)
-            else:
-                error = RegisterUnavailable(
-                    f"the register answers {status}{first_words(body)}; it often passes: try later",
-                    status=status,
-                )
-            pause = self._backoff(attempt) if said is None else said
-            raise _Again(error, pause, said, pressing=status in (429, 503))
-        if 300 <= status < 400:
-            place = shown(headers.get("Location", "nowhere"))
-            raise RegisterUnavailable(
-                f"the register redirects to {place}, which is not followed; if the register has "
-                "moved, give its new base URL",
-                status=status,
-                url=url,
-            )
-        if status == 404:
-            raise NotFound("the register has nothing there (404)", url=url)
-        if status == 403 or (status == 200 and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"):
-            words = first_words(body)
-            blocked = status == 403 or bool(_FIREWALL.search(words))
-            cure = (
-                "it looks like a firewall: wait, asking again makes a ban longer"
-                if blocked
-                else "an outage page most likely: try later"
-            )
-            raise RegisterUnavailable(
-                f"the register sent a page of HTML under status {status}{words}; {cure}"
-                if body
-                else f"the register refuses this machine ({status}); {cure}",
-                blocked=blocked,
-                status=status,
-                url=url,
-            )
-        if 400 <= status < 500:
-            raise BadRequest(
-                f"the register refuses the request ({status}){first_words(body)}", url=url
-            )
-        if status != 200:
-            raise RegisterUnavailable(
-                f"expected status 200, got {status}{first_words(body)}", status=status, url=url
-            )
-        try:
-            return decode(body)
-        except NotJson as error:
-            broken = RegisterUnavailable(
-                f"expected JSON, got {error}{first_words(body)}; try later", status=status
-            )
-            raise _Again(broken, self._backoff(attempt)) from error
-        except RegisterError as error:
-            error.url = url
-            raise
 
     def _wait_for_turn(self, stop: threading.Event | None) -> None:
         """Wait for a slot of the rate that is not within a pause that the register asked for."""
@@ -351,24 +264,6 @@ class Exchange:
         log.info("GET %s %s -> %s, %d bytes", path, query, status, wire)
 
 
-class _Again(Exception):
-    """A try that failed in a way that may pass."""
-
-    def __init__(
-        self,
-        error: RegisterError,
-        pause: float,
-        said: float | None = None,
-        *,
-        pressing: bool = False,
-    ) -> None:
-        super().__init__(error)
-        self.error = error
-        self.pause = pause
-        self.said = said
-        self.pressing = pressing
-
-
 def _rate_limited(said: float, url: str, attempts: int) -> RateLimited:
     return RateLimited(
         f"the register asks to be left alone for {said:.0f} seconds, longer than a request may "
@@ -377,24 +272,3 @@ def _rate_limited(said: float, url: str, attempts: int) -> RateLimited:
         url=url,
         attempts=attempts,
     )
-
-
-def _retry_after(value: str | None, now: float) -> float | None:
-    """Return the seconds that a Retry-After header asks for, None where it says nothing usable."""
-    if value is None:
-        return None
-    if re.fullmatch(r"[0-9]+", value.strip(), re.ASCII):
-        return min(float(value), _LONGEST_PAUSE)
-    try:
-        moment: float = email.utils.parsedate_to_datetime(value).timestamp()
-        return max(moment - now, 0.0)
-    except (ValueError, OverflowError):
-        return None
-
-
-def first_words(body: bytes) -> str:
-    """Return the first words of a body for an error message, tags stripped."""
-    text = body[:20_000].decode("utf-8", errors="replace")
-    text = _MARKUP.sub(" ", text)
-    words = shown(" ".join(html.unescape(text).split()))
-    return f": “{words}”" if words else ""

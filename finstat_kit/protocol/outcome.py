@@ -1,0 +1,178 @@
+"""What a reply means: its value, an error, or a fault that may pass. No request is made here."""
+
+from __future__ import annotations
+
+import email.utils
+import html
+import re
+from typing import Final, TypeVar
+
+from finstat_kit.errors import (
+    BadRequest,
+    NotFound,
+    RateLimited,
+    RegisterError,
+    RegisterUnavailable,
+)
+from finstat_kit.protocol.replies import NotJson
+from finstat_kit.protocol.requests import Request
+from finstat_kit.protocol.wire import Reply
+
+T = TypeVar("T")
+
+_LONGEST_PAUSE: Final = 1e9  # seconds that a Retry-After can mean, so that they stay readable
+_RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
+_WORDS_OF: Final = 20_000  # bytes of a body
+_HIDDEN: Final = re.compile(r"<(script|style)\b", re.IGNORECASE)
+_FIREWALL: Final = re.compile(
+    r"request rejected|support id|access denied|forbidden|blocked|captcha|firewall|zablokovan",
+    re.IGNORECASE,
+)
+
+
+class MayPass(Exception):
+    """A fault that another attempt may not meet.
+
+    Attributes:
+        error: What to raise where no other attempt is made.
+        retry_after: Seconds that the register asked for, None where it did not.
+        pressing: Whether it asked for fewer requests, of all connections.
+    """
+
+    def __init__(
+        self, error: RegisterError, retry_after: float | None = None, *, pressing: bool = False
+    ) -> None:
+        super().__init__(error)
+        self.error = error
+        self.retry_after = retry_after
+        self.pressing = pressing
+
+
+def value_of(request: Request[T], reply: Reply, now: float) -> T:
+    """Return the value of a good reply.
+
+    Args:
+        request: What the reply answers.
+        reply: Status, headers and body, unpacked.
+        now: Seconds since 1970, which a Retry-After that is a date is compared with.
+
+    Raises:
+        MayPass: The fault may pass.
+        RegisterError: It will not.
+    """
+    status, headers, body = reply
+    if status in _RETRIED:
+        raise _busy(status, body, retry_after(headers.get("Retry-After"), now))
+    if status == 403 or (status == 200 and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"):
+        raise _page_of_html(status, body)
+    if status != 200:
+        raise _refusal(status, headers.get("Location", "nowhere"), body)
+    try:
+        return request.read(body)
+    except NotJson as error:
+        broken = RegisterUnavailable(
+            f"expected JSON, got {error}{first_words(body)}; try later", status=status
+        )
+        raise MayPass(broken) from error
+
+
+def _busy(status: int, body: bytes, asked: float | None) -> MayPass:
+    if status == 429:
+        limited = RateLimited("the register asks for fewer requests (429)", retry_after=asked)
+        return MayPass(limited, asked, pressing=True)
+    unavailable = RegisterUnavailable(
+        f"the register answers {status}{first_words(body)}; it often passes: try later",
+        status=status,
+    )
+    return MayPass(unavailable, asked, pressing=status == 503)
+
+
+def _page_of_html(status: int, body: bytes) -> RegisterUnavailable:
+    words = first_words(body)
+    blocked = status == 403 or bool(_FIREWALL.search(words))
+    cure = (
+        "it looks like a firewall: wait, asking again makes a ban longer"
+        if blocked
+        else "an outage page most likely: try later"
+    )
+    return RegisterUnavailable(
+        f"the register sent a page of HTML under status {status}{words}; {cure}"
+        if body
+        else f"the register refuses this machine ({status}); {cure}",
+        blocked=blocked,
+        status=status,
+    )
+
+
+def _refusal(status: int, place: str, body: bytes) -> RegisterError:
+    if 300 <= status < 400:
+        return RegisterUnavailable(
+            f"the register redirects to {shown(place)}, which is not followed; if the register has "
+            "moved, give its new base URL",
+            status=status,
+        )
+    if status == 404:
+        return NotFound("the register has nothing there (404)")
+    if 400 <= status < 500:
+        return BadRequest(f"the register refuses the request ({status}){first_words(body)}")
+    return RegisterUnavailable(
+        f"expected status 200, got {status}{first_words(body)}", status=status
+    )
+
+
+def retry_after(value: str | None, now: float) -> float | None:
+    """Return the seconds that a Retry-After header asks for, None where it says nothing usable."""
+    if value is None:
+        return None
+    if re.fullmatch(r"[0-9]+", value.strip(), re.ASCII):
+        return min(float(value), _LONGEST_PAUSE)
+    try:
+        moment: float = email.utils.parsedate_to_datetime(value).timestamp()
+        return max(moment - now, 0.0)
+    except (ValueError, OverflowError):
+        return None
+
+
+def first_words(body: bytes) -> str:
+    """Return the first words of a body for an error message, tags stripped."""
+    text = _without_tags(body[:_WORDS_OF].decode("utf-8", errors="replace"))
+    words = shown(" ".join(html.unescape(text).split()))
+    return f": “{words}”" if words else ""
+
+
+def _without_tags(text: str) -> str:
+    """Return a text without tags, comments, and what scripts and styles hold."""
+    parts: list[str] = []
+    start, unclosed = 0, set()
+    while (opening := text.find("<", start)) >= 0:
+        end = -1
+        hidden = _HIDDEN.match(text, opening)
+        kind = "--" if text.startswith("<!--", opening) else hidden and hidden[1].lower()
+        if kind and kind not in unclosed:
+            closing = re.compile("-->" if kind == "--" else rf"</{kind}\s*>", re.IGNORECASE)
+            found = closing.search(text, opening)
+            end = found.end() if found else -1
+            if found is None:
+                unclosed.add(kind)  # nor do those behind it end: each is looked for once
+        if end < 0:
+            end = text.find(">", opening) + 1
+        if end == 0:
+            break
+        parts.append(text[start:opening])
+        start = end
+    return " ".join([*parts, text[start:]])
+
+
+def shown(text: str, most: int | None = 200) -> str:
+    """Return untrusted text fit for a message or a terminal: printable, and cut.
+
+    Args:
+        text: One line; line breaks in it become blanks.
+        most: Characters to keep, None for all.
+    """
+    printable = text
+    if not text.isprintable():
+        printable = "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
+    if most is None or len(printable) <= most:
+        return printable
+    return printable[: most - 1] + "…"
