@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import replies
+from finstat_kit.protocol.outcome import first_words
 from finstat_kit.protocol.replies import NotJson
 from finstat_kit.protocol.wire import CODELIST_CAP, PAGE_CAP
 from tests.conftest import Told
@@ -196,6 +197,22 @@ def seconds(read: Callable[[bytes], object], body: bytes, runs: int) -> float:
     return min(times)
 
 
+PAGES = {
+    "scripts": lambda n: b"<script>" * (n // 8),
+    "scripts that end at the end": lambda n: b"<script>" * (n // 8) + b"</script>",
+    "comments": lambda n: b"<!--" * (n // 4),
+    "brackets": lambda n: b"<" * n,
+    "closed by blanks": lambda n: b"<style>" * (n // 14) + b"</style " * (n // 16),
+    "entities": lambda n: b"&amp" * (n // 4),
+}
+
+
+@pytest.mark.parametrize("family", PAGES)
+def test_the_first_words_of_a_page_cost_little(family: str) -> None:
+    """However a page of HTML is made: the part that is read for a message takes milliseconds."""
+    assert seconds(first_words, PAGES[family](20_000), 3) < 0.05
+
+
 _WORTH = 0.02  # seconds
 
 
@@ -233,6 +250,7 @@ from tests.faults import FaultServer, reply
 from tests.memory import memory
 from tests.test_hostile_replies import FAMILIES, READERS
 from finstat_kit.protocol.wire import CODELIST_CAP
+from finstat_kit.protocol.outcome import first_words
 from finstat_kit.protocol.replies import NotJson
 from finstat_kit import RegisterError
 body = FAMILIES[sys.argv[1]](CODELIST_CAP - 100_000)

@@ -1,0 +1,96 @@
+"""What a reply means, without a socket: status, headers and body in, a value or an error out."""
+
+from __future__ import annotations
+
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.protocol.outcome import MayPass, first_words, retry_after, value_of
+from finstat_kit.protocol.requests import Request
+from finstat_kit.protocol.wire import Reply
+
+NOW = 1_800_000_000.0  # 2027-01-15 08:00:00 UTC
+ANY = Request("/api/x", bytes.decode)
+
+
+def test_a_good_reply_has_its_value() -> None:
+    """Status 200 and a body that can be read."""
+    assert value_of(ANY, Reply(200, {}, b"{}"), NOW) == "{}"
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "pressing"),
+    [
+        (408, fk.RegisterUnavailable, False),
+        (429, fk.RateLimited, True),
+        (500, fk.RegisterUnavailable, False),
+        (502, fk.RegisterUnavailable, False),
+        (503, fk.RegisterUnavailable, True),
+        (504, fk.RegisterUnavailable, False),
+    ],
+)
+def test_what_may_pass(status: int, error: type[fk.RegisterError], pressing: bool) -> None:
+    """Another attempt may help; 429 and 503 concern all connections."""
+    with pytest.raises(MayPass) as caught:
+        value_of(ANY, Reply(status, {"Retry-After": "7"}, b"<p>Busy"), NOW)
+
+    fault = caught.value
+    assert (type(fault.error), fault.retry_after, fault.pressing) == (error, 7.0, pressing)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error"),
+    [
+        (301, b"", fk.RegisterUnavailable),
+        (400, b"wrong", fk.BadRequest),
+        (401, b"", fk.BadRequest),
+        (403, b"", fk.RegisterUnavailable),
+        (404, b"", fk.NotFound),
+        (410, b"", fk.BadRequest),
+        (204, b"", fk.RegisterUnavailable),
+        (505, b"", fk.RegisterUnavailable),
+        (200, b" <html>", fk.RegisterUnavailable),
+    ],
+)
+def test_what_stays(status: int, body: bytes, error: type[fk.RegisterError]) -> None:
+    """Another attempt would not help."""
+    with pytest.raises(error):
+        value_of(ANY, Reply(status, {}, body), NOW)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        (None, None),
+        ("7", 7.0),
+        (" 7 ", 7.0),
+        ("9" * 12, 1e9),
+        ("9" * 500, 1e9),
+        ("-5", None),
+        ("7.5", None),
+        ("abc", None),
+        ("", None),
+        ("Fri, 15 Jan 2027 08:01:00 GMT", 60.0),
+        ("Fri, 15 Jan 2021 08:01:00 GMT", 0.0),
+    ],
+)
+def test_retry_after(value: str | None, seconds: float | None) -> None:
+    """Seconds or a date; of a past date nothing is to be waited for; nonsense is as if absent."""
+    assert retry_after(value, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", ""),
+        (b"<p>Out of <b>order</b></p>", ": \u201cOut of order\u201d"),
+        (b"<script>var a = '<p>';</script>Stop", ": \u201cStop\u201d"),
+        (b"<STYLE>p {}</style >Stop<!-- no > end -->!", ": \u201cStop !\u201d"),
+        (b"<!-- never closed <p>Stop", ": \u201cStop\u201d"),
+        (b"a < b", ": \u201ca < b\u201d"),
+        (b"&lt;p&gt; \xff", ": \u201c<p> \ufffd\u201d"),
+    ],
+)
+def test_first_words(body: bytes, words: str) -> None:
+    """Tags, comments and scripts are left out; entities are read."""
+    assert first_words(body) == words
