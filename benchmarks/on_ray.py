@@ -23,7 +23,7 @@ def main(folder: str) -> None:
     """Count twice, compare, and tell how long each took."""
     mirror = fk.Mirror(folder)
     began = time.perf_counter()
-    with fk.use(mirror):
+    with fk.using(mirror):
         table = fk.count_by(mirror.units(), "kraj")
     here = table.filter(pl.col("kind") != "gone")
     expected = dict(here.select("code", "count").rows())

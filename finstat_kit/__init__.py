@@ -3,7 +3,7 @@
 Choose a register, then ask it:
 
     >>> import finstat_kit as fk
-    >>> with fk.use(fk.sample()):
+    >>> with fk.using(fk.sample()):
     ...     fk.units.count()
     20000
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         units,
         unresolved_codes,
         use,
+        using,
     )
     from finstat_kit.client.pages import Pages
     from finstat_kit.client.register import LIVE, Register
@@ -74,7 +75,7 @@ _HOMES = {
         "activities annual_reports cite codelists count_by count_last_changes districts "
         "find_places legal_forms locations municipalities ownership_types regions "
         "register reports resolve_labels size_classes statements units unresolved_codes "
-        "use"
+        "use using"
     ),
     "client.pages": "Pages",
     "client.register": "LIVE Register",
@@ -141,6 +142,7 @@ __all__ = [
     "units",
     "unresolved_codes",
     "use",
+    "using",
     "write",
 ]
 

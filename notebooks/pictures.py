@@ -51,7 +51,7 @@ def main() -> None:
     """Draw all of them."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     folder.mkdir(exist_ok=True)
-    with fk.use(fk.sample()):
+    with fk.using(fk.sample()):
         units = fk.units.get(fk.units.ids())
         for lang in LANGS:
             for name, ax in charts(units, lang).items():

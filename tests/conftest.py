@@ -120,7 +120,7 @@ def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def full_size(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder of codelists of real size: about 2,940 municipalities, most invented."""
     folder = tmp_path_factory.mktemp("codelists")
-    with fk.use(fk.sample()):
+    with fk.using(fk.sample()):
         districts = fk.districts()["code"].to_list()
     entries: list[dict[str, object]] = []
     for number in range(2_933):

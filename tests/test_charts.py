@@ -214,7 +214,7 @@ def test_counts_keep_their_labels() -> None:
     counts = fk.count_by(pl.DataFrame({"kraj": ["SK031", "SK010"]}), "kraj")
     mine = counts.with_columns(pl.col("label").str.replace("Bratislavský kraj", "Pressburg"))
 
-    with fk.use(fk.sample(0)):
+    with fk.using(fk.sample(0)):
         fk.use(None)
         ax = fk.plot_counts(mine, lang="en", ax=axes())
 
@@ -239,7 +239,7 @@ def test_full_size_is_legible(
     full_size: Path, lang: Lang, size: tuple[float, float] | None
 ) -> None:
     """Of 2,900 municipalities the first are shown and the others are one bar."""
-    with fk.use(fk.sample(20_000, codelists=full_size)) as reg:
+    with fk.using(fk.sample(20_000, codelists=full_size)) as reg:
         units = reg.units.get(reg.units.ids())
         counts = fk.count_by(units, "sidlo")
         assert counts.height > 2_000
@@ -258,7 +258,7 @@ def test_full_size_is_legible(
 def test_long_labels_are_cut(length: int) -> None:
     """A label of any length leaves room for the bars."""
     frame = counts_of(30, label="Ž" * length + " {}").with_columns(kind=pl.lit("labelled"))
-    with fk.use(fk.sample(0)):
+    with fk.using(fk.sample(0)):
         table = frame.with_columns(
             code=pl.Series(fk.districts()["code"].head(30)),
             label=pl.col("label") + "\n$x$",
@@ -314,7 +314,7 @@ def test_titles_name_the_sample(plot: Any) -> None:
 
     register = fk.Register("http://127.0.0.1:9")
     register._codelists.update(codelists)
-    with fk.use(register):
+    with fk.using(register):
         real = plot(UNITS, lang="en", ax=axes()).get_title()
 
     assert "Účtovné jednotky podľa" in sk

@@ -71,7 +71,7 @@ def test_commands_are_documented() -> None:
 
 def test_codelist() -> None:
     """A codelist in each format; in a pipe it is csv without a byte order mark."""
-    with fk.use(fk.sample()):
+    with fk.using(fk.sample()):
         regions = fk.regions()
 
     assert run("codelist", "regions", "--sample").stdout == regions.write_csv()
@@ -250,7 +250,7 @@ def test_serve_and_its_end() -> None:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
         sample = fk.sample()
-        with fk.use(url):
+        with fk.using(url):
             assert fk.units.ids().equals(sample.units.ids())
             some = fk.units.ids(limit=50)
             assert fk.resolve_labels(fk.units.get(some)).equals(

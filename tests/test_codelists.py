@@ -20,7 +20,7 @@ def locations(*entries: dict[str, object]) -> bytes:
 
 def test_all_seven() -> None:
     """Each function gives its list, sorted by code, with the columns of its kind."""
-    with fk.use(fk.sample()):
+    with fk.using(fk.sample()):
         heights = {name: getattr(fk, name)().height for name in wire.CODELISTS}
         for name in wire.CODELISTS:
             frame = getattr(fk, name)()
@@ -51,7 +51,7 @@ def test_codelists_are_fetched_once() -> None:
 
 def test_what_ties_them_together() -> None:
     """codelists() names function, endpoint, source, field and label column."""
-    with fk.use(fk.sample()) as reg:
+    with fk.using(fk.sample()) as reg:
         frame = fk.codelists()
         assert reg.stats.requests == 0
 
@@ -62,7 +62,7 @@ def test_what_ties_them_together() -> None:
 
 def test_locations() -> None:
     """Three levels under each other with the path up, filled for the own level too."""
-    with fk.use(fk.sample()):
+    with fk.using(fk.sample()):
         frame = fk.locations()
 
     assert frame.columns == [
@@ -120,7 +120,7 @@ def test_what_a_codelist_may_lack(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_full_size(full_size: Path) -> None:
     """A list of real size: names repeat, parents are missing, nothing is lost."""
-    with fk.use(fk.sample(500, codelists=full_size)):
+    with fk.using(fk.sample(500, codelists=full_size)):
         municipalities, units = fk.municipalities(), fk.units.get(fk.units.ids())
         labelled = fk.resolve_labels(units)
 
@@ -133,7 +133,7 @@ def test_full_size(full_size: Path) -> None:
 def test_recorded_codelists_of_2018(recorded: Path) -> None:
     """The bodies of 2018: old codes, numbers for parents, seven municipalities without one."""
     folder = recorded / "recorded-2018"
-    with fk.use(fk.sample(500, codelists=folder)):
+    with fk.using(fk.sample(500, codelists=folder)):
         for name, codelist in wire.CODELISTS.items():
             entries = next(
                 iter(json.loads((folder / f"{codelist.endpoint}.json").read_bytes()).values())
@@ -151,7 +151,7 @@ def test_recorded_codelists_of_2018(recorded: Path) -> None:
 
 def test_todays_codelists(recorded: Path) -> None:
     """Today's lists at full size: every entry has its place in the path."""
-    with fk.use(fk.sample(500, codelists=recorded / "codelists")):
+    with fk.using(fk.sample(500, codelists=recorded / "codelists")):
         frame = fk.locations()
 
     counts = dict(frame["level"].value_counts().rows())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from datetime import date
 
 import pytest
 
 import finstat_kit as fk
 from finstat_kit import units
+from finstat_kit.client import current
 from tests.registers import sample_of
 
 ONE, TWO = (sample_of(dict.fromkeys(range(1, n + 1), date(2024, 1, 1))) for n in (1, 2))
@@ -30,20 +33,60 @@ def test_names_follow_use() -> None:
     assert fk.register() is TWO
 
 
-def test_use_is_a_context_manager() -> None:
-    """The former register comes back, also one inside the other and after an error."""
+def test_using_restores_the_former_register() -> None:
+    """Also one inside the other, and after an error."""
     fk.use(ONE)
 
-    with fk.use(TWO) as reg:
+    with fk.using(TWO) as reg:
         assert reg is TWO
-        with pytest.raises(ZeroDivisionError), fk.use(ONE):
+        with pytest.raises(ZeroDivisionError), fk.using(ONE):
             raise ZeroDivisionError
         assert fk.register() is TWO
-        with fk.use(TWO):
+        with fk.using(TWO):
             pass
         assert fk.register() is TWO
 
     assert fk.register() is ONE
+
+
+class Noted(fk.Register):
+    """A register that counts how often it was closed."""
+
+    closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+        super().close()
+
+
+def test_who_closes_a_register(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`use` closes nothing, `using` what it made itself, ``with reg:`` its register alone."""
+    given = Noted("http://127.0.0.1:9")
+    fk.use(ONE)
+
+    with fk.using(given):
+        pass
+    assert given.closed == 0
+    monkeypatch.setattr(current, "Register", Noted)
+    with fk.using("http://127.0.0.1:9") as made:
+        assert isinstance(made, Noted)
+        assert made.closed == 0
+    assert made.closed == 1
+
+    fk.use(given)
+    with given:
+        pass
+    assert given.closed == 1
+    assert fk.register() is given
+
+
+def test_a_former_register_is_freed() -> None:
+    """Nothing keeps what was current before."""
+    former = weakref.ref(fk.use(fk.sample(10)))
+    fk.use(ONE)
+    gc.collect()
+
+    assert former() is None
 
 
 def test_threads_see_the_same_register() -> None:

@@ -49,7 +49,7 @@ def reg(url: str) -> Iterator[fk.Register]:
 def test_everything_equals_the_register_in_process() -> None:
     """Counts, pages, ids, records, codelists and labels are the same by URL."""
     sample = fk.sample(300)
-    with sample.serve() as url, fk.use(url) as reg:
+    with sample.serve() as url, fk.using(url) as reg:
         assert isinstance(reg, fk.Register)
         since = "2020-01-01"
         ids = fk.units.ids(changed_since=since)

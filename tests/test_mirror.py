@@ -203,7 +203,7 @@ def test_in_place_of_the_register(mirror: fk.Mirror, register: Watched) -> None:
     sample = register.sample
     some = sample.units.ids(limit=30)
 
-    with fk.use(mirror):
+    with fk.using(mirror):
         for filters in ({}, {"changed_since": "2026-06-01"}, {"legal_form_code": "112"}):
             assert fk.units.count(**filters) == sample.units.count(**filters)  # type: ignore[arg-type]
             assert_frame_equal(fk.units.ids(**filters), sample.units.ids(**filters))  # type: ignore[arg-type]
@@ -722,7 +722,7 @@ def test_wrong_use(mirror: fk.Mirror, register: Watched, tmp_path: Path) -> None
         with pytest.raises(error, match=words):
             call()
     assert not (tmp_path / "none").exists()
-    with fk.use(mirror), pytest.raises(fk.UsageError, match=r"not with a mirror"):
+    with fk.using(mirror), pytest.raises(fk.UsageError, match=r"not with a mirror"):
         fk.Mirror(tmp_path / "y").sync()
     with pytest.raises(
         fk.UsageError, match=r"is of finstat_kit sample; seed=0; units=1000, not of https"

@@ -38,14 +38,14 @@ def mirror(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
 
 def counted(mirror: fk.Mirror) -> dict[str | None, int]:
     """Count the units that are there by region, with what the package has for it."""
-    with fk.use(mirror):
+    with fk.using(mirror):
         table = fk.count_by(mirror.units(), "kraj")
     return dict(table.filter(pl.col("kind") != "gone").select("code", "count").rows())
 
 
 def test_gone_units_are_counted_as_such(mirror: fk.Mirror) -> None:
     """Deleted, non-public and missing units are one bar, whatever they once said."""
-    with fk.use(mirror):
+    with fk.using(mirror):
         table = fk.count_by(mirror.units(), "kraj")
     gone = mirror.units().filter(pl.col("gone").is_not_null()).collect().height
 

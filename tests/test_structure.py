@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 import tomllib
@@ -177,3 +178,20 @@ def test_lowest_versions_are_the_admitted_ones() -> None:
     assert "httpx>=0.28,<1" in project["dependencies"]
     assert "polars==1.35.1" in script
     assert "httpx==0.28.0" in script
+
+
+def test_no_block_is_opened_by_use() -> None:
+    """`use` only sets: a ``with`` needs `using`."""
+    root = PACKAGE.parent
+    if not (root / "README.md").is_file():
+        pytest.skip("not a checkout")
+    block = re.compile(r"with\b[^\n]*\b" + r"use\(")
+    texts = [path for kind in ("*.py", "*.md", "*.ipynb") for path in root.rglob(kind)]
+    opened = [
+        path.name
+        for path in texts
+        if not {".git", ".venv", "build"} & set(path.parts)
+        and block.search(path.read_text(encoding="utf-8"))
+    ]
+
+    assert opened == []

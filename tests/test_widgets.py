@@ -668,7 +668,7 @@ def test_arguments_and_what_is_saved(kind: type) -> None:
     with pytest.raises(fk.UsageError, match="register='live' is no register"):
         kind(register="live")
 
-    with fk.use(sample_of({1: date(2024, 1, 1)})):
+    with fk.using(sample_of({1: date(2024, 1, 1)})):
         one, two = kind(lang="en"), kind(lang="en")
         bundles = [shown._repr_mimebundle_() for shown in (one, two)]
 

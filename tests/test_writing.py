@@ -104,7 +104,7 @@ def test_what_cannot_be_written(frame: object, path: str, note: str | None, name
 
 def test_find_places() -> None:
     """Accents and case are ignored; what begins so comes first; codes count too."""
-    with fk.use(fk.sample()):
+    with fk.using(fk.sample()):
         found = fk.find_places("NOVE")
         by_code = fk.find_places("sk0315")
         one = fk.find_places("Žiar", level="district")

@@ -64,7 +64,7 @@ def plot_counts(
 
     Example:
         >>> import finstat_kit as fk
-        >>> with fk.use(fk.sample()):
+        >>> with fk.using(fk.sample()):
         ...     ax = fk.plot_counts(fk.units.get(fk.units.ids(limit=50)), lang="en")
         >>> print(ax.get_title())
         Accounting units by region

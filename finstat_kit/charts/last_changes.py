@@ -118,7 +118,7 @@ def plot_last_changes(
 
     Example:
         >>> import finstat_kit as fk
-        >>> with fk.use(fk.sample()):
+        >>> with fk.using(fk.sample()):
         ...     ax = fk.plot_last_changes(fk.units.get(fk.units.ids(limit=50)), lang="en")
         >>> print(ax.get_title())
         Accounting units by month of last change and region

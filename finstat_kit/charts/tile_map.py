@@ -106,7 +106,7 @@ def plot_map(
         >>> import finstat_kit as fk
         >>> import polars as pl
         >>> rates = pl.DataFrame({"code": ["SK010", "SK042"], "per_1000": [61.2, 30.5]})
-        >>> with fk.use(fk.sample()):
+        >>> with fk.using(fk.sample()):
         ...     ax = fk.plot_map(rates, value="per_1000", lang="en")
         >>> print(ax.get_title())
         per_1000 by region

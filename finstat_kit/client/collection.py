@@ -58,7 +58,7 @@ class Collection:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.statements.count()
             41687
         """
@@ -97,7 +97,7 @@ class Collection:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.statements.ids(limit=3)["id"].to_list()
             [280, 590, 723]
         """
@@ -121,7 +121,7 @@ class Collection:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     pages = fk.reports.pages(page_size=5_000)
             ...     first = next(pages)
             ...     pages
@@ -144,7 +144,7 @@ class Collection:
         Example:
             >>> import finstat_kit as fk
             >>> import polars as pl
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.statements.scan().filter(pl.col("id") > 6_900_000).collect().height
             365
         """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar, overload
 
 import polars as pl
@@ -45,31 +46,67 @@ def use(register: Register | str) -> Register: ...
 @overload
 def use(register: None) -> None: ...
 def use(register: Register | str | None) -> Register | None:
-    """Set the register that the module-level functions ask.
+    """Set the register that the module-level functions ask, until another is set.
+
+    Nothing else: a former register is not closed. `using` chooses one for a block.
 
     Args:
         register: A URL, `fk.LIVE`, a `Register` or sample, ``"live"`` or ``"sample"``; None
             forgets the current one.
 
     Returns:
-        The Register, which is a context manager: at its end the former register is current again.
+        The Register.
 
     Raises:
         UsageError: Neither a register nor a URL.
 
     Example:
         >>> import finstat_kit as fk
-        >>> with fk.use(fk.sample()) as reg:
-        ...     reg.units.count() == fk.units.count()
+        >>> reg = fk.use(fk.sample())
+        >>> reg.units.count() == fk.units.count()
         True
+        >>> fk.use(None)
     """
     global _current
     chosen = None if register is None else _made(register, "register")
     with _lock:
-        former, _current = _current, chosen
-    if chosen is not None:
-        chosen.at_exit(lambda: _restore(former))
+        _current = chosen
     return chosen
+
+
+@contextmanager
+def using(register: Register | str) -> Iterator[Register]:
+    """Set the register that the module-level functions ask, for one block.
+
+    At its end the former register is current again, and a register that was made here, of a URL or
+    a name, is closed; one that was given stays open.
+
+    Args:
+        register: As in `use`.
+
+    Yields:
+        The Register.
+
+    Raises:
+        UsageError: Neither a register nor a URL.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.using(fk.sample()) as reg:
+        ...     reg.units.count() == fk.units.count()
+        True
+    """
+    global _current
+    chosen = _made(register, "register")
+    with _lock:
+        former, _current = _current, chosen
+    try:
+        yield chosen
+    finally:
+        with _lock:
+            _current = former
+        if chosen is not register:
+            chosen.close()
 
 
 def register() -> Register:
@@ -80,7 +117,7 @@ def register() -> Register:
 
     Example:
         >>> import finstat_kit as fk
-        >>> with fk.use(fk.sample()):
+        >>> with fk.using(fk.sample()):
         ...     fk.register()
         SAMPLE DATA <20,000 invented units in process, today 2026-06-30>
     """
@@ -109,12 +146,6 @@ def _made(register: Register | str, name: str) -> Register:
 def named(choice: Register | str | None) -> Register:
     """Return the register that an argument means: None is the current one."""
     return register() if choice is None else _made(choice, "register")
-
-
-def _restore(former: Register | None) -> None:
-    global _current
-    with _lock:
-        _current = former
 
 
 def _documented_by(method: object) -> Callable[[F], F]:

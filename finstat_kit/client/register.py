@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from functools import partial
 from types import TracebackType
@@ -107,7 +106,6 @@ class Register:
         self.annual_reports = Collection("annual_reports", lambda: self)
         self._codelists: dict[str, pl.DataFrame] = {}
         self._lock = threading.Lock()
-        self._at_exit: list[Callable[[], None]] = []
         self._deadline, self._tries = deadline, tries
         forks.renew_in_child(self)
 
@@ -136,14 +134,7 @@ class Register:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._at_exit:
-            self._at_exit.pop()()
-        else:
-            self.close()
-
-    def at_exit(self, restore: Callable[[], None]) -> None:
-        """Remember what the end of a ``with`` has to restore."""
-        self._at_exit.append(restore)
+        self.close()
 
     def __repr__(self) -> str:
         many = "s" if self.connections > 1 else ""
@@ -187,7 +178,7 @@ class Register:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.regions().head(2)
             shape: (2, 4)
             ┌───────┬───────────────────┬──────────────────────┬─────────────┐
@@ -208,7 +199,7 @@ class Register:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.districts().height
             79
         """
@@ -221,7 +212,7 @@ class Register:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.municipalities()["name_sk"].to_list().count("Lúčka")
             4
         """
@@ -235,7 +226,7 @@ class Register:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.legal_forms().row(3)
             ('112', 'Spol. s r. o.', 'Limited liability comp.')
         """
@@ -246,7 +237,7 @@ class Register:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.activities().row(0)
             ('01110', 'Pestov.obilnín', 'Growing of cereals')
         """
@@ -257,7 +248,7 @@ class Register:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.ownership_types().row(2)
             ('2', 'Súkromné tuzemské', 'Private inland')
         """
@@ -268,7 +259,7 @@ class Register:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.size_classes().row(2)
             ('02', '1 zamestnanec', '1 employees')
         """
@@ -287,7 +278,7 @@ class Register:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.locations().row(10)
             ('district', 'SK0101', 'Bratislava I', 'Bratislava I', 'SK010', 'SK0101', 'SK010')
         """
@@ -311,7 +302,7 @@ class Register:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.find_places("ziar", level="municipality").row(0)[1:5]
             ('SK032D516589', 'Žiar nad Hronom', 'Žiar nad Hronom', 'Žiar nad Hronom')
         """
@@ -324,7 +315,7 @@ class Register:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     print(fk.cite(lang="en"))
             Invented data of the finstat_kit sample (20,000 units, as of 2026-06-30), not of the
             Register of Financial Statements.
@@ -350,7 +341,7 @@ class Register:
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.codelists().row(0)
             ('regions', '/api/kraje', '0023/RSUJ3', 'kraj', 'region')
         """
@@ -398,7 +389,7 @@ class Register:
         Example:
             >>> import finstat_kit as fk
             >>> import polars as pl
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.resolve_labels(pl.DataFrame({"kraj": ["SK031", "1"]}), lang="en")
             shape: (2, 2)
             ┌───────┬──────────────────┐
@@ -429,7 +420,7 @@ class Register:
         Example:
             >>> import finstat_kit as fk
             >>> import polars as pl
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.unresolved_codes(pl.DataFrame({"okres": ["613", "613", "SK0101"]})).row(0)
             ('okres', '613', 2, 'SK032D')
         """
@@ -455,7 +446,7 @@ class Register:
         Example:
             >>> import finstat_kit as fk
             >>> import polars as pl
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.count_by(pl.DataFrame({"kraj": ["SK010", None, "SK010"]}), "kraj").rows()
             [('SK010', 'Bratislavský kraj', 2, 0.666..., 'labelled'),
              (None, None, 1, 0.333..., 'no code')]
@@ -497,7 +488,7 @@ class Register:
             >>> from datetime import date
             >>> days = [date(2026, 3, 2), date(2026, 3, 30), date(2026, 5, 4)]
             >>> units = pl.DataFrame({"datumPoslednejUpravy": days, "kraj": ["SK010"] * 3})
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.count_last_changes(units, lang="en").rows()
             [(datetime.date(2026, 3, 1), 'SK010', 'Region of Bratislava', 2, 'labelled'),
              (datetime.date(2026, 5, 1), 'SK010', 'Region of Bratislava', 1, 'labelled')]

@@ -142,7 +142,7 @@ class Sample(Register):
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.sample().serve() as url, fk.use(url):
+            >>> with fk.sample().serve() as url, fk.using(url):
             ...     fk.units.count()
             20000
         """

@@ -60,7 +60,7 @@ class Units(Collection):
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.units.count(changed_since="2026-06-01")
             323
         """
@@ -107,7 +107,7 @@ class Units(Collection):
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.units.ids(changed_since="2026-06-30")["id"].head(3).to_list()
             [455863, 634274, 793996]
         """
@@ -135,7 +135,7 @@ class Units(Collection):
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     [page.height for page in fk.units.pages(page_size=8_000)]
             [8000, 8000, 4000]
         """
@@ -168,7 +168,7 @@ class Units(Collection):
         Example:
             >>> import finstat_kit as fk
             >>> import polars as pl
-            >>> with fk.use(fk.sample()) as reg:
+            >>> with fk.using(fk.sample()) as reg:
             ...     late = fk.units.scan().filter(pl.col("id") >= 2_618_000)
             ...     late.select("id").collect().height, reg.stats.requests
             (6, 1)
@@ -239,7 +239,7 @@ class Units(Collection):
 
         Example:
             >>> import finstat_kit as fk
-            >>> with fk.use(fk.sample()):
+            >>> with fk.using(fk.sample()):
             ...     fk.units.get([365, 210]).select("id", "ico", "kraj")
             shape: (2, 3)
             ┌─────┬──────────┬───────┐

@@ -49,7 +49,7 @@ def write(
 
     Example:
         >>> import finstat_kit as fk, tempfile
-        >>> with fk.use(fk.sample()), tempfile.TemporaryDirectory() as folder:
+        >>> with fk.using(fk.sample()), tempfile.TemporaryDirectory() as folder:
         ...     fk.write(fk.regions(), f"{folder}/regions.xlsx", note=fk.cite()).name
         'regions.xlsx'
     """

@@ -62,7 +62,7 @@ class Mirror(Register):
         >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
         >>> mirror.sync().select("list", "new").rows()[:2]
         [('units', 989), ('statements', 2042)]
-        >>> with fk.use(mirror):
+        >>> with fk.using(mirror):
         ...     fk.units.count(changed_since="2026-06-01") == fk.sample(1_000).units.count(
         ...         changed_since="2026-06-01")
         True

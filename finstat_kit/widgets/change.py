@@ -55,7 +55,7 @@ class ChangePicker(base.Picker):
 
     Example:
         >>> import finstat_kit as fk
-        >>> with fk.use(fk.sample()):
+        >>> with fk.using(fk.sample()):
         ...     picker = fk.ChangePicker(lang="en")
         >>> picker.quick["last_30"].click()
         >>> picker

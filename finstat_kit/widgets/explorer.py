@@ -47,7 +47,7 @@ class Explorer(base.Picker):
 
     Example:
         >>> import finstat_kit as fk
-        >>> with fk.use(fk.sample()):
+        >>> with fk.using(fk.sample()):
         ...     explorer = fk.Explorer(fk.units.get(fk.units.ids(changed_since="2026-06-01")))
         >>> explorer.location.value = "SK031"
         >>> explorer

@@ -40,7 +40,7 @@ class LocationPicker(base.Picker):
 
     Example:
         >>> import finstat_kit as fk
-        >>> with fk.use(fk.sample()):
+        >>> with fk.using(fk.sample()):
         ...     picker = fk.LocationPicker()
         >>> picker.value = "SK032D516589"
         >>> picker
