@@ -463,3 +463,36 @@ def test_compaction_of_what_is_compacted(mirror: fk.Mirror) -> None:
         assert set(fk.Mirror(mirror.path).verify()["meaning"]) == {""}
     mirror.compact()
     assert contents(mirror.path) == before
+
+
+@pytest.mark.parametrize("name", ["units", "statements", "runs"])
+def test_a_reader_beside_a_cure(mirror: fk.Mirror, register: Watched, name: str) -> None:
+    """A table that was removed and fetched anew is opened anew, by an object that had read it."""
+    for _ in range(3):
+        register.sample.set_today(register.today + timedelta(days=1))
+        register.sample.publish(2)
+        register.sample.touch(register.sample.units.ids(limit=3))
+        mirror.sync()
+    reader = fk.Mirror(mirror.path)
+    assert_in_step(reader, register.sample)
+    shutil.rmtree(mirror.path / name)
+    fk.Mirror(mirror.path, register=register).sync(full=True)
+    register.sample.publish(2)
+    register.sample.touch(register.sample.units.ids(limit=3))
+    fk.Mirror(mirror.path, register=register).sync()
+
+    assert_in_step(reader, register.sample)
+    assert_in_step(mirror, register.sample)
+
+
+def test_a_commit_that_is_garbage(mirror: fk.Mirror) -> None:
+    """What comes behind the last look and cannot be read is told, with the cure."""
+    reader = fk.Mirror(mirror.path)
+    reader.units()
+    log = mirror.path / "units" / "_delta_log"
+    newest = max(log.glob("*.json"))
+    (log / f"{int(newest.stem) + 1:020}.json").write_text("{garbage")
+
+    for each in (reader, fk.Mirror(mirror.path)):
+        with pytest.raises(fk.MirrorError, match=r"lost or damaged: (.|\n)*remove .*/units: sync"):
+            each.units()

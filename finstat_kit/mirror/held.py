@@ -101,6 +101,8 @@ class Held:
         for name, table in self.lists.items():
             table.refresh()
             if table.rows < known.get(name, 0):
+                table.refresh(anew=True)  # it may be another table by now
+            if table.rows < known.get(name, 0):
                 raise MirrorError(incomplete(table, known[name]))
         return completed
 
