@@ -19,6 +19,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.embedded.service import Reply
 from finstat_kit.errors import Interrupted
+from finstat_kit.mirror.syncing import LISTS
 from tests.conftest import Told
 from tests.mirrors import assert_in_step, contents, register_on
 from tests.registers import Watched
@@ -496,3 +497,20 @@ def test_a_commit_that_is_garbage(mirror: fk.Mirror) -> None:
     for each in (reader, fk.Mirror(mirror.path)):
         with pytest.raises(fk.MirrorError, match=r"lost or damaged: (.|\n)*remove .*/units: sync"):
             each.units()
+
+
+def test_a_table_of_format_1_that_vanishes(mirror: fk.Mirror) -> None:
+    """How far it was is not written down; that it was there is known to who has read it."""
+    runs = mirror._held.runs
+    rows = (
+        runs.scan().collect().with_columns(pl.lit(None, pl.Int64).alias(f"rows_{n}") for n in LISTS)
+    )
+    shutil.rmtree(runs.path)
+    fresh = fk.Mirror(mirror.path)
+    fresh._held.runs.append(rows)
+    reader = fk.Mirror(mirror.path)
+    assert reader.units().collect().height == 60
+    shutil.rmtree(mirror.path / "units")
+
+    with pytest.raises(fk.MirrorError, match="units is lost"):
+        reader.units()

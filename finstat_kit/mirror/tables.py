@@ -129,8 +129,7 @@ class Table:
         """
         with self._lock:
             if self.lost_files():
-                # They may have been put together since the last look, or the table made anew.
-                self.refresh(anew=True)
+                self.refresh()  # they may have been put together since the last look
             for file in self.lost_files():
                 raise MirrorError(f"{file} is lost: {self.cure_of(file, lost=True)}")
             with told(self.path):
