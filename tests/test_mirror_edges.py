@@ -18,6 +18,7 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.errors import Interrupted
+from finstat_kit.mirror.syncing import LISTS
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.mirrors import assert_in_step, contents, register_on
@@ -463,3 +464,53 @@ def test_compaction_of_what_is_compacted(mirror: fk.Mirror) -> None:
         assert set(fk.Mirror(mirror.path).verify()["meaning"]) == {""}
     mirror.compact()
     assert contents(mirror.path) == before
+
+
+@pytest.mark.parametrize("name", ["units", "statements", "runs"])
+def test_a_reader_beside_a_cure(mirror: fk.Mirror, register: Watched, name: str) -> None:
+    """A table that was removed and fetched anew is opened anew, by an object that had read it."""
+    for _ in range(3):
+        register.sample.set_today(register.today + timedelta(days=1))
+        register.sample.publish(2)
+        register.sample.touch(register.sample.units.ids(limit=3))
+        mirror.sync()
+    reader = fk.Mirror(mirror.path)
+    assert_in_step(reader, register.sample)
+    shutil.rmtree(mirror.path / name)
+    fk.Mirror(mirror.path, register=register).sync(full=True)
+    register.sample.publish(2)
+    register.sample.touch(register.sample.units.ids(limit=3))
+    fk.Mirror(mirror.path, register=register).sync()
+
+    assert_in_step(reader, register.sample)
+    assert_in_step(mirror, register.sample)
+
+
+def test_a_commit_that_is_garbage(mirror: fk.Mirror) -> None:
+    """What comes behind the last look and cannot be read is told, with the cure."""
+    reader = fk.Mirror(mirror.path)
+    reader.units()
+    log = mirror.path / "units" / "_delta_log"
+    newest = max(log.glob("*.json"))
+    (log / f"{int(newest.stem) + 1:020}.json").write_text("{garbage")
+
+    for each in (reader, fk.Mirror(mirror.path)):
+        with pytest.raises(fk.MirrorError, match=r"lost or damaged: (.|\n)*remove .*/units: sync"):
+            each.units()
+
+
+def test_a_table_of_format_1_that_vanishes(mirror: fk.Mirror) -> None:
+    """How far it was is not written down; that it was there is known to who has read it."""
+    runs = mirror._held.runs
+    rows = (
+        runs.scan().collect().with_columns(pl.lit(None, pl.Int64).alias(f"rows_{n}") for n in LISTS)
+    )
+    shutil.rmtree(runs.path)
+    fresh = fk.Mirror(mirror.path)
+    fresh._held.runs.append(rows)
+    reader = fk.Mirror(mirror.path)
+    assert reader.units().collect().height == 60
+    shutil.rmtree(mirror.path / "units")
+
+    with pytest.raises(fk.MirrorError, match="units is lost"):
+        reader.units()

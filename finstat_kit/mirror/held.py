@@ -59,6 +59,8 @@ class Held:
             MirrorError: It is damaged.
         """
         self.runs.refresh(anew=anew)
+        if self.runs.lost_files():
+            self.runs.refresh(anew=True)  # it may be another table by now
         files = self.runs.whole_files()
         known = self._read
         if known is None or known[0] != files:
@@ -99,9 +101,14 @@ class Held:
             )
         known = self.rows_at_end(completed)
         for name, table in self.lists.items():
+            # Where it was looked at before it must not become nothing, also if format 1 did not
+            # write down how far it was.
+            least = max(known.get(name, 0), min(table.rows, 1))
             table.refresh()
-            if table.rows < known.get(name, 0):
-                raise MirrorError(incomplete(table, known[name]))
+            if table.rows < least or table.lost_files():
+                table.refresh(anew=True)  # it may be another table by now
+            if table.rows < least:
+                raise MirrorError(incomplete(table, least))
         return completed
 
     def lost(self) -> str | None:
