@@ -74,8 +74,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 _OVER_SOCKETS = (
-    "test_broken_replies.py", "test_connections.py", "test_doctor.py", "test_fault_server.py",
-    "test_faults.py", "test_load.py", "test_patience.py", "test_served.py", "test_serving.py",
+    "test_replies.py", "test_connections.py", "test_report.py", "test_fault_server.py",
+    "test_faults.py", "test_load.py", "test_patience.py", "test_served.py", "test_server.py",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from tests.faults import FaultServer, reply
+from tests.support.faults import FaultServer, reply
 
 PACKAGE = Path(fk.__file__).parent
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e"

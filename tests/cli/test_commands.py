@@ -1,0 +1,331 @@
+"""The command line: what goes where, how it ends, and that it fits into a shell."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+import finstat_kit as fk
+from finstat_kit.cli.commands import _write, cli
+from tests.support.faults import HANG, FaultServer, Step, reply
+
+# Where the tests run in the background of a shell, Ctrl-C is ignored and children inherit that.
+COMMAND = [
+    sys.executable,
+    "-c",
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "from finstat_kit.cli.commands import main; main()",
+]
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(cli, arguments, input=stdin, catch_exceptions=True)
+
+
+def shell(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=60
+    )
+
+
+@contextlib.contextmanager
+def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start the command; whatever happens, it ends with the block."""
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def units() -> pl.DataFrame:
+    sample = fk.sample()
+    return sample.units.get(sample.units.ids(limit=4))
+
+
+def test_commands_are_documented() -> None:
+    """Every command has a help text, and the README names each."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+    for name, command in cli.commands.items():
+        assert command.help
+        assert f"finstat-kit {name}" in readme
+
+
+def test_codelist() -> None:
+    """A codelist in each format; in a pipe it is csv without a byte order mark."""
+    with fk.using(fk.sample()):
+        regions = fk.regions()
+
+    assert run("codelist", "regions", "--sample").stdout == regions.write_csv()
+    assert (
+        run("codelist", "regions", "--sample", "--format", "ndjson").stdout
+        == regions.write_ndjson()
+    )
+    table = run("codelist", "regions", "--sample", "--format", "table").stdout
+    assert "│ SK010 ┆ Bratislavský kraj" in table
+    for name in ("legal-forms", "size-classes", "ownership-types"):
+        assert run("codelist", name, "--sample").exit_code == 0
+
+
+@pytest.mark.parametrize("suffix", ["csv", "ndjson", "parquet", "xlsx", "table"])
+def test_output(tmp_path: Path, suffix: str) -> None:
+    """--output writes a file, whose name says the format."""
+    path = tmp_path / f"regions.{suffix}"
+
+    result = run("codelist", "regions", "--sample", "--output", str(path))
+
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert path.stat().st_size > 200
+
+
+def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
+    """Its format is named, and a file that was there stays, whatever it is called."""
+    mirror = tmp_path / "m.parquet"
+    pl.DataFrame({"kraj": ["SK010"], "s": [["a b"]]}).write_parquet(mirror)
+    before = tmp_path / "before"
+    before.write_text("kept")
+
+    nameless = shell("codelist", "regions", "--sample", "--output", str(before))
+    refused = shell("label", str(mirror), "--sample", "--output", str(before), "--format", "csv")
+
+    assert (nameless.returncode, nameless.stdout) == (2, "")
+    assert "give a name that ends in .csv" in nameless.stderr
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "the column 's' has a blank" in refused.stderr
+    assert before.read_text() == "kept"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["before", "m.parquet"]
+
+
+def test_count() -> None:
+    """A count is a number and nothing else."""
+    sample = fk.sample()
+
+    assert run("count", "--sample").stdout == "20000\n"
+    counted = run(
+        "count", "--sample", "--collection", "annual-reports", "--changed-since", "2026-01-01"
+    )
+    assert int(counted.stdout) == sample.annual_reports.count(changed_since="2026-01-01")
+
+
+def test_ids_and_get_in_a_pipe(units: pl.DataFrame) -> None:
+    """What `ids` prints, `get -` reads."""
+    ids = run("ids", "--sample", "--limit", "4").stdout
+    records = run("get", "-", "--sample", stdin=ids).stdout
+
+    assert ids == "id\n" + "".join(f"{i}\n" for i in units["id"])
+    assert records.splitlines()[1].startswith(f"{units['id'][0]},{units['ico'][0]},")
+    assert run("get", *map(str, units["id"]), "--sample").stdout == records
+
+
+def test_label(tmp_path: Path, units: pl.DataFrame) -> None:
+    """A file gets its labels; every column stays text, with its zeros."""
+    csv, parquet = tmp_path / "u.csv", tmp_path / "u.parquet"
+    frame = units.select("ico", "kraj", "pravnaForma")
+    fk.write(frame, csv)
+    frame.write_parquet(parquet)
+    (tmp_path / "s.csv").write_text(frame.write_csv(separator=";"), encoding="utf-8")
+
+    outputs = {
+        run("label", str(tmp_path / name), "--sample", "--lang", "en").stdout
+        for name in ("u.csv", "u.parquet", "s.csv")
+    }
+
+    (output,) = outputs
+    assert output.splitlines()[0] == "ico,kraj,region,pravnaForma,legal_form"
+    assert output.splitlines()[1] == "00470439,SK010,Region of Bratislava,101,Entrepreneur"
+
+
+def test_find() -> None:
+    """Places by part of a name."""
+    output = run("find", "ziar", "--sample", "--level", "municipality").stdout
+
+    assert output.splitlines()[1].startswith("municipality,SK032D516589,Žiar nad Hronom,")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["count"], 2, "--sample .*--live .*--url URL"),
+        (["count", "--sample", "--url", "http://127.0.0.1:9"], 2, "exclude each other"),
+        (["count", "--url", "127.0.0.1"], 2, "give a URL"),
+        (["count", "--sample", "--changed-since", "1.7.2026"], 2, "YYYY-MM-DD"),
+        (["codelist", "kraje", "--sample"], 2, "regions"),
+        (["get", "x1", "--sample"], 2, "ID 'x1' is no id"),
+        (["get", "999999999", "--sample"], 1, "no record: 999999999"),
+        (["label", "nowhere.csv", "--sample"], 2, "nowhere.csv"),
+        (["find", " ", "--sample"], 2, "text=' '"),
+        (["nonsense"], 2, "No such command"),
+    ],
+)
+def test_faults(arguments: list[str], code: int, said: str) -> None:
+    """Nothing but results on standard output; 1 for the register's faults, 2 for usage."""
+    seen = shell(*arguments)
+
+    assert seen.returncode == code
+    assert seen.stdout == ""
+    assert "Traceback" not in seen.stderr
+    assert re.search(said, " ".join(seen.stderr.split()))
+
+
+def test_the_environment_names_the_register() -> None:
+    """FINSTAT_KIT_URL chooses the register for a shell."""
+    env = {**os.environ, "FINSTAT_KIT_URL": "sample"}
+
+    seen = subprocess.run([*COMMAND, "count"], capture_output=True, text=True, env=env)
+
+    assert (seen.stdout, seen.returncode) == ("20000\n", 0)
+
+
+def test_a_closed_pipe_is_silent() -> None:
+    """`finstat-kit ids | head -2` prints two lines and not a word more."""
+    line = " ".join(f"'{part}'" for part in [*COMMAND, "ids", "--sample"])
+
+    seen = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line} | head -2"], capture_output=True, text=True
+    )
+
+    assert (seen.stdout, seen.stderr, seen.returncode) == ("id\n210\n", "", 0)
+
+
+@pytest.fixture
+def held() -> Iterator[FaultServer]:
+    """A register whose third page never comes."""
+    pages: list[Sequence[Step]] = [
+        [reply(b'{"id":[1,2],"existujeDalsieId":true}')],
+        [reply(b'{"id":[3,4],"existujeDalsieId":true}')],
+        [HANG],
+    ]
+    with FaultServer(*pages) as server:
+        yield server
+
+
+def test_ids_stream_and_an_interruption_tells_how_to_go_on(held: FaultServer) -> None:
+    """The first ids are there before the last page; Ctrl-C ends with 130 and the cursor."""
+    with started("ids", "--url", held.url) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        lines = [process.stdout.readline() for _ in range(5)]
+        process.send_signal(signal.SIGINT)
+        rest, said = process.stdout.read(), process.stderr.read()
+        process.wait(10)
+
+    assert lines == ["id\n", "1\n", "2\n", "3\n", "4\n"]
+    assert rest == ""
+    assert "--after-id 4" in said
+    assert "Traceback" not in said
+    assert process.returncode == 130
+
+
+def test_an_error_tells_how_to_go_on() -> None:
+    """A walk that is cut off by the register ends with 1 and the cursor."""
+    page = [reply(b'{"id":[1,2],"existujeDalsieId":true}')]
+    with FaultServer(page, [reply(b"", 400)]) as server:
+        seen = shell("ids", "--url", server.url)
+
+    assert (seen.stdout, seen.returncode) == ("id\n1\n2\n", 1)
+    assert "--after-id 2" in seen.stderr
+
+
+def test_serve_and_its_end() -> None:
+    """The URL is printed when it answers; Ctrl-C ends it cleanly. The same by URL as in process."""
+    with started("serve", "--port", "0", "--units", "20000") as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        sample = fk.sample()
+        with fk.using(url):
+            assert fk.units.ids().equals(sample.units.ids())
+            some = fk.units.ids(limit=50)
+            assert fk.resolve_labels(fk.units.get(some)).equals(
+                sample.resolve_labels(sample.units.get(some))
+            )
+        walked = shell("ids", "--url", url, "--collection", "statements")
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=10)
+
+    assert walked.stdout == sample.statements.ids().write_csv()
+    assert process.returncode == 0
+    assert said == "20,000 invented units; Ctrl-C ends it\n"
+
+
+def test_killed_in_the_middle_and_continued() -> None:
+    """SIGINT somewhere in a long `ids`, then --after-id: together exactly the list."""
+    sample = fk.sample()
+    with sample.serve() as url:
+        with started("ids", "--url", url, "--collection", "reports") as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            first = process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            rest, said = process.stdout.read(), process.stderr.read()
+            process.wait(10)
+        cursor = said.split("--after-id ")[1].split()[0] if process.returncode else None
+        more = shell("ids", "--url", url, "--collection", "reports", "--after-id", cursor or "0")
+
+    printed = first + rest
+    together = printed + more.stdout.removeprefix("id\n") if cursor else printed
+    assert together == sample.reports.ids().write_csv()
+
+
+def test_a_write_that_returns_early_is_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A raw stream may take less than it is given; nothing is left out then."""
+
+    class Narrow(io.RawIOBase):
+        taken = b""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: Any) -> int:
+            part = bytes(data[:3])
+            self.taken += part
+            return len(part)
+
+    narrow = Narrow()
+    monkeypatch.setattr(sys, "stdout", types.SimpleNamespace(buffer=narrow))
+    _write(b"0123456789")
+    monkeypatch.undo()
+
+    assert narrow.taken == b"0123456789"
+
+
+def test_a_mirror(tmp_path: Path) -> None:
+    """It is synced, described, compacted and verified; damage is an exit code."""
+    folder = str(tmp_path / "ruz")
+    synced = run("sync", folder, "--sample", "--changed-since", "2026-06-01", "--format", "csv")
+    again = run("sync", folder, "--sample", "--full", "--max-missing", "0", "--format", "csv")
+    told = run("mirror", folder, "--compact")
+    well = run("mirror", folder, "--verify", "--format", "csv")
+    file = next((tmp_path / "ruz" / "units").glob("*.parquet"))
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    ill = run("mirror", folder, "--verify", "--format", "csv")
+
+    assert synced.exit_code == again.exit_code == 0
+    assert synced.stdout.splitlines()[1].startswith("units,2026-06-01,")
+    assert again.stdout.splitlines()[1].startswith("units,2026-06-01,0,0,0,0,")
+    assert told.stdout == (
+        f"SAMPLE DATA <Mirror {folder} of finstat_kit sample; seed=0; units=20000, "
+        "as of 2026-06-30>\n"
+    )
+    assert (well.exit_code, ill.exit_code) == (0, 1)
+    assert "it is not as it was written" in ill.stdout.splitlines()[1]
+    other = shell("sync", folder, "--sample", "--changed-since", "2025-01-01")
+    assert (other.returncode, other.stdout) == (2, "")
+    assert "was begun with '2026-06-01'" in other.stderr

@@ -1,0 +1,146 @@
+"""What a register says cannot steer a terminal; what goes into a pipe or a file stays exact."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import pty
+import subprocess
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import finstat_kit as fk
+from finstat_kit.cli.commands import cli
+from finstat_kit.protocol.outcome import shown
+from tests.cli.test_commands import COMMAND
+from tests.conftest import Told
+from tests.support.faults import FaultServer, reply
+
+# Colours, the title of the window, a line above, C1, marks that turn or hide text, line breaks.
+SIGNS = {
+    "ESC": "\x1b[31m", "OSC": "\x1b]0;x\x07", "CR": "\r", "BS": "\x08", "DEL": "\x7f",
+    "C1": "\x9b31m", "NEL": "\x85", "bidi": "\u202e", "isolate": "\u2066", "zero width": "\u200b",
+    "line": "\u2028", "tag": "\U000e0041",
+}  # fmt: skip
+HOSTILE = "Ruža" + "".join(SIGNS.values()) + "-kraj"
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A register whose only region has a hostile name."""
+    folder = tmp_path_factory.mktemp("codelists")
+    entries = [{"kod": "SK010", "nazov": {"sk": HOSTILE, "en": HOSTILE}}]
+    (folder / "kraje.json").write_text(json.dumps({"lokacie": entries}), encoding="utf-8")
+    with fk.sample(50, codelists=folder).serve() as url:
+        yield url
+
+
+def on_a_terminal(*arguments: str) -> str:
+    """Run the command with a terminal for its output; return all that was shown."""
+    terminal, end = pty.openpty()
+    termios.tcsetwinsize(end, (50, 500))
+    with subprocess.Popen([*COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=end, stderr=end):
+        os.close(end)
+        seen = b""
+        with contextlib.suppress(OSError):  # EIO: nobody writes to it any more
+            while part := os.read(terminal, 65_536):
+                seen += part
+    os.close(terminal)
+    return seen.decode().replace("\r\n", "\n")
+
+
+def harmless(text: str) -> bool:
+    return all(c.isprintable() or c == "\n" for c in text)
+
+
+COMMANDS = {
+    "a table": ["codelist", "regions", "--format", "table"],
+    "a search": ["find", "ruza", "--format", "table"],
+}
+
+
+@pytest.mark.parametrize("case", COMMANDS)
+def test_tables(matrix: Told, url: str, tmp_path: Path, case: str) -> None:
+    """A table is for eyes, on standard output and in a file."""
+    arguments = [*COMMANDS[case], "--url", url]
+
+    printed = CliRunner().invoke(cli, arguments).stdout
+    CliRunner().invoke(cli, [*arguments, "--output", str(tmp_path / "t.txt")])
+    written = (tmp_path / "t.txt").read_text(encoding="utf-8")
+
+    assert "SK010" in printed
+    assert "Ruža" in printed
+    assert written == printed
+    matrix(
+        f"control characters in {case}", "harmless", "harmless" if harmless(printed) else printed
+    )
+    assert harmless(printed)
+    assert len(printed.splitlines()) == len(printed.split("\n")) - 1
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "ndjson"])
+def test_a_terminal(matrix: Told, url: str, form: str) -> None:
+    """Whatever is printed on a terminal is harmless there, also data."""
+    seen = on_a_terminal("codelist", "regions", "--url", url, "--format", form)
+
+    assert "SK010" in seen
+    matrix(f"control characters in {form} on a terminal", True, harmless(seen))
+    assert harmless(seen)
+
+
+def test_a_pipe_gets_the_data(url: str) -> None:
+    """In csv and ndjson that go elsewhere every character is kept."""
+    csv = subprocess.run(
+        [*COMMAND, "codelist", "regions", "--url", url], capture_output=True
+    ).stdout
+    ndjson = CliRunner().invoke(cli, ["codelist", "regions", "--url", url, "--format", "ndjson"])
+
+    assert pl.read_csv(io.BytesIO(csv), infer_schema=False)["name_sk"].to_list() == [HOSTILE]
+    assert json.loads(ndjson.stdout_bytes)["name_sk"] == HOSTILE
+
+
+def test_messages(tmp_path: Path) -> None:
+    """Errors, whatever they repeat: of the register, of a file, of the command line."""
+    broken = tmp_path / "broken\x1b[31m\u202e.csv"
+    broken.write_bytes(f"kraj,{HOSTILE}\n1,2,3,4\n".encode())
+    odd = tmp_path / "odd.csv"
+    odd.write_text(f'"{HOSTILE}"\n1\n', encoding="utf-8")
+    folder = tmp_path / "ruz\x1b[31m\u202e"
+    folder.mkdir()
+    with FaultServer([reply(HOSTILE.encode(), 400)]) as server:
+        said = [
+            on_a_terminal(*arguments)
+            for arguments in (
+                ["count", "--url", server.url],
+                ["label", str(broken), "--sample"],
+                ["label", str(odd), "--sample"],
+                ["label", f"{HOSTILE}.csv", "--sample"],
+                ["get", HOSTILE, "--sample"],
+                ["codelist", HOSTILE, "--sample"],
+                [HOSTILE],
+                ["mirror", str(folder)],
+                ["mirror", str(folder), "--verify"],
+                ["mirror", str(folder), HOSTILE],
+            )
+        ]
+
+    assert all(len(text) > 20 for text in said)
+    assert "Traceback" not in "".join(said)
+    assert [text for text in said if not harmless(text)] == []
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_what_is_shown(sign: str) -> None:
+    """Letters of any script stay; blanks become blanks, what is not printable a question mark."""
+    assert shown("Ružová\u00a0ulica 1 — «漢字» 😀") == "Ružová ulica 1 — «漢字» 😀"
+    assert harmless(shown(SIGNS[sign]))
+    assert len(shown(SIGNS[sign])) == len(SIGNS[sign])
+    assert len(shown("x" * 300)) == 200
+    assert len(shown("x" * 300, None)) == 300

@@ -1,0 +1,131 @@
+"""Which register the module-level names ask."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from datetime import date
+
+import pytest
+
+import finstat_kit as fk
+from finstat_kit import units
+from finstat_kit.client import current
+from tests.support.registers import sample_of
+
+ONE, TWO = (sample_of(dict.fromkeys(range(1, n + 1), date(2024, 1, 1))) for n in (1, 2))
+
+
+def test_nothing_is_chosen_for_anybody() -> None:
+    """Without a choice there is an error with both lines to choose from."""
+    with pytest.raises(fk.UsageError, match=r"fk.use\(fk.sample\(\)\)[\s\S]*fk.use\(fk.LIVE\)"):
+        fk.units.count()
+
+
+def test_names_follow_use() -> None:
+    """A name imported before `use` asks whoever is current at the call."""
+    fk.use(ONE)
+    first = units.count()
+    fk.use(TWO)
+
+    assert (first, units.count()) == (1, 2)
+    assert fk.register() is TWO
+
+
+def test_using_restores_the_former_register() -> None:
+    """Also one inside the other, and after an error."""
+    fk.use(ONE)
+
+    with fk.using(TWO) as reg:
+        assert reg is TWO
+        with pytest.raises(ZeroDivisionError), fk.using(ONE):
+            raise ZeroDivisionError
+        assert fk.register() is TWO
+        with fk.using(TWO):
+            pass
+        assert fk.register() is TWO
+
+    assert fk.register() is ONE
+
+
+class Noted(fk.Register):
+    """A register that counts how often it was closed."""
+
+    closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+        super().close()
+
+
+def test_who_closes_a_register(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`use` closes nothing, `using` what it made itself, ``with reg:`` its register alone."""
+    given = Noted("http://127.0.0.1:9")
+    fk.use(ONE)
+
+    with fk.using(given):
+        pass
+    assert given.closed == 0
+    monkeypatch.setattr(current, "Register", Noted)
+    with fk.using("http://127.0.0.1:9") as made:
+        assert isinstance(made, Noted)
+        assert made.closed == 0
+    assert made.closed == 1
+
+    fk.use(given)
+    with given:
+        pass
+    assert given.closed == 1
+    assert fk.register() is given
+
+
+def test_a_former_register_is_freed() -> None:
+    """Nothing keeps what was current before."""
+    former = weakref.ref(fk.use(fk.sample(10)))
+    fk.use(ONE)
+    gc.collect()
+
+    assert former() is None
+
+
+def test_threads_see_the_same_register() -> None:
+    """Callbacks of widgets run on other threads and must ask the same register."""
+    fk.use(TWO)
+    seen: list[int] = []
+
+    thread = threading.Thread(target=lambda: seen.append(fk.units.count()))
+    thread.start()
+    thread.join()
+
+    assert seen == [2]
+
+
+def test_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FINSTAT_KIT_URL is asked when nothing is chosen: sample, live or a URL."""
+    monkeypatch.setenv("FINSTAT_KIT_URL", "sample")
+    assert isinstance(fk.register(), fk.Sample)
+
+    fk.use(None)
+    monkeypatch.setenv("FINSTAT_KIT_URL", "live")
+    assert fk.register().base_url == fk.LIVE
+
+    fk.use(None)
+    monkeypatch.setenv("FINSTAT_KIT_URL", "http://127.0.0.1:8000/")
+    assert fk.register().base_url == "http://127.0.0.1:8000"
+
+    fk.use(ONE)
+    assert fk.register() is ONE
+
+
+@pytest.mark.parametrize("wrong", ["registeruz.sk", 5, "file:///x"])
+def test_what_is_no_register(wrong: object) -> None:
+    """A wrong choice names the right ones."""
+    with pytest.raises(fk.UsageError, match=r"register=.*give a URL"):
+        fk.use(wrong)  # type: ignore[call-overload]
+
+
+def test_functions_carry_the_methods_documentation() -> None:
+    """help(fk.count_by) says what Register.count_by says."""
+    assert fk.count_by.__doc__ == fk.Register.count_by.__doc__
+    assert "count" in dir(fk.units)

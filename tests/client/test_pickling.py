@@ -1,0 +1,133 @@
+"""Registers that go to another process, or are copied: new ones with the same settings."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.transport.exchange import Stats
+from tests.support.faults import ListServer
+
+WAYS: list[Callable[[fk.Register], fk.Register]] = [
+    lambda reg: pickle.loads(pickle.dumps(reg)),
+    copy.deepcopy,
+    copy.copy,
+]
+each_way = pytest.mark.parametrize("again", WAYS, ids=["pickle", "deepcopy", "copy"])
+
+
+@each_way
+def test_a_register_is_a_new_one_with_the_same_settings(
+    again: Callable[[fk.Register], fk.Register],
+) -> None:
+    """All settings are carried along, nothing of what happened since, and no connection."""
+    with ListServer(500) as server:
+        with fk.Register(
+            server.url, page_size=100, connections=3, rate=250, deadline=7, tries=2
+        ) as reg:
+            reg.units.ids()
+            with again(reg) as other:
+                assert repr(other) == repr(reg)
+                assert other.page_size == 100
+                assert (other.exchange._deadline, other.exchange._tries) == (7, 2)
+                assert other.exchange._rate == 250
+                assert other.stats == Stats()
+                assert other.units.ids().equals(reg.units.ids())
+                assert other.units._register() is other
+                assert other.exchange is not reg.exchange
+
+
+@each_way
+def test_defaults_are_carried_as_they_were_settled(
+    again: Callable[[fk.Register], fk.Register],
+) -> None:
+    """What was left to the address is the same again."""
+    reg = again(fk.Register(fk.LIVE))
+
+    assert (reg.connections, reg.rate, reg.remote) == (4, 5.0, True)
+
+
+@each_way
+def test_a_sample_comes_from_its_recipe(again: Callable[[fk.Sample], fk.Sample]) -> None:
+    """The same call makes the same units."""
+    sample = fk.sample(300, seed=7, strict=True)
+
+    other = again(sample)
+
+    assert repr(other) == repr(sample)
+    assert other.recipe == sample.recipe
+    assert other.units.get(other.units.ids()).equals(sample.units.get(sample.units.ids()))
+
+
+@each_way
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda sample: sample.set_today("2026-07-01"),
+        lambda sample: sample.publish(1),
+        lambda sample: sample.delete(sample.units.ids(limit=1)),
+    ],
+    ids=["set_today", "publish", "delete"],
+)
+def test_a_changed_sample_refuses(
+    again: Callable[[fk.Sample], fk.Sample], change: Callable[[fk.Sample], object]
+) -> None:
+    """A recipe does not hold what was changed: the copy would be another register."""
+    sample = fk.sample(30)
+    change(sample)
+
+    with pytest.raises(fk.UsageError, match=r"was changed after fk\.sample\(\)"):
+        again(sample)
+
+
+def test_own_codelists_go_along_by_their_absolute_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may stand in another folder."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "kraje.json").write_text('{"lokacie":[{"kod":"X","nazov":{"sk":"Y"}}]}')
+    monkeypatch.chdir(tmp_path)
+    pickled = pickle.dumps(fk.sample(3, codelists="own"))
+    monkeypatch.chdir("/")
+
+    assert pickle.loads(pickled).regions()["code"].to_list() == ["X"]
+
+
+@each_way
+def test_a_mirror_goes_by_its_path(
+    again: Callable[[fk.Mirror], fk.Mirror], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy reads the same folder, from wherever it stands, and copies the same register."""
+    monkeypatch.chdir(tmp_path)
+    mirror = fk.Mirror("m", changed_since="2020-01-01", register=fk.sample(200))
+    mirror.sync()
+
+    other = again(mirror)
+
+    assert other.path == tmp_path / "m"
+    assert other.units.ids().equals(mirror.units.ids())
+    assert other.sync()["new"].sum() == 0
+
+
+def test_another_process_asks_what_was_sent_to_it() -> None:
+    """A pickle is enough: the process that loads it opens connections of its own."""
+    script = """
+import pickle, sys
+for reg in pickle.load(sys.stdin.buffer):
+    print(reg.units.count())
+"""
+    with ListServer(500) as server, fk.Register(server.url) as reg:
+        reg.units.count()
+        seen = subprocess.run(
+            [sys.executable, "-c", script],
+            input=pickle.dumps([reg, fk.sample(300)]), capture_output=True, timeout=60,
+        )  # fmt: skip
+
+    assert seen.stdout.split() == [b"500", b"%d" % fk.sample(300).units.count()], seen.stderr

@@ -1,0 +1,478 @@
+"""Counts, pages, ids and records through the client, in process."""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import finstat_kit as fk
+from finstat_kit.protocol import replies
+from finstat_kit.protocol.wire import Reply
+from tests.support.memory import needs_proc
+from tests.support.registers import Scripted, changes, days, sample_of, store_of
+
+DAY = date(2024, 5, 17)
+REG = fk.sample(0)
+
+
+def body(ids: list[int], more: bool) -> bytes:
+    return json.dumps({"id": ids, "existujeDalsieId": more}).encode()
+
+
+@settings(deadline=None)
+@given(
+    changes,
+    st.none() | days,
+    st.integers(1, 70),
+    st.integers(0, 220),
+    st.none() | st.integers(0, 70),
+    st.booleans(),
+)
+def test_ids_are_exactly_what_matches(
+    changed: dict[int, date],
+    since: date | None,
+    size: int,
+    after: int,
+    limit: int | None,
+    strict: bool,
+) -> None:
+    """For any ids, days, page size and cursor: the ids are what matches, and so is the count."""
+    reg = fk.Sample(store_of(changed, like=REG.store), strict=strict)
+    due = [i for i in sorted(changed) if i > after and (since is None or changed[i] >= since)]
+
+    found = reg.units.ids(changed_since=since, after_id=after, limit=limit, page_size=size)
+
+    assert found.schema == replies.IDS
+    assert found["id"].to_list() == due[:limit]
+    assert reg.reports.count(changed_since=since, after_id=after) == len(due)
+    pages = list(reg.annual_reports.pages(changed_since=since, after_id=after, page_size=size))
+    assert pl.concat(pages)["id"].to_list() == due
+    assert all(page.height == size for page in pages[:-1])
+
+
+def test_the_last_page_asks_for_no_more_than_the_limit() -> None:
+    """ids(limit=n) does not fetch what it would throw away."""
+    reg = Scripted(body([1, 2, 3], True), body([4, 5], True))
+
+    found = reg.units.ids(limit=5, page_size=3)
+
+    assert found["id"].to_list() == [1, 2, 3, 4, 5]
+    assert ["max-zaznamov=3" in reg.asked[0], "max-zaznamov=2" in reg.asked[1]] == [True, True]
+
+
+def test_everything_is_asked_since_the_beginning() -> None:
+    """The live register wants a day on every list and count."""
+    reg = Scripted(body([], False), b'{"pocetZostavajucichId":0}')
+
+    reg.units.ids()
+    reg.units.count(legal_form_code="112")
+
+    assert reg.asked == [
+        "/api/uctovne-jednotky?zmenene-od=2000-01-01&max-zaznamov=1000",
+        "/api/zostavajuce-id/uctovne-jednotky?zmenene-od=2000-01-01&pravna-forma=112",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given_day", "sent"),
+    [
+        ("2024-02-29", "2024-02-29"),
+        (date(2024, 2, 29), "2024-02-29"),
+        (datetime(2024, 2, 29, 23, 59), "2024-02-29"),
+        (datetime(2024, 2, 29, 23, 59, tzinfo=UTC), "2024-02-29"),
+        (datetime(2024, 3, 1, 0, 30, tzinfo=timezone(timedelta(hours=1))), "2024-02-29"),
+    ],
+)
+def test_days(given_day: Any, sent: str) -> None:
+    """A datetime is cut to its day, an aware one in UTC first."""
+    reg = Scripted(body([], False))
+
+    reg.units.ids(changed_since=given_day)
+
+    assert f"zmenene-od={sent}&" in reg.asked[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda r: r.units.ids(changed_since="2024-1-1"), "changed_since='2024-1-1'"),
+        (lambda r: r.units.pages(changed_since="2023-02-29"), "changed_since='2023-02-29'"),
+        (lambda r: r.units.count(changed_since="1.7.2026"), "YYYY-MM-DD"),
+        (lambda r: r.units.ids(changed_since=20240101), "changed_since=20240101"),
+        (lambda r: r.units.ids(page_size=0), "page_size=0 .* 1 to 10000"),
+        (lambda r: r.units.ids(page_size=10_001), "page_size=10001"),
+        (lambda r: r.units.ids(page_size=True), "page_size=True"),
+        (lambda r: r.units.ids(page_size=np.True_), "page_size"),
+        (lambda r: r.units.ids(page_size=1.5), "page_size=1.5"),
+        (lambda r: r.units.pages(after_id=-1), "after_id=-1"),
+        (lambda r: r.units.pages(after_id=2**63), "after_id"),
+        (lambda r: r.units.ids(limit=-1), "limit=-1"),
+        (lambda r: r.units.ids(legal_form_code="Spol. s r. o."), "fk.legal_forms"),
+        (lambda r: r.units.ids(ico=123456), "ico=123456 .* leading zeros"),
+        (lambda r: r.units.ids(dic="12"), "dic='12'"),
+        (lambda r: r.units.get("12"), "ids='12'"),
+        (lambda r: r.units.get(b"12"), "ids="),
+        (lambda r: r.units.get([1, "2"]), r"ids\[1\]='2'"),
+        (lambda r: r.units.get([1, True]), r"ids\[1\]=True"),
+        (lambda r: r.units.get([-1]), r"ids\[0\]=-1"),
+        (lambda r: r.units.get(pl.Series([1, -1])), "-1"),
+        (lambda r: r.units.get(pl.Series([1, None])), "1 nulls"),
+        (lambda r: r.units.get(pl.Series(["1"])), "String"),
+        (lambda r: r.units.get(pl.DataFrame({"x": [1]})), "no column 'id'"),
+        (lambda r: r.units.get(None), "ids=None"),
+        (lambda r: r.units.get(1, errors="ignore"), "errors='ignore'"),
+    ],
+)
+def test_wrong_arguments(call: Callable[[fk.Register], object], named: str) -> None:
+    """A wrong argument is named with its value and the cure, at the call, before any request."""
+    reg = Scripted()
+
+    with pytest.raises(fk.UsageError, match=named):
+        call(reg)
+
+    assert reg.asked == []
+
+
+def test_unknown_keyword() -> None:
+    """Filters exist on units only; a misspelt keyword is a TypeError."""
+    with pytest.raises(TypeError, match="ico"):
+        REG.statements.ids(ico="12345678")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="change_since"):
+        REG.units.ids(change_since="2024-01-01")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"base_url": "registeruz.sk"}, "base_url='registeruz.sk'"),
+        ({"base_url": "ftp://x"}, "base_url"),
+        ({"base_url": "http://a..b"}, "base_url"),
+        ({"base_url": "http://["}, "base_url"),
+        ({"base_url": "http://x:99999"}, "base_url"),
+        ({"base_url": "https://x/api"}, "before /api"),
+        ({"page_size": 0}, "page_size=0"),
+        ({"connections": 0}, "connections=0"),
+        ({"rate": 0}, "rate=0"),
+        ({"rate": "fast"}, "rate='fast'"),
+        ({"deadline": -1}, "deadline=-1"),
+        ({"tries": 0}, "tries=0"),
+    ],
+)
+def test_wrong_settings(options: dict[str, Any], named: str) -> None:
+    """A register's settings are checked when it is made."""
+    with pytest.raises(fk.UsageError, match=named):
+        fk.Register(**({"base_url": "https://register.example"} | options))
+
+
+def test_polite_by_default() -> None:
+    """Four connections and five requests a second towards a real host; no limits on loopback."""
+    real, near = fk.Register("https://register.example/x/"), fk.Register("http://127.0.0.1:9")
+
+    assert (real.connections, real.rate) == (4, 5.0)
+    assert (near.connections, near.rate) == (1, None)
+    assert repr(real) == "<Register https://register.example/x, 4 connections, 5 requests/s>"
+    assert repr(near) == "<Register http://127.0.0.1:9, 1 connection, no rate limit>"
+
+
+def test_pages_tell_where_they_are() -> None:
+    """The iterator knows its cursor, its count and whether it is done."""
+    pages = sample_of(dict.fromkeys([2, 5, 9], DAY)).units.pages(page_size=2)
+
+    states = [(pages.cursor, pages.count, pages.done)]
+    for page in pages:
+        states.append((pages.cursor, pages.count, pages.done))
+        assert page.schema == replies.IDS
+
+    assert states == [(0, 0, False), (5, 2, False), (9, 3, True)]
+    assert repr(pages) == "<pages of units: 3 ids so far, cursor 9, done>"
+    assert list(pages) == []
+
+
+@pytest.mark.parametrize("fault", [b"<html>", b'{"id":[1],"existujeDalsieId":true}', b'{"id":[9]}'])
+def test_after_an_error_the_same_page_is_asked_again(fault: bytes) -> None:
+    """An error is never an end: the walk stands where it was, and goes on."""
+    reg = Scripted(body([1, 2], True), fault, body([3], False))
+    pages = reg.units.pages(page_size=2)
+
+    next(pages)
+    with pytest.raises(fk.RegisterError) as caught:
+        next(pages)
+    assert (caught.value.cursor, caught.value.partial) == (2, None)
+    assert (pages.cursor, pages.count, pages.done) == (2, 2, False)
+    assert next(pages)["id"].to_list() == [3]
+    assert pages.done
+    assert reg.asked[1] == reg.asked[2]
+
+
+def test_an_error_loses_nothing() -> None:
+    """ids() raises with the ids so far and the cursor; the text tells how to go on."""
+    reg = Scripted(body([1, 2], True), body([2, 3], True))
+
+    with pytest.raises(fk.PagingError, match="go on with after_id=2") as caught:
+        reg.units.ids()
+
+    assert caught.value.cursor == 2
+    assert caught.value.partial is not None
+    assert caught.value.partial["id"].to_list() == [1, 2]
+
+
+def test_a_cycle_of_pages_ends_at_once() -> None:
+    """A, B, A: the third page is refused, so no cycle of any length can exist."""
+    reg = Scripted(body([1, 2], True), body([3, 4], True), body([1, 2], True))
+
+    with pytest.raises(fk.PagingError):
+        reg.units.ids()
+
+    assert len(reg.asked) == 3
+
+
+def test_more_ids_than_asked_are_accepted() -> None:
+    """A page that is too full loses nothing; a limit still holds."""
+    assert Scripted(body([1, 2, 3], False)).units.ids(page_size=2).height == 3
+    assert Scripted(body([1, 2, 3], True)).units.ids(limit=2)["id"].to_list() == [1, 2]
+
+
+def test_a_flag_that_stays_true_is_legal() -> None:
+    """Ascending ids for ever go on for ever; a limit stops them."""
+    reg = Scripted(*(body([n], True) for n in range(1, 100)))
+
+    assert reg.units.ids(limit=50)["id"].to_list() == list(range(1, 51))
+    assert len(reg.asked) == 50
+
+
+def test_an_interruption_tells_how_to_go_on() -> None:
+    """Ctrl-C keeps what came; the text is a line to paste."""
+    reg = Scripted(body([1, 2], True), KeyboardInterrupt())
+
+    with pytest.raises(fk.Interrupted) as caught:
+        reg.statements.ids(changed_since="2024-01-01")
+
+    assert 'fk.statements.ids(changed_since="2024-01-01", after_id=2)' in str(caught.value)
+    assert caught.value.partial is not None
+    assert caught.value.partial["id"].to_list() == [1, 2]
+
+
+def test_a_walk_resumed_from_its_cursor_is_the_whole_walk() -> None:
+    """What came before a cursor and what comes after it are everything, once."""
+    sample = fk.sample()
+    first = sample.units.ids(limit=7_777, changed_since="2024-01-01")
+    rest = sample.units.ids(after_id=first["id"][-1], changed_since="2024-01-01")
+
+    together = pl.concat([first, rest])
+
+    assert together.equals(sample.units.ids(changed_since="2024-01-01"))
+
+
+def test_requests_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Each request is one INFO line: method, path, query, status, bytes."""
+    reg = sample_of({5: DAY})
+
+    with caplog.at_level(logging.INFO, logger="finstat_kit"):
+        reg.units.count(changed_since="2024-01-01")
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "GET /api/zostavajuce-id/uctovne-jednotky zmenene-od=2024-01-01 -> 200, 26 bytes"
+    ]
+    assert (reg.stats.requests, reg.stats.retries, reg.stats.bytes) == (1, 0, 26)
+
+
+def test_get_has_all_columns_in_order() -> None:
+    """Records are typed: dates, lists of ids, a truth value, the rest text; absent is null."""
+    reg = Scripted(
+        '{"id":7,"ico":"00123456","datumZalozenia":"2001-02-03","konsolidovana":true,'
+        '"idUctovnychZavierok":[9,4],"datumPoslednejUpravy":"2024-01-02","stav":"ZMAZANÉ",'
+        '"nove_pole":{"a":1}}'.encode()
+    )
+
+    frame = reg.units.get(7)
+
+    assert frame.schema == replies.UNITS
+    assert {
+        name: value for name, value in frame.row(0, named=True).items() if value is not None
+    } == {
+        "id": 7,
+        "ico": "00123456",
+        "datumZalozenia": date(2001, 2, 3),
+        "konsolidovana": True,
+        "idUctovnychZavierok": [9, 4],
+        "datumPoslednejUpravy": date(2024, 1, 2),
+        "stav": "ZMAZANÉ",
+    }
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [9, 2, 9, 5],
+        (9, 2, 9, 5),
+        iter([9, 2, 9, 5]),
+        np.array([9, 2, 9, 5], dtype=np.uint16),
+        pl.Series("x", [9, 2, 9, 5], dtype=pl.Int32),
+        pl.Series("^x$", [9, 2, 9, 5]),
+        pl.Series("*", [9, 2, 9, 5], dtype=pl.UInt64),
+        pl.DataFrame({"id": [9, 2, 9, 5]}),
+        pl.LazyFrame({"id": [9, 2, 9, 5]}),
+    ],
+)
+def test_get_keeps_the_order_asked(ids: Any) -> None:
+    """A row an id in the order asked; an id that repeats is fetched once."""
+    reg = sample_of(dict.fromkeys([2, 5, 9], DAY))
+
+    frame = reg.units.get(ids)
+
+    assert frame["id"].to_list() == [9, 2, 9, 5]
+    assert frame.schema == replies.UNITS
+    assert reg.stats.requests == 3
+
+
+def test_get_nothing() -> None:
+    """No ids give no rows, but all columns."""
+    assert REG.units.get([]).schema == replies.UNITS
+    assert REG.units.get(pl.Series("id", [])).height == 0
+
+
+def test_get_with_unknown_ids() -> None:
+    """All others are fetched first; then the unknown ones are named."""
+    reg = sample_of(dict.fromkeys([2, 5, 9], DAY))
+
+    with pytest.raises(fk.NotFound, match="2 of 4 ids have no record: 3, 4") as caught:
+        reg.units.get([9, 3, 4, 2])
+    kept = reg.units.get([9, 3, 2], errors="keep")
+
+    assert caught.value.ids == [3, 4]
+    assert caught.value.partial is not None
+    assert caught.value.partial["id"].to_list() == [9, 2]
+    assert kept["id"].to_list() == [9, 3, 2]
+    assert kept["datumPoslednejUpravy"].to_list() == [DAY, None, DAY]
+
+
+@pytest.mark.parametrize(
+    ("record", "named"),
+    [
+        ('{"id":8}', r"id 7: \$\.id"),
+        ("{}", r"id 7: \$\.id: expected 7, it is missing"),
+        ('{"id":7,"ico":123}', r"id 7: \$\.ico: expected a text, got 123"),
+        ('{"id":7,"datumZalozenia":"2001-02-30"}', r"id 7: \$\.datumZalozenia"),
+        ('{"id":7,"datumZalozenia":"20010203"}', r"id 7: \$\.datumZalozenia"),
+        ('{"id":7,"konsolidovana":"ano"}', r"id 7: \$\.konsolidovana"),
+        ('{"id":7,"idVyrocnychSprav":[1,"2"]}', r"id 7: \$\.idVyrocnychSprav"),
+        ('{"id":7,"idVyrocnychSprav":5}', r"id 7: \$\.idVyrocnychSprav"),
+        ("[7]", r"id 7: \$: expected an object"),
+        ('{"id":7,"ico":"1","ico":"2"}', "'ico' stands twice"),
+    ],
+)
+def test_a_broken_record(record: str, named: str) -> None:
+    """A record that breaks the format is named with id and field; keep gives its id alone."""
+    with pytest.raises(fk.ProtocolError, match=named) as caught:
+        Scripted(b'{"id":6}', record.encode()).units.get([6, 7])
+    kept = Scripted(record.encode(), b'{"id":9,"ico":"1"}').units.get([7, 9], errors="keep")
+
+    assert caught.value.partial is not None
+    assert caught.value.partial["id"].to_list() == [6]
+    assert kept.select("id", "ico").rows() == [(7, None), (9, "1")]
+
+
+def test_get_interrupted() -> None:
+    """Ctrl-C in get keeps the rows so far."""
+    reg = Scripted(b'{"id":6}', KeyboardInterrupt())
+
+    with pytest.raises(fk.Interrupted, match="1 of 2 records") as caught:
+        reg.units.get([6, 7])
+
+    assert caught.value.partial is not None
+    assert caught.value.partial["id"].to_list() == [6]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "said"),
+    [
+        (b"<!DOCTYPE html><h1>Odst&aacute;vka</h1>", fk.RegisterUnavailable, "“Odstávka”"),
+        (b"\n <html>Request Rejected", fk.RegisterUnavailable, "firewall"),
+        (b"", fk.RegisterUnavailable, "empty body"),
+        (b'{"id":[NaN],"existujeDalsieId":true}', fk.RegisterUnavailable, "expected JSON"),
+        (b'{"id":[],"existujeDalsieId":false} x', fk.RegisterUnavailable, "expected JSON"),
+        (b"[" * 20_000, fk.RegisterUnavailable, "expected JSON"),
+        (b'{"id":[' + b"9" * 5_000 + b'],"existujeDalsieId":true}', fk.RegisterError, "expected"),
+        ('{"id":[]}'.encode("utf-16"), fk.RegisterUnavailable, "expected JSON"),
+        (Reply(404, {}, b""), fk.NotFound, "404"),
+        (Reply(400, {}, b'{"chyba":"x"}'), fk.BadRequest, "chyba"),
+        (Reply(401, {}, b""), fk.BadRequest, "401"),
+        (Reply(500, {}, b"oops"), fk.RegisterUnavailable, "500"),
+        (Reply(302, {"Location": "http://x/"}, b""), fk.RegisterUnavailable, "http://x/"),
+        (Reply(403, {}, b"<p>no"), fk.RegisterUnavailable, "firewall"),
+    ],
+)
+def test_replies_that_are_none(
+    answer: bytes | Reply, error: type[fk.RegisterError], said: str
+) -> None:
+    """What is no reply of the register is told in its own words, never as a parser's error."""
+    with pytest.raises(error, match=said) as caught:
+        Scripted(answer).units.ids()
+
+    assert caught.value.url is not None
+    assert caught.value.url.startswith("scripted:/api/uctovne-jednotky?")
+    assert "Expecting value" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "count", ['{"pocetZostavajucichId":-1}', '{"pocetZostavajucichId":"5"}', "{}"]
+)
+def test_broken_counts(count: str) -> None:
+    """A count that is none is an error of the format."""
+    with pytest.raises(fk.ProtocolError, match="pocetZostavajucichId"):
+        Scripted(count.encode()).units.count()
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: fk.sample(100), lambda: fk.Register("http://localhost:9")]
+)
+def test_a_register_that_nobody_holds_is_gone(make: Callable[[], fk.Register]) -> None:
+    """A notebook that makes one sample after another keeps the last one alone."""
+    register = make()
+    watched = weakref.ref(register)
+
+    del register
+    gc.collect()
+
+    assert watched() is None
+
+
+@needs_proc
+def test_memory_of_a_long_walk_is_flat() -> None:
+    """A walk of 1,000,000 ids by pages peaks within 20 MB of a walk of 50,000."""
+    script = """
+from datetime import date
+import numpy as np
+import finstat_kit as fk
+from finstat_kit.service.store import Line
+from tests.support.memory import memory
+from tests.support.registers import store_of
+line = Line(np.arange(1, 1_000_001), np.full(1_000_000, 9_000, dtype=np.uint16))
+store = store_of({})
+reg = fk.Sample(type(store)(dict.fromkeys(store.lines, line), *[
+    getattr(store, name) for name in store.__slots__[1:]]), strict=False)
+def peak(limit):
+    seen = sum(page.height for page in reg.units.pages(limit=limit, page_size=1_000))
+    assert seen == limit, seen
+    return memory("VmHWM")
+short = peak(50_000)
+print(peak(1_000_000) - short)
+"""
+    seen = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert float(seen.stdout) < 20

@@ -1,0 +1,259 @@
+"""The sample: what it contains, that it is the same everywhere, and its verbs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import finstat_kit as fk
+from finstat_kit.protocol.wire import ANNUAL_REPORTS, STATEMENTS, UNITS
+from finstat_kit.service import population
+from finstat_kit.service.files import data_folder
+from finstat_kit.service.store import Store
+from tests.support.memory import needs_proc
+
+
+@pytest.fixture(scope="module")
+def units() -> pl.DataFrame:
+    sample = fk.sample()
+    return sample.units.get(sample.units.ids())
+
+
+def same(one: Store, other: Store) -> bool:
+    arrays = [(one.columns[k], other.columns[k]) for k in one.columns]
+    for name, line in one.lines.items():
+        arrays += [(line.ids, other.lines[name].ids), (line.changed, other.lines[name].changed)]
+    for name, owned in one.owned.items():
+        arrays += [(owned.ids, other.owned[name].ids), (owned.ends, other.owned[name].ends)]
+    return all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in arrays)
+
+
+def test_the_file_is_what_is_drawn() -> None:
+    """data/sample.npz is what data/make.py would write now."""
+    assert same(population.load(), population.draw())
+
+
+def test_data_is_small() -> None:
+    """The data of the default sample stay under 2 MB."""
+    size = sum(path.stat().st_size for path in data_folder().rglob("*") if path.is_file())
+
+    assert size < 2_000_000
+
+
+def test_size_and_seed() -> None:
+    """The same arguments give the same units, another seed others."""
+    assert same(fk.sample(300, seed=5).store, fk.sample(300, seed=5).store)
+    assert not same(fk.sample(300, seed=5).store, fk.sample(300, seed=6).store)
+    assert fk.sample(7).units.count() == 7
+    assert fk.sample(0).units.ids().height == 0
+    assert repr(fk.sample(7, strict=True)).startswith("SAMPLE DATA <7 invented units")
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, "many", True])
+def test_wrong_sizes(wrong: object) -> None:
+    """A size is a whole number."""
+    with pytest.raises(fk.UsageError, match="units="):
+        fk.sample(wrong)  # type: ignore[arg-type]
+
+
+def test_wrong_codelists(tmp_path: Path) -> None:
+    """A folder of codelists must be one."""
+    with pytest.raises(fk.UsageError, match="codelists="):
+        fk.sample(codelists=tmp_path / "nowhere")
+    with pytest.raises(fk.UsageError, match="codelists="):
+        fk.sample(codelists=tmp_path)
+
+
+def test_change_dates(units: pl.DataFrame) -> None:
+    """From 2014 to the sample's day, uneven by month, some in the last week."""
+    changed = units["datumPoslednejUpravy"]
+    by_month = changed.dt.month().value_counts().sort("count", descending=True)
+
+    assert changed.min() is not None
+    assert date(2014, 1, 1) <= changed.min() < date(2014, 2, 1)  # type: ignore[operator]
+    assert changed.max() == date(2026, 6, 30)
+    assert (changed >= date(2026, 6, 24)).sum() > 20
+    assert by_month.row(0)[0] == 3
+    assert by_month["count"][0] > 2 * by_month["count"][-1]
+
+
+def test_shares(units: pl.DataFrame) -> None:
+    """About 36 % in Bratislava; the blemishes that a real register has."""
+    n = units.height
+    kraj, gone = units["kraj"], units["stav"].is_not_null()
+    living = units.filter(~gone)
+
+    assert 0.33 < (kraj == "SK010").sum() / n < 0.38
+    assert 0 < kraj.is_in(["SKZZ", "SKZZZ"]).sum() < 200
+    assert 0.005 < living["kraj"].null_count() / n < 0.015
+    assert 0.003 < kraj.is_in([str(i) for i in range(1, 9)]).sum() / n < 0.008
+    assert 0.001 < (kraj == "SK099").sum() / n < 0.003
+    assert 0.007 < (units["stav"] == "ZMAZANÉ").sum() / n < 0.013
+    assert set(units["stav"].drop_nulls()) == {"ZMAZANÉ", "NEVEREJNÁ", "Neverejná"}
+    assert units["id"].max() > 2_500_000  # type: ignore[operator]
+
+
+def test_numbers(units: pl.DataFrame) -> None:
+    """IČO repeat, have leading zeros, a few twelve digits; some units have no DIČ."""
+    ico = units["ico"].drop_nulls()
+
+    assert set(ico.str.len_chars()) == {8, 12}
+    assert ico.str.starts_with("00").sum() > 100
+    assert (ico == "00000000").sum() > 5
+    assert ico.filter(ico != "00000000").is_duplicated().sum() > 20
+    assert 0.05 < units["dic"].null_count() / units.height < 0.15
+
+
+def test_dates_make_sense(units: pl.DataFrame) -> None:
+    """Nothing is dissolved before it was founded, nor changed before that."""
+    living = units.filter(pl.col("stav").is_null())
+
+    assert (living["datumZalozenia"] <= living["datumPoslednejUpravy"]).all()
+    assert (living["datumZrusenia"] > living["datumZalozenia"]).all()
+    assert (living["datumZrusenia"] <= date(2026, 6, 30)).all()
+    assert 0.01 < living["datumZrusenia"].count() / living.height < 0.2
+
+
+def test_names_are_invented(units: pl.DataFrame) -> None:
+    """Every name reads as an invented one."""
+    words = "Vzor|Ukážka|Skúška|Príklad|Maketa"
+
+    assert units["nazovUJ"].drop_nulls().str.contains(words).all()
+
+
+@pytest.mark.parametrize(
+    ("collection", "field", "most"),
+    [("statements", "idUctovnychZavierok", 6), ("annual_reports", "idVyrocnychSprav", 2)],
+)
+def test_the_ids_of_units_are_those_of_the_lists(
+    units: pl.DataFrame, collection: str, field: str, most: int
+) -> None:
+    """What units own is exactly the list; nothing was changed after its unit."""
+    sample = fk.sample()
+    name = {"statements": STATEMENTS, "annual_reports": ANNUAL_REPORTS}[collection]
+    line = sample.store.lines[name]
+    owned = (
+        units.select("datumPoslednejUpravy", pl.col(field).alias("id")).explode("id").drop_nulls()
+    )
+    joined = owned.join(
+        pl.DataFrame({"id": line.ids, "day": line.changed}), on="id", how="full", coalesce=True
+    )
+
+    assert joined.null_count().sum_horizontal().item() == 0
+    assert joined.height == owned.height == getattr(sample, collection).count()
+    days = (joined["datumPoslednejUpravy"] - date(2000, 1, 1)).dt.total_days()
+    assert (joined["day"].cast(pl.Int64) <= days).all()
+    assert units[field].list.len().max() == most
+    assert not units[field].drop_nulls().list.eval(pl.element().diff() > 0).list.all().all()
+
+
+@needs_proc
+def test_a_million_units_fit() -> None:
+    """1,000,000 units are drawn within 1 GiB."""
+    script = (
+        "import finstat_kit as fk\n"
+        "from tests.support.memory import memory\n"
+        "assert fk.sample(1_000_000).units.count() == 1_000_000\n"
+        "print(memory('VmHWM'))"
+    )
+
+    seen = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert float(seen.stdout) < 1024
+
+
+def test_publish() -> None:
+    """New units get ids above all others, the sample's day and the fields given."""
+    sample = fk.sample(10)
+    before = sample.units.ids()
+    sample.set_today("2026-07-01")
+
+    new = sample.publish(3, kraj="SK031", pravnaForma="999", nazovUJ="Vzor", ico="00000007")
+    older = sample.publish(on="2020-01-01")
+
+    assert new["id"].min() > before["id"].max()  # type: ignore[operator]
+    assert sample.units.ids(changed_since="2026-07-01").equals(new)
+    assert sample.units.ids(legal_form_code="999", ico="00000007").equals(new)
+    record = sample.units.get(new).row(0, named=True)
+    assert (record["kraj"], record["nazovUJ"], record["pravnaForma"]) == ("SK031", "Vzor", "999")
+    assert sample.units.get(older)["datumPoslednejUpravy"].item() == date(2020, 1, 1)
+    assert sample.today == date(2026, 7, 1)
+
+
+def test_touch_delete_hide_vanish() -> None:
+    """Each verb does what the real register does to units."""
+    sample = fk.sample(10)
+    ids = sample.units.ids()["id"].to_list()
+    sample.set_today("2026-07-02")
+
+    sample.touch(ids[0])
+    sample.delete(ids[1], on="2026-07-03")
+    sample.hide([ids[2]])
+    sample.vanish(ids[3:5])
+
+    assert sample.units.ids()["id"].to_list() == ids[:3] + ids[5:]
+    assert sample.units.ids(changed_since="2026-07-02")["id"].to_list() == ids[:3]
+    records = sample.units.get(ids[:3])
+    assert records["stav"].to_list() == [None, "ZMAZANÉ", "NEVEREJNÁ"]
+    assert records["datumPoslednejUpravy"].to_list() == [
+        date(2026, 7, 2), date(2026, 7, 3), date(2026, 7, 2),
+    ]  # fmt: skip
+    assert records["ico"].null_count() == 2
+    with pytest.raises(fk.NotFound):
+        sample.units.get(ids[3])
+
+
+def test_verbs_name_what_is_wrong() -> None:
+    """Unknown ids, fields and values are refused and nothing is changed."""
+    sample = fk.sample(10)
+    before = sample.store
+
+    with pytest.raises(fk.UsageError, match="no units of this sample"):
+        sample.touch([1, 2**40])
+    with pytest.raises(fk.UsageError, match="'region' is no field"):
+        sample.publish(region="x")
+    with pytest.raises(fk.UsageError, match="ico='7'"):
+        sample.publish(ico="7")
+    with pytest.raises(fk.UsageError, match="on="):
+        sample.delete(sample.units.ids(limit=1), on="today")
+
+    assert sample.store is before
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(st.sampled_from("ptdhv"), st.integers(0, 50)), max_size=12))
+def test_changes_keep_the_register_whole(verbs: list[tuple[str, int]]) -> None:
+    """After any verbs: ids ascend, every id has its record, units own only listed ids."""
+    sample = fk.sample(12, seed=3)
+    owned = {
+        u["id"]: u["idUctovnychZavierok"] for u in sample.units.get(sample.units.ids()).to_dicts()
+    }
+    for verb, number in verbs:
+        ids = sample.units.ids()["id"].to_list()
+        if verb == "p":
+            sample.publish(1 + number % 3)
+        elif ids:
+            act = {"t": sample.touch, "d": sample.delete, "h": sample.hide, "v": sample.vanish}[
+                verb
+            ]
+            act(ids[number % len(ids)])
+
+    listed = sample.units.ids()
+    records = sample.units.get(listed)
+
+    assert listed["id"].is_sorted()
+    assert records["id"].equals(listed["id"])
+    for record in records.to_dicts():
+        expected = owned.get(record["id"]) if record["stav"] is None else None
+        assert record["idUctovnychZavierok"] == expected
+    assert len(sample.store.columns["ico"]) == len(sample.store.lines[UNITS].ids)

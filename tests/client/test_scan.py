@@ -1,0 +1,201 @@
+"""LazyFrames over the register: the same rows as the full frame, fewer requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+from finstat_kit.protocol import replies
+from finstat_kit.protocol.wire import Reply
+from tests.support.registers import Watched
+
+ID, DAY = pl.col("id"), pl.col("datumPoslednejUpravy")
+
+
+def small() -> fk.Sample:
+    """Thirty units, some of them gone, with a few values that repeat."""
+    sample = fk.sample(30, seed=4)
+    ids = sample.units.ids()["id"]
+    sample.publish(3, ico="00000007", dic="2020202020", pravnaForma="112", on="2026-06-20")
+    sample.publish(2, ico="00000007", pravnaForma="121")
+    sample.delete(ids[3])
+    sample.hide(ids[7])
+    return sample
+
+
+REG = small()
+FULL = REG.units.get(REG.units.ids())
+IDS: list[int] = FULL["id"].to_list()
+
+id_values = st.sampled_from(IDS) | st.integers(-5, 3_000_000)
+day_values = st.sampled_from(FULL["datumPoslednejUpravy"].to_list()) | st.dates(
+    date(1999, 1, 1), date(2030, 1, 1)
+)
+terms = st.one_of(
+    st.builds(lambda v: v < ID, id_values),
+    st.builds(lambda v: v <= ID, id_values),
+    st.builds(lambda v: v > ID, id_values),
+    st.builds(lambda v: v >= ID, id_values),
+    st.builds(lambda v: v == ID, id_values),
+    st.builds(lambda v: v != ID, id_values),
+    st.builds(
+        lambda a, b, closed: ID.is_between(a, b, closed=closed),
+        id_values, id_values, st.sampled_from(["both", "left", "right", "none"]),
+    ),
+    st.builds(lambda v: v <= DAY, day_values),
+    st.builds(lambda v: v < DAY, day_values),
+    st.builds(lambda v: v > DAY, day_values),
+    st.builds(lambda v: v == DAY, day_values),
+    st.builds(lambda v: pl.col("ico") == v, st.sampled_from(["00000007", "7", "x", ""])),
+    st.builds(lambda v: pl.col("dic") == v, st.sampled_from(["2020202020", "0020202020", "1"])),
+    st.builds(lambda v: pl.col("pravnaForma") == v, st.sampled_from(["112", "121", "Spol."])),
+    st.builds(lambda v: pl.col("kraj") == v, st.sampled_from(["SK010", "SK031"])),
+    st.builds(lambda v: pl.col("kraj").is_in(v), st.just(["SK010", "SK021"])),
+    st.just(pl.col("stav").is_null()),
+    st.just(pl.col("ico").str.starts_with("0")),
+)  # fmt: skip
+predicates = st.recursive(
+    terms,
+    lambda inner: (
+        st.builds(lambda a, b: a & b, inner, inner)
+        | st.builds(lambda a, b: a | b, inner, inner)
+        | st.builds(lambda a: ~a, inner)
+    ),
+    max_leaves=5,
+)
+Step = Callable[[pl.LazyFrame], pl.LazyFrame]
+steps: st.SearchStrategy[Step] = st.one_of(
+    st.builds(lambda p: lambda f: f.filter(p), predicates),
+    st.builds(lambda n: lambda f: f.head(n), st.integers(0, 40)),
+    st.builds(lambda n: lambda f: f.tail(n), st.integers(0, 40)),
+    st.builds(lambda a, n: lambda f: f.slice(a, n), st.integers(0, 20), st.integers(0, 20)),
+)
+
+
+@settings(deadline=None, max_examples=250)
+@given(
+    st.lists(steps, max_size=3),
+    st.sampled_from([None, ["id"], ["kraj", "id"], ["ico"], ["idUctovnychZavierok", "stav"]]),
+    st.sampled_from(["in-memory", "streaming"]),
+    st.none() | day_values,
+)
+def test_a_scan_equals_the_full_frame(
+    chain: list[Step], columns: list[str] | None, engine: Any, since: date | None
+) -> None:
+    """For random queries, over both engines: the rows are those of the whole frame."""
+    full = FULL.lazy() if since is None else FULL.lazy().filter(since <= DAY)
+    scan = REG.units.scan(changed_since=since)
+    for step in chain:
+        full, scan = step(full), step(scan)
+    if columns is not None:
+        full, scan = full.select(columns), scan.select(columns)
+
+    assert_frame_equal(scan.collect(engine=engine), full.collect())
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_rows_are_counted_before_the_predicate(engine: Any) -> None:
+    """A filter behind head(n) filters those n rows, it does not choose others."""
+    scan = REG.units.scan().head(10).filter(IDS[5] < ID).collect(engine=engine)
+
+    assert scan["id"].to_list() == IDS[6:10]
+
+
+def asked(query: Step) -> list[str]:
+    """Return the requests that a query sends, records summed up as a number."""
+    reg = small()
+    targets: list[str] = []
+    answer = reg.answer
+
+    def noted(method: str, path: str, query: str) -> Any:
+        targets.append(f"{path}?{query}")
+        return answer(method, path, query)
+
+    reg.exchange._transport._answer = noted  # type: ignore[attr-defined]
+    query(reg.units.scan()).collect()
+    lists = [t.removeprefix("/api/uctovne-jednotky?") for t in targets if "jednotky" in t]
+    return [*lists, f"{len(targets) - len(lists)} records"]
+
+
+A, B = IDS[10], IDS[20]
+ALL = "zmenene-od=2000-01-01"
+
+
+@pytest.mark.parametrize(
+    ("query", "requests"),
+    [
+        (lambda f: f.select("id"), [f"{ALL}&max-zaznamov=10000", "0 records"]),
+        (lambda f: f.head(3), [f"{ALL}&max-zaznamov=3", "3 records"]),
+        (lambda f: f.select("id").head(3), [f"{ALL}&max-zaznamov=3", "0 records"]),
+        (lambda f: f.filter(ID > A).select("id"), [f"{ALL}&max-zaznamov=10000&pokracovat-za-id={A}", "0 records"]),
+        (lambda f: f.filter(ID == A), [f"{ALL}&max-zaznamov=1&pokracovat-za-id={A - 1}", "1 records"]),
+        (lambda f: f.filter(ID.is_between(A, B)), [f"{ALL}&max-zaznamov=10000&pokracovat-za-id={A - 1}", "11 records"]),
+        (lambda f: f.filter(IDS[2] > ID), [f"{ALL}&max-zaznamov=10000", "2 records"]),
+        (lambda f: f.filter(date(2026, 6, 30) <= DAY), ["zmenene-od=2026-06-30&max-zaznamov=10000", "4 records"]),
+        (lambda f: f.filter(pl.col("ico") == "00000007"), [f"{ALL}&max-zaznamov=10000&ico=00000007", "5 records"]),
+        (lambda f: f.filter(pl.col("dic") == "2020202020", pl.col("pravnaForma") == "112"), [f"{ALL}&max-zaznamov=10000&dic=2020202020&pravna-forma=112", "3 records"]),
+        (lambda f: f.filter(pl.col("kraj") == "SK010"), [f"{ALL}&max-zaznamov=10000", "35 records"]),
+    ],
+)  # fmt: skip
+def test_what_is_asked(query: Step, requests: list[str]) -> None:
+    """The requests of the shapes that can be pushed down are these and no others."""
+    assert asked(query) == requests
+
+
+def test_columns() -> None:
+    """A scan has the columns of the records, the other collections have ids."""
+    assert REG.units.scan().collect_schema() == replies.UNITS
+    assert REG.reports.scan().collect_schema() == replies.IDS
+    ids = REG.reports.ids()["id"]
+    some = REG.reports.scan().filter(ids[5] < ID, ids[9] >= ID).collect()
+    assert some["id"].to_list() == ids[6:10].to_list()
+    assert REG.reports.scan(changed_since="2030-01-01").collect().schema == replies.IDS
+
+
+def test_days_of_waiting_are_refused() -> None:
+    """A scan that needs every record of a real host is refused before the first request."""
+    reg = fk.Register("http://register.example")
+
+    with pytest.raises((fk.UsageError, pl.exceptions.ComputeError), match="six days"):
+        reg.units.scan().filter(pl.col("kraj") == "SK010").collect()
+
+    assert reg.stats.requests == 0
+
+
+def test_max_requests() -> None:
+    """What is allowed is counted in ids before the first record is fetched."""
+    reg = small()
+    before = reg.stats.requests
+
+    with pytest.raises((fk.UsageError, pl.exceptions.ComputeError), match="max_requests"):
+        reg.units.scan(changed_since="2000-01-02", max_requests=20).collect()
+    asked_before_refusal = reg.stats.requests - before
+
+    assert asked_before_refusal == 1
+    assert reg.units.scan(max_requests=20).head(20).collect().height == 20
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_an_error_has_the_rows_before_it(engine: Any) -> None:
+    """All rows that were fetched, as the query wants them, and the cursor; the error is ours."""
+    reg = Watched(fk.sample(3_000))
+    ids = reg.units.ids()["id"].to_list()
+    reg.instead = lambda path, query: Reply(403, {}, b"") if query == f"id={ids[1_500]}" else None
+
+    scan = reg.units.scan().filter(ID > 0).select("id").with_columns(ID.alias("again"))
+    with pytest.raises(fk.RegisterUnavailable) as caught:
+        reg.units.scan().filter(pl.col("stav").is_null()).select("id", "ico").collect(engine=engine)
+
+    assert caught.value.partial is not None
+    assert caught.value.cursor == ids[1_499]
+    living = reg.units.get(ids[:1_500]).filter(pl.col("stav").is_null())
+    assert_frame_equal(caught.value.partial.select("id", "ico"), living.select("id", "ico"))
+    assert scan.collect(engine=engine).height == 3_000

@@ -1,0 +1,281 @@
+"""Files opened again hold what was written; searches and footnotes; bars and refusals."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import openpyxl
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from finstat_kit import progress
+from finstat_kit.client import records
+from tests.support.faults import HANG, FaultServer, Step, reply
+from tests.support.registers import Scripted
+
+
+@pytest.fixture(scope="module")
+def units() -> pl.DataFrame:
+    sample = fk.sample()
+    sample.publish(nazovUJ="=1+1", ico="00000007", kraj="SK031", ulica="http://x.example")
+    return sample.units.get(pl.concat([sample.units.ids(limit=20), sample.units.ids().tail(1)]))
+
+
+def test_parquet_and_ndjson(tmp_path: Path, units: pl.DataFrame) -> None:
+    """Both keep everything."""
+    assert pl.read_parquet(fk.write(units, tmp_path / "u.parquet")).equals(units)
+    again = pl.read_ndjson(fk.write(units, tmp_path / "u.ndjson"), schema_overrides=units.schema)
+    assert again.equals(units)
+
+
+def test_csv(tmp_path: Path, units: pl.DataFrame) -> None:
+    """Excel knows the letters by the mark; lists of ids are joined by blanks."""
+    path = fk.write(units.lazy(), str(tmp_path / "u.csv"))
+
+    assert path.read_bytes().startswith(b"\xef\xbb\xbfid,ico,dic")
+    again = pl.read_csv(path, infer_schema=False)
+    assert again["ico"].to_list() == units["ico"].to_list()
+    assert again["nazovUJ"].to_list() == units["nazovUJ"].to_list()
+    lists = again["idUctovnychZavierok"].str.split(" ").cast(pl.List(pl.Int64))
+    assert lists.to_list() == units["idUctovnychZavierok"].to_list()
+
+
+def test_xlsx(tmp_path: Path, units: pl.DataFrame) -> None:
+    """Codes, IČO and DIČ stay text, dates are dates, no name becomes a formula or a link."""
+    path = fk.write(units, tmp_path / "u.xlsx", note="Prameň: vymyslené údaje")
+
+    sheet = openpyxl.load_workbook(path).active
+    assert sheet is not None
+    rows = list(sheet.iter_rows(values_only=True))
+    cells = list(sheet.iter_rows())
+    assert list(rows[0]) == units.columns
+    for row, record in zip(rows[1:22], units.to_dicts(), strict=True):
+        seen = dict(zip(units.columns, row, strict=True))
+        assert (seen["id"], seen["ico"], seen["dic"]) == (
+            record["id"],
+            record["ico"],
+            record["dic"],
+        )
+        assert (seen["kraj"], seen["nazovUJ"]) == (record["kraj"], record["nazovUJ"])
+        joined = record["idUctovnychZavierok"]
+        assert seen["idUctovnychZavierok"] == (" ".join(map(str, joined)) if joined else None)
+    last = dict(zip(units.columns, cells[21], strict=True))
+    assert (last["nazovUJ"].value, last["nazovUJ"].data_type) == ("=1+1", "s")
+    assert last["ulica"].hyperlink is None
+    changed = last["datumPoslednejUpravy"]
+    assert changed.is_date
+    assert str(changed.value)[:10] == "2026-06-30"
+    assert rows[-1][0] == "Prameň: vymyslené údaje"
+
+
+def test_nothing_half_written(tmp_path: Path) -> None:
+    """A write that fails leaves what was there and nothing else."""
+    path = fk.write(pl.DataFrame({"a": [1]}), tmp_path / "x.csv")
+    (tmp_path / "folder.csv").mkdir()
+
+    with pytest.raises(fk.UsageError, match="the column 'a' holds structs"):
+        fk.write(pl.DataFrame({"a": [{"b": 1}]}), path)
+    with pytest.raises(OSError, match=r"folder\.csv"):
+        fk.write(pl.DataFrame({"a": [1]}), tmp_path / "folder.csv")
+
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.csv", "x.csv"]
+    assert pl.read_csv(path).height == 1
+
+
+@pytest.mark.parametrize(
+    ("frame", "path", "note", "named"),
+    [
+        (pl.DataFrame(), "x.xls", None, "ends in .csv, .xlsx"),
+        (pl.DataFrame(), "x", None, "path='x'"),
+        (pl.DataFrame(), "x.csv", "Prameň", "note: a csv file"),
+        ({"a": 1}, "x.csv", None, "frame is a dict"),
+    ],
+)
+def test_what_cannot_be_written(frame: object, path: str, note: str | None, named: str) -> None:
+    """The error says what can."""
+    with pytest.raises(fk.UsageError, match=named):
+        fk.write(frame, path, note=note)  # type: ignore[arg-type]
+
+
+def test_find_places() -> None:
+    """Accents and case are ignored; what begins so comes first; codes count too."""
+    with fk.using(fk.sample()):
+        found = fk.find_places("NOVE")
+        by_code = fk.find_places("sk0315")
+        one = fk.find_places("Žiar", level="district")
+
+    assert found.columns == ["level", "code", "name_sk", "name_en", "district", "region"]
+    names = found["name_sk"].to_list()
+    assert names[:2] == ["Nové Mesto nad Váhom", "Nové Zámky"]
+    assert "Bratislava-Nové Mesto" in names
+    assert names.index("Bratislava-Nové Mesto") > names.index("Nové Zámky")
+    assert by_code["code"].to_list() == ["SK0315", "SK0315510262"]
+    assert one.rows() == [
+        ("district", "SK032D", "Žiar nad Hronom", "Žiar nad Hronom", "Žiar nad Hronom",
+         "Banskobystrický kraj"),
+    ]  # fmt: skip
+    with pytest.raises(fk.UsageError, match="level='town'"):
+        fk.sample(0).find_places("x", level="town")  # type: ignore[arg-type]
+
+
+def test_cite() -> None:
+    """A footnote names the register and when it answered; a sample's says it is invented."""
+    reg = Scripted(b'{"pocetZostavajucichId":1}')
+    silent = reg.cite(lang="en")
+    reg.units.count()
+
+    assert "no reply yet" in silent
+    assert f"{date.today():%Y}-" in reg.cite()
+    assert "CC0" in reg.cite()
+    assert "Invented data" in fk.sample(7).cite("en")
+    assert "Vymyslené údaje" in fk.sample(7).cite()
+    with pytest.raises(fk.UsageError, match="lang='de'"):
+        reg.cite("de")  # type: ignore[arg-type]
+
+
+def test_days_of_waiting_are_refused() -> None:
+    """10,001 records of a real host are refused before the first, with number, time and cure."""
+    reg = fk.Register("http://register.example")
+
+    with pytest.raises(fk.UsageError, match=r"10,001 requests.*33 minutes.*max_requests=10001"):
+        reg.units.get(range(1, 10_002))
+    with pytest.raises(fk.UsageError, match="6 days"):
+        reg.units.get(range(1, 2_620_000))
+    with pytest.raises(fk.UsageError, match="max_requests=5"):
+        fk.sample(20).units.get(range(6), max_requests=5)
+
+    assert reg.stats.requests == 0
+    records.refuse_long_work(10_000, reg, None)
+    records.refuse_long_work(10_001, reg, 10_001)
+    records.refuse_long_work(10**9, fk.sample(0), None)
+
+
+OF_A_SCAN = fk.UsageError, pl.exceptions.ComputeError  # an older polars wraps the error
+
+
+def far(url: str) -> str:
+    """Return another spelling of this machine's address, which the kit takes for a real host."""
+    return url.replace("127.0.0.1", "127.1")
+
+
+def test_a_real_host_is_sent_ten_thousand_requests_unasked() -> None:
+    """By default 10,000 records are asked for, 10,001 are refused before the first."""
+    with FaultServer([reply(b"", 400)]) as server, fk.Register(far(server.url)) as reg:
+        assert reg.remote
+        for ids in (range(1, 10_002), pl.DataFrame({"id": range(10_001)})):
+            with pytest.raises(fk.UsageError, match=r"10,001 requests.*max_requests=10,000 are"):
+                reg.units.get(ids)
+        with pytest.raises(OF_A_SCAN, match=r"max_requests=10,000 are not sent"):
+            reg.units.scan().collect()
+        assert (server.asked, reg.stats.requests) == ([], 0)
+
+        with pytest.raises(fk.BadRequest):  # sent, and refused by the server
+            reg.units.get([*range(1, 10_001), 1])
+
+        assert "/api/uctovna-jednotka?id=1" in server.asked
+
+
+def test_a_scan_of_a_real_host_asks_for_its_ids_first() -> None:
+    """Where more than 10,000 records would follow, none is asked for."""
+    pages = [range(2, 10_002), range(10_002, 10_010)]
+    script = [
+        [reply(f'{{"id":{list(ids)},"existujeDalsieId":false}}'.replace("false", more).encode())]
+        for ids, more in zip(pages, ("true", "false"), strict=True)
+    ]
+    with FaultServer(*script) as server, fk.Register(far(server.url)) as reg:
+        with pytest.raises(OF_A_SCAN, match="10,001 requests"):
+            reg.units.scan().filter(pl.col("id") > 1).collect()
+
+        assert len(server.asked) == 2
+        assert all("/api/uctovne-jednotky?" in target for target in server.asked)
+    with FaultServer([reply(b"", 400)]) as server, fk.Register(server.url) as near:
+        with pytest.raises(fk.BadRequest):  # on loopback there is no limit
+            near.units.get(range(1, 10_002))
+
+
+def test_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    """A bar shows the total when it is wanted, and nothing when nobody looks."""
+    sample = fk.sample(30)
+
+    sample.units.get(sample.units.ids())
+    assert capsys.readouterr() == ("", "")
+    sample.units.get(sample.units.ids(progress=True), progress=True)
+
+    shown = capsys.readouterr().err
+    assert "30/30" in shown
+    assert "records" in shown
+    assert "ids" in shown
+
+
+def test_a_bar_is_for_people(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By default a bar is shown for a real host on a terminal, not in a pipe."""
+
+    def shown(*, remote: bool, terminal: bool, progress_: bool | None = None) -> bool:
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+        with progress.bar("ids", 5, remote=remote, progress=progress_) as advance:
+            advance(5)
+        return "5/5" in capsys.readouterr().err
+
+    assert shown(remote=True, terminal=True)
+    assert not shown(remote=True, terminal=False)
+    assert not shown(remote=False, terminal=True)
+    assert not shown(remote=True, terminal=True, progress_=False)
+    assert shown(remote=False, terminal=False, progress_=True)
+
+
+class Counted(FaultServer):
+    """Answers a list by its script and a count by `count`, which may wait."""
+
+    count = b"{}"
+
+    def _next(self, request: str) -> Sequence[Step]:
+        if "zostavajuce" not in request:
+            return super()._next(request)
+        return [reply(self.count)]
+
+
+@pytest.mark.parametrize(
+    "count", [b"{}", b'{"pocetZostavajucichId":-1}', b'{"pocetZostavajucichId":1%b}' % (b"0" * 309)]
+)
+def test_a_count_that_fails_costs_the_bar_its_total(
+    count: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A count is a hint: the walk is the same without it."""
+    with Counted([reply(b'{"id":[1,2],"existujeDalsieId":false}')]) as server:
+        server.count = count
+        with fk.Register(server.url) as reg:
+            ids = reg.units.ids(progress=True)
+
+    assert ids["id"].to_list() == [1, 2]
+    assert "2 ids" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+def test_a_count_that_never_answers_holds_nothing_back(connections: int) -> None:
+    """The walk and its bar go on while the count waits, and end without it."""
+    walked = threading.Event()
+
+    class Waiting(Counted):
+        def _next(self, request: str) -> Sequence[Step]:
+            steps = super()._next(request)
+            if "zostavajuce" in request:
+                walked.wait(20)
+                return [HANG]
+            if len(self.asked) == 3:
+                walked.set()
+            return steps
+
+    pages = [reply(b'{"id":[%d],"existujeDalsieId":true}' % i) for i in (1, 2)]
+    last = reply(b'{"id":[3],"existujeDalsieId":false}')
+    with Waiting(*([page] for page in pages), [last]) as server, fk.Register(server.url) as reg:
+        ids = reg.units.ids(progress=True, connections=connections)["id"].to_list()
+        retries = reg.stats.retries
+
+    assert (ids, retries) == ([1, 2, 3], 0)

@@ -1,0 +1,242 @@
+"""The health report: every kind of fault on its line, and never more than 30 requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import finstat_kit as fk
+from finstat_kit.cli import commands
+from finstat_kit.protocol.wire import Reply
+from tests.support.faults import CLOSE, FaultServer, reply
+from tests.support.registers import Altered
+
+HTML = b"<html><body>Request Rejected. Your support ID is 1</body></html>"
+MOST_REQUESTS = 30
+
+
+def changed(change: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
+    """Return what makes a body of another, by a change of the object it holds."""
+
+    def body(before: bytes) -> bytes:
+        content = json.loads(before)
+        change(content)
+        return json.dumps(content).encode()
+
+    return body
+
+
+def entry(number: int, **fields: object) -> Callable[[bytes], bytes]:
+    return changed(lambda reply: reply["lokacie"][number].update(fields))
+
+
+def without(key: str) -> Callable[[bytes], bytes]:
+    return changed(lambda reply: reply.pop(key))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_healthy_register(strict: bool) -> None:
+    """All is well with the sample, in at most 30 requests."""
+    sample = fk.sample(strict=strict)
+
+    report = fk.doctor(sample)
+
+    assert set(report["status"]) == {"ok"}
+    assert set(report["meaning"]) == {""}
+    assert sample.stats.requests <= MOST_REQUESTS
+
+
+ALTERED: list[tuple[str, str, object, str, str, str]] = [
+    ("HTML for a codelist", "kraje", HTML, "regions", "fail", "HTML under status 200: “Request"),
+    ("no JSON", "okresy", b"{", "districts", "fail", "no JSON"),
+    ("another top key", "okresy", b'{"klasifikacie":[]}', "districts", "fail", "no list of entries"),
+    ("null for entries", "okresy", b'{"lokacie":null}', "districts", "fail", "no list of entries"),
+    ("an empty list", "okresy", b'{"lokacie":[]}', "districts", "warn", "0 entries"),
+    ("no code", "kraje", entry(0, kod=None), "regions", "fail", "$.lokacie[0].kod: expected a code, got None"),
+    ("a numeric code", "kraje", entry(0, kod=1), "regions", "warn", "1 codes that are numbers"),
+    ("one language", "kraje", entry(0, nazov={"sk": "x"}), "regions", "warn", "without a name in both"),
+    ("an unknown key", "kraje", entry(0, novy=1), "regions", "warn", "1 unknown keys"),
+    ("an orphan", "okresy", entry(0, nadradenaLokacia="X"), "districts", "warn", "1 with an unknown parent"),
+    (
+        "a repeated code", "kraje", changed(lambda r: r["lokacie"].append(r["lokacie"][0])),
+        "regions", "warn", "1 codes repeated",
+    ),
+    (
+        "a code of two meanings", "kraje",
+        changed(lambda r: r["lokacie"].append(r["lokacie"][0] | {"nazov": {"sk": "x", "en": "x"}})),
+        "regions", "fail", "the code 'SK010' is listed twice, with other content",
+    ),
+    ("a code that is no code", "kraje", entry(0, kod=True), "regions", "fail", "expected a code, got True"),
+    ("an empty code", "kraje", entry(0, kod=""), "regions", "fail", "10 entries, 2 share a name; $.lokacie[0].kod"),
+    ("a list for a parent", "okresy", entry(0, nadradenaLokacia=["SK010"]), "districts", "fail", "nadradenaLokacia"),
+    ("a text for names", "kraje", entry(0, nazov="x"), "regions", "fail", "an object with sk and en"),
+    ("a number for a name", "kraje", entry(0, nazov={"sk": 1, "en": "x"}), "regions", "fail", "nazov.sk"),
+    ("a repeated key", "kraje", lambda body: body.replace(b'"kod"', b'"kod":"X","kod"', 1), "regions", "fail", "'kod' stands twice"),
+    ("no number", "kraje", lambda body: body[:-1] + b',"x":NaN}', "regions", "fail", "no JSON"),
+    ("no flag", "uctovne-jednotky", without("existujeDalsieId"), "flag", "fail", "no flag"),
+    ("ids backwards", "uctovne-jednotky", changed(lambda r: r["id"].reverse()), "ids ascend", "fail", "ids"),
+    ("one page for ever", "uctovne-jednotky", b'{"id":[5],"existujeDalsieId":true}', "beyond the last id", "fail", "1 ids"),
+    ("an id too great", "uctovne-jednotky", b'{"id":[9223372036854775808],"existujeDalsieId":true}', "paging", "fail", "too great"),
+    ("an error beyond the last id", "uctovne-jednotky", lambda body: body if b'[]' not in body else Reply(400, {}, b'{"chyba":"x"}'), "beyond the last id", "warn", "status 400"),
+    ("ids as texts", "uctovne-jednotky", b'{"id":["5"],"existujeDalsieId":true}', "paging", "fail", "no whole numbers"),
+    ("more than asked", "uctovne-jednotky", changed(lambda r: r["id"].extend(range(9_000_000, 9_001_000))), "page size", "warn", "of 1,000 asked"),
+    ("wrong counts", "zostavajuce-id/uctovne-jednotky", b'{"pocetZostavajucichId":7}', "counts", "warn", "7 before, 7 after"),
+    ("no count of units", "zostavajuce-id/uctovne-jednotky", b"{}", "counts", "warn", "it is missing"),
+    ("no counts", "zostavajuce-id/uctovne-vykazy", b"{}", "uctovne-vykazy", "fail", "it is missing"),
+    ("nothing there", "zostavajuce-id/uctovne-vykazy", b'{"pocetZostavajucichId":0}', "uctovne-vykazy", "warn", "0 ids"),
+    ("another record", "uctovna-jednotka", b'{"id":1}', "records", "fail", "0 of 8 read; id"),
+    ("a field of a wrong type", "uctovna-jednotka", changed(lambda r: r.update(kraj=1)), "records", "fail", "$.kraj"),
+    ("a new field", "uctovna-jednotka", changed(lambda r: r.update(novy=1)), "records", "warn", "unknown: novy"),
+    ("unknown codes", "uctovna-jednotka", changed(lambda r: r.update(kraj="SK099")), "labels of kraj", "warn", "0 of 8"),
+    ("a page for a record", "uctovna-jednotka", Reply(404, {}, b""), "records", "fail", "status 404"),
+    ("another version", "kraje", Reply(200, {"X-API-Version": "3.0"}, b'{"lokacie":[]}'), "API version", "warn", "2.5, 3.0"),
+    ("a version that cannot be printed", "kraje", Reply(200, {"X-API-Version": "\x1b[2J"}, b'{"lokacie":[]}'), "API version", "warn", "?[2J, 2.5"),
+    ("no version", "kraje", Reply(200, {}, b'{"lokacie":[]}'), "API version", "warn", "2.5, none"),
+    ("a broken connection", "kraje", fk.TransportError("reset"), "regions", "fail", "reset"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "check", "status", "seen"),
+    [c[1:] for c in ALTERED],
+    ids=[c[0] for c in ALTERED],
+)
+def test_what_is_found(path: str, answer: object, check: str, status: str, seen: str) -> None:
+    """Each fault is on the line it belongs to, with what it means."""
+    register = Altered({path: answer})
+
+    report = fk.doctor(register)
+
+    (line,) = report.rows_by_key("check", named=True)[check]
+    assert (line["status"], seen in line["seen"]) == (status, True), line
+    assert line["meaning"]
+    assert register.asked <= MOST_REQUESTS
+
+
+def test_the_worst_comes_first() -> None:
+    """Frames are shown by their head: there stands what is wrong."""
+    report = fk.doctor(Altered({"kraje": HTML, "sidla": b'{"lokacie":[]}'}))
+
+    ranks = [["fail", "warn", "ok"].index(status) for status in report["status"]]
+    assert ranks == sorted(ranks)
+    assert report["check"][0] == "regions"
+
+
+@pytest.mark.parametrize(
+    ("steps", "seen", "requests"),
+    [
+        ([CLOSE], "no whole answer", 3),
+        ([reply(b"", 500)], "status 500", 3),
+        ([reply(HTML)], "HTML under status 200", 3),
+        ([reply(b"well")], "no JSON object under status 200", 3),
+        ([reply(b"", 404)], "status 404", 3),
+        ([reply(HTML, 403)], "status 403: “Request Rejected", 1),
+        ([reply(b"", 429)], "status 429", 1),
+        ([reply(b"", 503, Retry_After="60")], "status 503", 1),
+    ],
+)
+def test_a_register_in_ruins(steps: list[Any], seen: str, requests: int) -> None:
+    """Where nothing good comes, one line says so, and the register is soon left alone."""
+    with FaultServer(steps) as server:
+        report = fk.doctor(server.url)
+
+    assert report.select("check", "status").rows() == [("reachable", "fail")]
+    assert seen in report["seen"][0]
+    assert report["meaning"][0]
+    assert len(server.asked) == requests
+
+
+def test_turned_away_on_the_way() -> None:
+    """What was found before the register asks to be left alone is in the report."""
+    register = Altered({"okresy": Reply(429, {"Retry-After": "600"}, b"")})
+
+    report = fk.doctor(register)
+
+    assert report.select("check", "status").rows() == [
+        ("reachable", "fail"), ("API version", "ok"), ("latency", "ok"), ("regions", "ok"),
+    ]  # fmt: skip
+    assert report["seen"][0] == "status 429, good replies before: 1"
+    assert register.asked == 2
+
+
+def test_silence_on_the_way() -> None:
+    """After three requests in a row without an answer nothing is asked any more."""
+    register = Altered({"uctovne-jednotky": fk.TransportError("no answer")} | {
+        f"zostavajuce-id/{name}": fk.TransportError("no answer")
+        for name in ("uctovne-zavierky", "uctovne-vykazy", "vyrocne-spravy")
+    })  # fmt: skip
+
+    report = fk.doctor(register)
+
+    assert report["seen"][0] == "no answer, good replies before: 7"
+    assert register.asked == 7 + 3
+
+
+def test_a_fault_that_passes() -> None:
+    """One error of the usual kind is asked again, and is no fault of the register."""
+    once = iter([Reply(500, {}, b"")])
+    register = Altered({"okresy": lambda body: next(once, body)})
+
+    assert set(fk.doctor(register)["status"]) == {"ok"}
+
+
+def test_second_tries_are_few() -> None:
+    """However often errors pass, there are no more requests than were promised."""
+    fails = iter(range(1_000))
+    register = Altered(
+        {"*": lambda body: Reply(500, {}, b"") if next(fails) % 2 else body},
+    )
+
+    report = fk.doctor(register)
+
+    assert "fail" in report["status"]
+    assert register.asked <= MOST_REQUESTS
+
+
+def test_nobody_there() -> None:
+    """A register that cannot be reached is one line."""
+    assert fk.doctor("http://127.0.0.1:9").select("check", "status").rows() == [
+        ("reachable", "fail")
+    ]
+
+
+def test_over_http() -> None:
+    """By URL the latency is told, and headers are found in any spelling."""
+    with fk.sample(3_000).serve() as url:
+        report = fk.doctor(url)
+
+    assert set(report["status"]) == {"ok"}
+    assert report.rows_by_key("check", named=True)["latency"][0]["seen"].startswith(
+        tuple("0123456789")
+    )
+
+
+def test_recorded_codelists(recorded: Path) -> None:
+    """The real lists have blemishes and no faults."""
+    report = fk.doctor(fk.sample(1_000, codelists=recorded / "codelists"))
+
+    assert "fail" not in report["status"]
+    seen = dict(report.select("check", "seen").rows())
+    assert seen["municipalities"].startswith("2,937 entries, ")
+
+
+def test_the_command() -> None:
+    """The command prints the report; its exit code tells of faults."""
+    well = CliRunner().invoke(commands.cli, ["doctor", "--sample", "--format", "table"])
+    ill = CliRunner().invoke(commands.cli, ["doctor", "--url", "http://127.0.0.1:9"])
+
+    assert (well.exit_code, ill.exit_code) == (0, 1)
+    assert "│ counts" in well.stdout
+    assert "…" not in well.stdout
+    assert ill.stdout.splitlines()[1].startswith("reachable,fail,")
+
+
+def test_no_register() -> None:
+    """Without a register it says how to choose one."""
+    with pytest.raises(fk.UsageError, match=r"fk\.use"):
+        fk.doctor()

@@ -1,0 +1,199 @@
+"""The mirror and the machine: killed anywhere, a full disk; the next sync puts everything right."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.mirror.syncing import RUNS
+from tests.support.mirrors import assert_in_step, contents, register_on
+
+ROOT = Path(__file__).parents[2]
+
+# Syncs a folder, and kills itself where it is told to: before or after the commit of that number
+# to a table, or the replacement of a file.
+KILLED = """
+import os, pathlib, signal, sys
+from finstat_kit.mirror import tables
+from finstat_kit.mirror import mirror
+from tests.support.mirrors import register_on
+
+folder, day, where, number, moment = sys.argv[1:]
+left = int(number)
+
+def killing(change, name):
+    def changed(self, *arguments, **options):
+        global left
+        if name(self) == where:
+            left -= 1
+        if left == 0 and moment == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = change(self, *arguments, **options)
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+    return changed
+
+table = tables.Table
+table.append = killing(table.append, lambda self: self.path.name)
+table.compact = killing(table.compact, lambda self: "compact")
+pathlib.Path.replace = killing(pathlib.Path.replace, lambda self: self.name)
+mirror = mirror.Mirror(folder, register=register_on(int(day)))
+mirror.sync()
+mirror.compact(keep_hours=0)
+"""
+
+
+def run(script: str, *arguments: object) -> int:
+    """Run a script in a process of its own and return how it ended."""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    seen = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert "Traceback" not in seen.stderr, seen.stderr
+    return seen.returncode
+
+
+def windows(mirror: fk.Mirror) -> list[tuple[date, date]]:
+    """Return window and start of each completed run."""
+    files = sorted(map(str, mirror.path.glob("runs/*.parquet")))
+    runs = pl.scan_parquet(files, schema=RUNS).collect().sort("run")
+    return runs.select("since", "started").rows()
+
+
+@pytest.mark.parametrize(
+    ("where", "number", "moment"),
+    [
+        ("units", 1, "before"), ("units", 1, "after"), ("units", 2, "after"), ("units", 4, "after"),
+        ("statements", 2, "before"), ("runs", 1, "before"), ("runs", 1, "after"),
+        ("codelists.draft", 1, "before"), ("mirror.draft", 1, "before"),
+        ("compact", 2, "before"), ("compact", 2, "after"),
+    ],
+)  # fmt: skip
+def test_killed_during_the_first_sync(tmp_path: Path, where: str, number: int, moment: str) -> None:
+    """Whatever was being written, an undisturbed sync brings the mirror in step."""
+    ended = run(KILLED, tmp_path, 1, where, number, moment)
+
+    assert ended == -signal.SIGKILL
+    register = register_on(1)
+    mirror = fk.Mirror(tmp_path, register=register)
+    mirror.sync()
+    assert_in_step(mirror, register.sample)
+    assert windows(mirror)[0] == (date(2000, 1, 1), date(2026, 6, 30))
+    assert mirror.verify()["damaged"].sum() == 0
+    before = contents(tmp_path)
+    mirror.sync()
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("where", "number", "moment"),
+    [
+        ("units", 1, "before"), ("units", 2, "after"), ("units", 4, "after"),
+        ("runs", 1, "before"), ("compact", 2, "after"),
+    ],
+)  # fmt: skip
+def test_killed_during_an_increment(tmp_path: Path, where: str, number: int, moment: str) -> None:
+    """The window stays until a run is complete, and no record is lost."""
+    fk.Mirror(tmp_path, register=register_on(1)).sync()
+    ended = run(KILLED, tmp_path, 2, where, number, moment)
+
+    assert ended == -signal.SIGKILL
+    register = register_on(2)
+    mirror = fk.Mirror(tmp_path, register=register)
+    was_complete = where == "compact" or (where, moment) == ("runs", "after")
+    assert len(windows(mirror)) == 1 + was_complete
+    register.asked.clear()
+    mirror.sync()
+    assert_in_step(mirror, register.sample)
+    assert windows(mirror) == [
+        (date(2000, 1, 1), date(2026, 6, 30)), (date(2026, 6, 29), date(2026, 7, 1)),
+    ]  # fmt: skip
+    if where == "units":  # what was committed is not fetched again
+        committed = 300 * (number if moment == "after" else number - 1)
+        rest = register.sample.units.ids()["id"][committed:].to_list()
+        assert register.records()[: len(rest)] == rest
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_killed_while_a_file_is_written(tmp_path: Path, number: int) -> None:
+    """A file without a commit is nothing: it is not read, and is swept away some day."""
+    command = [sys.executable, "-c", KILLED, str(tmp_path), "1", "nowhere", "1", "before"]
+    with subprocess.Popen(command, cwd=ROOT) as child:
+        while child.poll() is None and len(list(tmp_path.glob("units/*.parquet"))) < number:
+            pass
+        child.kill()
+
+    register = register_on(1)
+    mirror = fk.Mirror(tmp_path, register=register)
+    mirror.sync()
+    assert_in_step(mirror, register.sample)
+
+
+FULL_DISK = """
+import subprocess, sys
+import finstat_kit as fk
+from tests.support.mirrors import assert_in_step, register_on
+
+folder = sys.argv[1]
+full = 0
+for kilobytes in (8, 40, 100, 180, 260, 340, 420):
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "none", folder], check=True)
+    register = register_on(1)
+    mirror = fk.Mirror(folder + "/ruz", register=register)
+    try:
+        mirror.sync()
+    except fk.MirrorError as error:
+        full += 1
+        assert "No space left" in str(error), error
+        assert "see to the disk, then sync again" in str(error), error
+    subprocess.run(["mount", "-o", "remount,size=64m", folder], check=True)
+    mirror.sync()
+    assert_in_step(mirror, register.sample)
+    subprocess.run(["umount", folder], check=True)
+sys.exit(full)
+"""
+MAY_MOUNT = subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not MAY_MOUNT, reason="this machine does not let us mount a small disk")
+def test_a_full_disk(tmp_path: Path) -> None:
+    """Wherever the disk is full it is told; with more room the next sync goes on."""
+    command = ["unshare", "-rm", sys.executable, "-c", FULL_DISK, str(tmp_path)]
+    seen = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+    assert "Traceback" not in seen.stderr, seen.stderr
+    assert seen.returncode >= 4
+
+
+SHORT_FILES = """
+import resource, signal, sys
+import finstat_kit as fk
+from tests.support.mirrors import assert_in_step, register_on
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+register = register_on(1)
+mirror = fk.Mirror(sys.argv[1], register=register)
+resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, resource.RLIM_INFINITY))
+try:
+    mirror.sync()
+except fk.MirrorError as error:
+    assert "see to the disk" in str(error), error
+else:
+    sys.exit(1)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+mirror.sync()
+assert_in_step(mirror, register.sample)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit for the size of files")
+def test_a_disk_that_takes_no_more(tmp_path: Path) -> None:
+    """The same where the system refuses to make a file longer."""
+    assert run(SHORT_FILES, tmp_path) == 0

@@ -1,0 +1,223 @@
+"""Whatever happens to a file of a mirror: an answer is the whole one or an error with the cure.
+
+Each kind of file is deleted, emptied, cut and flipped in one bit, in turn. Then all is read, by an
+object that has read before and by a new one, verified and synced; at last the cure is done as the
+text of the error has it, and the mirror equals the register.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+from finstat_kit.client.sample import Sample
+from tests.conftest import Told
+from tests.support.mirrors import CODELISTS, assert_in_step
+
+LISTS = ("units", "statements", "reports", "annual_reports")
+TABLES = ("units", "statements", "runs")  # the other lists are as statements
+QUESTIONS: dict[str, Callable[[fk.Mirror], Any]] = {
+    "units()": lambda m: m.units().collect().sort("id"),
+    "as_of": lambda m: m.units(as_of="2026-07-01").collect().sort("id"),
+    "changes": lambda m: m.changes(),
+    "unreadable": lambda m: m.unreadable(),
+    "get": lambda m: m.units.get(m.units.ids(limit=5)),
+    "scan": lambda m: m.units.scan().collect(),
+    "today": lambda m: m.today,
+    "cite": lambda m: m.cite("en"),
+    "invented": lambda m: m.invented,
+    **{f"count {n}": lambda m, n=n: getattr(m, n).count() for n in LISTS},  # type: ignore[misc]
+    **{f"ids {n}": lambda m, n=n: getattr(m, n).ids() for n in LISTS},  # type: ignore[misc]
+    **{n: lambda m, n=n: getattr(m, n)() for n in CODELISTS},  # type: ignore[misc]
+}
+
+
+def delete(file: Path) -> None:
+    shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+
+def empty(file: Path) -> None:
+    if file.is_dir():
+        shutil.rmtree(file)
+        file.mkdir()
+    else:
+        file.write_bytes(b"")
+
+
+def halve(file: Path) -> None:
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+
+
+def flipped(part: float) -> Callable[[Path], None]:
+    def flip(file: Path) -> None:
+        whole = bytearray(file.read_bytes())
+        if whole:
+            whole[int(part * (len(whole) - 1))] ^= 2
+        file.write_bytes(whole)
+
+    return flip
+
+
+FAULTS = {
+    "deleted": delete,
+    "emptied": empty,
+    "halved": halve,
+    "flipped in a bit": flipped(0.3),
+    "flipped in its last byte": flipped(1),
+}
+THREE = ("deleted", "emptied", "flipped in a bit")
+# Name of the kind, a pattern within the folder, and whether anything is lost with such a file.
+KINDS = [
+    ("mirror.json", "mirror.json", True),
+    ("codelists", "codelists.json", True),
+    ("writer.json", "writer.json", False),
+    ("writer.lock", "writer.lock", False),
+    *((f"data of {name}", f"{name}/*.parquet", True) for name in TABLES),
+    *((f"commits of {name}", f"{name}/_delta_log/*.json", True) for name in TABLES),
+    *((f"checkpoint of {name}", f"{name}/_delta_log/*.parquet", True) for name in TABLES),
+    *((f"hint of {name}", f"{name}/_delta_log/_last_checkpoint", False) for name in TABLES),
+    *((f"seals of {name}", f"{name}/_seals.txt", True) for name in TABLES),
+]
+CASES = [
+    pytest.param(kind, pattern, told, fault, id=f"{kind} {fault}")
+    for kind, pattern, told in KINDS
+    for fault in (THREE if "of" in kind and "units" not in kind else FAULTS)
+]
+FOLDERS = [name + rest for name in TABLES for rest in ("", "/_delta_log")]
+
+
+class Sound(NamedTuple):
+    """A mirror in sound health, its register, and what it answers."""
+
+    path: Path
+    register: Sample
+    answers: dict[str, object]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
+    """Give a mirror of four days, compacted on the way."""
+    register = fk.sample(40)
+    mirror = fk.Mirror(tmp_path_factory.mktemp("sound") / "ruz", register=register)
+    for day in ("2026-07-01", "2026-07-02", "2026-07-03"):
+        mirror.sync()
+        mirror.compact(keep_hours=0)
+        register.set_today(day)
+        register.touch(register.units.ids(limit=3))
+        register.publish(2)
+    mirror.sync()
+    assert mirror.changes().height > 9
+    return Sound(mirror.path, register, {name: ask(mirror) for name, ask in QUESTIONS.items()})
+
+
+def refused(mirror: fk.Mirror, sound: Sound) -> list[str]:
+    """Put all questions; return the errors: what is no error is the whole answer."""
+    errors = []
+    for name, question in QUESTIONS.items():
+        try:
+            seen = question(mirror)
+        except fk.MirrorError as error:
+            errors.append(f"{name}: {error}")
+            continue
+        expected = sound.answers[name]
+        if isinstance(expected, pl.DataFrame):
+            assert_frame_equal(seen, expected)
+        else:
+            assert seen == expected
+    assert repr(mirror)
+    return errors
+
+
+def meanings(mirror: fk.Mirror) -> list[str]:
+    report = mirror.verify()
+    return [f"{file}: {meaning}" for file, _, _, meaning in report.rows() if meaning]
+
+
+def synced(path: Path, register: Sample, *, full: bool) -> str | None:
+    """Sync; return what the error says, None where it is in step."""
+    try:
+        mirror = fk.Mirror(path, register=register)
+        mirror.sync(full=full)
+    except fk.MirrorError as error:
+        return str(error)
+    assert_in_step(mirror, register)
+    assert meanings(mirror) == []
+    return None
+
+
+def cured(path: Path, register: Sample, *, full: bool) -> list[str]:
+    """Sync, and do what the errors say until none is left; return what they said."""
+    said: list[str] = []
+    while (error := synced(path, register, full=full)) is not None:
+        said.append(error)
+        assert len(said) < 4, said
+        remove = re.search(r"remove (/[^:]+):", error)
+        if remove:
+            delete(Path(remove[1]))
+        assert remove or "sync(full=True)" in error, said
+        full = "sync(full=True)" in error
+    return said
+
+
+def survives(
+    sound: Sound, folder: Path, harm: Callable[[Path], None], within: Path, *, both: bool = True
+) -> str:
+    """Do harm to a mirror, look at it from all sides, heal it; return what verify said."""
+    path = Path(shutil.copytree(sound.path, folder / "ruz"))
+    knows = fk.Mirror(path, register=sound.register)
+    assert refused(knows, sound) == []
+    harm(path / within)
+
+    errors = refused(knows, sound)
+    try:
+        errors += refused(fk.Mirror(path), sound)
+    except fk.MirrorError as error:
+        errors.append(str(error))
+    found = meanings(knows)
+    assert found or not errors
+    for full in (False, True) if both else (False,):
+        again = Path(shutil.copytree(path, folder / f"again {full}"))
+        for line in cured(again, sound.register, full=full):
+            assert found, line
+    return "; ".join(found)
+
+
+@pytest.mark.parametrize(("kind", "pattern", "told", "fault"), CASES)
+def test_a_file(
+    sound: Sound, tmp_path: Path, kind: str, pattern: str, told: bool, fault: str, matrix: Told
+) -> None:
+    """Nothing less is answered unnoticed, verify names it, and the cure brings all of it back."""
+    files = sorted(sound.path.glob(pattern))
+    assert files
+    for number, file in enumerate(files):
+        within = file.relative_to(sound.path)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        every = "units" in kind or "of" not in kind
+        said = survives(sound, folder, FAULTS[fault], within, both=every)
+        # A commit behind a checkpoint is needed no more.
+        behind = fault == "deleted" and file.with_suffix(".checkpoint.parquet").exists()
+        assert said or behind or not told, within
+    seen = re.sub(r"/\S*/|part-\S*parquet|0{9,}", "…", said)[:100] or "nothing is lost"
+    matrix(f"{kind} {fault}", "the whole or MirrorError; its cure heals", seen)
+
+
+@pytest.mark.parametrize("harm", [delete, empty])
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder(
+    sound: Sound, tmp_path: Path, name: str, harm: Callable[[Path], None], matrix: Told
+) -> None:
+    """The same of a table, or of all its commits."""
+    said = survives(sound, tmp_path, harm, Path(name))
+
+    assert said
+    matrix(f"{name} {harm.__name__}", "MirrorError; its cure heals", said[:100])

@@ -1,0 +1,516 @@
+"""The mirror's edges: names of folders, mirror.json, codelists that change alone, old guards."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+from finstat_kit.errors import Interrupted
+from finstat_kit.mirror.syncing import LISTS
+from finstat_kit.protocol.wire import Reply
+from tests.conftest import Told
+from tests.mirror.test_crashes import KILLED, run
+from tests.support.mirrors import assert_in_step, contents, register_on
+from tests.support.registers import Watched
+
+RECORD = "/api/uctovna-jednotka"
+
+
+@pytest.fixture
+def register() -> Watched:
+    return Watched(fk.sample(60), page_size=30)
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, register: Watched) -> fk.Mirror:
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync()
+    return mirror
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+# Names of folders
+
+
+@pytest.mark.parametrize(
+    "name", ["a b", "i*", "j?k", "{o}", "ľ#m", "n%", "n%4", "q:r", "~", "..x", "a&b=c", "emoji 😀"]
+)
+def test_a_name_is_any_name(tmp_path: Path, name: str) -> None:
+    """What means something to a pattern or an address is a letter like any other."""
+    sample = fk.sample(30)
+    mirror = fk.Mirror(tmp_path / name, register=sample)
+    mirror.sync()
+    sample.set_today("2026-07-02")
+    sample.touch(sample.units.ids(limit=9))
+    mirror.sync()
+    mirror.compact()
+
+    assert_in_step(fk.Mirror(tmp_path / name), sample)
+    assert set(mirror.verify()["meaning"]) == {""}
+    assert names(tmp_path) == [name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["[1]", "a[1]b", "%41", "a%2Fb", "back\\slash", "line\nbreak", "tab\t", "a|b", "^", "\x7f",
+     "\udcff"],
+)  # fmt: skip
+def test_a_name_that_delta_lake_mistakes(tmp_path: Path, name: str, matrix: Told) -> None:
+    """It is refused before anything is written, here or elsewhere."""
+    with pytest.raises(fk.UsageError, match=r"Delta Lake cannot keep a table in .*another name"):
+        fk.Mirror(tmp_path / name, register=fk.sample(5))
+    with pytest.raises(fk.UsageError, match="another name"):
+        fk.Mirror(tmp_path / name / "ruz")
+
+    assert names(tmp_path) == []
+    matrix(f"a mirror in {name!a}", "UsageError before anything is written", "UsageError")
+
+
+def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+    """It is told as one, also where it comes on the way, and stays as it is."""
+    file = tmp_path / "ruz"
+    file.write_text("notes")
+    with pytest.raises(fk.UsageError, match="is a file; give a folder"):
+        fk.Mirror(file)
+    with pytest.raises(fk.UsageError, match="is a file; give a folder"):
+        fk.Mirror(file / "ruz", register=fk.sample(5))
+    with pytest.raises(fk.UsageError, match="File name too long"):
+        fk.Mirror(tmp_path / ("x" * 300), register=fk.sample(5))
+
+    assert file.read_text() == "notes"
+    assert names(tmp_path) == ["ruz"]
+
+
+def test_a_relative_path_is_settled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the process goes later, it is the folder that was meant."""
+    monkeypatch.chdir(tmp_path)
+    sample = fk.sample(30)
+    mirror = fk.Mirror("ruz", register=sample)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    mirror.sync()
+    sample.publish(2)
+    mirror.sync()
+
+    assert_in_step(mirror, sample)
+    assert names(Path()) == []
+    assert mirror.path == tmp_path / "ruz"
+    assert "<Mirror ruz of " in repr(mirror)
+
+
+# mirror.json
+
+
+def changed(said: dict[str, Any], **values: object) -> str:
+    return json.dumps({**said, **values})
+
+
+SHAPES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "a list": lambda said: "[]",
+    "null": lambda said: "null",
+    "a number": lambda said: "7",
+    "a text": lambda said: '"register"',
+    "nothing": lambda said: "",
+    "no JSON": lambda said: "{",
+    "brackets": lambda said: "[" * 200_000,
+    "no key": lambda said: "{}",
+    "a list in its place": lambda said: changed(said, register=[]),
+    "a number in its place": lambda said: changed(said, register=5),
+    "another register": lambda said: changed(said, register="https://register.example"),
+    "another sample": lambda said: changed(said, invented="finstat_kit sample; seed=9; units=60"),
+    "no day": lambda said: changed(said, changed_since="2023-02-29"),
+    "a day of format 1 that is none": lambda said: changed(said, changed_since="x", format="1"),
+    "another day": lambda said: changed(said, changed_since="2020-01-01"),
+    "a day that is a number": lambda said: changed(said, changed_since=5),
+    "no format": lambda said: changed(said, format=None),
+    "format 0": lambda said: changed(said, format=0),
+    "a format that is none": lambda said: changed(said, format="two"),
+    "no checksum": lambda said: changed(said, checksum=None),
+    **{
+        f"without {key}": lambda said, key=key: json.dumps(  # type: ignore[misc]
+            {name: value for name, value in said.items() if name != key}
+        )
+        for key in ("register", "invented", "changed_since", "format", "checksum")
+    },
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_mirror_json_of_another_shape(
+    mirror: fk.Mirror, register: Watched, shape: str, matrix: Told
+) -> None:
+    """Reading, verify and sync say so; removed as they say, it is written anew."""
+    file = mirror.path / "mirror.json"
+    before = file.read_bytes()
+    file.write_text(SHAPES[shape](json.loads(before)), encoding="utf-8")
+
+    for call in (mirror.units, mirror.sync, mirror.units.count, lambda: mirror.sync(full=True)):
+        with pytest.raises(fk.MirrorError, match=rf"mirror\.json is damaged .*remove {file}: the"):
+            call()
+    row = mirror.verify().row(0, named=True)
+    assert (row["file"], row["damaged"]) == ("mirror.json", 1)
+    assert repr(mirror)
+    file.unlink()
+    mirror.sync()
+    assert file.read_bytes() == before
+    assert_in_step(mirror, register.sample)
+    matrix(f"mirror.json: {shape}", "MirrorError; removed, it is written anew", "MirrorError")
+
+
+@pytest.mark.parametrize("number", [3, "3", "99", 10**30])
+def test_a_newer_format(mirror: fk.Mirror, number: object, matrix: Told) -> None:
+    """It is refused with a clear word, and nothing is written."""
+    file = mirror.path / "mirror.json"
+    file.write_text(changed(json.loads(file.read_bytes()), format=number), encoding="utf-8")
+    before = contents(mirror.path)
+    words = rf"of format {number}, which a newer version of finstat_kit wrote; this one knows 2"
+
+    with pytest.raises(fk.MirrorError, match=words):
+        fk.Mirror(mirror.path)
+    for call in (mirror.units, mirror.sync, mirror.compact, lambda: mirror.sync(full=True)):
+        with pytest.raises(fk.MirrorError, match=words):
+            call()
+    assert "newer version" in mirror.verify()["meaning"][0]
+    assert contents(mirror.path) == before
+    matrix(f"mirror.json of format {number}", "MirrorError: a newer version", "MirrorError")
+
+
+@pytest.mark.parametrize("said", ["[]", "{}", "7", "\udcff"])
+def test_a_broken_note_of_the_writer(mirror: fk.Mirror, register: Watched, said: str) -> None:
+    """Who writes is then not known, and that is all."""
+    told: list[str] = []
+
+    def instead(path: str, query: str) -> Reply | None:
+        if not told:
+            note = said.encode(errors="surrogateescape")
+            (mirror.path / "writer.json").write_bytes(note)
+            with pytest.raises(fk.MirrorError) as caught:
+                fk.Mirror(mirror.path, register=fk.sample(10)).compact()
+            told.append(str(caught.value))
+        return None
+
+    register.instead = instead
+    mirror.sync()
+    assert "is being written by another process" in told[0]
+
+
+# Codelists that change alone
+
+
+def test_codelists_that_change_alone(mirror: fk.Mirror, register: Watched, matrix: Told) -> None:
+    """They are seen at once by the same object and by readers, with and without refresh."""
+    reader = fk.Mirror(mirror.path)
+    frame = pl.DataFrame({"kraj": ["SK010"]})
+    for each in (mirror, reader):
+        each.regions()
+        assert each.resolve_labels(frame)["region"][0] == "Bratislavský kraj"
+    body = json.loads(register.sample.answer("GET", "/api/kraje", "").body)
+    first = next(entry for entry in body["lokacie"] if entry["kod"] == "SK010")
+    first["nazov"]["sk"] = "Bratislavský KRAJ"  # as many bytes as before
+    reply = Reply(200, {}, json.dumps(body).encode())
+    register.instead = lambda path, query: reply if path == "/api/kraje" else None
+    commits = [table.commit for table in mirror._held.tables]
+    mirror.sync()
+
+    assert [table.commit for table in mirror._held.tables] == commits
+    for each in (mirror, reader):
+        assert "Bratislavský KRAJ" in each.regions()["name_sk"].to_list()
+        assert each.resolve_labels(frame)["region"][0] == "Bratislavský KRAJ"
+        assert "Bratislavský KRAJ" in each.regions(refresh=True)["name_sk"].to_list()
+        assert "Bratislavský KRAJ" in each.locations()["name_sk"].to_list()
+    matrix("codelists that change alone", "seen at once, by readers too", "seen")
+
+
+# What no test noticed
+
+
+def test_an_ico_of_twelve_digits(tmp_path: Path) -> None:
+    """It is found by all of its digits, and by no others."""
+    sample = fk.sample(30)
+    for ico in ("000012345678", "123456789012", "12345678", "00000001"):
+        sample.publish(1, ico=ico)
+    mirror = fk.Mirror(tmp_path / "ruz", register=sample)
+    mirror.sync()
+
+    for ico in ("000012345678", "123456789012", "12345678", "00000001", "000000000001"):
+        ids = sample.units.ids(ico=ico)
+        assert ids.height == (ico != "000000000001")
+        assert_frame_equal(mirror.units.ids(ico=ico), ids)
+        assert mirror.units.count(ico=ico) == ids.height
+
+
+def test_what_was_given_up_is_written_down_before_the_next(tmp_path: Path) -> None:
+    """Three records that cannot be had, others between them: no outage, and none is forgotten."""
+    register = Watched(fk.sample(60))
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    ids = register.sample.units.ids()["id"].to_list()
+    bad = {f"id={ids[place]}" for place in (10, 20, 30)}
+    stop = {f"id={ids[40]}"}
+
+    def instead(path: str, query: str) -> Reply | None:
+        if query in stop:
+            raise KeyboardInterrupt
+        return Reply(500, {}, b"") if path == RECORD and query in bad else None
+
+    register.instead = instead
+    with pytest.raises(Interrupted):
+        mirror.sync()
+    unread = mirror._held.refreshed("units").scan().filter(pl.col("problem").is_not_null())
+    assert unread.collect()["id"].to_list() == [ids[10], ids[20], ids[30]]
+    stop.clear()
+    report = mirror.sync()
+
+    assert report["unreadable"][0] == 3
+    assert mirror.unreadable()["id"].to_list() == [ids[10], ids[20], ids[30]]
+    register.instead = lambda path, query: None
+    mirror.sync()
+    assert_in_step(mirror, register.sample)
+
+
+def killed(path: Path) -> Watched:
+    """Leave a first sync that was killed before its files had checksums; return its register."""
+    assert run(KILLED, path, 1, "units", 3, "after") == -signal.SIGKILL
+    assert list(path.glob("units/*.parquet"))
+    assert not list(path.glob("units/_seals.txt"))
+    return register_on(1)
+
+
+def test_what_a_crash_left_is_sealed_first(tmp_path: Path) -> None:
+    """What is damaged after that is found, also where the next sync did not come far."""
+    register = killed(tmp_path)
+    files = sorted(tmp_path.glob("units/*.parquet"))
+    register.instead = _interrupt
+    mirror = fk.Mirror(tmp_path, register=register)
+    with pytest.raises(Interrupted):
+        mirror.sync()
+    file = files[0]
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    bad = mirror.verify().filter(pl.col("file") == f"units/{file.name}")
+
+    assert "it is not as it was written" in bad["meaning"][0]
+    with pytest.raises(fk.MirrorError, match=f"{file} is not as it was written; remove {file}:"):
+        mirror.sync()
+
+
+def _interrupt(path: str, query: str) -> Reply | None:
+    if path == RECORD:
+        raise KeyboardInterrupt
+    return None
+
+
+def test_what_a_crash_left_is_looked_at_before(tmp_path: Path) -> None:
+    """A file without a checksum gets one only where each row is as it was written."""
+    register = killed(tmp_path)
+    mirror = fk.Mirror(tmp_path, register=register)
+    file = min(tmp_path.glob("units/*.parquet"))
+    rows = pl.read_parquet(file, glob=False)
+    rows.with_columns(kraj=pl.lit("none such")).write_parquet(file)
+    words = f"{rows.height} rows of {file} are not as they were written; remove {file}: sync"
+    with pytest.raises(fk.MirrorError, match=words):
+        mirror.sync()
+    file.write_bytes(b"PAR1 and what follows")
+    with pytest.raises(fk.MirrorError, match=rf"{file} cannot be read.*remove {file}: sync"):
+        mirror.sync()
+    file.unlink()
+    with pytest.raises(fk.MirrorError, match=rf"{file} is lost: sync\(full=True\)"):
+        mirror.sync()
+    mirror.sync(full=True)
+
+    assert_in_step(mirror, register.sample)
+
+
+def test_a_reader_whose_commits_were_compacted_away(mirror: fk.Mirror, register: Watched) -> None:
+    """It opens the table anew: the commits between its last look and now are no more."""
+    reader = fk.Mirror(mirror.path)
+    before = reader.units().collect().height
+    for _ in range(3):
+        register.sample.set_today(register.today + timedelta(days=1))
+        register.sample.publish(2)
+        mirror.sync()
+    mirror.compact(keep_hours=0)
+    log = mirror.path / "units" / "_delta_log"
+    newest = max(log.glob("*.checkpoint.parquet")).name[:20]
+    for commit in log.glob("*.json"):  # as it is when the day for which they are kept is over
+        if commit.name[:20] < newest:
+            commit.unlink()
+
+    assert reader.units().collect().height == before + 6
+    assert_in_step(reader, register.sample)
+
+
+def test_storage_that_fails(mirror: fk.Mirror, register: Watched) -> None:
+    """What Delta Lake raises when it writes is a MirrorError with the cure."""
+    register.sample.set_today(register.today + timedelta(days=1))
+    register.sample.touch(register.sample.units.ids())
+    table = mirror.path / "units"
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path == RECORD and table.is_dir():
+            shutil.move(table, mirror.path / "away")
+            table.write_text("no folder")
+        return None
+
+    register.instead = instead
+    with pytest.raises(fk.MirrorError, match=r"cannot be read or written: (.|\n)*then sync again"):
+        mirror.sync()
+    table.unlink()
+    shutil.move(mirror.path / "away", table)
+    register.instead = lambda path, query: None
+    mirror.sync()
+    assert_in_step(mirror, register.sample)
+
+
+def test_nothing_is_read_while_a_loss_is_made_good(mirror: fk.Mirror, register: Watched) -> None:
+    """Until everything was fetched again there is no answer; history begins anew with it."""
+    first = register.today
+    register.sample.set_today(first + timedelta(days=3))
+    register.sample.touch(register.sample.units.ids(limit=20))
+    mirror.sync()
+    assert mirror.changes().height >= 20
+    max((mirror.path / "units").glob("*.parquet"), key=os.path.getmtime).unlink()
+    stop = iter(range(10**6))
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path == RECORD and next(stop) == 50:
+            raise KeyboardInterrupt
+        return None
+
+    register.instead = instead
+    with pytest.raises(fk.MirrorError, match=r"is lost: sync\(full=True\)"):
+        mirror.sync()
+    with pytest.raises(Interrupted):
+        mirror.sync(full=True)
+    for call in (mirror.units, mirror.changes, mirror.statements.count, lambda: mirror.today):
+        with pytest.raises(fk.MirrorError, match="no complete sync yet"):
+            call()
+    report = mirror.sync()  # goes on with the full one
+
+    assert_in_step(mirror, register.sample)
+    assert report["window"][0].year == 2000
+    assert set(mirror.verify()["meaning"]) == {""}
+    assert mirror.changes().height == 0
+    with pytest.raises(fk.UsageError, match="first sync of this mirror was completed on"):
+        mirror.units(as_of=first)
+
+
+def test_a_flip_in_the_seals_is_told_from_one_in_the_data(
+    mirror: fk.Mirror, register: Watched, matrix: Told
+) -> None:
+    """The data stay: it is the seals that are to be removed."""
+    seals = mirror.path / "units" / "_seals.txt"
+    whole = seals.read_bytes()
+    for place in range(0, len(whole), 37):
+        seals.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        bad = mirror.verify().filter(pl.col("meaning") != "")
+        assert bad["file"].to_list() == ["units"]
+        assert f"remove {seals}: the next sync()" in bad["meaning"][0]
+    for call in (mirror.sync, mirror.units, lambda: mirror.sync(full=True)):
+        with pytest.raises(fk.MirrorError, match=f"{seals} is damaged; the data need not be"):
+            call()
+    seals.unlink()
+    assert mirror.units().collect().height == 60
+    mirror.sync()
+    assert seals.read_bytes() == whole
+    matrix("a flip in the checksums", "MirrorError; only they are to be removed", "MirrorError")
+
+
+def test_other_engines_pass_over_the_seals(mirror: fk.Mirror) -> None:
+    """They lie beside the data, and Delta Lake does not sweep them away."""
+    mirror.compact(keep_hours=0)
+    table = deltalake.DeltaTable(mirror.path / "units")
+    table.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False)
+
+    assert (mirror.path / "units" / "_seals.txt").exists()
+    assert len(table.file_uris()) == len(list((mirror.path / "units").glob("*.parquet"))) == 1
+
+
+def test_a_loss_is_made_good_by_a_full_sync_alone(mirror: fk.Mirror, register: Watched) -> None:
+    """Also where the one that began it did not come to its first record: all marks are set anew."""
+    gone = int(register.sample.units.ids()["id"][7])
+    register.sample.vanish(gone)
+    mirror.sync(full=True, max_missing=1)
+    max((mirror.path / "units").glob("*.parquet"), key=os.path.getmtime).unlink()
+    register.instead = _interrupt
+    with pytest.raises(Interrupted):
+        mirror.sync(full=True)
+    register.instead = lambda path, query: None
+    mirror.sync(max_missing=1)
+
+    assert_in_step(mirror, register.sample)
+    missing = mirror.units().filter(pl.col("gone") == "missing").collect()
+    assert missing["id"].to_list() == [gone]
+
+
+def test_compaction_of_what_is_compacted(mirror: fk.Mirror) -> None:
+    """It changes nothing that was sealed."""
+    for _ in range(3):
+        mirror.compact()
+        before = contents(mirror.path)
+        assert set(fk.Mirror(mirror.path).verify()["meaning"]) == {""}
+    mirror.compact()
+    assert contents(mirror.path) == before
+
+
+@pytest.mark.parametrize("name", ["units", "statements", "runs"])
+def test_a_reader_beside_a_cure(mirror: fk.Mirror, register: Watched, name: str) -> None:
+    """A table that was removed and fetched anew is opened anew, by an object that had read it."""
+    for _ in range(3):
+        register.sample.set_today(register.today + timedelta(days=1))
+        register.sample.publish(2)
+        register.sample.touch(register.sample.units.ids(limit=3))
+        mirror.sync()
+    reader = fk.Mirror(mirror.path)
+    assert_in_step(reader, register.sample)
+    shutil.rmtree(mirror.path / name)
+    fk.Mirror(mirror.path, register=register).sync(full=True)
+    register.sample.publish(2)
+    register.sample.touch(register.sample.units.ids(limit=3))
+    fk.Mirror(mirror.path, register=register).sync()
+
+    assert_in_step(reader, register.sample)
+    assert_in_step(mirror, register.sample)
+
+
+def test_a_commit_that_is_garbage(mirror: fk.Mirror) -> None:
+    """What comes behind the last look and cannot be read is told, with the cure."""
+    reader = fk.Mirror(mirror.path)
+    reader.units()
+    log = mirror.path / "units" / "_delta_log"
+    newest = max(log.glob("*.json"))
+    (log / f"{int(newest.stem) + 1:020}.json").write_text("{garbage")
+
+    for each in (reader, fk.Mirror(mirror.path)):
+        with pytest.raises(fk.MirrorError, match=r"lost or damaged: (.|\n)*remove .*/units: sync"):
+            each.units()
+
+
+def test_a_table_of_format_1_that_vanishes(mirror: fk.Mirror) -> None:
+    """How far it was is not written down; that it was there is known to who has read it."""
+    runs = mirror._held.runs
+    rows = (
+        runs.scan().collect().with_columns(pl.lit(None, pl.Int64).alias(f"rows_{n}") for n in LISTS)
+    )
+    shutil.rmtree(runs.path)
+    fresh = fk.Mirror(mirror.path)
+    fresh._held.runs.append(rows)
+    reader = fk.Mirror(mirror.path)
+    assert reader.units().collect().height == 60
+    shutil.rmtree(mirror.path / "units")
+
+    with pytest.raises(fk.MirrorError, match="units is lost"):
+        reader.units()

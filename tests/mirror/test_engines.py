@@ -1,0 +1,164 @@
+"""The mirror as a table that other engines read: DuckDB, polars streaming, Daft."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import deltalake
+import duckdb
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def mirror(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
+    """Give a mirror with older versions, gone, missing and unreadable units in it."""
+    register = fk.sample(3_000)
+    mirror = fk.Mirror(tmp_path_factory.mktemp("engines") / "ruz", register=register)
+    mirror.sync()
+    register.set_today("2026-07-02")
+    ids = register.units.ids()["id"]
+    register.touch(ids[:500])
+    register.delete(ids[500:520])
+    register.publish(7, kraj="SK010")
+    mirror.sync()
+    register.vanish(ids[1_000:1_010])
+    mirror.sync(full=True)
+    return mirror
+
+
+def counted(mirror: fk.Mirror) -> dict[str | None, int]:
+    """Count the units that are there by region, with what the package has for it."""
+    with fk.using(mirror):
+        table = fk.count_by(mirror.units(), "kraj")
+    return dict(table.filter(pl.col("kind") != "gone").select("code", "count").rows())
+
+
+def test_gone_units_are_counted_as_such(mirror: fk.Mirror) -> None:
+    """Deleted, non-public and missing units are one bar, whatever they once said."""
+    with fk.using(mirror):
+        table = fk.count_by(mirror.units(), "kraj")
+    gone = mirror.units().filter(pl.col("gone").is_not_null()).collect().height
+
+    assert gone > 30
+    assert table.filter(pl.col("kind") == "gone")["count"].to_list() == [gone]
+    assert sum(counted(mirror).values()) == 3_007 - gone
+
+
+def test_duckdb(mirror: fk.Mirror) -> None:
+    """The newest version of each unit is one clause of SQL."""
+    files = deltalake.DeltaTable(mirror.path / "units").file_uris()
+    rows = duckdb.execute(
+        """
+        SELECT kraj, count(*)
+        FROM (
+            SELECT * FROM read_parquet($files) WHERE problem IS NULL
+            QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1
+        )
+        WHERE gone IS NULL GROUP BY kraj
+        """,
+        {"files": files},
+    ).fetchall()
+
+    assert dict(rows) == counted(mirror)
+
+
+DAFT = """
+import json, sys, daft
+from daft import col
+
+versions = daft.read_deltalake(sys.argv[1]).where(col("problem").is_null())
+newest = versions.groupby("id").agg(col("version").max())
+here = versions.join(newest, on=["id", "version"]).where(col("gone").is_null())
+counts = here.groupby("kraj").agg(col("id").count()).to_pydict()
+print(json.dumps(list(zip(counts["kraj"], counts["id"]))))
+"""
+
+
+def test_daft(mirror: fk.Mirror) -> None:
+    """Daft reads the table as it is; in a process of its own, which its threads outlive."""
+    command = [sys.executable, "-c", DAFT, str(mirror.path / "units")]
+    seen = subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    assert seen.returncode == 0, seen.stderr
+    assert dict(json.loads(seen.stdout)) == counted(mirror)
+
+
+def test_what_a_query_does_not_need(mirror: fk.Mirror) -> None:
+    """Whatever is asked of the frame, and by which engine, it is what the whole has."""
+    units = mirror.units()
+    whole = units.collect()
+    there = units.filter(pl.col("gone").is_null()).select("id")
+    queries: list[Callable[[pl.LazyFrame], pl.LazyFrame]] = [
+        lambda f: f.select("kraj"),
+        lambda f: f.filter(pl.col("kraj") == "SK010").select("id", "seen"),
+        lambda f: f.filter(pl.col("gone").is_not_null(), pl.col("id") > 10_000),
+        lambda f: f.group_by("kraj").len(),
+        lambda f: f.select(pl.len()),
+        lambda f: f.filter(pl.col("id") < 0),
+        lambda f: f.join(there, on="id", how="semi"),
+        lambda f: f.sort("id").head(17),
+        lambda f: f.sort("id").head(900).filter(pl.col("konsolidovana")),
+    ]
+    for query in queries:
+        expected = query(whole.lazy()).collect()
+        for engine in ("in-memory", "streaming"):
+            seen = query(units).collect(engine=engine)
+            assert_frame_equal(seen, expected, check_row_order=False)
+    assert units.filter(pl.col("konsolidovana")).head(5).collect().height == 5
+
+
+GREAT = """
+import sys
+sys.path.insert(0, "benchmarks")
+import numpy as np
+from pathlib import Path
+from local_copy import write
+write(Path(sys.argv[1]), np.arange(1, 2_500_001))
+"""
+# The memory that is left to the process beyond what it holds when all is imported.
+LIMITED = """
+import resource, sys
+from pathlib import Path
+import polars as pl
+import finstat_kit as fk
+
+mirror = fk.Mirror(sys.argv[1])
+units = mirror.units()
+units.select("kraj").head(1).collect()  # starts the threads
+held = int(Path("/proc/self/status").read_text().partition("VmData:")[2].split()[0]) * 1024
+limit = held + int(sys.argv[2]) * 2**20
+resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+if sys.argv[3] == "whole":
+    print(units.collect().height)
+else:
+    texts = [name for name, dtype in units.collect_schema().items() if dtype == pl.String]
+    print(units.select(pl.concat_str(texts, ignore_nulls=True).str.len_bytes().sum(), pl.len())
+          .collect(engine="streaming").row(0))
+"""
+
+
+def test_more_than_fits_into_memory(tmp_path: Path) -> None:
+    """Streaming, all columns of 2.5 million units go through less memory than they would take."""
+    subprocess.run([sys.executable, "-c", GREAT, tmp_path], cwd=ROOT, check=True)
+    megabytes = 600
+
+    def limited(what: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", LIMITED, str(tmp_path), str(megabytes), what]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+
+    streamed, whole = limited("streamed"), limited("whole")
+
+    assert streamed.returncode == 0, streamed.stderr
+    assert streamed.stdout.strip().endswith(", 2500000)")
+    assert whole.stdout == ""  # the same limit is too little for all at once
+    assert "memory allocation of" in whole.stderr

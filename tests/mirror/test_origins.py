@@ -1,0 +1,238 @@
+"""Which register a mirror is of: a sample says it in a header of every reply."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.client.sample import Sample
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.service.server import served
+from tests.conftest import Told
+from tests.support.mirrors import assert_in_step, contents
+from tests.support.wire import get, raw
+
+HEADER = "X-Invented-Data"
+
+
+@contextlib.contextmanager
+def tunnel(sample: Sample) -> Iterator[str]:
+    """Serve a sample as a real register: nothing says that it is invented."""
+
+    def answer(method: str, path: str, query: str) -> Reply:
+        reply = sample.answer(method, path, query)
+        del reply.headers[HEADER]
+        return reply
+
+    with served(answer, host="127.0.0.1", port=0) as url:
+        yield url
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/api/kraje", "/api/uctovne-jednotky", "/api/uctovna-jednotka?id=1", "/nowhere",
+     "/api/uctovne-jednotky?max-zaznamov=0", "/openapi.json", "/api/kraje?" + "x" * 9_000],
+)  # fmt: skip
+def test_every_reply_says_whose_it_is(target: str) -> None:
+    """In process and over HTTP, also where it is refused."""
+    sample = fk.sample(7, seed=3)
+    path, _, query = target.partition("?")
+    with sample.serve() as url:
+        _, headers, _ = get(url, target)
+
+    expected = "finstat_kit sample; seed=3; units=7"
+    assert sample.answer("GET", path, query).headers[HEADER] == expected
+    assert headers[HEADER.lower()] == expected
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"POST /api/kraje HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 405),
+        (b"GET /api/kraje HTTP/1.1\r\nHost: elsewhere\r\nConnection: close\r\n\r\n", 421),
+        (b"nonsense\r\n\r\n", 400),
+        (b"GET /" + b"x" * 70_000, 431),
+    ],
+)
+def test_so_does_what_the_server_refuses(request_: bytes, status: int) -> None:
+    """Replies that the service does not give have the header too."""
+    with fk.sample(7).serve() as url:
+        seen, headers, _ = raw(url, request_)
+
+    assert (seen, headers[HEADER.lower()]) == (status, "finstat_kit sample; seed=0; units=7")
+
+
+def test_the_newest_good_reply_counts() -> None:
+    """The client remembers what the newest good reply said; nothing, where it said nothing."""
+    sample = fk.sample(7)
+    with tunnel(sample) as url, fk.Register(url) as plain:
+        plain.regions()
+        assert plain.exchange.invented is None
+    with sample.serve() as url, fk.Register(url) as reg:
+        assert reg.exchange.invented is None
+        reg.regions()
+        with pytest.raises(fk.NotFound):
+            reg.units.get(3)
+        assert reg.exchange.invented == "finstat_kit sample; seed=0; units=7"
+        assert not reg.invented
+
+
+def identity(sample: Sample) -> str:
+    return sample.answer("GET", "/api/kraje", "").headers[HEADER]
+
+
+def test_what_a_sample_is_known_by(tmp_path: Path) -> None:
+    """Its seed, its size and codelists of another folder; not its state."""
+    kraje = fk.sample(1).answer("GET", "/api/kraje", "").body
+    (tmp_path / "kraje.json").write_bytes(kraje.replace(b"SK010", b"SK019"))
+    changed = fk.sample(5)
+    changed.publish(3)
+    changed.set_today("2027-01-01")
+
+    assert identity(changed) == identity(fk.sample(5)) == identity(fk.sample(5, strict=True))
+    others = [fk.sample(5, seed=1), fk.sample(6), fk.sample(5, codelists=tmp_path)]
+    assert len({identity(fk.sample(5)), *map(identity, others)}) == 4
+    assert all(identity(other).isascii() for other in others)
+
+
+def test_another_sample_is_another_register(tmp_path: Path, matrix: Told) -> None:
+    """The error names both, and nothing is written."""
+    mirror = fk.Mirror(tmp_path / "ruz", register=fk.sample(30))
+    mirror.sync()
+    before = contents(mirror.path)
+    other = fk.sample(30, seed=1)
+    names = r"is of finstat_kit sample; seed=0; units=30, not of finstat_kit sample; seed=1; units"
+
+    with pytest.raises(fk.UsageError, match=names):
+        fk.Mirror(mirror.path, register=other).sync()
+    with other.serve() as url, pytest.raises(fk.UsageError, match=names):
+        fk.Mirror(mirror.path, register=url).sync(full=True)
+    with tunnel(fk.sample(30)) as url, pytest.raises(fk.UsageError, match=f"not of {url}"):
+        fk.Mirror(mirror.path, register=url).sync()
+    assert contents(mirror.path) == before
+    matrix("a mirror of one sample, synced with another", "UsageError, both named", "UsageError")
+
+
+def test_the_same_sample_elsewhere(tmp_path: Path) -> None:
+    """In process or at any port, and whatever happened to it: it is the same register."""
+    sample = fk.sample(30)
+    mirror = fk.Mirror(tmp_path / "ruz", register=sample)
+    mirror.sync()
+    sample.set_today("2026-07-05")
+    sample.publish(4)
+    for _ in range(2):
+        sample.touch(sample.units.ids(limit=5))
+        with sample.serve() as url:
+            again = fk.Mirror(mirror.path, register=url)
+            again.sync()
+            assert_in_step(again, sample)
+    assert again.invented
+    assert "finstat_kit sample; seed=0; units=30" in repr(again)
+
+
+def test_two_tunnels_are_two_registers(tmp_path: Path) -> None:
+    """Without the header the address counts, port included; and nothing is called invented."""
+    sample = fk.sample(30)
+    with tunnel(sample) as url, tunnel(sample) as another:
+        mirror = fk.Mirror(tmp_path / "ruz", register=url)
+        mirror.sync()
+        mirror.sync()
+        with pytest.raises(fk.UsageError, match=f"is of {url}, not of {another}"):
+            fk.Mirror(mirror.path, register=another).sync()
+    with pytest.raises(fk.UsageError, match=f"is of {url}, not of finstat_kit sample; seed=0"):
+        fk.Mirror(mirror.path, register=sample).sync()
+
+    assert not mirror.invented
+    assert "SAMPLE DATA" not in repr(mirror)
+    assert url in mirror.cite("en")
+    assert "Invented" not in mirror.cite("en")
+
+
+def test_another_sample_at_the_same_port(tmp_path: Path) -> None:
+    """What was said of a former reply counts no more."""
+    with fk.sample(30).serve() as url:
+        port = int(url.rpartition(":")[2])
+        register = fk.Register(url)
+        mirror = fk.Mirror(tmp_path / "ruz", register=register)
+        mirror.sync()
+        register.close()
+    with fk.sample(30, seed=1).serve(port=port), register:
+        with pytest.raises(fk.UsageError, match="seed=1"):
+            mirror.sync()
+
+
+def old_format(mirror: fk.Mirror, register: str) -> None:
+    """Make of a mirror what an older version would have left, as far as it is told apart."""
+    about = {"register": register, "changed_since": "2000-01-01", "format": "1"}
+    (mirror.path / "mirror.json").write_text(json.dumps(about), encoding="utf-8")
+    for seals in mirror.path.glob("*/_seals.txt"):
+        seals.rename(seals.with_name("_checksums.txt"))
+
+
+def test_a_mirror_of_format_1(tmp_path: Path) -> None:
+    """It is read; which register of this machine it is of is not known, so all is compared."""
+    sample = fk.sample(300)
+    mirror = fk.Mirror(tmp_path / "ruz", register=sample)
+    mirror.sync()
+    old_format(mirror, "this machine")
+    reader = fk.Mirror(mirror.path, register=sample)
+    assert_in_step(reader, sample)
+    assert repr(reader).startswith("SAMPLE DATA")
+
+    with pytest.raises(fk.UsageError, match=r"seed=0; units=300, go on by sync\(full=True\)"):
+        reader.sync()
+    with pytest.raises(fk.UsageError, match="is of this machine, not of https"):
+        fk.Mirror(mirror.path, register="https://register.example").sync(full=True)
+    other = Path(shutil.copytree(mirror.path, tmp_path / "other"))
+    with pytest.raises(fk.ProtocolError, match="no longer lists"):
+        fk.Mirror(other, register=fk.sample(300, seed=1)).sync(full=True)
+    with pytest.raises(fk.MirrorError, match="no complete sync yet"):  # of two registers
+        fk.Mirror(other).units()
+    sample.set_today("2026-07-04")
+    sample.touch(sample.units.ids(limit=9))
+    reader.sync(full=True)
+    assert_in_step(reader, sample)
+    assert reader.verify()["meaning"].unique().to_list() == [""]
+    reader.sync()
+
+
+def test_a_url_of_format_1(tmp_path: Path) -> None:
+    """It goes on with the register that its address names."""
+    sample = fk.sample(30)
+    with tunnel(sample) as url:
+        mirror = fk.Mirror(tmp_path / "ruz", register=url)
+        mirror.sync()
+        old_format(mirror, url)
+        sample.set_today("2026-07-04")
+        sample.touch(sample.units.ids(limit=9))
+        again = fk.Mirror(mirror.path, register=url)
+        again.sync()
+        assert_in_step(again, sample)
+    assert json.loads((mirror.path / "mirror.json").read_text())["format"] == 2
+
+
+def test_mirror_json_lost(tmp_path: Path) -> None:
+    """The commits know which register it was, also where no sync is complete."""
+    sample = fk.sample(30)
+    mirror = fk.Mirror(tmp_path / "ruz", changed_since="2020-01-01", register=sample)
+    mirror.sync()
+    (mirror.path / "mirror.json").unlink()
+    with pytest.raises(fk.MirrorError, match=r"mirror\.json is lost; the next sync\(\) writes it"):
+        mirror.units()
+    with pytest.raises(fk.MirrorError, match=r"mirror\.json is lost"):
+        assert mirror.invented
+    with pytest.raises(fk.UsageError, match=r"is of another register, not of .*seed=1"):
+        fk.Mirror(mirror.path, register=fk.sample(30, seed=1)).sync()
+    fk.Mirror(mirror.path, register=sample).sync()
+
+    about = json.loads((mirror.path / "mirror.json").read_text())
+    assert about["changed_since"] == "2020-01-01"
+    assert about["invented"] == "finstat_kit sample; seed=0; units=30"
+    assert mirror.today == date(2026, 6, 30)

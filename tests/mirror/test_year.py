@@ -1,0 +1,80 @@
+"""A year of daily syncs of 100,000 units, with faults and crashes: in step, and hardly larger."""
+
+from __future__ import annotations
+
+import random
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import finstat_kit as fk
+from finstat_kit.protocol.wire import Reply
+from tests.support.mirrors import assert_in_step
+from tests.support.registers import Watched
+
+UNITS = 100_000
+CHANGES = 30  # a day
+
+
+class Crash(BaseException):
+    """The end of a process, as far as its mirror is concerned."""
+
+
+def size(folder: Path) -> tuple[int, int]:
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return len(files), sum(file.stat().st_size for file in files)
+
+
+def test_a_year(tmp_path: Path) -> None:
+    """365 syncs, 5 % of all answers a fault, a crash every tenth day, compaction once a month."""
+    chance = random.Random(1)
+    sample = fk.sample(UNITS)
+    register = Watched(sample)
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync()
+    _, first_size = size(mirror.path)
+    most_files, crashes = 0, 0
+
+    def instead(path: str, query: str) -> Reply | None:
+        if chance.random() > 0.05:
+            return None
+        if chance.random() < 0.5:
+            return Reply(500, {}, b"")
+        raise fk.TransportError("the connection was cut")
+
+    def crashing(*arguments: Any) -> None:
+        raise Crash
+
+    register.instead = instead
+    first = sample.today
+    for day in range(1, 366):
+        sample.set_today(first + timedelta(days=day))
+        ids = sample.units.ids()["id"].to_list()
+        sample.touch(sorted(chance.sample(ids, CHANGES)))
+        sample.delete(sorted(chance.sample(ids, 2)))
+        sample.publish(3)
+        if day % 10 == 0:
+            mirror._held.lists["units"].append = crashing  # type: ignore[assignment]
+            try:
+                mirror.sync()
+            except Crash:
+                crashes += 1
+            mirror = fk.Mirror(mirror.path, register=register)
+        mirror.sync()
+        most_files = max(most_files, size(mirror.path / "units")[0])
+        if day % 30 == 0:
+            mirror.compact(keep_hours=0)
+
+    register.instead = lambda path, query: None
+    mirror.sync()
+    assert_in_step(mirror, sample)
+    assert crashes == 36
+    days = mirror.changes().filter(pl.col("field") == "datumPoslednejUpravy")["seen"]
+    assert days.n_unique() == 365
+    assert mirror.today == date(2027, 6, 30)
+    # Between two compactions a month of small files and their commits come and go.
+    assert most_files < 200
+    versions = 365 * (CHANGES + 5) / UNITS
+    assert size(mirror.path)[1] < first_size * (1 + 2 * versions)

@@ -1,0 +1,63 @@
+"""What tests of the mirror share: the question whether it equals the register, and its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+from tests.support.registers import Watched
+
+CODELISTS = (
+    "regions", "districts", "municipalities", "legal_forms", "activities", "ownership_types",
+    "size_classes",
+)  # fmt: skip
+
+
+def listed(mirror: fk.Mirror) -> pl.DataFrame:
+    """Return the records of a mirror that the register lists, by id."""
+    units = mirror.units().filter(pl.col("gone").ne_missing("missing"))
+    return units.drop("gone", "seen").collect().sort("id")
+
+
+def assert_in_step(mirror: fk.Mirror, register: fk.Register) -> None:
+    """Compare everything that a mirror holds with what the register says."""
+    ids = register.units.ids()
+    records = register.units.get(ids)
+    assert_frame_equal(listed(mirror), records)
+    assert_frame_equal(mirror.units.ids(), ids)
+    for name in ("statements", "reports", "annual_reports"):
+        assert_frame_equal(getattr(mirror, name).ids(), getattr(register, name).ids())
+    for name in CODELISTS:
+        assert_frame_equal(getattr(mirror, name)(), getattr(register, name)())
+    gone = mirror.units().select("id", "gone").collect()
+    states = records.select("id", pl.col("stav").str.to_uppercase())
+    expected = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
+    assert dict(gone.filter(pl.col("gone").ne_missing("missing")).rows()) == {
+        id_: expected.get(state) for id_, state in states.rows()
+    }
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """Return the files of a folder, but for the note of who wrote last."""
+    return {
+        str(file.relative_to(path)): file.read_bytes()
+        for file in path.rglob("*")
+        if file.is_file() and file.name != "writer.json"
+    }
+
+
+def register_on(day: int) -> Watched:
+    """Return a register of 1,000 units on its first or second day, the same in every process."""
+    register = Watched(fk.sample(1_000), page_size=300)
+    if day == 2:
+        sample = register.sample
+        sample.set_today("2026-07-01")
+        ids = sample.units.ids()["id"]
+        sample.touch(ids)
+        sample.delete(ids[500:510])
+        sample.hide(ids[700:705])
+        sample.publish(20, kraj="SK010")
+    return register

@@ -1,0 +1,143 @@
+"""Registers made for a test: of given ids and days, or of given replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import finstat_kit as fk
+from finstat_kit.client.sample import Sample
+from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS, Reply
+from finstat_kit.service.store import Line, Store
+from finstat_kit.service.store import day_number as day_number
+from finstat_kit.transport.base import InProcess
+from finstat_kit.transport.exchange import Timing
+from tests.support.faults import FakeTime
+
+days = st.dates(date(2014, 1, 1), date(2026, 6, 30))
+changes = st.dictionaries(st.integers(1, 200), days, max_size=60)
+
+
+def line_of(changes: Mapping[int, date]) -> Line:
+    ids = sorted(changes)
+    days = [day_number(changes[id_]) for id_ in ids]
+    return Line(np.asarray(ids, dtype=np.int64), np.asarray(days, dtype=np.uint16))
+
+
+def store_of(changes: Mapping[int, date], *, like: Store | None = None) -> Store:
+    """Return a store whose four id lines are *changes*: id and day of last change."""
+    like = like or fk.sample().store
+    line = line_of(changes)
+    n = len(line.ids)
+    columns = {name: np.resize(column, n) for name, column in like.columns.items()}
+    owned = {
+        name: type(owned)(owned.ids[:0], np.zeros(n, dtype=np.int64))
+        for name, owned in like.owned.items()
+    }
+    lines = dict.fromkeys((UNITS, STATEMENTS, REPORTS, ANNUAL_REPORTS), line)
+    return Store(lines, columns, like.tables, like.places, owned, {}, like.codelists, like.today)
+
+
+def sample_of(changes: Mapping[int, date], *, strict: bool = False) -> Sample:
+    return Sample(store_of(changes), strict=strict)
+
+
+class Scripted(fk.Register):
+    """A register in process that answers what the test says, request after request.
+
+    ``asked`` holds path and query of each request. An entry is a body, a whole reply, an
+    exception to raise, or a function of the query.
+    """
+
+    def __init__(self, *answers: bytes | Reply | BaseException, **options: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+        settings = {
+            "page_size": 1_000,
+            "connections": 1,
+            "rate": None,
+            "deadline": 30.0,
+            "tries": 1,
+            "remote": False,
+        }
+        self._set_up("scripted:", InProcess(self._answer), **(settings | options))
+
+    def _answer(self, method: str, path: str, query: str) -> Reply:
+        self.asked.append(f"{path}?{query}")
+        answer = self.answers.pop(0)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer if isinstance(answer, Reply) else Reply(200, {}, answer)
+
+
+Answer = Callable[[str, str, str], Reply]
+
+
+class Altered(fk.Register):
+    """A small sample in process, some of whose paths answer something else.
+
+    ``asked`` counts the requests. An answer is a body, a whole reply, an exception to raise, or a
+    function that makes a body or a reply of the sample's body.
+    """
+
+    def __init__(self, answers: Mapping[str, object]) -> None:
+        self._sample = fk.sample(3_000)
+        self._answers = answers
+        self.asked = 0
+        self._set_up(
+            "altered:", InProcess(self._answer), page_size=1_000, connections=1, rate=None,
+            deadline=30.0, tries=5, remote=False,
+        )  # fmt: skip
+
+    def _answer(self, method: str, path: str, query: str) -> Reply:
+        self.asked += 1
+        answer = self._answers.get(path.removeprefix("/api/"), self._answers.get("*"))
+        reply = self._sample.answer(method, path, query)
+        if isinstance(answer, BaseException):
+            raise answer
+        if callable(answer):
+            answer = answer(reply.body)
+        if isinstance(answer, Reply):
+            return answer
+        return reply if answer is None else reply._replace(body=answer)  # type: ignore[arg-type]
+
+
+class Watched(fk.Register):
+    """A register in process that answers as a sample does, unless a test wants something else.
+
+    Attributes:
+        sample: What it answers from, and what a test changes.
+        instead: Called with path and query of each request; what it returns or raises comes
+            instead of the sample's answer, None lets that through.
+        asked: Path and query of each request.
+    """
+
+    def __init__(
+        self, sample: Sample, *, page_size: int = 10_000, rate: float | None = None
+    ) -> None:
+        self.sample = sample
+        self.instead: Callable[[str, str], Reply | None] = lambda path, query: None
+        self.asked: list[str] = []
+        fake = FakeTime()
+        self._set_up(
+            "watched:", InProcess(self._answer), page_size=page_size, connections=1, rate=rate,
+            deadline=30.0, tries=5, remote=False,
+            timing=Timing(fake.clock, fake.wall, fake.sleep, lambda: 0.01),
+        )  # fmt: skip
+
+    @property
+    def today(self) -> date:
+        return self.sample.today
+
+    def records(self) -> list[int]:
+        """Return the ids whose records were asked for."""
+        path = "/api/uctovna-jednotka?id="
+        return [int(target.removeprefix(path)) for target in self.asked if path in target]
+
+    def _answer(self, method: str, path: str, query: str) -> Reply:
+        self.asked.append(f"{path}?{query}")
+        return self.instead(path, query) or self.sample.answer(method, path, query)

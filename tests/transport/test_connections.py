@@ -1,0 +1,209 @@
+"""Connections that are used again: each answer belongs to its request, in every process."""
+
+from __future__ import annotations
+
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.transport.exchange import Timing
+from finstat_kit.transport.http import Sockets
+from tests.conftest import Told
+from tests.support.faults import FakeTime, FaultServer, ListServer, Step, reply
+
+IDS = 3_000
+WALKS = 40
+OTHER = reply(b'{"id":[2900],"existujeDalsieId":false}')
+
+# Case, what is sent for an answer and the one before it on the same connection.
+BEHIND: list[tuple[str, Callable[[bytes, bytes], Sequence[Step]]]] = [
+    ("sent twice, in one piece", lambda good, _: [good + good]),
+    ("sent twice, one after the other", lambda good, _: [good, good]),
+    ("sent again when the next one is due", lambda good, former: [former + good]),
+    ("sent again before the next one", lambda good, former: [former, good]),
+    ("followed by another answer", lambda good, _: [good + OTHER]),
+    ("followed by half a line", lambda good, _: [good + b"HTTP/1.1 2"]),
+    ("followed by an empty line", lambda good, _: [good + b"\r\n"]),
+]
+
+
+@pytest.mark.parametrize(("case", "sent"), BEHIND, ids=[case for case, _ in BEHIND])
+def test_no_answer_is_taken_for_another(
+    matrix: Told, case: str, sent: Callable[[bytes, bytes], Sequence[Step]]
+) -> None:
+    """Split walks are whole, whatever lies behind the bodies on their connections."""
+    wrong = 0
+    with ListServer(IDS, sent) as server, fk.Register(server.url, connections=4) as reg:
+        for _ in range(WALKS):
+            ids = reg.units.ids(page_size=200)["id"].to_list()
+            wrong += ids != list(range(1, IDS + 1))
+
+    matrix(case, f"0 of {WALKS} walks wrong", f"{wrong} of {WALKS} walks wrong")
+    assert wrong == 0
+
+
+def test_bytes_that_come_while_a_connection_is_idle() -> None:
+    """What arrives before the next request is no answer to it: another connection is opened."""
+    first = reply(b'{"id":[1],"existujeDalsieId":true}')
+    second = reply(b'{"id":[2],"existujeDalsieId":false}')
+    read = threading.Event()
+    with FaultServer([first, read, OTHER], [second]) as server, fk.Register(server.url) as reg:
+        pages = reg.units.pages()
+        next(pages)
+        transport = reg.exchange._transport
+        assert isinstance(transport, Sockets)
+        stream = transport._idle[0].stream
+        assert stream is not None
+        read.set()
+        waiting: Any = stream.get_extra_info("socket")
+        assert select.select([waiting], [], [], 5)[0]
+
+        assert next(pages)["id"].to_list() == [2]
+        assert server.connections == 2
+
+
+def test_equal_answers_cost_one_request_more() -> None:
+    """Two requests may have the same answer: a new connection settles whose it is."""
+    with FaultServer([reply(b'{"pocetZostavajucichId":0}')]) as server:
+        with fk.Register(server.url, tries=1) as reg:
+            counts = [reg.units.count(), reg.reports.count(), reg.reports.count()]
+
+    assert counts == [0, 0, 0]
+    assert (len(server.asked), server.connections) == (4, 2)
+    assert reg.stats.requests == 4
+
+
+def test_equal_answers_on_two_connections_cost_nothing() -> None:
+    """Nothing is left over from a connection that was closed."""
+    with FaultServer([reply(b'{"pocetZostavajucichId":0}', Connection="close")]) as server:
+        with fk.Register(server.url, tries=1) as reg:
+            counts = [reg.units.count(), reg.reports.count()]
+
+    assert counts == [0, 0]
+    assert (len(server.asked), server.connections) == (2, 2)
+
+
+@pytest.mark.parametrize(("idle", "connections"), [(49.9, 1), (50.1, 2)])
+def test_idle_connections_are_not_used_for_ever(idle: float, connections: int) -> None:
+    """The register closes them after 60 s: after 50 s another one is opened."""
+    fake = FakeTime()
+    with ListServer(1) as server, fk.Register(server.url) as reg:
+        reg.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
+        reg.units.ids()
+        fake.now += idle
+        reg.units.ids()
+
+    assert server.connections == connections
+
+
+FORKED = """
+import contextlib, multiprocessing, os, signal, stat, sys, threading
+from concurrent.futures import ThreadPoolExecutor
+import finstat_kit as fk
+from finstat_kit.client import current
+signal.alarm(60)  # a child that hangs is a failure too
+n = int(sys.argv[2])
+reg = fk.use(fk.Register(sys.argv[1], connections=4, page_size=200))
+def wrong(walks=20):
+    return sum(reg.units.ids()["id"].to_list() != list(range(1, n + 1)) for _ in range(walks))
+def child(work):
+    told, tell = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            os.write(tell, repr(work()).encode())
+        except BaseException as error:
+            os.write(tell, repr(error)[:500].encode())
+        os._exit(0)
+    os.close(tell)
+    def end():
+        with open(told) as pipe:
+            said = pipe.read()
+        os.waitpid(pid, 0)
+        return said
+    return end
+def sockets():
+    found = 0
+    for number in range(256):
+        with contextlib.suppress(OSError):
+            found += stat.S_ISSOCK(os.fstat(number).st_mode)
+    return found
+wrong(1)
+"""
+
+# Case, what the script goes on with, what it prints.
+IN_CHILDREN: list[tuple[str, str, str]] = [
+    (
+        "fork after use, all walk",
+        "ends = [child(wrong) for _ in range(3)]\nprint(wrong(), *(end() for end in ends))",
+        "0 0 0 0",
+    ),
+    (
+        "fork while threads walk",
+        """
+with ThreadPoolExecutor(3) as pool:
+    walks = [pool.submit(wrong, 10) for _ in range(3)]
+    ends = [child(lambda: wrong(5)) for _ in range(6)]
+    print(sum(w.result() for w in walks), *(end() for end in ends))
+""",
+        "0 0 0 0 0 0 0",
+    ),
+    (
+        "multiprocessing with fork",
+        """
+with multiprocessing.get_context("fork").Pool(3) as pool:
+    print(*pool.map(wrong, [10] * 6), wrong())
+""",
+        "0 0 0 0 0 0 0",
+    ),
+    (
+        "a thread of the parent holds all locks",
+        """
+held, over = threading.Event(), threading.Event()
+def hold():
+    with reg.exchange._lock, reg._lock, current._lock:
+        held.set()
+        over.wait()
+reg._codelists["regions"] = "known"
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+def work():
+    signal.alarm(5)
+    return fk.units.count(), reg.regions()
+end = child(work)
+print(end())
+over.set()
+thread.join()
+""",
+        "(3000, 'known')",
+    ),
+    (
+        "the child leaves the parent's connections open, and holds none of them",
+        "before = sockets()\nend = child(sockets)\nprint(before > 0, end(), wrong())",
+        "True 0 0",
+    ),
+]
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system does not fork")
+@pytest.mark.parametrize(
+    ("case", "script", "expected"), IN_CHILDREN, ids=[case for case, _, _ in IN_CHILDREN]
+)
+def test_after_fork(matrix: Told, case: str, script: str, expected: str) -> None:
+    """A connection is used only by the process that opened it, and no child waits for ever."""
+    with ListServer(IDS) as server:
+        seen = subprocess.run(
+            [sys.executable, "-c", FORKED + script, server.url, str(IDS)],
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+
+    told = seen.stdout.strip() or seen.stderr[-200:]
+    matrix(case, f"walks wrong: {expected}", f"walks wrong: {told}")
+    assert told == expected, seen.stderr

@@ -1,0 +1,163 @@
+"""How long the client waits, for whom, and what it counts as a failure."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Sequence
+
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.transport.exchange import Timing
+from tests.conftest import Told
+from tests.support.faults import HANG, Drip, FakeTime, FaultServer, Step, reply
+
+GOOD = b'{"id":[1,2,3],"existujeDalsieId":false}'
+COUNT = reply(b'{"pocetZostavajucichId":7}')
+
+
+@pytest.fixture
+def fake() -> FakeTime:
+    return FakeTime()
+
+
+def timed(reg: fk.Register, fake: FakeTime) -> fk.Register:
+    reg.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
+    return reg
+
+
+class Slow(FaultServer):
+    """Moves a clock by the *seconds* of each request, the last for all further ones."""
+
+    def __init__(self, fake: FakeTime, seconds: Sequence[float], *script: Sequence[Step]) -> None:
+        super().__init__(*script)
+        self._fake, self._seconds = fake, seconds
+
+    def _next(self, request: str) -> Sequence[Step]:
+        steps = super()._next(request)
+        self._fake.now += self._seconds[min(len(self.asked), len(self._seconds)) - 1]
+        return steps
+
+
+def test_all_tries_together_end_after_two_minutes(fake: FakeTime) -> None:
+    """The last try has no longer than what is left of them, whatever the deadline of a try."""
+    late: list[Step] = [Drip(b"HTTP/1.1 200 OK\r\n", 99, 2), reply(GOOD)[18:]]
+    with Slow(fake, [61], [reply(b"", 500)], late) as server:
+        with fk.Register(server.url, deadline=90, tries=2) as reg:
+            with pytest.raises(fk.TransportError, match="within the deadline"):
+                timed(reg, fake).units.ids()
+
+    assert fake.now == 123  # 61 s, a pause of 1 s, 61 s
+
+
+def test_what_the_register_does_not_have_is_no_failure(fake: FakeTime, matrix: Told) -> None:
+    """After 21 unknown ids and 21 refusals a request that fails in passing is tried again."""
+    script = [[reply(b"", 404)]] * 21 + [[reply(b"", 400)]] * 21 + [[reply(b"", 500)], [COUNT]]
+    with FaultServer(*script) as server, fk.Register(server.url) as reg:
+        timed(reg, fake)
+        for id_ in range(1, 22):
+            with pytest.raises(fk.NotFound):
+                reg.units.get(id_)
+        for _ in range(21):
+            with pytest.raises(fk.BadRequest):
+                reg.reports.count()
+        count = reg.units.count()
+
+    matrix(
+        "21 times 404, 21 times 400, 500 once",
+        "7, retries 1",
+        f"{count}, retries {reg.stats.retries}",
+    )
+    assert (count, reg.stats.retries) == (7, 1)
+
+
+@pytest.mark.parametrize(
+    ("case", "seconds", "first", "pause"),
+    [
+        ("a passed deadline", 31.0, [HANG], 1.0),
+        ("429", 0.0, [reply(b"", 429)], 1.0),
+        ("503 with a Retry-After of 7", 0.0, [reply(b"", 503, Retry_After="7")], 7.0),
+        ("500", 0.0, [reply(b"", 500)], 0.0),
+    ],
+)  # fmt: skip
+def test_who_waits(
+    fake: FakeTime, matrix: Told, case: str, seconds: float, first: list[Step], pause: float
+) -> None:
+    """A register that is too slow, or asks for less, is left alone by all threads."""
+    others: list[float] = []
+
+    def sleep(pause: float) -> None:
+        if not others:
+            others.append(0.0)
+            began = fake.now
+            reg.reports.count()
+            others[0] = fake.now - began
+        fake.sleep(pause)
+
+    with Slow(fake, [seconds, 0], first, [COUNT]) as server, fk.Register(server.url) as reg:
+        reg.exchange._timing = Timing(fake.clock, fake.wall, sleep, lambda: 1.0)
+        assert reg.units.count() == 7
+
+    matrix(case, f"another thread waits {pause:g} s", f"another thread waits {others[0]:g} s")
+    assert others == [pytest.approx(pause)]
+    assert reg.exchange.pressure == (pause > 0)
+
+
+def test_a_passed_deadline_does_not_hide_a_status() -> None:
+    """Whose refusal has arrived is not asked again, though the rest of its body has not."""
+    head = b"HTTP/1.1 403 No\r\nContent-Length: 99\r\n\r\nNo"
+    with FaultServer([head, HANG]) as server, fk.Register(server.url, deadline=0.3) as reg:
+        with pytest.raises(fk.RegisterUnavailable, match="“No”") as caught:
+            reg.units.ids()
+
+    assert caught.value.blocked
+    assert len(server.asked) == 1
+
+
+def test_an_endless_refusal_is_not_read_to_its_end() -> None:
+    """A few words of it are all that is needed."""
+    head = b"HTTP/1.1 403 No\r\n\r\n"
+    with FaultServer([head, b"No " * 40_000, HANG]) as server:
+        with fk.Register(server.url, deadline=5) as reg:
+            began = time.monotonic()
+            with pytest.raises(fk.RegisterUnavailable, match="“No No"):
+                reg.units.ids()
+
+    assert time.monotonic() - began < 4
+    assert len(server.asked) == 1
+
+
+def test_the_first_reply_stays_the_first(fake: FakeTime) -> None:
+    """The time of the first good reply is kept, that of the last one moves on."""
+    with Slow(fake, [10], [COUNT]) as server, fk.Register(server.url) as reg:
+        timed(reg, fake)
+        for _ in range(3):
+            reg.units.count()
+
+    assert reg.stats.first_reply == 1_800_000_010
+    assert reg.stats.last_reply == 1_800_000_030
+
+
+def test_a_secure_connection_that_is_dropped_is_tried_again(fake: FakeTime, matrix: Told) -> None:
+    """An end during the handshake is a network's fault, not a certificate's: worth another try."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def hang_up() -> None:
+            for _ in range(3):
+                connection, _ = listening.accept()
+                with connection, contextlib.suppress(OSError):
+                    connection.recv(65_536)
+
+        url = f"https://127.0.0.1:{listening.getsockname()[1]}"
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        with fk.Register(url, tries=3) as reg:
+            with pytest.raises(fk.TransportError, match="can be reached") as caught:
+                timed(reg, fake).units.ids()
+        thread.join()
+
+    matrix("TLS, ended in the handshake", "requests 3", f"requests {reg.stats.requests}")
+    assert caught.value.attempts == 3

@@ -1,0 +1,194 @@
+"""The pickers by mouse and keyboard, in a real JupyterLab.
+
+FINSTAT_KIT_SCREENSHOTS=folder keeps pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import finstat_kit as fk
+from finstat_kit.frames.number_format import whole
+from tests.support import lab
+
+EXPLORER = """
+import finstat_kit as fk
+fk.use(fk.sample())
+explorer = fk.Explorer()
+explorer
+"""
+FULL_SIZE = "fk.LocationPicker(fk.sample(units=10, codelists={!r}))"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with lab.browser() as shown:
+        yield shown
+
+
+@pytest.fixture(scope="module", params=["perCommTarget", "disabled"])
+def opened(
+    request: pytest.FixtureRequest,
+    browser: Browser,
+    full_size: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[lab.Notebook]:
+    """A notebook whose callbacks run on another thread than its cells, and one where not."""
+    folder = tmp_path_factory.mktemp("lab")
+    cells = [EXPLORER, FULL_SIZE.format(str(full_size)), "fk.ChangePicker(lang='en')"]
+    with (
+        lab.jupyterlab(folder, commsOverSubshells=request.param) as url,
+        lab.notebook(browser, url, folder, request.param, cells) as shown,
+    ):
+        yield shown
+
+
+@pytest.fixture(scope="module")
+def units() -> pl.DataFrame:
+    register = fk.sample()
+    return register.units.get(register.units.ids())
+
+
+def counts(units: pl.DataFrame, by: str, lang: fk.arguments.Lang = "sk") -> list[list[str]]:
+    """Return code and count of each row that the table has to show."""
+    frame = fk.sample().count_by(units, by, lang=lang)
+    return [[row["code"] or "", whole(row["count"], lang)] for row in frame.iter_rows(named=True)]
+
+
+def shown_counts(cell: Locator) -> list[list[str]]:
+    rows: list[list[str]] = cell.locator(".fk-panel tbody tr").evaluate_all(
+        "rows => rows.map(row => [row.cells[1].textContent, row.cells[2].textContent])"
+    )
+    return rows
+
+
+def options(control: Locator) -> list[str]:
+    # ipywidgets writes blanks as no-break spaces, so that a browser keeps them.
+    return [text.replace("\u00a0", " ") for text in control.locator("option").all_text_contents()]
+
+
+def offered(page: Page) -> Locator:
+    return page.locator("ul[role=listbox]:popover-open")
+
+
+def chosen(control: Locator) -> str:
+    return control.locator("option:checked").inner_text().replace("\u00a0", " ")
+
+
+def test_explorer_by_mouse_and_keyboard(opened: lab.Notebook, units: pl.DataFrame) -> None:
+    """Options, chart and table follow each action, whichever thread its callback runs on."""
+    page, cell = opened.page, opened.cell(0)
+    region = cell.get_by_role("combobox", name="Kraj")
+    district = cell.get_by_role("combobox", name="Okres")
+    lab.until_drawn(cell, "Jednotky podľa krajov")
+    opened.photograph("1-opened", 0)
+    assert shown_counts(cell) == counts(units, "kraj")
+    assert options(region)[-3:] == ["Žilinský kraj", "Zahraničie (SKZZ)", "Zahraničie (SKZZZ)"]
+    assert len(options(district)) == 80
+
+    region.click()
+    region.select_option("Žilinský\u00a0kraj")
+    lab.until_drawn(cell, "Žilinský kraj: jednotky podľa okresov")
+    opened.photograph("2-region", 0)
+    here = units.filter(pl.col("kraj") == "SK031")
+    assert shown_counts(cell) == counts(here, "okres")
+    assert len(options(district)) == 12
+    assert options(district)[:4] == ["Všetky okresy", "Bytča", "Čadca", "Dolný Kubín"]
+
+    district.focus()
+    page.keyboard.type("Mar")
+    lab.until_drawn(cell, "Martin: jednotky podľa obcí")
+    here = units.filter(pl.col("okres") == "SK0316")
+    assert shown_counts(cell) == counts(here, "sidlo")
+
+    page.keyboard.press("Tab")
+    municipality = cell.get_by_role("combobox", name="Obec")
+    expect(municipality).to_be_focused()
+    page.keyboard.type("ziar")
+    first = offered(page).get_by_role("option").first
+    expect(first).to_have_text("Žiar nad Hronomokres Žiar nad Hronom")
+    expect(first).to_have_attribute("aria-selected", "true")
+    opened.photograph("3-typing")
+    page.keyboard.press("Enter")
+    lab.until_drawn(cell, "Žiar nad Hronom: jednotky")
+    opened.photograph("4-municipality", 0)
+    assert chosen(region) == "Banskobystrický kraj"
+    assert chosen(district) == "Žiar nad Hronom"
+    here = units.filter(pl.col("sidlo") == "SK032D516589")
+    assert shown_counts(cell) == counts(here, "sidlo")
+
+    cell.get_by_role("combobox", name="Jazyk").select_option("English")
+    lab.until_drawn(cell, "Žiar nad Hronom: units")
+    expect(cell.get_by_role("combobox", name="Municipality")).to_have_value("Žiar nad Hronom")
+    cell.get_by_role("combobox", name="Region").select_option("Region\u00a0of\u00a0Bratislava")
+    lab.until_drawn(cell, "Region of Bratislava: units by district")
+    opened.photograph("5-english", 0)
+    expect(cell.get_by_role("combobox", name="Municipality")).to_have_value("")
+    here = units.filter(pl.col("kraj") == "SK010")
+    assert shown_counts(cell) == counts(here, "okres", "en")
+
+    cell.get_by_label("Changed since").fill("2026-06-01")
+    expect(cell.locator(".fk-panel")).to_contain_text("changed since 1 June 2026")
+    expect(cell.locator(".fk-count")).to_contain_text("323 units changed since 1 June 2026")
+    here = here.filter(pl.col("datumPoslednejUpravy") >= pl.date(2026, 6, 1))
+    assert shown_counts(cell) == counts(here, "okres", "en")
+    opened.photograph("6-day", 0)
+
+    cell.get_by_label("Changed since").fill("2027-01-01")
+    expect(cell.locator(".fk-panel")).to_contain_text("No unit matches the choice.")
+    expect(cell.locator("figure")).to_have_count(0)
+    cell.get_by_role("button", name="Everything").press("Enter")
+    lab.until_drawn(cell, "Region of Bratislava: units by district")
+
+
+def test_the_type_ahead_at_full_size(opened: lab.Notebook) -> None:
+    """All of 2,940 municipalities are found, by mouse too, and no key reaches the notebook."""
+    page, cell = opened.page, opened.cell(1)
+    municipality = cell.get_by_role("combobox", name="Obec")
+    cells = page.locator(".jp-Cell").count()
+
+    municipality.click()
+    listed = offered(page)
+    expect(listed.get_by_role("option")).to_have_count(50)
+    expect(listed).to_contain_text("a ešte 2890")
+    page.keyboard.type("LEHOTA 7")
+    expect(listed.get_by_role("option")).to_have_count(18)
+    opened.photograph("7-full-size")
+    listed.get_by_role("option").nth(1).click()
+
+    expect(municipality).to_have_value("Lehota 7")
+    district = cell.get_by_role("combobox", name="Okres")
+    expect(district.locator("option:checked")).not_to_have_text("Všetky\u00a0okresy")
+    municipality.fill("bez okresu 3")
+    expect(listed).to_contain_text("Inde")
+    municipality.press("Enter")
+    expect(municipality).to_have_value("Bez okresu 3")
+    expect(district.locator("option:checked")).to_have_text("Všetky\u00a0okresy")
+    municipality.fill("nikde taká nie je")
+    expect(listed).to_have_text("Nič sa nenašlo")
+    municipality.press("Escape")
+    expect(municipality).to_have_value("Bez okresu 3")
+    cell.get_by_role("button", name="Vymazať obec").click()
+    expect(municipality).to_have_value("")
+    municipality.press("d")
+    municipality.press("d")
+    municipality.press("Escape")
+    assert page.locator(".jp-Cell").count() == cells
+
+
+def test_a_quick_choice_is_counted(opened: lab.Notebook) -> None:
+    """A button sets the calendar, and the line says how many units changed since."""
+    cell = opened.cell(2)
+
+    cell.get_by_role("button", name="30 days").click()
+
+    expect(cell.get_by_label("Changed since")).to_have_value("2026-06-01")
+    expect(cell.locator(".fk-count")).to_have_text(
+        "In the register: 323 units changed since 1 June 2026"
+    )
+    opened.photograph("8-change", 2)
