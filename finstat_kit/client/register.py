@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import weakref
 from datetime import UTC, date, datetime
@@ -525,12 +526,16 @@ def _checked_url(base_url: object) -> str:
     )
 
 
+_FIT: Final = re.compile(r"[!-~]{0,1000}")  # a path, escapes where they are needed
+
+
 def _is_base(url: str) -> bool:
-    parts = urlsplit(url)
+    parts = urlsplit(url)  # which leaves out line breaks and tabs
     host = parts.hostname or ""
     host.encode("idna")
     return bool(
         parts.scheme in ("http", "https")
+        and _FIT.fullmatch(url.partition(parts.netloc)[2])
         and host
         and parts.port != 0
         and not (parts.query or parts.fragment or parts.path.rstrip("/").endswith("/api"))

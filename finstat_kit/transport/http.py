@@ -24,7 +24,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpcore
 import httpx
 
-from finstat_kit.errors import TransportError
+from finstat_kit.errors import TransportError, UsageError
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport import bodies, forks
 from finstat_kit.transport.base import FinalTransportError, Limits, Repeated, TimedOut, is_loopback
@@ -45,7 +45,10 @@ class Sockets:
 
     def __init__(self, base_url: str) -> None:
         host = urlsplit(base_url).hostname or ""
-        base = httpx.URL(base_url)
+        try:
+            base = httpx.URL(base_url)
+        except httpx.InvalidURL as error:
+            raise UsageError(f"base_url={base_url!r} is no base URL: {error}") from error
         self._base_url = base_url
         self._origin = base.raw_scheme, base.raw_host, base.port
         self._path = base.raw_path.rstrip(b"/")

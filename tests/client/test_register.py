@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import logging
@@ -476,3 +477,14 @@ print(peak(1_000_000) - short)
     )
 
     assert float(seen.stdout) < 20
+
+
+@settings(deadline=None, max_examples=400)
+@given(
+    st.sampled_from(["http://", "https://", ""]),
+    st.text(max_size=20) | st.text(alphabet="a.:/[]%@\x1b \n\u0130-1", max_size=20),
+)
+def test_any_text_as_a_base_url(scheme: str, rest: str) -> None:
+    """It is taken, or an error names it; no error of another library comes out."""
+    with contextlib.suppress(fk.UsageError), fk.Register(scheme + rest) as reg:
+        assert reg.base_url.startswith("http")
