@@ -54,7 +54,7 @@ def figures(quick: bool) -> Iterator[Figure]:
 
         def read(*columns: str) -> None:
             newest._others.cache_clear()  # as in a new process
-            units = mirror.units()
+            units = mirror.snapshot()
             (units.select(columns) if columns else units).collect()
 
         taken = side_by_side(3 if quick else 9, all=read, three=lambda: read("id", "kraj", "gone"))

@@ -24,7 +24,7 @@ def main(folder: str) -> None:
     mirror = fk.Mirror(folder)
     began = time.perf_counter()
     with fk.using(mirror):
-        table = fk.count_by(mirror.units(), "kraj")
+        table = fk.count_by(mirror.snapshot(), "kraj")
     here = table.filter(pl.col("kind") != "gone")
     expected = dict(here.select("code", "count").rows())
     print(f"polars, one process: {time.perf_counter() - began:.2f} s")

@@ -7,7 +7,7 @@ import re
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import polars as pl
 
@@ -20,10 +20,10 @@ from finstat_kit.mirror import codelists
 from finstat_kit.mirror.folder import HERE, About, Folder
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.keeping import Keeping
-from finstat_kit.mirror.newest import newest_units
+from finstat_kit.mirror.newest import newest_rows
 from finstat_kit.mirror.origins import origin_of
 from finstat_kit.mirror.sealed import Stamp, stamp
-from finstat_kit.mirror.store import CopiedStore, MirroredUnits, copied_store
+from finstat_kit.mirror.store import CopiedStore, copied_store
 from finstat_kit.mirror.verifying import verified
 from finstat_kit.mirror.versions import CHANGES, MISSING, Known, changes_between, legible
 from finstat_kit.protocol import replies, wire
@@ -38,6 +38,7 @@ _ENDPOINTS: Final = {
 }
 # What it takes for something else in an address: escapes, brackets, what cannot be printed.
 _UNFIT: Final = re.compile(r"[\x00-\x1f\x7f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
+CollectionName = Literal["units", "statements", "reports", "annual_reports"]
 _PIECE: Final = 131_072  # units whose versions are compared together
 
 
@@ -68,8 +69,6 @@ class Mirror(Register):
         True
     """
 
-    units: MirroredUnits
-
     def __init__(
         self,
         path: str | Path,
@@ -95,7 +94,6 @@ class Mirror(Register):
             tries=1,
             remote=False,
         )
-        self.units = MirroredUnits(self)
         about = self._folder.about if self._since else self._folder.read()
         if about and self._since and about.changed_since != self._since:
             raise UsageError(
@@ -186,6 +184,54 @@ class Mirror(Register):
             return keeping.go(
                 origin, self._since, full=full, max_missing=max_missing, progress=progress
             )
+
+    def snapshot(
+        self, collection: CollectionName = "units", *, as_of: str | date | None = None
+    ) -> pl.LazyFrame:
+        """Return the newest version of everything in a collection, removed rows marked.
+
+        Args:
+            collection: ``"units"``, ``"statements"``, ``"reports"`` or ``"annual_reports"``.
+            as_of: Of units, what the last sync completed by that day had seen; None is the newest.
+
+        Returns:
+            A LazyFrame, one row per id, in no promised order: for units the columns of `get`, for
+            the others ``id`` (Int64), then ``gone`` (String: null, ``deleted``, ``non-public``, or
+            ``missing`` where the register no longer lists it) and ``seen`` (Date: the register's
+            day when this version was fetched). It stays as it is while syncs run, until a `compact`
+            removes its files.
+
+        Raises:
+            MirrorError: No sync is complete yet.
+            UsageError: None was by that day; *as_of* of another collection; no such collection.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> report = mirror.sync()
+            >>> mirror.snapshot().select("id").collect().height
+            1000
+        """
+        arguments.one_of("collection", collection, tuple(wire.LISTS))
+        completed = self._complete()
+        upto = math.inf
+        if as_of is not None:
+            day = arguments.day("as_of", as_of)
+            if collection != "units":
+                raise UsageError(
+                    f"as_of={day.isoformat()!r}: a mirror keeps the former states of units alone; "
+                    f"leave out as_of for {collection}"
+                )
+            by_then = completed.filter(pl.col("completed") <= day)
+            if not by_then.height:
+                raise UsageError(
+                    f"as_of={day.isoformat()!r}: the first sync of this mirror was completed on "
+                    f"{completed['completed'][0]}; give that day or a later one"
+                )
+            upto = int(by_then["version"][-1])
+        table = self._held.lists[collection]
+        schema = replies.UNITS if collection == "units" else replies.IDS
+        return newest_rows(tuple(table.whole_files()), schema, upto)
 
     def unreadable(self) -> pl.DataFrame:
         """List the units whose records could not be read, and are tried again in the next sync.
@@ -303,26 +349,11 @@ class Mirror(Register):
                 table.refresh(anew=True)
                 table.compact(keep_hours)
 
-    def newest_units(self, as_of: str | date | None) -> pl.LazyFrame:
-        """Return what ``units()`` does."""
-        completed = self._complete()
-        upto = math.inf
-        if as_of is not None:
-            day = arguments.day("as_of", as_of)
-            by_then = completed.filter(pl.col("completed") <= day)
-            if not by_then.height:
-                raise UsageError(
-                    f"as_of={day.isoformat()!r}: the first sync of this mirror was completed on "
-                    f"{completed['completed'][0]}; give that day or a later one"
-                )
-            upto = int(by_then["version"][-1])
-        return newest_units(tuple(self._held.lists["units"].whole_files()), upto)
-
     def at_hand(self, ids: pl.Series | None = None) -> pl.LazyFrame:
         """Return the records that the register lists, from disk: all, or those of some ids."""
         self._complete()
         if ids is None:
-            rows = self.newest_units(None)
+            rows = self.snapshot()
         else:
             asked = pl.col("id").is_in(ids.implode()) & pl.col("problem").is_null()
             # Few rows, found by what the files tell of the ids in them.
@@ -363,7 +394,7 @@ class Mirror(Register):
             for name, endpoint in _ENDPOINTS.items():
                 ids[endpoint] = Known(self._held.lists[name].scan()).listed
             return copied_store(
-                self.newest_units(None),
+                self.snapshot(),
                 ids,
                 codelists.bodies(codelists.stored(self._codelists_file)),
                 self.today,

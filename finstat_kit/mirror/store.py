@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
 
-from finstat_kit.client.units import Units
 from finstat_kit.mirror.versions import MISSING
 from finstat_kit.protocol.wire import BEGINNING, CHANGED, UNITS
 from finstat_kit.service.store import Line, Store
-
-if TYPE_CHECKING:
-    from finstat_kit.mirror.mirror import Mirror
 
 # What the service compares: numbers that stand for an IČO, with those of twelve digits above all.
 _ICO: Final = (
@@ -88,36 +84,3 @@ def copied_store(
         today=today,
         find=find,
     )
-
-
-class MirroredUnits(Units):
-    """The units of a mirror: those of any register, and called: all of them as a LazyFrame."""
-
-    def __init__(self, mirror: Mirror) -> None:
-        super().__init__("units", lambda: mirror)
-        self._mirror = mirror
-
-    def __call__(self, *, as_of: str | date | None = None) -> pl.LazyFrame:
-        """Return the newest version of each unit, gone ones marked.
-
-        Args:
-            as_of: What the last sync completed by that day had seen; None is the newest.
-
-        Returns:
-            A LazyFrame, a row a unit, in no promised order: the columns of `get`, then ``gone``
-            (String: null, ``deleted``, ``non-public``, or ``missing`` where the register no
-            longer lists it) and ``seen`` (Date: the register's day when this version came). It
-            stays as it is while syncs go on, until a `compact` removes its files.
-
-        Raises:
-            MirrorError: No sync is complete yet.
-            UsageError: None was by that day.
-
-        Example:
-            >>> import finstat_kit as fk, tempfile
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
-            >>> report = mirror.sync()
-            >>> mirror.units().select("id").collect().height
-            1000
-        """
-        return self._mirror.newest_units(as_of)

@@ -25,8 +25,8 @@ from tests.support.mirrors import CODELISTS, assert_in_step
 LISTS = ("units", "statements", "reports", "annual_reports")
 TABLES = ("units", "statements", "runs")  # the other lists are as statements
 QUESTIONS: dict[str, Callable[[fk.Mirror], Any]] = {
-    "units()": lambda m: m.units().collect().sort("id"),
-    "as_of": lambda m: m.units(as_of="2026-07-01").collect().sort("id"),
+    "units()": lambda m: m.snapshot().collect().sort("id"),
+    "as_of": lambda m: m.snapshot(as_of="2026-07-01").collect().sort("id"),
     "changes": lambda m: m.changes(),
     "unreadable": lambda m: m.unreadable(),
     "get": lambda m: m.units.get(m.units.ids(limit=5)),

@@ -159,7 +159,7 @@ def test_mirror_json_of_another_shape(
     before = file.read_bytes()
     file.write_text(SHAPES[shape](json.loads(before)), encoding="utf-8")
 
-    for call in (mirror.units, mirror.sync, mirror.units.count, lambda: mirror.sync(full=True)):
+    for call in (mirror.snapshot, mirror.sync, mirror.units.count, lambda: mirror.sync(full=True)):
         with pytest.raises(fk.MirrorError, match=rf"mirror\.json is damaged .*remove {file}: the"):
             call()
     row = mirror.verify().row(0, named=True)
@@ -182,7 +182,7 @@ def test_a_newer_format(mirror: fk.Mirror, number: object, matrix: Told) -> None
 
     with pytest.raises(fk.MirrorError, match=words):
         fk.Mirror(mirror.path)
-    for call in (mirror.units, mirror.sync, mirror.compact, lambda: mirror.sync(full=True)):
+    for call in (mirror.snapshot, mirror.sync, mirror.compact, lambda: mirror.sync(full=True)):
         with pytest.raises(fk.MirrorError, match=words):
             call()
     assert "newer version" in mirror.verify()["meaning"][0]
@@ -337,7 +337,7 @@ def test_what_a_crash_left_is_looked_at_before(tmp_path: Path) -> None:
 def test_a_reader_whose_commits_were_compacted_away(mirror: fk.Mirror, register: Watched) -> None:
     """It opens the table anew: the commits between its last look and now are no more."""
     reader = fk.Mirror(mirror.path)
-    before = reader.units().collect().height
+    before = reader.snapshot().collect().height
     for _ in range(3):
         register.sample.set_today(register.today + timedelta(days=1))
         register.sample.publish(2)
@@ -349,7 +349,7 @@ def test_a_reader_whose_commits_were_compacted_away(mirror: fk.Mirror, register:
         if commit.name[:20] < newest:
             commit.unlink()
 
-    assert reader.units().collect().height == before + 6
+    assert reader.snapshot().collect().height == before + 6
     assert_in_step(reader, register.sample)
 
 
@@ -395,7 +395,7 @@ def test_nothing_is_read_while_a_loss_is_made_good(mirror: fk.Mirror, register: 
         mirror.sync()
     with pytest.raises(Interrupted):
         mirror.sync(full=True)
-    for call in (mirror.units, mirror.changes, mirror.statements.count, lambda: mirror.today):
+    for call in (mirror.snapshot, mirror.changes, mirror.statements.count, lambda: mirror.today):
         with pytest.raises(fk.MirrorError, match="no complete sync yet"):
             call()
     report = mirror.sync()  # goes on with the full one
@@ -405,7 +405,7 @@ def test_nothing_is_read_while_a_loss_is_made_good(mirror: fk.Mirror, register: 
     assert set(mirror.verify()["meaning"]) == {""}
     assert mirror.changes().height == 0
     with pytest.raises(fk.UsageError, match="first sync of this mirror was completed on"):
-        mirror.units(as_of=first)
+        mirror.snapshot(as_of=first)
 
 
 def test_a_flip_in_the_seals_is_told_from_one_in_the_data(
@@ -419,11 +419,11 @@ def test_a_flip_in_the_seals_is_told_from_one_in_the_data(
         bad = mirror.verify().filter(pl.col("meaning") != "")
         assert bad["file"].to_list() == ["units"]
         assert f"remove {seals}: the next sync()" in bad["meaning"][0]
-    for call in (mirror.sync, mirror.units, lambda: mirror.sync(full=True)):
+    for call in (mirror.sync, mirror.snapshot, lambda: mirror.sync(full=True)):
         with pytest.raises(fk.MirrorError, match=f"{seals} is damaged; the data need not be"):
             call()
     seals.unlink()
-    assert mirror.units().collect().height == 60
+    assert mirror.snapshot().collect().height == 60
     mirror.sync()
     assert seals.read_bytes() == whole
     matrix("a flip in the checksums", "MirrorError; only they are to be removed", "MirrorError")
@@ -452,7 +452,7 @@ def test_a_loss_is_made_good_by_a_full_sync_alone(mirror: fk.Mirror, register: W
     mirror.sync(max_missing=1)
 
     assert_in_step(mirror, register.sample)
-    missing = mirror.units().filter(pl.col("gone") == "missing").collect()
+    missing = mirror.snapshot().filter(pl.col("gone") == "missing").collect()
     assert missing["id"].to_list() == [gone]
 
 
@@ -489,14 +489,14 @@ def test_a_reader_beside_a_cure(mirror: fk.Mirror, register: Watched, name: str)
 def test_a_commit_that_is_garbage(mirror: fk.Mirror) -> None:
     """What comes behind the last look and cannot be read is told, with the cure."""
     reader = fk.Mirror(mirror.path)
-    reader.units()
+    reader.snapshot()
     log = mirror.path / "units" / "_delta_log"
     newest = max(log.glob("*.json"))
     (log / f"{int(newest.stem) + 1:020}.json").write_text("{garbage")
 
     for each in (reader, fk.Mirror(mirror.path)):
         with pytest.raises(fk.MirrorError, match=r"lost or damaged: (.|\n)*remove .*/units: sync"):
-            each.units()
+            each.snapshot()
 
 
 def test_a_table_of_format_1_that_vanishes(mirror: fk.Mirror) -> None:
@@ -509,8 +509,8 @@ def test_a_table_of_format_1_that_vanishes(mirror: fk.Mirror) -> None:
     fresh = fk.Mirror(mirror.path)
     fresh._held.runs.append(rows)
     reader = fk.Mirror(mirror.path)
-    assert reader.units().collect().height == 60
+    assert reader.snapshot().collect().height == 60
     shutil.rmtree(mirror.path / "units")
 
     with pytest.raises(fk.MirrorError, match="units is lost"):
-        reader.units()
+        reader.snapshot()

@@ -39,15 +39,15 @@ def mirror(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
 def counted(mirror: fk.Mirror) -> dict[str | None, int]:
     """Count the units that are there by region, with what the package has for it."""
     with fk.using(mirror):
-        table = fk.count_by(mirror.units(), "kraj")
+        table = fk.count_by(mirror.snapshot(), "kraj")
     return dict(table.filter(pl.col("kind") != "gone").select("code", "count").rows())
 
 
 def test_gone_units_are_counted_as_such(mirror: fk.Mirror) -> None:
     """Deleted, non-public and missing units are one bar, whatever they once said."""
     with fk.using(mirror):
-        table = fk.count_by(mirror.units(), "kraj")
-    gone = mirror.units().filter(pl.col("gone").is_not_null()).collect().height
+        table = fk.count_by(mirror.snapshot(), "kraj")
+    gone = mirror.snapshot().filter(pl.col("gone").is_not_null()).collect().height
 
     assert gone > 30
     assert table.filter(pl.col("kind") == "gone")["count"].to_list() == [gone]
@@ -95,7 +95,7 @@ def test_daft(mirror: fk.Mirror) -> None:
 
 def test_what_a_query_does_not_need(mirror: fk.Mirror) -> None:
     """Whatever is asked of the frame, and by which engine, it is what the whole has."""
-    units = mirror.units()
+    units = mirror.snapshot()
     whole = units.collect()
     there = units.filter(pl.col("gone").is_null()).select("id")
     queries: list[Callable[[pl.LazyFrame], pl.LazyFrame]] = [
@@ -133,7 +133,7 @@ import polars as pl
 import finstat_kit as fk
 
 mirror = fk.Mirror(sys.argv[1])
-units = mirror.units()
+units = mirror.snapshot()
 units.select("kraj").head(1).collect()  # starts the threads
 held = int(Path("/proc/self/status").read_text().partition("VmData:")[2].split()[0]) * 1024
 limit = held + int(sys.argv[2]) * 2**20

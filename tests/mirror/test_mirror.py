@@ -150,7 +150,7 @@ def test_a_unit_that_comes_back(mirror: fk.Mirror, register: Watched) -> None:
     before, store = mirror.units.get(id_), register.sample.store
     register.sample.vanish(id_)
     mirror.sync(full=True)
-    assert mirror.units().filter(pl.col("gone") == "missing").collect()["id"].to_list() == [id_]
+    assert mirror.snapshot().filter(pl.col("gone") == "missing").collect()["id"].to_list() == [id_]
     with pytest.raises(fk.NotFound) as caught:
         mirror.units.get(id_)
     assert caught.value.ids == [id_]
@@ -172,15 +172,15 @@ def test_as_of(mirror: fk.Mirror, register: Watched) -> None:
         next_day(register, 10)
         register.sample.touch(register.sample.units.ids(limit=20))
         mirror.sync()
-        states[register.today] = mirror.units().collect().sort("id")
+        states[register.today] = mirror.snapshot().collect().sort("id")
 
     for day, state in states.items():
         for later in (0, 9):
-            seen = mirror.units(as_of=day + timedelta(days=later)).collect()
+            seen = mirror.snapshot(as_of=day + timedelta(days=later)).collect()
             assert_frame_equal(seen.sort("id"), state)
-    assert mirror.units(as_of=str(first)).collect()["seen"].max() == first
+    assert mirror.snapshot(as_of=str(first)).collect()["seen"].max() == first
     with pytest.raises(fk.UsageError, match=f"completed on {first}"):
-        mirror.units(as_of=first - timedelta(days=1))
+        mirror.snapshot(as_of=first - timedelta(days=1))
 
 
 def test_a_part_of_a_day(tmp_path: Path, register: Watched) -> None:
@@ -224,7 +224,7 @@ def test_in_place_of_the_register(mirror: fk.Mirror, register: Watched) -> None:
         assert_frame_equal(*found)
         statements = fk.statements.scan().head(9).collect()
         assert_frame_equal(statements, sample.statements.scan().head(9).collect())
-        counted = fk.count_by(mirror.units(), "kraj")
+        counted = fk.count_by(mirror.snapshot(), "kraj")
         with pytest.raises(fk.UsageError, match="leave out changed_since"):
             fk.statements.count(changed_since="2026-01-01")
         assert set(fk.doctor()["status"]) == {"ok"}
@@ -259,7 +259,7 @@ def test_cut_off_and_gone_on(
     with pytest.raises((fk.RegisterError, Interrupted), match=r"the next sync\(\) goes on"):
         mirror.sync()
     with pytest.raises(fk.MirrorError, match="no complete sync yet"):
-        mirror.units()
+        mirror.snapshot()
     well(register)
     first = register.records()
     register.asked.clear()
@@ -342,7 +342,7 @@ def test_a_record_that_cannot_be_read(mirror: fk.Mirror, register: Watched, answ
     assert mirror.unreadable()["id"].to_list() == [id_]
     assert mirror.unreadable()["problem"][0]
     assert contents(mirror.path) == before
-    assert id_ not in mirror.units().collect()["id"]
+    assert id_ not in mirror.snapshot().collect()["id"]
     next_day(register, 30)
     well(register)
     assert mirror.sync().row(0)[2:6] == (1, 0, 0, 0)
@@ -418,7 +418,7 @@ def test_vanished_units(mirror: fk.Mirror, register: Watched) -> None:
     register.sample.vanish(ids[100:200])
     with pytest.raises(fk.ProtocolError, match=r"no longer lists 100 of 995.*max_missing=100"):
         mirror.sync(full=True)
-    assert mirror.units().filter(pl.col("gone") == "missing").collect().height == 5
+    assert mirror.snapshot().filter(pl.col("gone") == "missing").collect().height == 5
     assert mirror.sync(full=True, max_missing=100)["gone"][0] == 100
     assert_in_step(mirror, register.sample)
 
@@ -530,14 +530,14 @@ def test_a_full_size_increment(mirror: fk.Mirror, register: Watched) -> None:
     """Everything changes at once: all of it comes, and the one before stays to be looked at."""
     mirror.sync()
     first = register.today
-    before = mirror.units().collect().sort("id")
+    before = mirror.snapshot().collect().sort("id")
     next_day(register)
     register.sample.touch(register.sample.units.ids())
     report = mirror.sync()
 
     assert report.row(0)[3] + report.row(0)[4] == UNITS
     assert_in_step(mirror, register.sample)
-    assert_frame_equal(mirror.units(as_of=first).collect().sort("id"), before)
+    assert_frame_equal(mirror.snapshot(as_of=first).collect().sort("id"), before)
 
 
 def test_batches_are_a_minute_of_requests(tmp_path: Path) -> None:
@@ -558,8 +558,8 @@ def test_compaction(mirror: fk.Mirror, register: Watched) -> None:
         next_day(register)
         register.sample.touch(register.sample.units.ids(limit=10))
         mirror.sync()
-    before = mirror.units()
-    expected = mirror.units().collect().sort("id")
+    before = mirror.snapshot()
+    expected = mirror.snapshot().collect().sort("id")
     data = mirror.path / "units"
     many = len(list(data.glob("*.parquet")))
 
@@ -569,7 +569,7 @@ def test_compaction(mirror: fk.Mirror, register: Watched) -> None:
 
     assert many > 5
     assert len(list(data.glob("*.parquet"))) == 1
-    assert_frame_equal(mirror.units().collect().sort("id"), expected)
+    assert_frame_equal(mirror.snapshot().collect().sort("id"), expected)
     assert_in_step(mirror, register.sample)
     assert mirror.changes().height == 50
     with pytest.raises((FileNotFoundError, pl.exceptions.ComputeError)):
@@ -587,7 +587,7 @@ def test_a_reader_during_a_sync(mirror: fk.Mirror, register: Watched) -> None:
     def instead(path: str, query: str) -> Reply | None:
         if path == RECORD and len(register.asked) % 50 == 0:
             today = pl.col("seen") == register.today
-            units = reader.units().collect()
+            units = reader.snapshot().collect()
             assert units.height == UNITS
             seen.append(units.filter(today).height)
         return None
@@ -606,7 +606,7 @@ def test_a_reader_during_compaction(mirror: fk.Mirror, register: Watched) -> Non
     def read() -> set[int]:
         reader, seen = fk.Mirror(mirror.path), set()
         while not ended.is_set():
-            seen.add(reader.units().collect()["id"].n_unique())
+            seen.add(reader.snapshot().collect()["id"].n_unique())
         return seen
 
     with ThreadPoolExecutor(1) as pool:
@@ -704,7 +704,8 @@ def test_wrong_use(mirror: fk.Mirror, register: Watched, tmp_path: Path) -> None
     """What cannot be meant is refused, with the cure."""
     cases: list[tuple[Callable[[], Any], type[Exception], str]] = [
         (lambda: fk.Mirror(tmp_path / "none").sync(), fk.UsageError, "no register is chosen"),
-        (lambda: fk.Mirror(tmp_path / "none").units(), fk.MirrorError, r"no mirror in .*sync\(\)"),
+        (lambda: fk.Mirror(tmp_path / "none").snapshot(), fk.MirrorError, r"no mirror.*sync\(\)"),
+        (lambda: mirror.snapshot("unit"), fk.UsageError, "collection='unit'"),  # type: ignore[arg-type]
         (lambda: fk.Mirror(tmp_path / "none").cite(), fk.MirrorError, r"no mirror in"),
         (lambda: fk.Mirror(tmp_path / "none").verify(), fk.MirrorError, r"no mirror in"),
         (lambda: fk.Mirror(tmp_path / "none").compact(), fk.MirrorError, r"no mirror in"),
@@ -715,7 +716,7 @@ def test_wrong_use(mirror: fk.Mirror, register: Watched, tmp_path: Path) -> None
         (lambda: mirror.sync(max_missing=-1), fk.UsageError, "max_missing=-1"),
         (lambda: mirror.compact(keep_hours=-1), fk.UsageError, "keep_hours=-1"),
         (lambda: mirror.changes("today"), fk.UsageError, "since='today'"),
-        (lambda: mirror.units(as_of=5), fk.UsageError, "as_of=5"),  # type: ignore[arg-type]
+        (lambda: mirror.snapshot(as_of=5), fk.UsageError, "as_of=5"),  # type: ignore[arg-type]
     ]  # fmt: skip
     mirror.sync()
     for call, error, words in cases:
@@ -767,3 +768,19 @@ def test_without_the_extra(module: str) -> None:
     seen = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
 
     assert seen.stdout == "a mirror needs more: pip install 'finstat-kit[mirror]'\n", seen.stderr
+
+
+def test_a_snapshot_of_another_collection(mirror: fk.Mirror, register: Watched) -> None:
+    """The ids of the other lists, of whose former states nothing is kept."""
+    mirror.sync()
+
+    held = {
+        "statements": mirror.snapshot("statements").collect(),
+        "reports": mirror.snapshot("reports").collect(),
+        "annual_reports": mirror.snapshot("annual_reports").collect(),
+    }
+    for name, frame in held.items():
+        assert frame.columns == ["id", "gone", "seen"]
+        assert frame["id"].sort().to_list() == getattr(register, name).ids()["id"].to_list()
+    with pytest.raises(fk.UsageError, match="leave out as_of for reports"):
+        mirror.snapshot("reports", as_of=register.today)

@@ -194,7 +194,7 @@ def test_a_mirror_of_format_1(tmp_path: Path) -> None:
     with pytest.raises(fk.ProtocolError, match="no longer lists"):
         fk.Mirror(other, register=fk.sample(300, seed=1)).sync(full=True)
     with pytest.raises(fk.MirrorError, match="no complete sync yet"):  # of two registers
-        fk.Mirror(other).units()
+        fk.Mirror(other).snapshot()
     sample.set_today("2026-07-04")
     sample.touch(sample.units.ids(limit=9))
     reader.sync(full=True)
@@ -225,7 +225,7 @@ def test_mirror_json_lost(tmp_path: Path) -> None:
     mirror.sync()
     (mirror.path / "mirror.json").unlink()
     with pytest.raises(fk.MirrorError, match=r"mirror\.json is lost; the next sync\(\) writes it"):
-        mirror.units()
+        mirror.snapshot()
     with pytest.raises(fk.MirrorError, match=r"mirror\.json is lost"):
         assert mirror.invented
     with pytest.raises(fk.UsageError, match=r"is of another register, not of .*seed=1"):

@@ -18,7 +18,7 @@ CODELISTS = (
 
 def listed(mirror: fk.Mirror) -> pl.DataFrame:
     """Return the records of a mirror that the register lists, by id."""
-    units = mirror.units().filter(pl.col("gone").ne_missing("missing"))
+    units = mirror.snapshot().filter(pl.col("gone").ne_missing("missing"))
     return units.drop("gone", "seen").collect().sort("id")
 
 
@@ -32,7 +32,7 @@ def assert_in_step(mirror: fk.Mirror, register: fk.Register) -> None:
         assert_frame_equal(getattr(mirror, name).ids(), getattr(register, name).ids())
     for name in CODELISTS:
         assert_frame_equal(getattr(mirror, name)(), getattr(register, name)())
-    gone = mirror.units().select("id", "gone").collect()
+    gone = mirror.snapshot().select("id", "gone").collect()
     states = records.select("id", pl.col("stav").str.to_uppercase())
     expected = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
     assert dict(gone.filter(pl.col("gone").ne_missing("missing")).rows()) == {
