@@ -80,9 +80,9 @@ def _walks(name: str, register: Slow, goals: dict[int, float], repeats: int) -> 
     requests: dict[int, list[int]] = {k: [] for k in (1, *goals)}
 
     def walk(connections: int) -> None:
-        before = register.exchange.stats.requests
+        before = register._session.exchange.stats.requests
         register.units.ids(connections=connections)
-        requests[connections].append(register.exchange.stats.requests - before)
+        requests[connections].append(register._session.exchange.stats.requests - before)
 
     times = side_by_side(repeats, **{str(k): partial(walk, k) for k in requests})
     for connections, goal in goals.items():

@@ -13,6 +13,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.client.pages import Pages, how_to_go_on
 from finstat_kit.client.scan import Needs, lazy
+from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, RegisterError
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import replies, requests, wire
@@ -25,8 +26,6 @@ from finstat_kit.transport.threads import split
 if TYPE_CHECKING:
     from datetime import date
 
-    from finstat_kit.client.register import Register
-
 
 class Collection:
     """One of the register's four collections: counts, ids and pages of ids.
@@ -35,10 +34,10 @@ class Collection:
     is current at each call; ``reg.units`` and its siblings always ask ``reg``.
     """
 
-    def __init__(self, name: str, register: Callable[[], Register]) -> None:
+    def __init__(self, name: str, session: Callable[[], Session]) -> None:
         self._name = name
         self._endpoint = wire.LISTS[name]
-        self._register = register
+        self._session = session
 
     def __repr__(self) -> str:
         return f"<collection {self._name}, /api/{self._endpoint}>"
@@ -178,7 +177,7 @@ class Collection:
         return Query(
             endpoint=self._endpoint,
             changed_since=arguments.changed_since(changed_since),
-            page_size=self._register().page_size
+            page_size=self._session().page_size
             if page_size is None
             else arguments.whole("page_size", page_size, 1, wire.MAX_PAGE),
             after_id=arguments.whole("after_id", after_id, 0, wire.MAX_ID),
@@ -207,9 +206,9 @@ class Collection:
     def _ids(
         self, query: Query, limit: int | None, connections: int | None, progress: bool | None
     ) -> pl.DataFrame:
-        register = self._register()
+        session = self._session()
         if connections is None:
-            connections = register.connections
+            connections = session.connections
         connections = arguments.whole("connections", connections, 1, 256)
         pages = self._pages(query, limit)
 
@@ -229,7 +228,7 @@ class Collection:
             return count if limit is None or count is None else min(limit, count)
 
         try:
-            with bar("ids", total, remote=register.remote, progress=progress) as advance:
+            with bar("ids", total, remote=session.remote, progress=progress) as advance:
                 # With a limit there is nothing to cut: the walk ends before anybody knows where.
                 if connections > 1 and limit is None:
                     self._walk_split(walk, connections, advance)
@@ -247,15 +246,15 @@ class Collection:
         return came()[0]
 
     def _walk_split(self, walk: SplitWalk, connections: int, advance: Advance) -> None:
-        register = self._register()
-        exchange = register.exchange
+        session = self._session()
+        exchange = session.exchange
 
         def fetch(query: Query, stop: threading.Event) -> replies.Page:
             return exchange.get(requests.page(query), stop)
 
         def pays() -> bool:
             # Where the rate is the bottleneck more connections would only wait for their turn.
-            return register.rate is None or 1 < register.rate * exchange.latency < math.inf
+            return session.rate is None or 1 < session.rate * exchange.latency < math.inf
 
         split(
             walk,
@@ -269,7 +268,7 @@ class Collection:
 
     @property
     def _exchange(self) -> Exchange:
-        return self._register().exchange
+        return self._session().exchange
 
 
 def filters_of(ico: object, dic: object, legal_form_code: object) -> dict[str, str]:

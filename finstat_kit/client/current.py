@@ -14,6 +14,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.client.collection import Collection
 from finstat_kit.client.register import LIVE, Register
 from finstat_kit.client.sample import sample
+from finstat_kit.client.session import Session
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, places
@@ -156,10 +157,14 @@ def _documented_by(method: object) -> Callable[[F], F]:
     return document
 
 
-units: Final = Units("units", register)
-statements: Final = Collection("statements", register)
-reports: Final = Collection("reports", register)
-annual_reports: Final = Collection("annual_reports", register)
+def _session() -> Session:
+    return register()._session
+
+
+units: Final = Units("units", _session)
+statements: Final = Collection("statements", _session)
+reports: Final = Collection("reports", _session)
+annual_reports: Final = Collection("annual_reports", _session)
 
 
 @_documented_by(Register.regions)

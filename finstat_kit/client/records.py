@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
 from finstat_kit.progress import Advance
 from finstat_kit.protocol import replies, requests, wire
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
-
-if TYPE_CHECKING:
-    from finstat_kit.client.register import Register
 
 _BATCH: Final = 10_000  # records that wait to become a frame
 _MOST_REQUESTS: Final = 10_000  # record requests that a real host is sent unasked
@@ -36,16 +34,16 @@ class RecordsStopped(Stopped):
         self.so_far = so_far
 
 
-def refuse_long_work(requests: int, register: Register, max_requests: int | None) -> None:
+def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:
     """Refuse before the first request what would take longer than anybody expects.
 
     Raises:
         UsageError: With the number, the time it would take, and the ways out.
     """
-    most = most_requests(register, max_requests)
+    most = most_requests(session, max_requests)
     if requests <= most:
         return
-    took = "" if register.rate is None else f", about {_duration(requests / register.rate)}"
+    took = "" if session.rate is None else f", about {_duration(requests / session.rate)}"
     raise UsageError(
         f"this needs {requests:,} requests, one a record{took} at the register's rate; more than "
         f"max_requests={most:,} are not sent. Ask for fewer ids, such as those changed since a "
@@ -54,16 +52,16 @@ def refuse_long_work(requests: int, register: Register, max_requests: int | None
     )
 
 
-def most_requests(register: Register, max_requests: int | None) -> float:
+def most_requests(session: Session, max_requests: int | None) -> float:
     """Return how many record requests may be sent at once."""
     if max_requests is None:
-        return _MOST_REQUESTS if register.remote else math.inf
+        return _MOST_REQUESTS if session.remote else math.inf
     return arguments.whole("max_requests", max_requests, 0, wire.MAX_ID)
 
 
-def refuse_the_whole(register: Register, most: int) -> None:
+def refuse_the_whole(session: Session, most: int) -> None:
     """Refuse to scan the records of a whole register, whose number nobody has asked for yet."""
-    rate = "" if register.rate is None else f" at {register.rate:g} requests a second"
+    rate = "" if session.rate is None else f" at {session.rate:g} requests a second"
     raise UsageError(
         f"this scan needs the record of every unit, one request each{rate}: some 2.6 million, "
         f"about six days; more than max_requests={most:,} are not sent. Narrow it by id, "
@@ -79,14 +77,14 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def fetch_unit(register: Register, id_: int, stop: threading.Event) -> dict[str, object]:
+def fetch_unit(session: Session, id_: int, stop: threading.Event) -> dict[str, object]:
     """Fetch the record of an id, unless *stop* is set meanwhile."""
-    return register.exchange.get(requests.unit(id_), stop)
+    return session.exchange.get(requests.unit(id_), stop)
 
 
 def fetch_units(
     ids: list[int],
-    register: Register,
+    session: Session,
     advance: Advance,
     *,
     keep: bool,
@@ -96,7 +94,7 @@ def fetch_units(
 
     def fetch(id_: int, stop: threading.Event) -> dict[str, object] | RegisterError:
         try:
-            return fetch_unit(register, id_, stop)
+            return fetch_unit(session, id_, stop)
         except NotFound as error:
             return error
         except ProtocolError as error:
@@ -112,7 +110,7 @@ def fetch_units(
         return pl.concat([*frames, replies.unit_frame(batch)], rechunk=True)
 
     try:
-        for id_, record in in_order(ids, fetch, register.connections, stop):
+        for id_, record in in_order(ids, fetch, session.connections, stop):
             advance(1)
             if isinstance(record, RegisterError):
                 if keep:

@@ -17,6 +17,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collection import Collection
+from finstat_kit.client.session import AtHand, Session
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, places
@@ -92,19 +93,21 @@ class Register:
         tries: int,
         remote: bool,
         timing: Timing | None = None,
+        at_hand: AtHand | None = None,
     ) -> None:
         self.base_url = base_url
-        self.remote = remote  # a real host: bars are shown and long work is refused
         self.page_size = arguments.whole("page_size", page_size, 1, wire.MAX_PAGE)
         self.connections = connections
         self.rate = rate
-        self.exchange = Exchange(
+        exchange = Exchange(
             base_url, transport, rate=rate, deadline=deadline, tries=tries, timing=timing
         )
-        self.units = Units("units", lambda: self)
-        self.statements = Collection("statements", lambda: self)
-        self.reports = Collection("reports", lambda: self)
-        self.annual_reports = Collection("annual_reports", lambda: self)
+        self._session = Session(exchange, self.page_size, connections, rate, remote, at_hand)
+        # A collection keeps its register, whose end would close the connections.
+        self.units = Units("units", lambda: self._session)
+        self.statements = Collection("statements", lambda: self._session)
+        self.reports = Collection("reports", lambda: self._session)
+        self.annual_reports = Collection("annual_reports", lambda: self._session)
         self._codelists: dict[str, pl.DataFrame] = {}
         self._lock = threading.Lock()
         self._deadline, self._tries = deadline, tries
@@ -152,18 +155,14 @@ class Register:
         """The register's day: today in Bratislava."""
         return datetime.now(ZoneInfo("Europe/Bratislava")).date()
 
-    def at_hand(self, ids: pl.Series | None = None) -> pl.LazyFrame | None:
-        """Return the records of units that no request is needed for: a register has none."""
-        return None
-
     @property
     def stats(self) -> Stats:
         """Requests, retries and bytes so far."""
-        return self.exchange.stats
+        return self._session.exchange.stats
 
     def close(self) -> None:
         """Close the connections; they open again when they are needed."""
-        self.exchange.close()
+        self._session.exchange.close()
 
     def regions(self, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch the regions (kraje).
@@ -504,7 +503,7 @@ class Register:
             known = self._codelists.get(name)
         if known is not None and not refresh:
             return known
-        fresh = self.exchange.get(requests.codelist(wire.CODELISTS[name]))
+        fresh = self._session.exchange.get(requests.codelist(wire.CODELISTS[name]))
         with self._lock:
             self._codelists[name] = fresh
         return fresh

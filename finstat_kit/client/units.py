@@ -174,8 +174,9 @@ class Units(Collection):
             (6, 1)
         """
         since = arguments.changed_since(changed_since)
-        at_hand = self._register().at_hand()
-        if at_hand is not None:
+        session = self._session()
+        if session.at_hand is not None:
+            at_hand = session.at_hand(None)
             changed = pl.col("datumPoslednejUpravy") >= since
             return (at_hand if changed_since is None else at_hand.filter(changed)).sort("id")
 
@@ -183,22 +184,22 @@ class Units(Collection):
             if not needs.records:
                 yield from self._scanned_ids(needs, stop)
                 return
-            register = self._register()
-            most = most_requests(register, max_requests)
+            session = self._session()
+            most = most_requests(session, max_requests)
             if needs.whole and most < math.inf:
-                refuse_the_whole(register, int(most))
+                refuse_the_whole(session, int(most))
             if most < math.inf:
                 # All ids first: nobody is refused after hours of records.
                 room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
                 ids = pl.concat(self._scanned_ids(replace(needs, limit=room), stop))
-                refuse_long_work(ids.height, register, max_requests)
+                refuse_long_work(ids.height, session, max_requests)
                 pages: Iterable[pl.DataFrame] = [ids]
             else:
                 pages = self._scanned_ids(needs, stop)
             for page in pages:
                 for batch in page.iter_slices(_SCANNED):
                     ids_ = batch["id"].to_list()
-                    yield fetch_units(ids_, register, lambda n: None, keep=False, stop=stop)
+                    yield fetch_units(ids_, session, lambda n: None, keep=False, stop=stop)
                 if page.is_empty():
                     yield replies.unit_frame([])
 
@@ -254,15 +255,14 @@ class Units(Collection):
         arguments.one_of("errors", errors, ("raise", "keep"))
         asked = arguments.ids(ids)
         unique = asked.unique(maintain_order=True)
-        register = self._register()
-        refuse_long_work(unique.len(), register, max_requests)
+        session = self._session()
+        refuse_long_work(unique.len(), session, max_requests)
         keep = errors == "keep"
-        at_hand = register.at_hand(unique)
-        if at_hand is not None:
-            frame = units_at_hand(unique, at_hand.collect(), keep=keep)
+        if session.at_hand is not None:
+            frame = units_at_hand(unique, session.at_hand(unique).collect(), keep=keep)
             return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
-        with bar("records", unique.len(), remote=register.remote, progress=progress) as advance:
-            frame = fetch_units(unique.to_list(), register, advance, keep=keep)
+        with bar("records", unique.len(), remote=session.remote, progress=progress) as advance:
+            frame = fetch_units(unique.to_list(), session, advance, keep=keep)
         if unique.len() == asked.len():
             return frame
         return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")

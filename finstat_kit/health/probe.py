@@ -36,7 +36,7 @@ class Patient:
     """Asks a register, and keeps what several checks need."""
 
     def __init__(self, register: Register) -> None:
-        self._exchange = register.exchange
+        self._exchange = register._session.exchange
         self.in_process = not register.base_url.startswith("http")
         self.seconds: list[float] = []  # of the good replies
         self.versions: Counter[str] = Counter()

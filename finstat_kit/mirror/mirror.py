@@ -93,6 +93,7 @@ class Mirror(Register):
             deadline=30.0,
             tries=1,
             remote=False,
+            at_hand=self._at_hand,
         )
         about = self._folder.about if self._since else self._folder.read()
         if about and self._since and about.changed_since != self._since:
@@ -349,7 +350,7 @@ class Mirror(Register):
                 table.refresh(anew=True)
                 table.compact(keep_hours)
 
-    def at_hand(self, ids: pl.Series | None = None) -> pl.LazyFrame:
+    def _at_hand(self, ids: pl.Series | None) -> pl.LazyFrame:
         """Return the records that the register lists, from disk: all, or those of some ids."""
         self._complete()
         if ids is None:
@@ -398,7 +399,7 @@ class Mirror(Register):
                 ids,
                 codelists.bodies(codelists.stored(self._codelists_file)),
                 self.today,
-                lambda id_: self.at_hand(pl.Series("id", [id_], dtype=pl.Int64)).collect(),
+                lambda id_: self._at_hand(pl.Series("id", [id_], dtype=pl.Int64)).collect(),
             )
 
     @property

@@ -25,13 +25,14 @@ def origin_of(register: Register, about: About | None, path: Path) -> Origin:
         UsageError: It is a real host, and not the one of the mirror; that needs no request.
         RegisterError: It does not answer.
     """
-    if about is not None and register.remote and register.base_url != about.origin.register:
+    session = register._session
+    if about is not None and session.remote and register.base_url != about.origin.register:
         raise _another(path, about.origin.name, register.base_url)
     try:
-        register.exchange.get(_SMALL)
+        session.exchange.get(_SMALL)
     except KeyboardInterrupt as interrupt:
         raise Interrupted("interrupted before anything was fetched") from interrupt
-    return Origin(register.base_url, register.exchange.invented)
+    return Origin(register.base_url, session.exchange.invented)
 
 
 def agreed(

@@ -188,7 +188,7 @@ class Walk:
             count = self._collection._count_or_none(query, stop)
             return None if count is None else len(again) + count
 
-        with bar("records", total, remote=register.remote, progress=progress) as advance:
+        with bar("records", total, remote=register._session.remote, progress=progress) as advance:
             for batch in _batches(again, size):
                 self._fetch(batch, advance, moves=False)
             for page in self._collection.pages(changed_since=since, after_id=after):
@@ -204,7 +204,7 @@ class Walk:
 
         def fetch(id_: int, stop: threading.Event) -> Mapping[str, object] | RegisterError:
             try:
-                return fetch_unit(self._register, id_, stop)
+                return fetch_unit(self._register._session, id_, stop)
             except (*_ITS_FAULT, RegisterUnavailable, TransportError) as error:
                 return error
 

@@ -162,7 +162,7 @@ class Explorer(base.Picker):
         """Get the records for the day: at once from a frame, else in the background."""
         if self._given is not None:
             self._units = self.change.filter(self._given)
-        elif not self._register.remote:
+        elif not self._register._session.remote:
             self._units = None
             self._records.ask(self.change.value)
         self._draw()
@@ -191,7 +191,7 @@ class Explorer(base.Picker):
         if self._units is not None:
             self.panel.value = panel(self._shown(self._units))
             self.line.value = ""
-        elif self._register.remote:
+        elif self._register._session.remote:
             self.line.value = base.said(said.pass_frame)
         elif (outcome := self._records.outcome) is not None and outcome.error is not None:
             self.panel.value = ""
@@ -202,7 +202,7 @@ class Explorer(base.Picker):
     def _changed(self) -> pl.DataFrame:
         if self._given is not None:
             return self.change.filter(self._given)
-        if self._register.remote:
+        if self._register._session.remote:
             raise UsageError(words("en").pass_frame)
         return self._records.result()
 

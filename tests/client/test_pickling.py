@@ -36,12 +36,12 @@ def test_a_register_is_a_new_one_with_the_same_settings(
             with again(reg) as other:
                 assert repr(other) == repr(reg)
                 assert other.page_size == 100
-                assert (other.exchange._deadline, other.exchange._tries) == (7, 2)
-                assert other.exchange._rate == 250
+                assert (other._session.exchange._deadline, other._session.exchange._tries) == (7, 2)
+                assert other._session.exchange._rate == 250
                 assert other.stats == Stats()
                 assert other.units.ids().equals(reg.units.ids())
-                assert other.units._register() is other
-                assert other.exchange is not reg.exchange
+                assert other.units._session() is other._session
+                assert other._session.exchange is not reg._session.exchange
 
 
 @each_way
@@ -51,7 +51,7 @@ def test_defaults_are_carried_as_they_were_settled(
     """What was left to the address is the same again."""
     reg = again(fk.Register(fk.LIVE))
 
-    assert (reg.connections, reg.rate, reg.remote) == (4, 5.0, True)
+    assert (reg.connections, reg.rate, reg._session.remote) == (4, 5.0, True)
 
 
 @each_way

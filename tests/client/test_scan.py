@@ -119,7 +119,7 @@ def asked(query: Step) -> list[str]:
         targets.append(f"{path}?{query}")
         return answer(method, path, query)
 
-    reg.exchange._transport._answer = noted  # type: ignore[attr-defined]
+    reg._session.exchange._transport._answer = noted  # type: ignore[attr-defined]
     query(reg.units.scan()).collect()
     lists = [t.removeprefix("/api/uctovne-jednotky?") for t in targets if "jednotky" in t]
     return [*lists, f"{len(targets) - len(lists)} records"]

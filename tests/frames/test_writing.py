@@ -150,9 +150,9 @@ def test_days_of_waiting_are_refused() -> None:
         fk.sample(20).units.get(range(6), max_requests=5)
 
     assert reg.stats.requests == 0
-    records.refuse_long_work(10_000, reg, None)
-    records.refuse_long_work(10_001, reg, 10_001)
-    records.refuse_long_work(10**9, fk.sample(0), None)
+    records.refuse_long_work(10_000, reg._session, None)
+    records.refuse_long_work(10_001, reg._session, 10_001)
+    records.refuse_long_work(10**9, fk.sample(0)._session, None)
 
 
 OF_A_SCAN = fk.UsageError, pl.exceptions.ComputeError  # an older polars wraps the error
@@ -166,7 +166,7 @@ def far(url: str) -> str:
 def test_a_real_host_is_sent_ten_thousand_requests_unasked() -> None:
     """By default 10,000 records are asked for, 10,001 are refused before the first."""
     with FaultServer([reply(b"", 400)]) as server, fk.Register(far(server.url)) as reg:
-        assert reg.remote
+        assert reg._session.remote
         for ids in (range(1, 10_002), pl.DataFrame({"id": range(10_001)})):
             with pytest.raises(fk.UsageError, match=r"10,001 requests.*max_requests=10,000 are"):
                 reg.units.get(ids)

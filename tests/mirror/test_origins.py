@@ -74,13 +74,13 @@ def test_the_newest_good_reply_counts() -> None:
     sample = fk.sample(7)
     with tunnel(sample) as url, fk.Register(url) as plain:
         plain.regions()
-        assert plain.exchange.invented is None
+        assert plain._session.exchange.invented is None
     with sample.serve() as url, fk.Register(url) as reg:
-        assert reg.exchange.invented is None
+        assert reg._session.exchange.invented is None
         reg.regions()
         with pytest.raises(fk.NotFound):
             reg.units.get(3)
-        assert reg.exchange.invented == "finstat_kit sample; seed=0; units=7"
+        assert reg._session.exchange.invented == "finstat_kit sample; seed=0; units=7"
         assert not reg.invented
 
 

@@ -444,7 +444,7 @@ def test_where_the_rate_is_the_bottleneck() -> None:
     ids = list(range(1, 1_001))
     fake = FakeTime()
     with numbers(ids)([]) as server, fk.Register(server.url, rate=5, connections=4) as reg:
-        reg.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
+        reg._session.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
         assert reg.units.ids(page_size=50).height == 1_000
 
     assert len(server.asked) == 20
@@ -470,11 +470,11 @@ def test_being_asked_for_less_halves_the_connections() -> None:
 
     fake = FakeTime()
     with Busy([]) as server, fk.Register(server.url) as reg:
-        reg.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
+        reg._session.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
         found = reg.units.ids(page_size=50, connections=8)
 
     assert found["id"].to_list() == ids
-    assert reg.exchange.pressure == 2
+    assert reg._session.exchange.pressure == 2
 
 
 def test_pressure_halves_the_connections_each_time() -> None:

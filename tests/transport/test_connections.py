@@ -56,7 +56,7 @@ def test_bytes_that_come_while_a_connection_is_idle() -> None:
     with FaultServer([first, read, OTHER], [second]) as server, fk.Register(server.url) as reg:
         pages = reg.units.pages()
         next(pages)
-        transport = reg.exchange._transport
+        transport = reg._session.exchange._transport
         assert isinstance(transport, Sockets)
         stream = transport._idle[0].stream
         assert stream is not None
@@ -94,7 +94,7 @@ def test_idle_connections_are_not_used_for_ever(idle: float, connections: int) -
     """The register closes them after 60 s: after 50 s another one is opened."""
     fake = FakeTime()
     with ListServer(1) as server, fk.Register(server.url) as reg:
-        reg.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
+        reg._session.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
         reg.units.ids()
         fake.now += idle
         reg.units.ids()
@@ -167,7 +167,7 @@ with multiprocessing.get_context("fork").Pool(3) as pool:
         """
 held, over = threading.Event(), threading.Event()
 def hold():
-    with reg.exchange._lock, reg._lock, current._lock:
+    with reg._session.exchange._lock, reg._lock, current._lock:
         held.set()
         over.wait()
 reg._codelists["regions"] = "known"

@@ -42,7 +42,7 @@ def fake() -> FakeTime:
 def timed(reg: fk.Register, fake: FakeTime) -> fk.Register:
     """Give a register a clock that only waiting moves, and no luck in its jitter."""
     timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
-    reg.exchange._timing = timing
+    reg._session.exchange._timing = timing
     return reg
 
 
@@ -222,7 +222,9 @@ def test_refused_twice_then_good(fake: FakeTime) -> None:
             server[0]._listening = socket.create_server(("127.0.0.1", port))
             server[0].__enter__()
 
-    reg.exchange._timing = Timing(fake.clock, fake.wall, start_before_the_third, lambda: 1.0)
+    reg._session.exchange._timing = Timing(
+        fake.clock, fake.wall, start_before_the_third, lambda: 1.0
+    )
     with reg:
         assert reg.units.ids().height == 3
     server[0].__exit__(None, None, None)
@@ -320,11 +322,11 @@ def test_one_429_makes_every_connection_wait(fake: FakeTime) -> None:
     class Records(FaultServer):
         def _next(self, request: str) -> Sequence[Step]:
             super()._next(request)
-            if self.asked[0] == request.split(" ")[1] and not reg.exchange.pressure:
+            if self.asked[0] == request.split(" ")[1] and not reg._session.exchange.pressure:
                 return [reply(b"", 429, Retry_After="7")]
             # A connection that is answered before the 429 is read may rightly send one more.
             end = time.monotonic() + 10
-            while not reg.exchange.pressure and time.monotonic() < end:
+            while not reg._session.exchange.pressure and time.monotonic() < end:
                 time.sleep(0.001)
             return [reply(record(request))]
 
@@ -405,7 +407,7 @@ def test_a_stop_ends_all_threads() -> None:
         from finstat_kit.client.records import fetch_units
 
         with pytest.raises(fk.Interrupted) as caught:
-            fetch_units(list(range(1, 9)), reg, interrupt, keep=False)
+            fetch_units(list(range(1, 9)), reg._session, interrupt, keep=False)
         took = time.monotonic() - seen[0]
 
     assert took < 0.5

@@ -64,7 +64,9 @@ def test_many_threads_one_rate() -> None:
         Faulty([], clock=shared.clock) as server,
         fk.Register(server.url, connections=THREADS, rate=RATE, tries=20) as reg,
     ):
-        reg.exchange._timing = Timing(shared.clock, shared.clock, shared.sleep, lambda: 0.01)
+        reg._session.exchange._timing = Timing(
+            shared.clock, shared.clock, shared.sleep, lambda: 0.01
+        )
         with ThreadPoolExecutor(4) as pool:  # four callers share the client
             parts = [range(1 + 500 * n, 501 + 500 * n) for n in range(4)]
             frames = list(pool.map(reg.units.get, parts))
@@ -123,8 +125,8 @@ def test_the_rate_holds_after_a_pause() -> None:
         turns.rest()
 
     reg = Scripted(connections=threads, rate=rate, tries=5)
-    reg.exchange._transport = InProcess(answer)
-    reg.exchange._timing = Timing(turns.clock, turns.clock, turns.sleep, lambda: 0.01)
+    reg._session.exchange._transport = InProcess(answer)
+    reg._session.exchange._timing = Timing(turns.clock, turns.clock, turns.sleep, lambda: 0.01)
     with ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(work) for _ in range(threads)]:
             done.result()

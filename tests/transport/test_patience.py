@@ -25,7 +25,7 @@ def fake() -> FakeTime:
 
 
 def timed(reg: fk.Register, fake: FakeTime) -> fk.Register:
-    reg.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
+    reg._session.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
     return reg
 
 
@@ -98,12 +98,12 @@ def test_who_waits(
         fake.sleep(pause)
 
     with Slow(fake, [seconds, 0], first, [COUNT]) as server, fk.Register(server.url) as reg:
-        reg.exchange._timing = Timing(fake.clock, fake.wall, sleep, lambda: 1.0)
+        reg._session.exchange._timing = Timing(fake.clock, fake.wall, sleep, lambda: 1.0)
         assert reg.units.count() == 7
 
     matrix(case, f"another thread waits {pause:g} s", f"another thread waits {others[0]:g} s")
     assert others == [pytest.approx(pause)]
-    assert reg.exchange.pressure == (pause > 0)
+    assert reg._session.exchange.pressure == (pause > 0)
 
 
 def test_a_passed_deadline_does_not_hide_a_status() -> None:

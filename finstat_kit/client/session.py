@@ -1,0 +1,34 @@
+"""What a collection needs of a register, and all that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import polars as pl
+
+from finstat_kit.transport.exchange import Exchange
+
+AtHand = Callable[[pl.Series | None], pl.LazyFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The settings of a register and its exchange.
+
+    Attributes:
+        exchange: What sends the requests.
+        page_size: Ids per request of a list.
+        connections: Requests at the same time.
+        rate: Requests per second at most, None for no limit.
+        remote: A real host: bars are shown and long work is refused.
+        at_hand: Returns records that need no request, all or those of some ids; None where every
+            record is requested.
+    """
+
+    exchange: Exchange
+    page_size: int
+    connections: int
+    rate: float | None
+    remote: bool
+    at_hand: AtHand | None = None
