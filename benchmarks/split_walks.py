@@ -28,16 +28,8 @@ class Slow(fk.Register):
         line = Line(ids, np.ones(len(ids), dtype=np.uint16))
         store = fk.sample().store
         self._sample = Sample(replace(store, lines={**store.lines, UNITS: line}), strict=False)
-        self._set_up(
-            "slow:",
-            InProcess(self._answer),
-            page_size=page_size,
-            connections=1,
-            rate=None,
-            deadline=30.0,
-            tries=1,
-            remote=False,
-        )
+        carrier = InProcess(self._answer)
+        super().__init__("slow:", page_size=page_size, tries=1, transport=carrier)
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
         time.sleep(_LATENCY)

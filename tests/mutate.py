@@ -309,6 +309,14 @@ MUTATIONS = [
     Mutation("mirror/store.py", "+ 10**13", "+ 0", "edges"),
     Mutation("mirror/syncing.py", "                rows += self._given_up()\n", "", "edges"),
     Mutation("mirror/syncing.py", "if moves and isinstance(record,", "if isinstance(record,", "edges"),
+    Mutation("transport/http.py", "        if limits.left() <= 0:\n            raise httpx.ReadTimeout", "        if False:\n            raise httpx.ReadTimeout", "any_transport"),
+    Mutation("transport/http.py", "self._inner.close()\n\n\ndef adapted", "pass\n\n\ndef adapted", "any_transport"),
+    Mutation("client/register.py", "            transport=self._transport,\n        )\n        return again", "        )\n        return again", "any_transport"),
+    Mutation("client/current.py", "if chosen is not register:", "if True:", "current"),
+    Mutation("client/current.py", "            chosen.close()", "            pass", "current"),
+    Mutation("client/current.py", "            _current = former", "            pass", "current"),
+    Mutation("protocol/outcome.py", "unclosed.add(kind)", "pass", "hostile_replies"),
+    Mutation("mirror/mirror.py", 'if collection != "units":', "if False:", "mirror"),
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import weakref
 from datetime import UTC, date, datetime
 from functools import partial
 from types import TracebackType
-from typing import Final, Literal, Self, overload
+from typing import TYPE_CHECKING, Final, Literal, Self, overload
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -17,14 +17,17 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.session import AtHand, Session
+from finstat_kit.client.session import Session
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, places
 from finstat_kit.protocol import requests, wire
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import Transport, is_loopback
-from finstat_kit.transport.exchange import Exchange, Stats, Timing
+from finstat_kit.transport.exchange import Exchange, Stats
+
+if TYPE_CHECKING:
+    from finstat_kit.transport.http import BaseTransport
 
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
 Auto = Literal["auto"]
@@ -43,6 +46,10 @@ class Register:
             the look-up of the host's name is not covered.
         tries: Tries of a request that fails in a way that may pass, 1 to 20; all of them and the
             waits between take 120 seconds at most.
+        transport: What carries the requests in the place of our own connections: any
+            ``httpx.BaseTransport``, such as a mock, an ASGI application or a recording one. The
+            size limit and the packing of replies are checked as ever; the deadline and Ctrl-C only
+            between the parts of a body. It is closed with the register.
 
     Example:
         >>> import finstat_kit as fk
@@ -59,50 +66,28 @@ class Register:
         rate: float | Auto | None = "auto",
         deadline: float = 30.0,
         tries: int = 5,
+        transport: Transport | BaseTransport | None = None,
     ) -> None:
-        url = _checked_url(base_url)
-        near = is_loopback(url)
+        # In this process a register has a name in the place of a URL: "sample:".
+        named = transport is not None and isinstance(base_url, str) and "://" not in base_url
+        self.base_url = base_url if named else _checked_url(base_url)
+        self.page_size = arguments.whole("page_size", page_size, 1, wire.MAX_PAGE)
+        near = is_loopback(self.base_url) or not self.base_url.startswith("http")
         if connections == "auto":
             connections = 1 if near else 4
-        connections = arguments.whole("connections", connections, 1, 256)
-        from finstat_kit.transport.http import Sockets  # a sample needs no httpx: it starts sooner
-
-        sockets = Sockets(url)
-        # Connections end with the register, also when nobody closed it.
-        weakref.finalize(self, sockets.close)
-        self._set_up(
-            url,
-            sockets,
-            page_size=page_size,
-            connections=connections,
-            rate=(None if near else 5.0) if rate == "auto" else _checked_rate(rate),
-            deadline=arguments.positive("deadline", deadline),
-            tries=arguments.whole("tries", tries, 1, 20),
-            remote=not near,
-        )
-
-    def _set_up(
-        self,
-        base_url: str,
-        transport: Transport,
-        *,
-        page_size: int,
-        connections: int,
-        rate: float | None,
-        deadline: float,
-        tries: int,
-        remote: bool,
-        timing: Timing | None = None,
-        at_hand: AtHand | None = None,
-    ) -> None:
-        self.base_url = base_url
-        self.page_size = arguments.whole("page_size", page_size, 1, wire.MAX_PAGE)
-        self.connections = connections
-        self.rate = rate
+        self.connections = arguments.whole("connections", connections, 1, 256)
+        self.rate = (None if near else 5.0) if rate == "auto" else _checked_rate(rate)
+        self._deadline = arguments.positive("deadline", deadline)
+        self._tries = arguments.whole("tries", tries, 1, 20)
+        self._transport = transport
         exchange = Exchange(
-            base_url, transport, rate=rate, deadline=deadline, tries=tries, timing=timing
+            self.base_url,
+            self._carrier(),
+            rate=self.rate,
+            deadline=self._deadline,
+            tries=self._tries,
         )
-        self._session = Session(exchange, self.page_size, connections, rate, remote, at_hand)
+        self._session = Session(exchange, self.page_size, self.connections, self.rate, not near)
         # A collection keeps its register, whose end would close the connections.
         self.units = Units("units", lambda: self._session)
         self.statements = Collection("statements", lambda: self._session)
@@ -110,8 +95,23 @@ class Register:
         self.annual_reports = Collection("annual_reports", lambda: self._session)
         self._codelists: dict[str, pl.DataFrame] = {}
         self._lock = threading.Lock()
-        self._deadline, self._tries = deadline, tries
         forks.renew_in_child(self)
+
+    def _carrier(self) -> Transport:
+        if self._transport is None:
+            from finstat_kit.transport.http import (
+                Sockets,  # a sample needs no httpx: it starts sooner
+            )
+
+            sockets = Sockets(self.base_url)
+            # Connections end with the register, also when nobody closed it.
+            weakref.finalize(self, sockets.close)
+            return sockets
+        if isinstance(self._transport, Transport):
+            return self._transport
+        from finstat_kit.transport.http import adapted
+
+        return adapted(self._transport)
 
     def after_fork(self) -> None:
         """Take a lock of its own: in the parent another thread may have held it."""
@@ -126,6 +126,7 @@ class Register:
             rate=self.rate,
             deadline=self._deadline,
             tries=self._tries,
+            transport=self._transport,
         )
         return again, (self.base_url,)
 

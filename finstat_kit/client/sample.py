@@ -61,16 +61,7 @@ class Sample(Register):
         # What it was made of and not its state: it is the same register after any change.
         self._marks = {INVENTED: identity}
         self._changing = threading.Lock()
-        self._set_up(
-            "sample:",
-            InProcess(self.answer),
-            page_size=10_000,
-            connections=1,
-            rate=None,
-            deadline=30.0,
-            tries=5,
-            remote=False,
-        )
+        super().__init__("sample:", transport=InProcess(self.answer))
 
     def after_fork(self) -> None:
         """Take locks of its own: in the parent another thread may have held them."""

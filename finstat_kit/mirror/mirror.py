@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -84,17 +85,8 @@ class Mirror(Register):
         self._folder = Folder(self.path)
         self._store: tuple[object, CopiedStore] | None = None
         self._fetched: dict[str, tuple[Stamp | None, pl.DataFrame]] = {}
-        self._set_up(
-            "mirror:",
-            InProcess(self._answer),
-            page_size=wire.MAX_PAGE,
-            connections=1,
-            rate=None,
-            deadline=30.0,
-            tries=1,
-            remote=False,
-            at_hand=self._at_hand,
-        )
+        super().__init__("mirror:", tries=1, transport=InProcess(self._answer))
+        self._session = replace(self._session, at_hand=self._at_hand)
         about = self._folder.about if self._since else self._folder.read()
         if about and self._since and about.changed_since != self._since:
             raise UsageError(

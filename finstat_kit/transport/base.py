@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import re
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from finstat_kit.errors import TransportError
@@ -47,8 +49,21 @@ class Limits:
         return self.deadline - self.clock()
 
 
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Injectable clock, sleep and randomness."""
+
+    clock: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    random: Callable[[], float] = random.random
+
+
+@runtime_checkable
 class Transport(Protocol):
     """What carries one GET and brings back the reply, its body already unpacked."""
+
+    timing: Timing
 
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
         """Return the reply and the bytes that came over the wire."""
@@ -60,8 +75,11 @@ class Transport(Protocol):
 class InProcess:
     """The transport to a register in this very process: no port, no thread."""
 
-    def __init__(self, answer: Callable[[str, str, str], Reply]) -> None:
+    def __init__(
+        self, answer: Callable[[str, str, str], Reply], timing: Timing | None = None
+    ) -> None:
         self._answer = answer
+        self.timing = timing or Timing()
 
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
         """Call the service."""

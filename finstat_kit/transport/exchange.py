@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-import random
 import threading
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
@@ -41,16 +38,6 @@ _LOOK_UP: Final = 0.2  # seconds between two looks at a stop
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
-    """Time and chance, so that tests need not wait for either."""
-
-    clock: Callable[[], float] = time.monotonic
-    wall: Callable[[], float] = time.time
-    sleep: Callable[[float], None] = time.sleep
-    random: Callable[[], float] = random.random
-
-
-@dataclass(frozen=True, slots=True)
 class Stats:
     """What a register was asked so far.
 
@@ -80,14 +67,13 @@ class Exchange:
         rate: float | None,
         deadline: float,
         tries: int,
-        timing: Timing | None = None,
     ) -> None:
         self._base_url = base_url
         self._transport = transport
         self._rate = rate
         self._deadline = deadline
         self._tries = tries
-        self._timing = timing or Timing()
+        self._timing = transport.timing
         self._lock = threading.Lock()
         self._next_slot = -math.inf
         self._pause_until = -math.inf

@@ -15,7 +15,7 @@ import contextlib
 import math
 import ssl
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -27,7 +27,16 @@ import httpx
 from finstat_kit.errors import TransportError, UsageError
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport import bodies, forks
-from finstat_kit.transport.base import FinalTransportError, Limits, Repeated, TimedOut, is_loopback
+from finstat_kit.transport.base import (
+    FinalTransportError,
+    Limits,
+    Repeated,
+    TimedOut,
+    Timing,
+    is_loopback,
+)
+
+BaseTransport = httpx.BaseTransport
 
 _LOOK_UP: Final = 0.2  # seconds between two looks at the deadline and at a stop
 _KEEP_ALIVE: Final = 50.0  # the register closes idle connections after 60 s
@@ -43,7 +52,8 @@ _FAILURES: Final = (
 class Sockets:
     """The transport over the network: connections of httpx, one for each request at a time."""
 
-    def __init__(self, base_url: str) -> None:
+    def __init__(self, base_url: str, timing: Timing | None = None) -> None:
+        self.timing = timing or Timing()
         host = urlsplit(base_url).hostname or ""
         try:
             base = httpx.URL(base_url)
@@ -58,13 +68,7 @@ class Sockets:
         # than all the rest. So each connection has a pool of its own; the last used goes first.
         self._all: list[_Connection] = []
         self._idle: list[_Connection] = []
-        agent = f"finstat_kit/{version('finstat-kit')} (Python; polite client)"
-        self._headers = [
-            (b"Host", base.netloc),
-            (b"User-Agent", agent.encode()),
-            (b"Accept", b"application/json"),
-            (b"Accept-Encoding", b"gzip"),
-        ]
+        self._headers = [(b"Host", base.netloc), *_headers_sent()]
         forks.renew_in_child(self)
 
     def after_fork(self) -> None:
@@ -120,6 +124,64 @@ class Sockets:
             connection.transport.close()
 
 
+class Adapted:
+    """Any transport of httpx: a mock, an ASGI application, a recording.
+
+    The deadline and a stop are looked at before the request and between the parts of a body; how
+    long a single wait takes is the transport's own affair, which is given what is left of the
+    deadline as its time-out. The size limit and the packing are checked as for `Sockets`.
+    """
+
+    def __init__(self, inner: BaseTransport) -> None:
+        self.timing = Timing()
+        self._inner = inner
+
+    def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
+        """Send one GET and read the whole reply within its limits."""
+        left = limits.left()
+        waits = dict.fromkeys(("connect", "read", "write", "pool"), left)
+        request = httpx.Request("GET", url, headers=_headers_sent(), extensions={"timeout": waits})
+        try:
+            response = self._inner.handle_request(request)
+            try:
+                raw = _body(response.status_code, _heeding(response.stream, limits), limits.cap)
+            finally:
+                response.close()
+        except httpx.TimeoutException as error:
+            raise TimedOut("no whole answer within the deadline") from error
+        except httpx.TransportError as error:
+            raise TransportError(
+                f"no whole answer: {str(error) or type(error).__name__}"
+            ) from error
+        return _reply(response.status_code, response.headers.raw, raw, limits.cap), len(raw)
+
+    def close(self) -> None:
+        """Close the transport."""
+        self._inner.close()
+
+
+def adapted(transport: object) -> Adapted:
+    """Return a transport of httpx as one of ours.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if not isinstance(transport, BaseTransport):
+        raise UsageError(
+            f"transport is a {type(transport).__name__}; give an httpx.BaseTransport, such as "
+            "httpx.MockTransport or httpx.ASGITransport's synchronous kin, or None"
+        )
+    return Adapted(transport)
+
+
+def _heeding(chunks: object, limits: Limits) -> Iterator[bytes]:
+    assert isinstance(chunks, Iterable)
+    for chunk in chunks:
+        if limits.left() <= 0:
+            raise httpx.ReadTimeout("the deadline has passed")
+        yield chunk
+
+
 class _Connection:
     """A connection that is opened, and opened again, when a request needs it."""
 
@@ -145,20 +207,19 @@ class _Connection:
             self.transport.close()
         response = self._pool.handle_request(request)
         try:
-            raw = _body(response, limits.cap)
+            assert isinstance(response.stream, Iterable)
+            raw = _body(response.status, response.stream, limits.cap)
             left_behind = _left_behind(response)
         finally:
             response.close()
         self._expires = limits.clock() + _KEEP_ALIVE
         if left_behind:
             self.transport.close()
-        headers = _headers(response.headers)
-        unpacked = bodies.unpacked if response.status == 200 else bodies.readable
-        body = unpacked(raw, headers.get("Content-Encoding", ""), limits.cap)
-        if response.status == 200 and self._repeats(request.url.target, body):
+        reply = _reply(response.status, response.headers, raw, limits.cap)
+        if reply.status == 200 and self._repeats(request.url.target, reply.body):
             self.transport.close()
             raise Repeated("the answer to the request before it came again")
-        return Reply(response.status, headers, body), len(raw)
+        return reply, len(raw)
 
     def _repeats(self, target: bytes, body: bytes) -> bool:
         """Remember a good answer; tell whether it is the one before it, to another request."""
@@ -259,22 +320,37 @@ def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return headers
 
 
-def _body(response: httpcore.Response, cap: int) -> bytes:
+def _reply(status: int, raw_headers: Iterable[tuple[bytes, bytes]], raw: bytes, cap: int) -> Reply:
+    """Return a reply whose body is unpacked: the status decides how much of it has to be right."""
+    headers = _headers(raw_headers)
+    unpacked = bodies.unpacked if status == 200 else bodies.readable
+    return Reply(status, headers, unpacked(raw, headers.get("Content-Encoding", ""), cap))
+
+
+def _body(status: int, chunks: Iterable[bytes], cap: int) -> bytes:
     """Return the body as it came: the whole of it, or what can be had of an error's."""
-    good = response.status == 200
+    good = status == 200
     body = bytearray()
-    assert isinstance(response.stream, Iterable)
     try:
-        for chunk in response.stream:
+        for chunk in chunks:
             body += chunk
             if good and len(body) > cap:
                 raise bodies.too_large(cap)
             if not good and len(body) > bodies.ERROR_CAP:
                 break
-    except (httpcore.TimeoutException, *_FAILURES):
+    except (httpcore.TimeoutException, httpx.TransportError, *_FAILURES):
         if good:
             raise
     return bytes(body)
+
+
+def _headers_sent() -> list[tuple[bytes, bytes]]:
+    agent = f"finstat_kit/{version('finstat-kit')} (Python; polite client)"
+    return [
+        (b"User-Agent", agent.encode()),
+        (b"Accept", b"application/json"),
+        (b"Accept-Encoding", b"gzip"),
+    ]
 
 
 def _left_behind(response: httpcore.Response) -> bytes:

@@ -31,8 +31,7 @@ import finstat_kit as fk
 from finstat_kit.client.pages import Pages
 from finstat_kit.protocol.wire import UNITS, Reply
 from finstat_kit.service.store import day_number
-from finstat_kit.transport.base import InProcess
-from finstat_kit.transport.exchange import Timing
+from finstat_kit.transport.base import InProcess, Timing
 from tests.support.faults import FakeTime
 from tests.support.registers import sample_of
 
@@ -66,17 +65,9 @@ class Unruly(fk.Register):
         self.trusted = trusted
         self._one = threading.RLock()
         fake = FakeTime()
-        self._set_up(
-            "unruly:",
-            InProcess(self._answer),
-            page_size=3,
-            connections=1,
-            rate=None,
-            deadline=30.0,
-            tries=tries,
-            remote=False,
-            timing=Timing(fake.clock, fake.wall, fake.sleep, lambda: 0.01),
-        )
+        timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 0.01)
+        carrier = InProcess(self._answer, timing)
+        super().__init__("unruly:", page_size=3, tries=tries, transport=carrier)
 
     def matching(self, since: date | None, after: int = 0) -> list[int]:
         """Return what the register would list now, found another way."""

@@ -21,7 +21,7 @@ from finstat_kit.protocol.paging import Query, check
 from finstat_kit.protocol.replies import Page
 from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
 from finstat_kit.protocol.wire import BEGINNING
-from finstat_kit.transport.exchange import Timing
+from finstat_kit.transport.base import Timing
 from finstat_kit.transport.threads import split
 from tests.conftest import Told
 from tests.support.faults import FakeTime, FaultServer, Step, reply

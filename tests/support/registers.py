@@ -14,8 +14,7 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS, Reply
 from finstat_kit.service.store import Line, Store
 from finstat_kit.service.store import day_number as day_number
-from finstat_kit.transport.base import InProcess
-from finstat_kit.transport.exchange import Timing
+from finstat_kit.transport.base import InProcess, Timing
 from tests.support.faults import FakeTime
 
 days = st.dates(date(2014, 1, 1), date(2026, 6, 30))
@@ -53,18 +52,17 @@ class Scripted(fk.Register):
     exception to raise, or a function of the query.
     """
 
-    def __init__(self, *answers: bytes | Reply | BaseException, **options: Any) -> None:
+    def __init__(
+        self,
+        *answers: bytes | Reply | BaseException,
+        base_url: str = "scripted:",
+        timing: Timing | None = None,
+        **options: Any,
+    ) -> None:
         self.answers = list(answers)
         self.asked: list[str] = []
-        settings = {
-            "page_size": 1_000,
-            "connections": 1,
-            "rate": None,
-            "deadline": 30.0,
-            "tries": 1,
-            "remote": False,
-        }
-        self._set_up("scripted:", InProcess(self._answer), **(settings | options))
+        settings = {"page_size": 1_000, "connections": 1, "rate": None, "tries": 1} | options
+        super().__init__(base_url, transport=InProcess(self._answer, timing), **settings)
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
         self.asked.append(f"{path}?{query}")
@@ -88,10 +86,7 @@ class Altered(fk.Register):
         self._sample = fk.sample(3_000)
         self._answers = answers
         self.asked = 0
-        self._set_up(
-            "altered:", InProcess(self._answer), page_size=1_000, connections=1, rate=None,
-            deadline=30.0, tries=5, remote=False,
-        )  # fmt: skip
+        super().__init__("altered:", page_size=1_000, transport=InProcess(self._answer))
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
         self.asked += 1
@@ -123,11 +118,9 @@ class Watched(fk.Register):
         self.instead: Callable[[str, str], Reply | None] = lambda path, query: None
         self.asked: list[str] = []
         fake = FakeTime()
-        self._set_up(
-            "watched:", InProcess(self._answer), page_size=page_size, connections=1, rate=rate,
-            deadline=30.0, tries=5, remote=False,
-            timing=Timing(fake.clock, fake.wall, fake.sleep, lambda: 0.01),
-        )  # fmt: skip
+        timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 0.01)
+        carrier = InProcess(self._answer, timing)
+        super().__init__("watched:", page_size=page_size, rate=rate, transport=carrier)
 
     @property
     def today(self) -> date:

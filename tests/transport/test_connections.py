@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.transport.exchange import Timing
+from finstat_kit.transport.base import Timing
 from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
 from tests.support.faults import FakeTime, FaultServer, ListServer, Step, reply

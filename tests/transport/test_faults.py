@@ -13,7 +13,7 @@ from email.utils import formatdate
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.transport.exchange import Timing
+from finstat_kit.transport.base import Timing
 from tests.conftest import Told
 from tests.support.faults import (
     CLOSE,

@@ -16,11 +16,9 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.transport.base import InProcess
-from finstat_kit.transport.exchange import Timing
+from finstat_kit.transport.base import InProcess, Timing
 from tests.support.faults import RESET, FaultServer, Step, reply
 from tests.support.memory import memory, needs_proc
-from tests.support.registers import Scripted
 from tests.support.wire import get
 from tests.transport.test_faults import record
 
@@ -124,9 +122,9 @@ def test_the_rate_holds_after_a_pause() -> None:
             reg.units.count()
         turns.rest()
 
-    reg = Scripted(connections=threads, rate=rate, tries=5)
-    reg._session.exchange._transport = InProcess(answer)
-    reg._session.exchange._timing = Timing(turns.clock, turns.clock, turns.sleep, lambda: 0.01)
+    timing = Timing(turns.clock, turns.clock, turns.sleep, lambda: 0.01)
+    carrier = InProcess(answer, timing)
+    reg = fk.Register("turns:", connections=threads, rate=rate, transport=carrier)
     with ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(work) for _ in range(threads)]:
             done.result()
@@ -201,10 +199,7 @@ def test_a_walk_of_a_million_pages() -> None:
     class Endless(fk.Register):
         def __init__(self) -> None:
             self.asked = 0
-            self._set_up(
-                "endless:", InProcess(self._answer), page_size=1, connections=1, rate=None,
-                deadline=30.0, tries=1, remote=False,
-            )  # fmt: skip
+            super().__init__("endless:", page_size=1, tries=1, transport=InProcess(self._answer))
 
         def _answer(self, method: str, path: str, query: str) -> Reply:
             self.asked += 1

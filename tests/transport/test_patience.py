@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.transport.exchange import Timing
+from finstat_kit.transport.base import Timing
 from tests.conftest import Told
 from tests.support.faults import HANG, Drip, FakeTime, FaultServer, Step, reply
 

@@ -1,0 +1,148 @@
+"""A transport of one's own, as users of httpx have them, in the place of our connections."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+import finstat_kit as fk
+from tests.support.faults import FakeTime
+
+URL = "https://register.example/cruz-public"
+PAGE = b'{"id":[3,5],"existujeDalsieId":false}'
+
+
+def reg(answer: httpx.Response | Exception, **options: object) -> fk.Register:
+    """Return a register whose every request has the same answer."""
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    settings = {"rate": None, "tries": 1, "connections": 1} | options
+    return fk.Register(URL, transport=httpx.MockTransport(handle), **settings)  # type: ignore[arg-type]
+
+
+class Parts(httpx.SyncByteStream):
+    """A body in parts, between which something happens."""
+
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self.parts = parts
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self.parts
+
+
+def test_a_mock_transport() -> None:
+    """It is sent what our own connections send; the settings are those of the URL."""
+    asked: list[httpx.Request] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200, content=PAGE)
+
+    register = fk.Register(URL, transport=httpx.MockTransport(handle))
+
+    assert register.units.ids(limit=2)["id"].to_list() == [3, 5]
+    (request,) = asked
+    assert str(request.url) == (f"{URL}/api/uctovne-jednotky?zmenene-od=2000-01-01&max-zaznamov=2")
+    assert request.headers["User-Agent"].startswith("finstat_kit/")
+    assert request.headers["Accept-Encoding"] == "gzip"
+    assert 0 < request.extensions["timeout"]["read"] <= 30
+    assert (register.rate, register.connections) == (5.0, 4)
+    assert register.stats.bytes == len(PAGE)
+
+
+def test_a_packed_body() -> None:
+    """It is unpacked once, and only a whole one."""
+    packed = gzip.compress(PAGE)
+    headers = {"Content-Encoding": "gzip"}
+
+    whole = reg(httpx.Response(200, headers=headers, stream=Parts(iter([packed]))))
+    assert whole.units.ids()["id"].to_list() == [3, 5]
+    half = reg(httpx.Response(200, headers=headers, stream=Parts(iter([packed[:-9]]))))
+    with pytest.raises(fk.TransportError, match="cut short"):
+        half.units.ids()
+
+
+def test_a_body_without_end_is_stopped() -> None:
+    """At the most that is read of a page."""
+    endless = Parts(iter(lambda: b" " * 2**20, None))
+
+    with pytest.raises(fk.ProtocolError, match="larger than 8 MiB"):
+        reg(httpx.Response(200, stream=endless)).units.ids()
+
+
+def test_the_deadline_holds_between_the_parts_of_a_body() -> None:
+    """A transport that takes its time is not waited for longer than that."""
+    fake = FakeTime()
+
+    def slow() -> Iterator[bytes]:
+        while True:
+            fake.sleep(4)
+            yield b" "
+
+    register = reg(httpx.Response(200, stream=Parts(slow())), deadline=10)
+    object.__setattr__(register._session.exchange._timing, "clock", fake.clock)
+    with pytest.raises(fk.TransportError, match="within the deadline"):
+        register.units.ids()
+    assert fake.now == 12
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (httpx.ConnectError("refused"), fk.TransportError),
+        (httpx.ReadTimeout("late"), fk.TransportError),
+        (httpx.RemoteProtocolError("broken"), fk.TransportError),
+        (httpx.Response(404), fk.NotFound),
+        (httpx.Response(403, content=b"<p>Forbidden"), fk.RegisterUnavailable),
+        (httpx.Response(200, content=b"<p>Out of order"), fk.RegisterUnavailable),
+        (httpx.Response(302, headers={"Location": "http://x"}), fk.RegisterUnavailable),
+        (httpx.Response(200, content=b'{"id":[]}'), fk.ProtocolError),
+    ],
+)
+def test_errors_are_ours(answer: httpx.Response | Exception, error: type[Exception]) -> None:
+    """What the transport raises or brings comes out as an error of this package."""
+    with pytest.raises(error):
+        reg(answer).units.ids()
+
+
+class Closed(httpx.BaseTransport):
+    """A transport that counts how often it is closed."""
+
+    closed = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, content=PAGE)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_it_is_closed_with_the_register() -> None:
+    """As httpx's own client does."""
+    transport = Closed()
+    with fk.Register(URL, transport=transport, rate=None) as register:
+        register.units.ids()
+
+    assert transport.closed == 1
+
+
+def test_it_is_carried_along() -> None:
+    """A register that is pickled or copied has its transport with it."""
+    again = pickle.loads(pickle.dumps(fk.Register(URL, transport=Closed(), rate=None)))
+
+    assert again.units.ids()["id"].to_list() == [3, 5]
+
+
+@pytest.mark.parametrize("wrong", [5, httpx.Client, httpx.AsyncHTTPTransport()])
+def test_what_is_no_transport(wrong: object) -> None:
+    """The error says what to give."""
+    with pytest.raises(fk.UsageError, match=r"transport is a .*give an httpx.BaseTransport"):
+        fk.Register(URL, transport=wrong)  # type: ignore[arg-type]
