@@ -6,7 +6,7 @@ import contextlib
 import math
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
@@ -148,7 +148,12 @@ class Collection:
             365
         """
         since = arguments.changed_since(changed_since)
-        return lazy(self._name, replies.IDS, since, self._scanned_ids)
+        return lazy(self._name, replies.IDS, since, self._bound()._scanned_ids)
+
+    def _bound(self) -> Self:
+        """Return this collection of the register that is current now, whichever is later."""
+        session = self._session()
+        return type(self)(self._name, lambda: session)
 
     def _scanned_ids(self, needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
         filters = filters_of(**{**dict.fromkeys(wire.FILTERS), **needs.parameters})

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import partial
 from typing import Any, Final
 
 import polars as pl
@@ -60,7 +59,7 @@ Fetch = Callable[[Needs, threading.Event], Iterator[pl.DataFrame]]
 
 def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFrame:
     """Return a LazyFrame of the rows that *fetch* yields, as few columns as the query needs."""
-    ended: list[Callable[[], BaseException]] = []
+    runs = _Runs()
 
     def source(
         columns: list[str] | None,
@@ -75,62 +74,86 @@ def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFram
         # asked, or other rows would be counted.
         if predicate is not None and n_rows is None:
             needs = _narrowed(needs, predicate)
-        rows = _Rows(name, wanted, predicate)
+        rows = _Rows(name, since, wanted, predicate)
+        runs.begin(rows)
         try:
             for frame in heeding_interrupts(lambda stop: fetch(needs, stop)):
-                yield rows.of(frame)
+                yield rows.of(frame, keep=rows.kept)
         except (RegisterError, KeyboardInterrupt) as error:
-            ended.append(partial(rows.completed, error))
+            rows.error = error
             raise
 
-    return _scan(register_io_source(source, schema=schema), ended)
+    return _scan(register_io_source(source, schema=schema), runs)
+
+
+class _Runs:
+    """Which rows `collect` wants to keep, for the error that may end it; sinks keep none."""
+
+    def __init__(self) -> None:
+        self.collecting = 0
+        self.newest: _Rows | None = None
+
+    def begin(self, rows: _Rows) -> None:
+        rows.kept = self.collecting > 0
+        if rows.kept:
+            self.newest = rows
 
 
 class _Rows:
     """The rows of a scan so far, as the query wants them, for the error that may end it."""
 
-    def __init__(self, name: str, columns: list[str], predicate: pl.Expr | None) -> None:
-        self._name, self._columns, self._predicate = name, columns, predicate
-        self._frames: list[pl.DataFrame] = []
-        self._taken: pl.DataFrame | None = None  # fetched, but not among the frames yet
-        self._cursor: int | None = None
+    def __init__(
+        self, name: str, since: date, columns: list[str], predicate: pl.Expr | None
+    ) -> None:
+        self.kept = False
+        self.error: RegisterError | KeyboardInterrupt | None = None
+        self._name, self._since = name, since
+        self._columns, self._predicate = columns, predicate
+        self._taken: pl.DataFrame | None = None  # fetched, but perhaps not among the frames yet
+        self._frames: list[tuple[pl.DataFrame, int]] = []  # each with the last id it is of
 
-    def of(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def of(self, frame: pl.DataFrame, *, keep: bool = True) -> pl.DataFrame:
         """Return what the query wants of a frame that was fetched, by ascending ids."""
-        self._taken = frame
+        self._taken = frame if keep else None
         rows = frame if self._predicate is None else frame.filter(self._predicate)
         rows = rows.select(self._columns)
-        self._frames.append(rows)
-        self._cursor = int(frame["id"][-1]) if frame.height else self._cursor
-        self._taken = None
+        if keep:
+            last = int(frame["id"][-1]) if frame.height else self._cursor
+            self._frames.append((rows, last))
         return rows
+
+    @property
+    def _cursor(self) -> int:
+        return self._frames[-1][1] if self._frames else 0
+
+    def _add(self, frame: pl.DataFrame | None) -> None:
+        if frame is not None and frame.height and frame["id"][-1] > self._cursor:
+            self.of(frame)
 
     def completed(self, error: RegisterError | KeyboardInterrupt) -> BaseException:
         """Return the error that a scan ends with: it has all rows that were fetched before it.
 
         Not to be called before polars is done: of Ctrl-C it holds back every call is refused.
         """
-        if self._taken is not None:
-            self.of(self._taken)
+        self._add(self._taken)
         cause = error.__cause__
         if isinstance(error, RegisterError):
-            last = error.partial
+            self._add(error.partial)
         else:
-            last = cause.so_far() if isinstance(cause, RecordsStopped) else None
-        if last is not None:
-            self.of(last)
-        rows = pl.concat(self._frames, rechunk=True) if self._frames else None
+            self._add(cause.so_far() if isinstance(cause, RecordsStopped) else None)
+        rows = pl.concat([rows for rows, _ in self._frames]) if self._frames else None
         if not isinstance(error, RegisterError):
+            since = "" if self._since == BEGINNING else f'changed_since="{self._since}"'
             error = Interrupted(
                 f"interrupted after {0 if rows is None else rows.height:,} rows, which are in "
-                ".partial of this error; to go on:\n"
-                f'  fk.{self._name}.scan().filter(pl.col("id") > {self._cursor or 0})'
+                ".partial of this error; to go on, with the rest of the query behind it:\n"
+                f'  fk.{self._name}.scan({since}).filter(pl.col("id") > {self._cursor})'
             )
-        error.partial, error.cursor = rows, self._cursor
+        error.partial, error.cursor = rows, self._cursor or None
         return error
 
 
-def _scan(frame: pl.LazyFrame, ended: list[Callable[[], BaseException]]) -> pl.LazyFrame:
+def _scan(frame: pl.LazyFrame, runs: _Runs) -> pl.LazyFrame:
     """Make a LazyFrame, and what is derived from it, raise what ended its scan.
 
     Of Ctrl-C polars raises a KeyboardInterrupt of its own; before 1.36 it wraps all errors.
@@ -139,7 +162,7 @@ def _scan(frame: pl.LazyFrame, ended: list[Callable[[], BaseException]]) -> pl.L
     class Scan(pl.LazyFrame):
         # Whatever polars takes and returns: its arguments differ from version to version.
         def collect(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
-            ended.clear()
+            runs.collecting += 1
             try:
                 try:
                     return super().collect(*arguments, **options)
@@ -147,9 +170,17 @@ def _scan(frame: pl.LazyFrame, ended: list[Callable[[], BaseException]]) -> pl.L
                     time.sleep(0)  # Python raises the same Ctrl-C once more, here
                     raise
             except (RegisterError, KeyboardInterrupt, pl.exceptions.ComputeError) as error:
-                if ended:
-                    raise ended.pop()() from error.__cause__
-                raise
+                rows = runs.newest
+                if rows is None or (
+                    rows.error is None and not isinstance(error, KeyboardInterrupt)
+                ):
+                    raise
+                known = error if isinstance(error, KeyboardInterrupt) else rows.error
+                assert known is not None
+                raise rows.completed(known) from error.__cause__
+            finally:
+                runs.collecting -= 1
+                runs.newest = None
 
     return Scan._from_pyldf(frame._ldf)
 

@@ -174,7 +174,7 @@ class Units(Collection):
             (6, 1)
         """
         since = arguments.changed_since(changed_since)
-        session = self._session()
+        bound, session = self._bound(), self._session()
         if session.at_hand is not None:
             at_hand = session.at_hand(None)
             changed = pl.col("datumPoslednejUpravy") >= since
@@ -182,20 +182,19 @@ class Units(Collection):
 
         def fetch(needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
             if not needs.records:
-                yield from self._scanned_ids(needs, stop)
+                yield from bound._scanned_ids(needs, stop)
                 return
-            session = self._session()
             most = most_requests(session, max_requests)
             if needs.whole and most < math.inf:
                 refuse_the_whole(session, int(most))
             if most < math.inf:
                 # All ids first: nobody is refused after hours of records.
                 room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
-                ids = pl.concat(self._scanned_ids(replace(needs, limit=room), stop))
+                ids = pl.concat(bound._scanned_ids(replace(needs, limit=room), stop))
                 refuse_long_work(ids.height, session, max_requests)
                 pages: Iterable[pl.DataFrame] = [ids]
             else:
-                pages = self._scanned_ids(needs, stop)
+                pages = bound._scanned_ids(needs, stop)
             for page in pages:
                 for batch in page.iter_slices(_SCANNED):
                     ids_ = batch["id"].to_list()

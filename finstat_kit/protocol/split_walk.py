@@ -73,6 +73,8 @@ class SplitWalk:
         self._spent = 0
         self._recounting = False
         self._warned = False
+        self._total: int | None = None  # ids, as the count has it
+        self._ended_at_a_cut = False
 
     @property
     def begun(self) -> bool:
@@ -82,7 +84,7 @@ class SplitWalk:
     @property
     def done(self) -> bool:
         """True when the line is covered to its end."""
-        return all(segment.done for segment in self._segments)
+        return all(segment.done for segment in self._segments) and not self._doubtful
 
     def expect(self, total: int, connections: int) -> None:
         """Cut the line for so many connections, from a count of all ids that match.
@@ -91,7 +93,7 @@ class SplitWalk:
         """
         (segment,) = self._segments
         pages = -(-total // self.query.page_size)
-        self._connections = connections
+        self._connections, self._total = connections, total
         self._spare = math.floor(_EXTRA * pages) - 1  # the count was one
         remaining = total - sum(map(len, segment.ids))
         if segment.done or self._spare <= 0 or remaining <= 0:
@@ -106,6 +108,8 @@ class SplitWalk:
     def tasks(self, free: int) -> list[Ask | Recount]:
         """Return up to *free* requests to send now."""
         tasks: list[Ask | Recount] = []
+        if self._doubtful and all(segment.done for segment in self._segments):
+            self._segments[-1].done = self._ended_at_a_cut = False
         for segment in self._segments:
             if len(tasks) < free and not segment.busy and not segment.done:
                 tasks.append(self._ask(segment))
@@ -161,10 +165,29 @@ class SplitWalk:
                 break
             segment.done = True
         if ends:
-            # Nothing lies behind: the segments there hold no ids, and are no longer part of it.
-            segment.limit, segment.done = None, True
-            del self._segments[self._segments.index(segment) + 1 :]
+            self._end(segment, ask, found=len(ids) > 0)
         return new
+
+    def _end(self, segment: Segment, ask: Ask, *, found: bool) -> None:
+        """Take the end of the line, which a page has in a segment: nothing lies behind it.
+
+        A place where the line was cut is no cursor that one connection would send. An end without
+        ids there is left to the segment before; one with ids is believed where the count agrees.
+        """
+        place = self._segments.index(segment)
+        at_a_cut = place > 0 and ask.query.after_id == ask.segment.start
+        if at_a_cut and not found:
+            place -= 1
+            segment = self._segments[place]
+        segment.limit, segment.done = None, found or not at_a_cut
+        self._ended_at_a_cut = at_a_cut and found
+        del self._segments[place + 1 :]
+
+    @property
+    def _doubtful(self) -> bool:
+        """Whether the end has to be asked for once more, behind the last id."""
+        known = sum(len(ids) for segment in self._segments for ids in segment.ids)
+        return self._ended_at_a_cut and known != self._total
 
     def recounted(self, recount: Recount, remaining: int | None) -> None:
         """Take a count of what lies behind the last segment's frontier; None where it failed."""

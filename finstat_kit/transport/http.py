@@ -213,7 +213,8 @@ class _Connection:
         finally:
             response.close()
         self._expires = limits.clock() + _KEEP_ALIVE
-        if left_behind:
+        # Answers other than 200 are often empty: one sent again could not be told from the next.
+        if left_behind or response.status != 200:
             self.transport.close()
         reply = _reply(response.status, response.headers, raw, limits.cap)
         if reply.status == 200 and self._repeats(request.url.target, reply.body):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -100,8 +101,12 @@ def heeding_interrupts(produce: Callable[[threading.Event], Iterator[Result]]) -
                 return
             yield result
     finally:
-        stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
+        while True:
+            # Python raises a Ctrl-C that polars held back once more, wherever it can: also here.
+            with contextlib.suppress(KeyboardInterrupt):
+                stop.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+                break
 
 
 def split(
@@ -126,7 +131,8 @@ def split(
         advance: Called with the number of ids of each page.
     """
     stop = threading.Event()
-    pool = ThreadPoolExecutor(connections, thread_name_prefix="finstat_kit")
+    # One thread more than connections: a count that hangs leaves room for every page.
+    pool = ThreadPoolExecutor(connections + 1, thread_name_prefix="finstat_kit")
     under_way: dict[Future[Page | int], Ask | Recount] = {}
     pressed = pressure()
     # The count of the whole is fetched beside the pages, which do not wait for it.
@@ -134,7 +140,8 @@ def split(
     total: int | None = None
     try:
         while not walk.done:
-            tasks = walk.tasks(connections - len(under_way))
+            pages = sum(isinstance(task, Ask) for task in under_way.values())
+            tasks = walk.tasks(connections - pages)
             if whole is None and pays():
                 tasks.append(whole := Recount(walk.query))
             for task in tasks:
