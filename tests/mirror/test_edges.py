@@ -324,7 +324,7 @@ def test_what_a_crash_left_is_looked_at_before(tmp_path: Path) -> None:
     with pytest.raises(fk.MirrorError, match=words):
         mirror.sync()
     file.write_bytes(b"PAR1 and what follows")
-    with pytest.raises(fk.MirrorError, match=rf"{file} cannot be read.*remove {file}: sync"):
+    with pytest.raises(fk.MirrorError, match=rf"(?s){file} cannot be read.*remove {file}: sync"):
         mirror.sync()
     file.unlink()
     with pytest.raises(fk.MirrorError, match=rf"{file} is lost: sync\(full=True\)"):

@@ -576,7 +576,7 @@ def test_records_that_come_later_are_drawn_once() -> None:
 def test_a_real_register_is_not_asked_for_records() -> None:
     """Without a frame a line says what to give; nothing is fetched, and frame is an error."""
     places = [SAMPLE.answer("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
-    register = Scripted(*places, counted(5), remote=True)
+    register = Scripted(*places, counted(5), base_url="https://register.example")
     explorer = fk.Explorer(register=register, lang="en")
     assert explorer.change.count == 5
 
