@@ -23,6 +23,7 @@ from finstat_kit.errors import Interrupted, RegisterError
 from finstat_kit.protocol.wire import BEGINNING, CHANGED, MAX_ID
 from finstat_kit.transport.threads import heeding_interrupts
 
+_STOPS: Final = 0.4  # seconds in which a scan that is stopped ends
 _PARAMETERS: Final = {"ico": "ico", "dic": "dic", "pravnaForma": "legal_form_code"}
 _FLIPPED: Final = {"Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq", "Eq": "Eq"}
 
@@ -81,7 +82,11 @@ def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFram
                 yield rows.of(frame, keep=rows.kept)
         except (RegisterError, KeyboardInterrupt) as error:
             rows.error = error
+            if isinstance(error, RegisterError) and not rows.kept:
+                error.partial = error.cursor = None  # a sink has the rows, or nobody
             raise
+        finally:
+            rows.over.set()
 
     return _scan(register_io_source(source, schema=schema), runs)
 
@@ -107,6 +112,7 @@ class _Rows:
     ) -> None:
         self.kept = False
         self.error: RegisterError | KeyboardInterrupt | None = None
+        self.over = threading.Event()
         self._name, self._since = name, since
         self._columns, self._predicate = columns, predicate
         self._taken: pl.DataFrame | None = None  # fetched, but perhaps not among the frames yet
@@ -171,13 +177,14 @@ def _scan(frame: pl.LazyFrame, runs: _Runs) -> pl.LazyFrame:
                     raise
             except (RegisterError, KeyboardInterrupt, pl.exceptions.ComputeError) as error:
                 rows = runs.newest
-                if rows is None or (
-                    rows.error is None and not isinstance(error, KeyboardInterrupt)
-                ):
+                if rows:
+                    rows.over.wait(_STOPS)  # in a thread of polars it may be about to end
+                ended = rows.error if rows else None
+                if ended is None and isinstance(error, KeyboardInterrupt):
+                    ended = error  # polars ended it between two frames
+                if rows is None or ended is None:
                     raise
-                known = error if isinstance(error, KeyboardInterrupt) else rows.error
-                assert known is not None
-                raise rows.completed(known) from error.__cause__
+                raise rows.completed(ended) from error.__cause__
             finally:
                 runs.collecting -= 1
                 runs.newest = None

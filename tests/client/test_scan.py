@@ -199,3 +199,48 @@ def test_an_error_has_the_rows_before_it(engine: Any) -> None:
     living = reg.units.get(ids[:1_500]).filter(pl.col("stav").is_null())
     assert_frame_equal(caught.value.partial.select("id", "ico"), living.select("id", "ico"))
     assert scan.collect(engine=engine).height == 3_000
+
+
+def test_a_scan_asks_the_register_of_its_call() -> None:
+    """Whichever is current when it is collected."""
+    few, many = fk.sample(10), fk.sample(20)
+    with fk.using(few):
+        ids, units = fk.statements.scan(), fk.units.scan()
+    with fk.using(many):
+        assert ids.collect().height == few.statements.count()
+        assert units.select("id").collect().height == 10
+        assert units.collect().height == 10
+    assert units.collect().height == 10
+
+
+def test_a_query_that_keeps_no_rows_promises_none() -> None:
+    """Where `collect` is not the scan's own, an error has no cursor without the rows before it."""
+    reg = Watched(fk.sample(3_000))
+    ids = reg.units.ids()["id"].to_list()
+    reg.instead = lambda path, query: Reply(403, {}, b"") if query == f"id={ids[1_500]}" else None
+
+    with pytest.raises((fk.RegisterUnavailable, pl.exceptions.ComputeError)) as caught:
+        reg.units.scan().group_by("kraj").agg(pl.len()).collect()
+
+    assert getattr(caught.value, "partial", None) is None
+    assert getattr(caught.value, "cursor", None) is None
+
+
+def test_the_line_to_go_on_with_has_the_change_date() -> None:
+    """Pasted without it, it would walk the whole register."""
+    reg = Watched(fk.sample(3_000))
+    ids = reg.units.ids(changed_since="2024-01-01")["id"].to_list()
+    middle = len(ids) // 2
+
+    def interrupt(path: str, query: str) -> None:
+        if query == f"id={ids[middle]}":
+            raise KeyboardInterrupt
+
+    reg.instead = interrupt
+    with pytest.raises(fk.Interrupted) as caught:
+        reg.units.scan(changed_since="2024-01-01").select("id", "ico").collect(engine="in-memory")
+
+    assert caught.value.partial is not None
+    assert caught.value.partial["id"].to_list() == ids[:middle]
+    line = f'fk.units.scan(changed_since="2024-01-01").filter(pl.col("id") > {ids[middle - 1]})'
+    assert line in str(caught.value)

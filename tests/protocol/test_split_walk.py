@@ -527,6 +527,30 @@ def test_pressure_halves_the_connections_each_time() -> None:
     assert allowed[-1] == 2
 
 
+def test_a_count_that_hangs_leaves_room_for_pages() -> None:
+    """Also where pressure has left one connection: a page is under way beside the count."""
+    ids, walked = list(range(1, 201)), threading.Event()
+    walk = SplitWalk(Query("x", BEGINNING, 20))
+
+    def fetch(query: Query, stop: threading.Event) -> Page:
+        page = page_of(ids, query)
+        if not page.more:
+            walked.set()
+        return page
+
+    def count(query: Query, stop: threading.Event) -> int:
+        assert walked.wait(20)
+        return len(ids)
+
+    pressed = iter([0, 1, 2, 2])
+    split(
+        walk, 2, fetch, count,
+        pressure=lambda: next(pressed, 2), pays=lambda: True, advance=lambda n: None,
+    )  # fmt: skip
+
+    assert walk.covered()[0].to_list() == ids
+
+
 def test_wrong_connections() -> None:
     """The number of connections is checked at the call."""
     with pytest.raises(fk.UsageError, match="connections=0"):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import select
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import polars as pl
 import pytest
 
 import finstat_kit as fk
@@ -207,3 +210,27 @@ def test_after_fork(matrix: Told, case: str, script: str, expected: str) -> None
     told = seen.stdout.strip() or seen.stderr[-200:]
     matrix(case, f"walks wrong: {expected}", f"walks wrong: {told}")
     assert told == expected, seen.stderr
+
+
+class Stammering(FaultServer):
+    """Has no record of every tenth id, and says so once more when the next request has arrived."""
+
+    def _converse(self, connection: socket.socket) -> None:
+        late = b""
+        with connection, contextlib.suppress(OSError):
+            while data := connection.recv(65_536):
+                id_ = int(data.partition(b"id=")[2].partition(b" ")[0])
+                connection.sendall(late)
+                late = reply(b"", 404) if id_ % 10 == 3 else b""
+                connection.sendall(late or reply(b'{"id":%d,"ico":"00000001"}' % id_))
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+def test_a_404_sent_twice(matrix: Told, connections: int) -> None:
+    """It is not taken for the answer to the next request."""
+    with Stammering([]) as server, fk.Register(server.url, connections=connections) as reg:
+        records = reg.units.get(range(1, 41), errors="keep")
+
+    missing = records.filter(pl.col("ico").is_null())["id"].to_list()
+    matrix(f"a 404 sent twice, {connections} connections", [3, 13, 23, 33], missing)
+    assert missing == [3, 13, 23, 33]
