@@ -143,7 +143,7 @@ class _Rows:
         """
         self._add(self._taken)
         cause = error.__cause__
-        if isinstance(error, RegisterError):
+        if isinstance(error, RegisterError | Interrupted):
             self._add(error.partial)
         else:
             self._add(cause.so_far() if isinstance(cause, RecordsStopped) else None)
