@@ -291,11 +291,11 @@ MUTATIONS = [
     Mutation("mirror/held.py", "table.refresh(anew=True)  # it may", "pass  # it may", "edges"),
     Mutation("mirror/held.py", "min(table.rows, 1)", "0", "edges"),
     Mutation("mirror/held.py", "return runs[int(void[-1]) + 1 :] if len(void) else runs", "return runs.filter(pl.col(\"completed\").is_not_null())", "edges"),
-    Mutation("mirror/tables.py", "if sealed is not None and self.commit < sealed.commit:", "if False:", "damage"),
+    Mutation("mirror/tables.py", "if sealed is not None and commit < sealed.commit:", "if False:", "damage"),
     Mutation("mirror/tables.py", "broken = self.seals.broken_commit()", "broken = None", "damage"),
     Mutation("mirror/tables.py", "if not self.seals.fits(file):", "if False:", "damage"),
     Mutation("mirror/tables.py", "for file in self.lost_files():\n                raise", "for file in ():\n                raise", "damage edges"),
-    Mutation("mirror/tables.py", "            self._delta = None\n            self._open()", "            raise", "edges"),
+    Mutation("mirror/tables.py", "            return self._opened()\n        if", "            raise\n        if", "edges"),
     Mutation("mirror/tables.py", "except (DeltaError, pl.exceptions.PolarsError, OSError) as error:", "except ZeroDivisionError as error:", "edges"),
     Mutation("mirror/tables.py", "except (DeltaError, *UNREADABLE) as error:", "except ZeroDivisionError as error:", "damage"),
     Mutation("mirror/folder.py", "if number > FORMAT:", "if False:", "edges"),
@@ -317,6 +317,9 @@ MUTATIONS = [
     Mutation("client/current.py", "            _current = former", "            pass", "current"),
     Mutation("protocol/outcome.py", "unclosed.add(kind)", "pass", "hostile_replies"),
     Mutation("mirror/mirror.py", 'if collection != "units":', "if False:", "mirror"),
+    Mutation("mirror/tables.py", "            delta = self._delta\n            if", "            if anew:\n                self._delta = self._state = self._files = None\n            delta = self._delta\n            if", "edges"),
+    Mutation("mirror/mirror.py", "verified(self._folder, Held(self.path),", "verified(self._folder, self._held,", "edges"),
+    Mutation("mirror/syncing.py", "if news and self._version <= self._known.version:", "if False:", "edges"),
 ]  # fmt: skip
 
 

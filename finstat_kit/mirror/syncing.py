@@ -248,6 +248,11 @@ class Walk:
         if not news and (self._quiet < _QUIET_BATCHES or not self._version):
             return
         self._version += bool(news)
+        if news and self._version <= self._known.version:  # it would hide behind what is there
+            raise MirrorError(
+                f"the commits of {self._table.path} say that version {self._version - 1} is its "
+                f"newest, its rows that {self._known.version} is; {self._table.cure}"
+            )
         frame = to_frame(news, self._schema, self._version, self._register.today)
         self._table.append(frame, self._run.state(cursor, self._version))
         if self._version % MANY_FILES == 0:
