@@ -281,8 +281,8 @@ MUTATIONS = [
     Mutation("mirror/origins.py", "session.exchange.get(_SMALL)", "pass", "origins"),
     Mutation("mirror/origins.py", "if known and numbers - {origin.number}:", "if False:", "origins"),
     Mutation("mirror/origins.py", "if states and not known and not full:", "if False:", "origins"),
-    Mutation("mirror/keeping.py", "(lost is not None or doubted) and", "lost is not None and", "origins"),
-    Mutation("mirror/keeping.py", "(lost is not None or doubted) and", "doubted and", "edges"),
+    Mutation("mirror/keeping.py", "if lost is not None or doubted:", "if lost is not None:", "origins"),
+    Mutation("mirror/keeping.py", "if lost is not None or doubted:", "if doubted:", "edges"),
     Mutation("mirror/keeping.py", "if lost is not None and not full:", "if False:", "edges"),
     Mutation("mirror/keeping.py", "full = full or runs.height > completed.height == 0", "pass", "edges"),
     Mutation("mirror/keeping.py", "table.seal(doubted=True)", "pass", "edges"),
@@ -320,6 +320,9 @@ MUTATIONS = [
     Mutation("mirror/tables.py", "            delta = self._delta\n            if", "            if anew:\n                self._delta = self._state = self._files = None\n            delta = self._delta\n            if", "edges"),
     Mutation("mirror/mirror.py", "verified(self._folder, Held(self.path),", "verified(self._folder, self._held,", "edges"),
     Mutation("mirror/syncing.py", "if news and self._version <= self._known.version:", "if False:", "edges"),
+    Mutation("mirror/syncing.py", "full = full or not last[\"full\"]", "pass", "edges"),
+    Mutation("mirror/keeping.py", "if lost is not None or doubted:", "if (lost is not None or doubted) and held.completed().height:", "edges"),
+    Mutation("mirror/origins.py", 'state["full"] or state["run"] == 1', "True", "edges"),
 ]  # fmt: skip
 
 

@@ -93,7 +93,7 @@ class Keeping:
         about, doubted = agreed(before, origin, held, since, full=full)
         if lost is not None and not full:
             raise MirrorError(lost)
-        if (lost is not None or doubted) and held.completed().height:
+        if lost is not None or doubted:
             held.void()
         if about != before:
             self._folder.write(about)

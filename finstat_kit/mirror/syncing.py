@@ -82,13 +82,14 @@ class Run:
 
 def open_run(tables: Mapping[str, Table], runs: pl.DataFrame) -> dict[str, int] | None:
     """Return the newest state of a run that has not come to its end, None where all have."""
-    completed = _newest(runs)
+    completed = newest_run(runs)
     states = [table.state() for table in tables.values()]
     is_open = [state for state in states if state.get("run", 0) > completed]
     return max(is_open, key=lambda state: state["run"], default=None)
 
 
-def _newest(runs: pl.DataFrame) -> int:
+def newest_run(runs: pl.DataFrame) -> int:
+    """Return the number of the newest run in the table of runs, 0 where there is none."""
     return int(runs["run"][-1]) if runs.height else 0
 
 
@@ -106,8 +107,13 @@ def this_run(
 
     The window is the day before the last complete run started, or before the newest change that
     any record tells of, where the clock of that run was ahead of the register's.
+
+    Where no run counts as complete, one that did not ask for everything makes no whole: it may
+    have come to its end long ago, and the table of runs be lost, and with it more.
     """
     last = open_run(tables, runs)
+    if last is not None and not completed.height and last["since"] > first.toordinal():
+        full = full or not last["full"]
     if last is not None and (last["full"] or not full):
         return Run(
             last["run"],
@@ -117,7 +123,7 @@ def this_run(
             register,
             resumed=True,
         )
-    number = 1 + (last["run"] if last else _newest(runs))
+    number = 1 + (last["run"] if last else newest_run(runs))
     if full or not completed.height:
         return Run(number, first, today, full, register)
     days = [completed["started"][-1], today]

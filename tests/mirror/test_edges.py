@@ -591,3 +591,46 @@ def test_a_version_is_never_numbered_twice(mirror: fk.Mirror, register: Watched)
     again = fk.Mirror(mirror.path, register=register)
     again.sync(full=True)
     assert_in_step(again, register.sample)
+
+
+# Several things lost together
+
+
+def two_days_more(mirror: fk.Mirror, register: Watched) -> None:
+    for _ in range(2):
+        register.sample.set_today(register.today + timedelta(days=1))
+        register.sample.touch(register.sample.units.ids(limit=9))
+        mirror.sync()
+
+
+@pytest.mark.parametrize("also", [(), ("mirror.json",), ("reports", "annual_reports")])
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_lost_with_the_runs(
+    mirror: fk.Mirror, register: Watched, name: str, also: tuple[str, ...]
+) -> None:
+    """A run that has ended is not taken for an open one: all is fetched again."""
+    two_days_more(mirror, register)
+    for lost in {"runs", name, *also}:
+        path = mirror.path / lost
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    again = fk.Mirror(mirror.path, register=register)
+    report = again.sync()
+
+    assert_in_step(again, register.sample)
+    assert report["window"][0].year == 2000
+    assert set(again.verify()["meaning"]) == {""}
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_a_file_lost_with_the_runs(tmp_path: Path, register: Watched, *, full: bool) -> None:
+    """Also where the newest run that has ended was a full one: it is not gone on with."""
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync(full=full)
+    max((mirror.path / "units").glob("*.parquet"), key=os.path.getmtime).unlink()
+    shutil.rmtree(mirror.path / "runs")
+    again = fk.Mirror(mirror.path, register=register)
+    with pytest.raises(fk.MirrorError, match=r"is lost: sync\(full=True\)"):
+        again.sync()
+    again.sync(full=True)
+
+    assert_in_step(again, register.sample)
