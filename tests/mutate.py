@@ -323,6 +323,7 @@ MUTATIONS = [
     Mutation("mirror/syncing.py", "full = full or not last[\"full\"]", "pass", "edges"),
     Mutation("mirror/keeping.py", "if lost is not None or doubted:", "if (lost is not None or doubted) and held.completed().height:", "edges"),
     Mutation("mirror/origins.py", 'state["full"] or state["run"] == 1', "True", "edges"),
+    Mutation("mirror/keeping.py", "self._compare(about.changed_since, max_missing)", "pass", "origins"),
 ]  # fmt: skip
 
 

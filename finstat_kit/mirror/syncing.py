@@ -32,7 +32,7 @@ from finstat_kit.errors import (
     TransportError,
 )
 from finstat_kit.mirror.tables import MANY_FILES, Table
-from finstat_kit.mirror.versions import MISSING, Known, Row, row_of, to_frame
+from finstat_kit.mirror.versions import MISSING, Ints, Known, Row, row_of, to_frame
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import replies
 from finstat_kit.transport.threads import in_order
@@ -266,17 +266,26 @@ class Walk:
 
     def _mark_missing(self, listed: pl.Series, max_missing: int | None) -> None:
         """Mark what the register no longer lists, unless it is too much to be true."""
-        known = self._known.listed
-        gone = np.setdiff1d(known, listed.to_numpy(), assume_unique=True)
-        most = int(len(known) * _MOST_MISSING) if max_missing is None else max_missing
-        if len(gone) > most:
-            raise ProtocolError(
-                f"the register no longer lists {len(gone):,} of {len(known):,} {self._name}; more "
-                f"than {most:,} are not marked missing unasked. Look at the register; if they are "
-                f"gone indeed, allow it by sync(full=True, max_missing={len(gone)})"
-            )
+        gone = missing(self._name, self._known, listed, max_missing)
         for ids in _batches(gone.tolist(), _BATCH):
             self._commit([Row({"id": id_}, gone=MISSING) for id_ in ids], self._cursor)
+
+
+def missing(name: str, known: Known, listed: pl.Series, max_missing: int | None) -> Ints:
+    """Return what a list knows and the register no longer lists.
+
+    Raises:
+        ProtocolError: It is too much to be true.
+    """
+    gone = np.setdiff1d(known.listed, listed.to_numpy(), assume_unique=True)
+    most = int(len(known.listed) * _MOST_MISSING) if max_missing is None else max_missing
+    if len(gone) > most:
+        raise ProtocolError(
+            f"the register no longer lists {len(gone):,} of {len(known.listed):,} {name}; more "
+            f"than {most:,} are not marked missing unasked. Look at the register; if they are "
+            f"gone indeed, allow it by sync(full=True, max_missing={len(gone)})"
+        )
+    return gone
 
 
 _ITS_FAULT: Final = (ProtocolError, NotFound, BadRequest)  # of one record, and of no other

@@ -603,7 +603,7 @@ def two_days_more(mirror: fk.Mirror, register: Watched) -> None:
         mirror.sync()
 
 
-@pytest.mark.parametrize("also", [(), ("mirror.json",), ("reports", "annual_reports")])
+@pytest.mark.parametrize("also", [(), ("mirror.json",), ("mirror.json", *LISTS[1:])])
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_lost_with_the_runs(
     mirror: fk.Mirror, register: Watched, name: str, also: tuple[str, ...]
