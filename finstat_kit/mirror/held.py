@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from finstat_kit.errors import MirrorError
-from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, open_run
+from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.versions import META, UNREADABLE
 from finstat_kit.protocol import replies
@@ -133,7 +133,7 @@ class Held:
         """Write down that something was lost, so that nothing is read until a run is complete."""
         runs = self.all_runs()
         last = open_run(self.lists, runs)
-        newest = last["run"] if last else int(runs["run"][-1])
+        newest = last["run"] if last else newest_run(runs)
         self.runs.append(pl.DataFrame([{"run": newest + 1}], schema=RUNS))
         self.runs.seal()
 

@@ -15,7 +15,8 @@ from finstat_kit.mirror import codelists
 from finstat_kit.mirror.folder import Folder, Origin
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.origins import agreed
-from finstat_kit.mirror.syncing import LISTS, RUNS, Run, Walk, open_run, this_run
+from finstat_kit.mirror.syncing import LISTS, RUNS, Run, Walk, missing, open_run, this_run
+from finstat_kit.mirror.versions import Known
 
 REPORT: Final = pl.Schema(
     {
@@ -50,7 +51,7 @@ class Keeping:
         progress: bool | None,
     ) -> pl.DataFrame:
         """Bring the copy in step; return the report."""
-        first = self._begun(origin, since, full=full)
+        first = self._begun(origin, since, max_missing, full=full)
         reports = []
         while True:
             runs, completed = self._held.all_runs(), self._held.completed()
@@ -79,7 +80,9 @@ class Keeping:
             )
         )
 
-    def _begun(self, origin: Origin, since: date | None, *, full: bool) -> date:
+    def _begun(
+        self, origin: Origin, since: date | None, max_missing: int | None, *, full: bool
+    ) -> date:
         """See that what is there is whole, and this register's; return the first window.
 
         Raises:
@@ -93,7 +96,9 @@ class Keeping:
         about, doubted = agreed(before, origin, held, since, full=full)
         if lost is not None and not full:
             raise MirrorError(lost)
-        if (lost is not None or doubted) and held.completed().height:
+        if doubted:
+            self._compare(about.changed_since, max_missing)
+        if lost is not None or doubted:
             held.void()
         if about != before:
             self._folder.write(about)
@@ -104,6 +109,17 @@ class Keeping:
         for table in held.tables:
             table.seal(doubted=True)  # what a crash kept from it
         return about.changed_since
+
+    def _compare(self, since: date, max_missing: int | None) -> None:
+        """Compare what is held with what the register lists, before anything is written.
+
+        Raises:
+            ProtocolError: So much is not listed that it seems to be another register's.
+        """
+        for name, table in self._held.lists.items():
+            if not table.lost_files():
+                listed = getattr(self._register, name).ids(changed_since=since)["id"]
+                missing(name, Known(table.scan()), listed, max_missing)
 
     def _went(self, run: Run, max_missing: int | None, progress: bool | None) -> pl.DataFrame:
         """Go through all that belongs to a run; return a report of it."""

@@ -310,7 +310,8 @@ class Mirror(Register):
         """
         if not self._folder.is_begun:
             self._begun()
-        return verified(self._folder, self._held, self._codelists_file)
+        # Tables of its own: it looks at all of them anew, while another thread may be syncing.
+        return verified(self._folder, Held(self.path), self._codelists_file)
 
     def compact(self, *, keep_hours: float = 24) -> None:
         """Put the files of many small batches together, and remove those that were replaced.

@@ -68,8 +68,10 @@ def agreed(
     if about is not None:
         since = about.changed_since
     elif states:
-        windows = [date.fromordinal(state["since"]) for state in states]
-        since = min([*windows, *held.all_runs()["since"].drop_nulls()])
+        # The window of any later run says nothing of the day that the copy begins with.
+        whole = [state for state in states if state["full"] or state["run"] == 1]
+        windows = [date.fromordinal(state["since"]) for state in whole]
+        since = min([*windows, *held.all_runs()["since"].drop_nulls()], default=since)
     return About(origin, since or BEGINNING), bool(states) and not known
 
 

@@ -32,7 +32,7 @@ from finstat_kit.errors import (
     TransportError,
 )
 from finstat_kit.mirror.tables import MANY_FILES, Table
-from finstat_kit.mirror.versions import MISSING, Known, Row, row_of, to_frame
+from finstat_kit.mirror.versions import MISSING, Ints, Known, Row, row_of, to_frame
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import replies
 from finstat_kit.transport.threads import in_order
@@ -82,13 +82,14 @@ class Run:
 
 def open_run(tables: Mapping[str, Table], runs: pl.DataFrame) -> dict[str, int] | None:
     """Return the newest state of a run that has not come to its end, None where all have."""
-    completed = _newest(runs)
+    completed = newest_run(runs)
     states = [table.state() for table in tables.values()]
     is_open = [state for state in states if state.get("run", 0) > completed]
     return max(is_open, key=lambda state: state["run"], default=None)
 
 
-def _newest(runs: pl.DataFrame) -> int:
+def newest_run(runs: pl.DataFrame) -> int:
+    """Return the number of the newest run in the table of runs, 0 where there is none."""
     return int(runs["run"][-1]) if runs.height else 0
 
 
@@ -106,8 +107,13 @@ def this_run(
 
     The window is the day before the last complete run started, or before the newest change that
     any record tells of, where the clock of that run was ahead of the register's.
+
+    Where no run counts as complete, one that did not ask for everything makes no whole: it may
+    have come to its end long ago, and the table of runs be lost, and with it more.
     """
     last = open_run(tables, runs)
+    if last is not None and not completed.height and last["since"] > first.toordinal():
+        full = full or not last["full"]
     if last is not None and (last["full"] or not full):
         return Run(
             last["run"],
@@ -117,7 +123,7 @@ def this_run(
             register,
             resumed=True,
         )
-    number = 1 + (last["run"] if last else _newest(runs))
+    number = 1 + (last["run"] if last else newest_run(runs))
     if full or not completed.height:
         return Run(number, first, today, full, register)
     days = [completed["started"][-1], today]
@@ -248,6 +254,11 @@ class Walk:
         if not news and (self._quiet < _QUIET_BATCHES or not self._version):
             return
         self._version += bool(news)
+        if news and self._version <= self._known.version:  # it would hide behind what is there
+            raise MirrorError(
+                f"the commits of {self._table.path} say that version {self._version - 1} is its "
+                f"newest, its rows that {self._known.version} is; {self._table.cure}"
+            )
         frame = to_frame(news, self._schema, self._version, self._register.today)
         self._table.append(frame, self._run.state(cursor, self._version))
         if self._version % MANY_FILES == 0:
@@ -255,17 +266,26 @@ class Walk:
 
     def _mark_missing(self, listed: pl.Series, max_missing: int | None) -> None:
         """Mark what the register no longer lists, unless it is too much to be true."""
-        known = self._known.listed
-        gone = np.setdiff1d(known, listed.to_numpy(), assume_unique=True)
-        most = int(len(known) * _MOST_MISSING) if max_missing is None else max_missing
-        if len(gone) > most:
-            raise ProtocolError(
-                f"the register no longer lists {len(gone):,} of {len(known):,} {self._name}; more "
-                f"than {most:,} are not marked missing unasked. Look at the register; if they are "
-                f"gone indeed, allow it by sync(full=True, max_missing={len(gone)})"
-            )
+        gone = missing(self._name, self._known, listed, max_missing)
         for ids in _batches(gone.tolist(), _BATCH):
             self._commit([Row({"id": id_}, gone=MISSING) for id_ in ids], self._cursor)
+
+
+def missing(name: str, known: Known, listed: pl.Series, max_missing: int | None) -> Ints:
+    """Return what a list knows and the register no longer lists.
+
+    Raises:
+        ProtocolError: It is too much to be true.
+    """
+    gone = np.setdiff1d(known.listed, listed.to_numpy(), assume_unique=True)
+    most = int(len(known.listed) * _MOST_MISSING) if max_missing is None else max_missing
+    if len(gone) > most:
+        raise ProtocolError(
+            f"the register no longer lists {len(gone):,} of {len(known.listed):,} {name}; more "
+            f"than {most:,} are not marked missing unasked. Look at the register; if they are "
+            f"gone indeed, allow it by sync(full=True, max_missing={len(gone)})"
+        )
+    return gone
 
 
 _ITS_FAULT: Final = (ProtocolError, NotFound, BadRequest)  # of one record, and of no other

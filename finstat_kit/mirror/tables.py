@@ -66,6 +66,8 @@ class Table:
     def refresh(self, *, anew: bool = False) -> bool:
         """Look at what is committed by now; tell whether there is anything.
 
+        Until the new look is complete, others who ask are answered by the one before.
+
         Args:
             anew: Look at all of it, not just at what was committed since the last look.
 
@@ -73,24 +75,27 @@ class Table:
             MirrorError: Commits are lost or damaged.
         """
         with self._lock:
-            if anew:
-                self._delta = self._state = self._files = None
             sealed = self.seals.read()  # before the commits: it is written after them
-            if self._delta is not None:
-                self._update(self._delta)
-            elif (self.path / COMMITS).is_dir():
-                self._open()
-            if sealed is not None and self.commit < sealed.commit:
+            delta = self._delta
+            if delta is None or anew:
+                delta = self._opened() if (self.path / COMMITS).is_dir() else None
+            else:
+                delta = self._updated(delta)
+            commit = -1 if delta is None else delta.version()
+            if sealed is not None and commit < sealed.commit:
                 raise MirrorError(
-                    f"{self.path} has lost commits: {self.commit + 1:,} of at least "
+                    f"{self.path} has lost commits: {commit + 1:,} of at least "
                     f"{sealed.commit + 1:,} are there; {self.cure}"
                 )
-        return self._delta is not None
+            if delta is not self._delta:
+                self._delta, self._state, self._files = delta, None, None
+        return delta is not None
 
     @property
     def commit(self) -> int:
         """The number of the newest commit looked at, -1 before the first."""
-        return -1 if self._delta is None else self._delta.version()
+        with self._lock:
+            return -1 if self._delta is None else self._delta.version()
 
     @property
     def rows(self) -> int:
@@ -99,10 +104,11 @@ class Table:
 
     def state(self) -> dict[str, int]:
         """Return the state of the newest commit looked at, empty before the first."""
-        if self._state is None and self._delta is not None:
-            found = {name: self._delta.transaction_version(name) for name in self._states}
-            self._state = {name: value for name, value in found.items() if value is not None}
-        return self._state or {}
+        with self._lock:
+            if self._state is None and self._delta is not None:
+                found = {name: self._delta.transaction_version(name) for name in self._states}
+                self._state = {name: value for name, value in found.items() if value is not None}
+            return self._state or {}
 
     def files(self) -> dict[str, int]:
         """Return the data files of the newest commit looked at, with their numbers of rows."""
@@ -138,24 +144,24 @@ class Table:
                         raise MirrorError(f"{file} is not as it was written; {self.cure_of(file)}")
             return list(self.files())
 
-    def _open(self) -> None:
+    def _opened(self) -> DeltaTable | None:
         broken = self.seals.broken_commit()
         if broken is not None:
             raise MirrorError(f"{self.path / broken} is not as it was written; {self.cure}")
         with _damage_told(self):
             if deltalake.DeltaTable.is_deltatable(str(self.path)):
-                self._delta = deltalake.DeltaTable(str(self.path))
-        self._state = self._files = None
+                return deltalake.DeltaTable(str(self.path))
+        return None
 
-    def _update(self, delta: DeltaTable) -> None:
+    def _updated(self, delta: DeltaTable) -> DeltaTable | None:
         before = delta.version()
         try:
             delta.update_incremental()
         except DeltaError:  # the commits since then were compacted away
-            self._delta = None
-            self._open()
-        if self.commit != before:
+            return self._opened()
+        if delta.version() != before:
             self._state = self._files = None
+        return delta
 
     def seal(self, *, doubted: bool = False) -> None:
         """Write down the checksums of what has none yet.
@@ -212,7 +218,7 @@ class Table:
                 deltalake.Transaction(name, value) for name, value in (state or {}).items()
             ]
         )
-        with told(self.path):
+        with self._lock, told(self.path):
             if self._delta is None:
                 deltalake.write_deltalake(
                     str(self.path),
@@ -237,8 +243,8 @@ class Table:
                     [], "append", self._delta.schema(), commit_properties=properties
                 )
                 self._delta.update_incremental()
-        self._state = {**self.state(), **(state or {})}
-        self._files = None
+            self._state = {**self.state(), **(state or {})}
+            self._files = None
 
     def compact(self, keep_hours: float = 24) -> None:
         """Put small files together, and remove those that no reader can need any more."""
@@ -246,7 +252,7 @@ class Table:
             return
         keep, delta = int(keep_hours), self._delta
         self.whole_files()  # what is damaged must not get a new checksum
-        with told(self.path):
+        with self._lock, told(self.path):
             if len(self.files()) > 1:
                 delta.optimize.compact(target_size=_FILE, writer_properties=_WRITING)
             delta.vacuum(retention_hours=keep, dry_run=False, enforce_retention_duration=False)
@@ -256,16 +262,16 @@ class Table:
             if not checkpoint.exists():  # written again it would be no more what was sealed
                 delta.create_checkpoint()
             delta.cleanup_metadata()
-            self._update(delta)
+            self.refresh()
             self._files = None
         self.seal()
 
     def forget_lost_files(self) -> None:
         """Take files that were removed as damaged out of the table."""
         if self._delta is not None:
-            with told(self.path):
+            with self._lock, told(self.path):
                 self._delta.repair()
-                self._update(self._delta)
+                self.refresh()
                 self._files = None
 
     def tidy(self) -> None:

@@ -161,6 +161,7 @@ class Known:
         self._versions = latest["version"].to_numpy()
         self._seen = latest["seen"]
         self._digests = latest["digest"].to_numpy()
+        self.version = int(versions.max(initial=0))  # the greatest
         self.listed = self._ids[~latest["missing"].to_numpy()]
         unread = latest.filter("unread")["id"]
         self.unread: list[int] = unread.to_list()

@@ -6,7 +6,9 @@ import json
 import os
 import shutil
 import signal
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -514,3 +516,121 @@ def test_a_table_of_format_1_that_vanishes(mirror: fk.Mirror) -> None:
 
     with pytest.raises(fk.MirrorError, match="units is lost"):
         reader.snapshot()
+
+
+# One object, several threads
+
+
+def test_a_look_anew_never_shows_an_empty_table(
+    mirror: fk.Mirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the table is open again, who asks is answered by the look before."""
+    table = mirror._held.lists["units"]
+    before = table.commit, table.state(), table.rows
+    seen = []
+
+    def asked() -> None:
+        seen.append((table.commit, table.state(), table.rows))
+
+    monkeypatch.setattr(table.seals, "broken_commit", asked)
+    table.refresh(anew=True)
+
+    assert seen == [before]
+    assert before[1]["version"] > 0
+
+
+def test_verify_leaves_the_tables_of_the_object_alone(mirror: fk.Mirror) -> None:
+    """What a sync is walking on stays what it is."""
+    before = [table._delta for table in mirror._held.tables]
+    mirror.verify()
+
+    assert all(t._delta is b for t, b in zip(mirror._held.tables, before, strict=True))
+
+
+def test_verify_in_a_thread_while_the_same_object_syncs(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """The versions go up, and the copy is in step."""
+    ended = threading.Event()
+
+    def look() -> int:
+        looks = 0
+        while not ended.is_set():
+            mirror.verify()
+            mirror.today  # noqa: B018  # looks at all tables, as every question does
+            looks += 1
+        return looks
+
+    versions = []
+    with ThreadPoolExecutor(1) as pool:
+        looks = pool.submit(look)
+        try:
+            for _ in range(6):
+                register.sample.set_today(register.today + timedelta(days=1))
+                register.sample.touch(register.sample.units.ids(limit=20))
+                mirror.sync()
+                versions.append(fk.Mirror(mirror.path)._held.refreshed("units").state()["version"])
+        finally:
+            ended.set()
+
+    assert looks.result() > 0
+    assert versions == sorted(set(versions))
+    assert_in_step(fk.Mirror(mirror.path), register.sample)
+
+
+def test_a_version_is_never_numbered_twice(mirror: fk.Mirror, register: Watched) -> None:
+    """Rows that would hide behind older ones are refused, and the cure makes the copy whole."""
+    table = mirror._held.lists["units"]
+    table.append(pl.DataFrame(schema=table.schema), {"version": 0})
+    register.sample.set_today(register.today + timedelta(days=1))
+    register.sample.touch(register.sample.units.ids(limit=9))
+
+    with pytest.raises(fk.MirrorError, match=r"that 2 is; remove .*/units: sync\(full=True\)"):
+        fk.Mirror(mirror.path, register=register).sync()
+    shutil.rmtree(table.path)
+    again = fk.Mirror(mirror.path, register=register)
+    again.sync(full=True)
+    assert_in_step(again, register.sample)
+
+
+# Several things lost together
+
+
+def two_days_more(mirror: fk.Mirror, register: Watched) -> None:
+    for _ in range(2):
+        register.sample.set_today(register.today + timedelta(days=1))
+        register.sample.touch(register.sample.units.ids(limit=9))
+        mirror.sync()
+
+
+@pytest.mark.parametrize("also", [(), ("mirror.json",), ("mirror.json", *LISTS[1:])])
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_lost_with_the_runs(
+    mirror: fk.Mirror, register: Watched, name: str, also: tuple[str, ...]
+) -> None:
+    """A run that has ended is not taken for an open one: all is fetched again."""
+    two_days_more(mirror, register)
+    for lost in {"runs", name, *also}:
+        path = mirror.path / lost
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    again = fk.Mirror(mirror.path, register=register)
+    report = again.sync()
+
+    assert_in_step(again, register.sample)
+    assert report["window"][0].year == 2000
+    assert set(again.verify()["meaning"]) == {""}
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_a_file_lost_with_the_runs(tmp_path: Path, register: Watched, *, full: bool) -> None:
+    """Also where the newest run that has ended was a full one: it is not gone on with."""
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync(full=full)
+    max((mirror.path / "units").glob("*.parquet"), key=os.path.getmtime).unlink()
+    shutil.rmtree(mirror.path / "runs")
+    again = fk.Mirror(mirror.path, register=register)
+    with pytest.raises(fk.MirrorError, match=r"is lost: sync\(full=True\)"):
+        again.sync()
+    again.sync(full=True)
+
+    assert_in_step(again, register.sample)
