@@ -317,6 +317,17 @@ MUTATIONS = [
     Mutation("client/current.py", "            _current = former", "            pass", "current"),
     Mutation("protocol/outcome.py", "unclosed.add(kind)", "pass", "hostile_replies"),
     Mutation("mirror/mirror.py", 'if collection != "units":', "if False:", "mirror"),
+    Mutation("frames/writing.py", "if _is_a_file_or_nothing(path):", "if True:", "writing"),
+    Mutation("frames/writing.py", "Path(os.path.realpath(path)), path", "path, path", "writing"),
+    Mutation("frames/writing.py", "except (OSError, ValueError) as error:", "except ZeroDivisionError as error:", "writing"),
+    Mutation("frames/writing.py", "        raise _no_place(named, error) from error", "        raise", "writing"),
+    Mutation("frames/writing.py", "_at_once(frame.write_parquet)", "frame.write_parquet", "writing"),
+    Mutation("frames/writing.py", "_at_once(lambda file: sheets.write(file, columns, note))", "lambda file: sheets.write(file, columns, note)", "writing"),
+    Mutation("frames/writing.py", "if not isinstance(path, str | os.PathLike):", "if False:", "writing"),
+    Mutation("cli/commands.py", "if sys.stdout is None:", "if False:", "commands"),
+    Mutation("cli/commands.py", "except OSError as error:  # such", "except ZeroDivisionError as error:  # such", "commands"),
+    Mutation("cli/commands.py", "        except OSError:\n            _silence()", "        except OSError:\n            pass", "commands"),
+    Mutation("cli/commands.py", "_write(_for_output(_rendered(frame, form)))", "click.echo(_for_output(_rendered(frame, form)), nl=False)", "commands"),
 ]  # fmt: skip
 
 
