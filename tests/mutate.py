@@ -328,6 +328,11 @@ MUTATIONS = [
     Mutation("cli/commands.py", "except OSError as error:  # such", "except ZeroDivisionError as error:  # such", "commands"),
     Mutation("cli/commands.py", "        except OSError:\n            _silence()", "        except OSError:\n            pass", "commands"),
     Mutation("cli/commands.py", "_write(_for_output(_rendered(frame, form)))", "click.echo(_for_output(_rendered(frame, form)), nl=False)", "commands"),
+    Mutation("service/server.py", "            if not self._due:\n                self._end()\n\n", "            self._end()\n\n", "server"),
+    Mutation("service/server.py", "if self._refused and not self._due:", "if False:", "server"),
+    Mutation("service/server.py", "self.cycle.disconnected = True", "pass", "server"),
+    Mutation("service/server.py", "                self.pipeline.popleft()", "                pass", "server"),
+    Mutation("service/server.py", "if not self._in_body or self._withdrawn():", "if True:", "server"),
 ]  # fmt: skip
 
 
