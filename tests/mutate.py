@@ -333,6 +333,9 @@ MUTATIONS = [
     Mutation("service/server.py", "self.cycle.disconnected = True", "pass", "server"),
     Mutation("service/server.py", "                self.pipeline.popleft()", "                pass", "server"),
     Mutation("service/server.py", "if not self._in_body or self._withdrawn():", "if True:", "server"),
+    Mutation("frames/sheets.py", "return repr(float(self))", "return float(self).__format__(form)", "sheets"),
+    Mutation("frames/sheets.py", "        if length > _LONGEST_TEXT:\n            raise UsageError(\n                f\"note", "        if False:\n            raise UsageError(\n                f\"note", "writing"),
+    Mutation("frames/writing.py", "if not isinstance(note, str | None):", "if False:", "writing"),
 ]  # fmt: skip
 
 

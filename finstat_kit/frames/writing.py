@@ -70,6 +70,8 @@ def write(
         raise UsageError(f"path={str(path)!r}: give a name that ends in {', '.join(_SUFFIXES)}")
     if note is not None and form != "xlsx":
         raise UsageError(f"note: a {form} file has no place for it; write xlsx, or leave it out")
+    if not isinstance(note, str | None):
+        raise UsageError(f"note={note!r} is no text; give one such as fk.cite() returns")
     put = _prepared(frame, form, note=note)
     with replaced(path) as file:
         if form == "csv":

@@ -99,9 +99,11 @@ def test_nothing_half_written(tmp_path: Path) -> None:
         (pl.DataFrame(), "x.csv", "Prameň", "note: a csv file"),
         ({"a": 1}, "x.csv", None, "frame is a dict"),
         (pl.DataFrame(), 5, None, "path=5 is no path"),
+        (pl.DataFrame(), "x.xlsx", 5, "note=5 is no text"),
+        (pl.DataFrame(), "x.xlsx", "x" * 40_000, "note is a text of 40,000 characters.*32,767"),
     ],
 )
-def test_what_cannot_be_written(frame: object, path: Any, note: str | None, named: str) -> None:
+def test_what_cannot_be_written(frame: object, path: Any, note: Any, named: str) -> None:
     """The error says what can."""
     with pytest.raises(fk.UsageError, match=named):
         fk.write(frame, path, note=note)  # type: ignore[arg-type]
