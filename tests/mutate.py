@@ -336,6 +336,10 @@ MUTATIONS = [
     Mutation("frames/sheets.py", "return repr(float(self))", "return float(self).__format__(form)", "sheets"),
     Mutation("frames/sheets.py", "        if length > _LONGEST_TEXT:\n            raise UsageError(\n                f\"note", "        if False:\n            raise UsageError(\n                f\"note", "writing"),
     Mutation("frames/writing.py", "if not isinstance(note, str | None):", "if False:", "writing"),
+    Mutation("frames/labels.py", "if not isinstance(by, str) or by not", "if by not", "labels"),
+    Mutation("frames/labels.py", "    elif isinstance(columns, Iterable):", "    elif True:", "labels"),
+    Mutation("frames/labels.py", "if not isinstance(column.codelist, str) or ", "if ", "labels"),
+    Mutation("frames/labels.py", "    if not isinstance(field, str):", "    if False:", "labels"),
 ]  # fmt: skip
 
 
