@@ -292,7 +292,10 @@ def find(
 
 
 def main() -> None:
-    """Run the command; exit with 1 for the register's faults, 2 for usage, 130 for Ctrl-C."""
+    """Run the command; exit with 1 for faults of register or disk, 2 for usage, 130 for Ctrl-C."""
+    if sys.stdout is None:  # so Python says that it was closed from the beginning
+        click.echo("Error: standard output is closed; send it to a file or a pipe", err=True)
+        sys.exit(1)
     try:
         # Not by calling it: click would take a closed pipe for a failure.
         with cli.make_context("finstat-kit", sys.argv[1:]) as context:
@@ -306,8 +309,7 @@ def main() -> None:
         click.echo(_harmless(told.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        # Whoever read has enough. Nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()  # whoever read has enough
     except (click.Abort, KeyboardInterrupt) as error:
         click.echo(_harmless(f"interrupted {error}".rstrip()), err=True)
         sys.exit(130)
@@ -317,6 +319,23 @@ def main() -> None:
     except RegisterError as error:
         click.echo(_harmless(f"Error: {error}"), err=True)
         sys.exit(1)
+    except OSError as error:  # such as a disk that is full
+        click.echo(_harmless(f"Error: {_told(error)}"), err=True)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _silence()
+        sys.exit(1)
+
+
+def _silence() -> None:
+    """Let nothing be written to standard output any more, at exit either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _told(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return reason if error.filename is None else f"{error.filename}: {reason}"
 
 
 def _chosen(url: str | None, named: str | None) -> Register:
@@ -357,7 +376,7 @@ def _print(frame: pl.DataFrame, form: str | None, output: Path | None) -> None:
     if output is None and form in ("parquet", "xlsx") and sys.stdout.isatty():
         raise click.UsageError(f"{form} is not for a terminal; give --output FILE")
     if output is None:
-        click.echo(_for_output(_rendered(frame, form)), nl=False)
+        _write(_for_output(_rendered(frame, form)))
     elif form not in FORMATS or (form != "table" and output.suffix == f".{form}"):
         write(frame, output)
     else:

@@ -141,7 +141,7 @@ def _counted(
     """Count rows by code and what is given besides, in no order, with kind and label."""
     name = f"name_{checked_lang(lang)}"
     schema = schema_of(frame)
-    if by not in BY_FIELD:
+    if not isinstance(by, str) or by not in BY_FIELD:
         raise UsageError(f"by={by!r} is no code column; give one of {list(BY_FIELD)}")
     (column,) = _columns(schema, [by])
     codelist = lookup(column.codelist)
@@ -236,10 +236,12 @@ def _columns(schema: pl.Schema, columns: Columns) -> list[_Column]:
         wanted = [_Column(code, codelist, f"{code}_label") for code, codelist in columns.items()]
     elif isinstance(columns, str):
         raise UsageError(f"columns={columns!r} is a text; give a list: [{columns!r}]")
-    else:
+    elif isinstance(columns, Iterable):
         wanted = [_known_field(field) for field in columns]
+    else:
+        raise UsageError(f"columns={columns!r} is no list; give some of {list(BY_FIELD)} in one")
     for column in wanted:
-        if column.codelist not in CODELISTS:
+        if not isinstance(column.codelist, str) or column.codelist not in CODELISTS:
             raise UsageError(
                 f"columns: {column.codelist!r} is no codelist; give one of {list(CODELISTS)}"
             )
@@ -257,6 +259,8 @@ def _columns(schema: pl.Schema, columns: Columns) -> list[_Column]:
 
 
 def _known_field(field: str) -> _Column:
+    if not isinstance(field, str):
+        raise UsageError(f"columns: {field!r} is not known; give some of {list(BY_FIELD)}")
     if field not in BY_FIELD:
         raise UsageError(
             f"columns: {field!r} is not known; give some of {list(BY_FIELD)}, or say which "

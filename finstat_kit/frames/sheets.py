@@ -33,6 +33,15 @@ class Column(NamedTuple):
     form: str  # of the values, as spreadsheets write it
 
 
+class _Exact(float):
+    """A number that xlsxwriter, which asks for 16 digits, writes with all it takes to read it."""
+
+    __slots__ = ()
+
+    def __format__(self, form: str) -> str:
+        return repr(float(self))
+
+
 class _Rule(NamedTuple):
     """How a type of values gets into cells: expressions over a column ``x``."""
 
@@ -61,6 +70,13 @@ def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
         )
     for name in frame.columns:
         _check_texts(name, pl.Series([name]))
+    if note is not None:
+        _, length = _longest(pl.Series([note]))
+        if length > _LONGEST_TEXT:
+            raise UsageError(
+                f"note is a text of {length:,} characters, a cell of xlsx holds "
+                f"{_LONGEST_TEXT:,}; cut it"
+            )
     return [_fitted(frame[name]) for name in frame.columns]
 
 
@@ -82,17 +98,22 @@ def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
             put = sheet.write_boolean if dtype == pl.Boolean else put
             if dtype.is_temporal():  # wide enough for autofit, which knows no forms
                 sheet.set_column(place, place, len(column.form))
+            exact = _Exact if dtype.is_float() else _as_it_is
             form = workbook.add_format({"num_format": column.form})
             cells = zip(column.values, column.texts, strict=True)
             for row, (value, text) in enumerate(cells, 1):
                 if value is not None:
-                    put(row, place, value, form)
+                    put(row, place, exact(value), form)
                 elif text:
                     # Never a formula or a link, whatever it begins with.
                     sheet.write_string(row, place, text)
         sheet.autofit()
         if note is not None:
             sheet.write_string(height + 2, 0, note)
+
+
+def _as_it_is(value: object) -> object:
+    return value
 
 
 def _fitted(column: pl.Series) -> Column:
@@ -138,16 +159,22 @@ _in_milliseconds: Final = pl.col("x").dt.nanosecond() % 1_000_000 == 0
 
 
 def _check_texts(name: str, texts: pl.Series) -> None:
-    """Refuse what is longer than a cell may be; letters beyond 16 bits count twice."""
-    if (texts.str.len_bytes() <= _LONGEST_TEXT).all():
-        return
-    lengths = texts.str.len_chars() + texts.str.count_matches(r"[\x{10000}-\x{10FFFF}]")
-    row = lengths.fill_null(0).arg_max() or 0
-    if lengths[row] > _LONGEST_TEXT:
+    """Refuse what is longer than a cell may be."""
+    row, length = _longest(texts)
+    if length > _LONGEST_TEXT:
         raise UsageError(
-            f"the column {name[:80]!r} has in row {row} a text of {lengths[row]:,} characters, a "
+            f"the column {name[:80]!r} has in row {row} a text of {length:,} characters, a "
             f"cell of xlsx holds {_LONGEST_TEXT:,}; cut it, or write parquet, ndjson or csv"
         )
+
+
+def _longest(texts: pl.Series) -> tuple[int, int]:
+    """Return row and length of a text too long, else zeros; beyond 16 bits letters count twice."""
+    if (texts.str.len_bytes() <= _LONGEST_TEXT).all():
+        return 0, 0
+    lengths = texts.str.len_chars() + texts.str.count_matches(r"[\x{10000}-\x{10FFFF}]")
+    row = lengths.fill_null(0).arg_max() or 0
+    return row, lengths[row]
 
 
 def _makes_a_table(names: list[str]) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +31,8 @@ def write(
 ) -> Path:
     """Write a frame to a file; the suffix says how. The file appears whole or not at all.
 
+    A link stays and the file it leads to is replaced; a pipe or a device is written into.
+
     Args:
         frame: What to write.
         path: ``….csv`` (UTF-8 with the mark by which Excel knows it, commas), ``….xlsx`` (codes,
@@ -43,9 +47,10 @@ def write(
         The path written.
 
     Raises:
-        UsageError: Another suffix, a note where there is no place for it, no polars frame, or a
-            column that the format cannot hold whole, such as structs in csv or a text of more than
-            32,767 characters in xlsx. A file that is there already stays as it was.
+        UsageError: A path where no file can be, another suffix, a note where there is no place for
+            it, no polars frame, or a column that the format cannot hold whole, such as structs in
+            csv or a text of more than 32,767 characters in xlsx. A file that is there already stays
+            as it was.
 
     Example:
         >>> import finstat_kit as fk, tempfile
@@ -57,12 +62,16 @@ def write(
         frame = frame.collect()
     if not isinstance(frame, pl.DataFrame):
         raise UsageError(f"frame is a {type(frame).__name__}; give a polars DataFrame or LazyFrame")
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"path={path!r} is no path; give a text or a pathlib.Path")
     path = Path(path)
     form = _SUFFIXES.get(path.suffix.lower())
     if form is None:
         raise UsageError(f"path={str(path)!r}: give a name that ends in {', '.join(_SUFFIXES)}")
     if note is not None and form != "xlsx":
         raise UsageError(f"note: a {form} file has no place for it; write xlsx, or leave it out")
+    if not isinstance(note, str | None):
+        raise UsageError(f"note={note!r} is no text; give one such as fk.cite() returns")
     put = _prepared(frame, form, note=note)
     with replaced(path) as file:
         if form == "csv":
@@ -73,15 +82,57 @@ def write(
 
 @contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes its place when the block has ended without an error."""
+    """Open a file that takes its place when the block has ended without an error.
+
+    A link stays, and the file that it leads to is replaced. A pipe or a device stays too: it is
+    written when the block has ended.
+
+    Raises:
+        UsageError: No file can be there.
+    """
+    if _is_a_file_or_nothing(path):
+        yield from _put_in_place(Path(os.path.realpath(path)), path)
+        return
+    whole = io.BytesIO()
+    yield whole
+    with _opened(path, path) as file:
+        file.write(whole.getvalue())
+
+
+def _put_in_place(target: Path, named: Path) -> Iterator[IO[bytes]]:
     # Beside the target, so that the last step is a mere renaming.
-    part = path.with_name(f".{path.name}.part")
+    part = target.with_name(f".{target.name}.part")
+    file = _opened(part, named)
     try:
-        with part.open("wb") as file:
+        with file:
             yield file
-        part.replace(path)
+        part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _is_a_file_or_nothing(path: Path) -> bool:
+    """Tell whether a renaming may put a file there; of links their end counts."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError) as error:
+        raise _no_place(path, error) from error
+
+
+def _opened(path: Path, named: Path) -> IO[bytes]:
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise _no_place(named, error) from error
+
+
+def _no_place(path: Path, error: Exception) -> UsageError:
+    why = error.strerror if isinstance(error, OSError) else error
+    return UsageError(
+        f"path={str(path)!r} cannot be written ({why}); give a name in a folder that is there"
+    )
 
 
 def write_to(file: IO[bytes], frame: pl.DataFrame, form: Format, *, header: bool = True) -> None:
@@ -98,11 +149,22 @@ def _prepared(
         return lambda file: file.write(text.encode())
     if form == "xlsx":
         columns = sheets.fit(flat(frame), note)
-        return lambda file: sheets.write(file, columns, note)
+        return _at_once(lambda file: sheets.write(file, columns, note))
     for name in frame.columns:
         for values in _leaves(_unnamed(frame, name)):
             _check_binary(name, values, form)
-    return frame.write_ndjson if form == "ndjson" else frame.write_parquet
+    return frame.write_ndjson if form == "ndjson" else _at_once(frame.write_parquet)
+
+
+def _at_once(put: Callable[[IO[bytes]], object]) -> Callable[[IO[bytes]], object]:
+    """Write what was made in memory: of a full disk these writers tell by errors of their own."""
+
+    def write_whole(file: IO[bytes]) -> None:
+        whole = io.BytesIO()
+        put(whole)
+        file.write(whole.getvalue())
+
+    return write_whole
 
 
 def flat(frame: pl.DataFrame) -> pl.DataFrame:

@@ -93,6 +93,9 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
             super().connection_made(transport)
             self._unread = 0
             self._refused = False
+            self._refusal = b""
+            self._due = 0  # requests whose answer has not been sent
+            self._in_body = False  # of the last of them
             self._timer: asyncio.TimerHandle | None = None
             self._await_request()
 
@@ -117,13 +120,22 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
             self._await_request()
             super().on_message_begin()
 
+        def on_headers_complete(self) -> None:
+            super().on_headers_complete()
+            self._due += 1
+            self._in_body = True
+
         def on_message_complete(self) -> None:
             self._unread = 0
+            self._in_body = False
             self._forget_request()
             super().on_message_complete()
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
+            self._due -= 1
+            if self._refused and not self._due:
+                self._end()
             if self.pipeline:  # further requests wait in the socket, not in memory
                 self.flow.pause_reading()
 
@@ -137,7 +149,27 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
             lines += [f"{name}: {value}" for name, value in {**reply.headers, **app.marks}.items()]
             head = "\r\n".join([*lines, "Connection: close", "", ""])
             self._refused = True
-            self.transport.write(head.encode() + reply.body)
+            self._forget_request()
+            # The answer to a request that is still read may be under way: then it is the last.
+            if not self._in_body or self._withdrawn():
+                self._refusal = head.encode() + reply.body
+            if not self._due:
+                self._end()
+
+        def _withdrawn(self) -> bool:
+            """Take back the request whose body is read; no more if its answer has begun."""
+            if self.cycle.response_started:
+                return False
+            self.cycle.disconnected = True  # it will write nothing
+            if self.pipeline:
+                self.pipeline.popleft()
+            self._due -= 1
+            return True
+
+        def _end(self) -> None:
+            """Write the refusal behind the answers before it, and close."""
+            if not self.transport.is_closing():
+                self.transport.write(self._refusal)
             # Closed at once, what still arrives would reset the connection before this is read.
             self.loop.call_later(_LINGER, self.transport.close)
 

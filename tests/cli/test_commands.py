@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -112,6 +113,36 @@ def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
     assert "the column 's' has a blank" in refused.stderr
     assert before.read_text() == "kept"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["before", "m.parquet"]
+
+
+@pytest.mark.parametrize("name", ["none/x.csv", "", "y" * 250 + ".csv"])
+def test_an_output_that_no_file_can_be(tmp_path: Path, name: str) -> None:
+    """One line and exit code 2."""
+    output = str(tmp_path / name) if name else ""
+
+    seen = shell("codelist", "regions", "--sample", "--output", output, "--format", "csv")
+
+    assert (seen.returncode, seen.stdout, seen.stderr.count("\n")) == (2, "", 1)
+    assert seen.stderr.startswith("Error: path=")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_standard_output_that_takes_nothing(tmp_path: Path) -> None:
+    """Closed or full, it is told in one line, and exit code 1 says that the result is not whole."""
+    line = f"{' '.join(map(shlex.quote, COMMAND))} codelist municipalities --sample"
+    full = shlex.quote(str(tmp_path / "full"))
+
+    for command, said in [
+        (f"{line} >&-", "Error: standard output is closed; send it to a file or a pipe\n"),
+        (f"ulimit -f 1; {line} > {full}", "Error: File too large\n"),
+        (f"ulimit -f 1; {line} --output {full}.csv", "Error: File too large\n"),
+    ]:
+        for unbuffered in ("", "1"):  # then a write to a full disk may take a part and say nothing
+            env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+            seen = subprocess.run(
+                ["bash", "-c", command], capture_output=True, text=True, timeout=60, env=env
+            )
+            assert (seen.returncode, seen.stdout, seen.stderr) == (1, "", said)
 
 
 def test_count() -> None:

@@ -204,6 +204,13 @@ Foreign.__name__ = "DataFrame"
         (pl.DataFrame({"kraj": ["1"]}), {"columns": ["region"]}, "'region' is not known"),
         (pl.DataFrame({"kraj": ["1"]}), {"columns": "kraj"}, r"give a list: \['kraj'\]"),
         (pl.DataFrame({"kraj": ["1"]}), {"columns": {"kraj": "kraje"}}, "'kraje' is no codelist"),
+        (
+            pl.DataFrame({"kraj": ["1"]}),
+            {"columns": {"kraj": ["regions"]}},
+            r"columns: \['regions'\] is no codelist; give one of \['regions'",
+        ),
+        (pl.DataFrame({"kraj": ["1"]}), {"columns": 5}, r"columns=5 is no list; give .*'kraj'"),
+        (pl.DataFrame({"kraj": ["1"]}), {"columns": [["kraj"]]}, r"columns: \['kraj'\] is not kno"),
         (Foreign(), {}, r"pandas DataFrame; give pl.from_pandas\(frame\)"),
         ({"kraj": ["1"]}, {}, "dict; give a polars DataFrame"),
     ],
@@ -341,3 +348,5 @@ def test_count_by_an_unknown_column() -> None:
     """What can be counted by is told."""
     with pytest.raises(fk.UsageError, match=r"by='region' is no code column.*'kraj'"):
         REG.count_by(pl.DataFrame({"region": ["x"]}), "region")
+    with pytest.raises(fk.UsageError, match=r"by=\['kraj'\] is no code column; give one of"):
+        REG.count_by(pl.DataFrame({"kraj": ["x"]}), ["kraj"])  # type: ignore[arg-type]

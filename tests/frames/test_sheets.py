@@ -82,6 +82,24 @@ def test_cells(tmp_path: Path, case: str, column: pl.Series, expected: list[obje
     assert [type(row[1]) for row in written] == [type(value) for value in expected]
 
 
+FLOATS = [0.1 + 0.2, 1 / 3, 1.5, -0.0, 1e16, 123456789.12345678, 2.0**53 + 2,
+          1.7976931348623157e308, -5e-324, 2.2250738585072014e-308]  # fmt: skip
+
+
+def test_floats_keep_all_their_digits(tmp_path: Path) -> None:
+    """They are numbers in the file, and read again they are the same."""
+    halved = pl.Series(FLOATS, dtype=pl.Float64).cast(pl.Float32)
+    halved = halved.set(halved.is_infinite(), 3.4028235e38)
+
+    path = fk.write(pl.DataFrame({"x": FLOATS, "y": halved}), tmp_path / "x.xlsx")
+
+    with zipfile.ZipFile(path) as file:
+        sheet = file.read("xl/worksheets/sheet1.xml").decode()
+    for column, expected in [("A", FLOATS), ("B", halved.to_list())]:
+        found = re.findall(rf'<c r="{column}\d+" s="\d+"><v>([^<]+)</v>', sheet)
+        assert [float(text).hex() for text in found] == [x.hex() for x in expected]
+
+
 def test_number_formats(tmp_path: Path) -> None:
     """An id is shown as it is, with no separator and no exponent; days as ISO writes them."""
     frame = pl.DataFrame(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import subprocess
 import sys
 import threading
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import polars as pl
@@ -80,7 +84,7 @@ def test_nothing_half_written(tmp_path: Path) -> None:
 
     with pytest.raises(fk.UsageError, match="the column 'a' holds structs"):
         fk.write(pl.DataFrame({"a": [{"b": 1}]}), path)
-    with pytest.raises(OSError, match=r"folder\.csv"):
+    with pytest.raises(fk.UsageError, match=r"folder\.csv' cannot be written"):
         fk.write(pl.DataFrame({"a": [1]}), tmp_path / "folder.csv")
 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.csv", "x.csv"]
@@ -94,12 +98,87 @@ def test_nothing_half_written(tmp_path: Path) -> None:
         (pl.DataFrame(), "x", None, "path='x'"),
         (pl.DataFrame(), "x.csv", "Prameň", "note: a csv file"),
         ({"a": 1}, "x.csv", None, "frame is a dict"),
+        (pl.DataFrame(), 5, None, "path=5 is no path"),
+        (pl.DataFrame(), "x.xlsx", 5, "note=5 is no text"),
+        (pl.DataFrame(), "x.xlsx", "x" * 40_000, "note is a text of 40,000 characters.*32,767"),
     ],
 )
-def test_what_cannot_be_written(frame: object, path: str, note: str | None, named: str) -> None:
+def test_what_cannot_be_written(frame: object, path: Any, note: Any, named: str) -> None:
     """The error says what can."""
     with pytest.raises(fk.UsageError, match=named):
         fk.write(frame, path, note=note)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "name", ["none/x.csv", "file/x.csv", "y" * 250 + ".csv", "y" * 300 + ".csv", "x\0.csv", "l.csv"]
+)
+def test_places_where_no_file_can_be(tmp_path: Path, name: str) -> None:
+    """The error names the path, and nothing is left behind."""
+    (tmp_path / "file").touch()
+    (tmp_path / "l.csv").symlink_to("l.csv")
+
+    with pytest.raises(fk.UsageError, match=r"path='.* cannot be written \(.*give a name"):
+        fk.write(pl.DataFrame({"a": [1]}), tmp_path / name)
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "l.csv"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays(tmp_path: Path, there: bool) -> None:
+    """What it leads to is written, whether it was there or not."""
+    (tmp_path / "real").mkdir()
+    target, link = tmp_path / "real" / "x.txt", tmp_path / "link.csv"
+    if there:
+        target.write_text("before")
+    link.symlink_to("real/x.txt")
+
+    assert fk.write(pl.DataFrame({"a": [1]}), link) == link
+
+    assert link.is_symlink()
+    assert pl.read_csv(target).to_dicts() == [{"a": 1}]
+    assert [path.name for path in target.parent.iterdir()] == ["x.txt"]
+
+
+@pytest.mark.parametrize("linked", [True, False])
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "ndjson"])
+def test_a_pipe_is_written_into(tmp_path: Path, suffix: str, linked: bool) -> None:
+    """It stays a pipe, and its reader gets the whole file."""
+    frame = pl.DataFrame({"a": ["x"]})
+    pipe = path = tmp_path / f"pipe.{suffix}"
+    os.mkfifo(pipe)
+    if linked:
+        path = tmp_path / f"link.{suffix}"
+        path.symlink_to(pipe.name)
+    # Open at both ends, so that nobody waits for the other.
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+
+    fk.write(frame, path)
+    read = os.read(reader, 65_536)
+    os.close(reader)
+
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert path.is_symlink() == linked
+    again = fk.write(frame, tmp_path / f"file.{suffix}")
+    # The properties of a sheet hold the time of writing.
+    assert read[:4] == again.read_bytes()[:4] if suffix == "xlsx" else read == again.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "ndjson"])
+def test_a_full_disk(tmp_path: Path, suffix: str) -> None:
+    """It is told as the system tells it, and nothing is left behind."""
+    line = f"""
+import resource, polars as pl, finstat_kit as fk
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    fk.write(pl.DataFrame({{"a": range(20_000)}}), {str(tmp_path / f"x.{suffix}")!r})
+except OSError as error:
+    print("told:", error)
+"""
+    seen = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True)
+
+    assert (seen.stderr, seen.returncode) == ("", 0)
+    assert "File too large" in seen.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_find_places() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import threading
+import time
 import tracemalloc
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -19,6 +22,7 @@ COUNT = (
     b"GET /api/zostavajuce-id/uctovne-jednotky?zmenene-od=2000-01-01 HTTP/1.1\r\nHost: localhost"
 )
 NEXT, LAST = COUNT + b"\r\n\r\n", COUNT + b"\r\nConnection: close\r\n\r\n"
+POST = b"POST /api/kraje HTTP/1.1\r\nHost: localhost\r\n"
 GOOD = b"HTTP/1.1 200 OK\r\n"
 
 
@@ -69,8 +73,51 @@ def test_the_limit_is_for_one_request(url: str, before: int) -> None:
 
     answers = told(url, NEXT * before + endless)
 
-    assert answers.count(GOOD) <= before
-    assert b"HTTP/1.1 431 Request Header Fields Too Large\r\n" in answers
+    codes = re.findall(rb"HTTP/1.1 (\d+)", answers)
+    assert codes == [b"200"] * before + [b"431"]
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        (b"GET /x?" + b"a" * 70_000, b"431"),
+        (b"\x16\x03\x01 no HTTP\r\n\r\n", b"400"),
+        (POST + b"Content-Length: 100000\r\n\r\n" + b"x" * 100_000, b"431"),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\nno length\r\n", b"400"),
+    ],
+    ids=["long head", "no HTTP", "long body", "bad body"],
+)
+def test_a_refusal_is_the_last_word(before: int, bad: bytes, code: bytes) -> None:
+    """What was asked before is answered before, however long it takes; then nothing more is."""
+    answered = fk.sample(5).answer
+
+    def slowly(*request: Any) -> Any:
+        time.sleep(0.05)
+        return answered(*request)
+
+    with served(slowly, host="127.0.0.1", port=0) as url:
+        answers = told(url, NEXT * before + bad)
+
+    *first, last = re.findall(rb"HTTP/1.1 (\d+)", answers)
+    assert first == [b"200"] * before
+    # A request may be answered before the rest of its body comes.
+    assert last == code or (len(bad) > 100_000 and last == b"405")
+
+
+def test_a_body_whose_request_is_answered_is_no_second_request(url: str) -> None:
+    """Grown too long after the answer, it ends the connection without another."""
+    start = POST + b"Content-Length: 100000\r\n\r\n"
+    host, _, port = url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(start)
+        answer = connection.recv(65_536)
+        with contextlib.suppress(OSError):
+            connection.sendall(b"x" * 100_000)
+        with contextlib.suppress(ConnectionResetError):
+            answer += connection.recv(65_536)
+
+    assert re.findall(rb"HTTP/1.1 (\d+)", answer) == [b"405"]
 
 
 def test_a_request_that_begins_behind_another_has_to_end_too() -> None:
