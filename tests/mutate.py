@@ -234,7 +234,7 @@ MUTATIONS = [
     Mutation("frames/sheets.py", "number.abs() < 10.0 ** (15 - dtype.scale)", "number.is_not_null()", "sheets"),
     Mutation("frames/sheets.py", "_FIRST_DAY: Final = date(1900, 3, 1)", "_FIRST_DAY: Final = date(1900, 1, 1)", "sheets"),
     Mutation("frames/sheets.py", "is_between(_FIRST_DAY, _LAST_DAY) & _in_milliseconds", "is_between(_FIRST_DAY, _LAST_DAY)", "sheets"),
-    Mutation("frames/sheets.py", "if lengths[row] > _LONGEST_TEXT:", "if False:", "sheets"),
+    Mutation("frames/sheets.py", "if length > _LONGEST_TEXT:", "if False:", "sheets"),
     Mutation("frames/sheets.py", r'+ texts.str.count_matches(r"[\x{10000}-\x{10FFFF}]")', "", "sheets"),
     Mutation("frames/sheets.py", "len({name.casefold() for name in names}) == len(names)", "True", "sheets"),
     Mutation("frames/sheets.py", "name.strip() and name.isprintable()", "name.strip()", "sheets"),
