@@ -324,6 +324,9 @@ MUTATIONS = [
     Mutation("mirror/keeping.py", "if lost is not None or doubted:", "if (lost is not None or doubted) and held.completed().height:", "edges"),
     Mutation("mirror/origins.py", 'state["full"] or state["run"] == 1', "True", "edges"),
     Mutation("mirror/keeping.py", "self._compare(about.changed_since, max_missing)", "pass", "origins"),
+    Mutation("mirror/keeping.py", "held.belongs(before)", "pass", "origins"),
+    Mutation("mirror/mirror.py", "self._held.belongs(about)", "pass", "origins"),
+    Mutation("mirror/verifying.py", "held.foreign(about):", "():", "origins"),
 ]  # fmt: skip
 
 

@@ -409,8 +409,10 @@ class Mirror(Register):
         return register
 
     def _complete(self) -> pl.DataFrame:
-        self._begun()
-        return self._held.complete()
+        about = self._begun()
+        completed = self._held.complete()
+        self._held.belongs(about)
+        return completed
 
     def _begun(self) -> About:
         about = self._folder.about

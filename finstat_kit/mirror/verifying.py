@@ -43,6 +43,10 @@ def verified(folder: Folder, held: Held, lists: Path) -> pl.DataFrame:
         rows.append((held.runs.path.name, 0, 0, "no sync is complete: sync() goes on with it"))
     for name, table in held.lists.items():
         rows += _table(table, known.get(name, 0), is_complete=is_complete)
+    with contextlib.suppress(MirrorError):  # what is damaged is told of already
+        about = folder.about
+        for table, meaning in () if about is None else held.foreign(about):
+            rows.append((table.path.name, table.rows, table.rows, meaning))
     if is_complete or lists.exists():
         rows.append(_codelists(lists))
     return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")
