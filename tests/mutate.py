@@ -327,6 +327,10 @@ MUTATIONS = [
     Mutation("mirror/keeping.py", "held.belongs(before)", "pass", "origins"),
     Mutation("mirror/mirror.py", "self._held.belongs(about)", "pass", "origins"),
     Mutation("mirror/verifying.py", "held.foreign(about):", "():", "origins"),
+    Mutation("mirror/tables.py", "math.ceil(keep_hours)", "int(keep_hours)", "edges"),
+    Mutation("mirror/mirror.py", "0 <= keep_hours <= _MOST_HOURS", "0 <= keep_hours", "edges"),
+    Mutation("mirror/mirror.py", "table.seal(doubted=True)", "pass", "edges"),
+    Mutation("cli/commands.py", 'if report["damaged"].sum():', 'if (report["meaning"] != "").any():', "commands"),
 ]  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def _codelists(lists: Path) -> _Row:
     try:
         return lists.name, sum(map(len, codelists.stored(lists).values())), 0, ""
     except MirrorError as error:
-        return lists.name, 0, 0, str(error)
+        return lists.name, 1, 1, str(error)
 
 
 def _table(table: Table, known: int, *, is_complete: bool) -> Iterator[_Row]:
@@ -73,7 +73,7 @@ def _table(table: Table, known: int, *, is_complete: bool) -> Iterator[_Row]:
     try:
         table.refresh(anew=True)
     except MirrorError as error:
-        yield name, known, known, str(error)
+        yield name, max(known, 1), max(known, 1), str(error)
         return
     if table.rows < known:
         yield name, known, known - table.rows, incomplete(table, known)
