@@ -354,6 +354,13 @@ MUTATIONS = [
     Mutation("frames/labels.py", "    elif isinstance(columns, Iterable):", "    elif True:", "labels"),
     Mutation("frames/labels.py", "if not isinstance(column.codelist, str) or ", "if ", "labels"),
     Mutation("frames/labels.py", "    if not isinstance(field, str):", "    if False:", "labels"),
+    Mutation("mirror/keeping.py", "held.belongs(before)", "pass", "origins"),
+    Mutation("mirror/mirror.py", "self._held.belongs(about)", "pass", "origins"),
+    Mutation("mirror/verifying.py", "held.foreign(about):", "():", "origins"),
+    Mutation("mirror/tables.py", "math.ceil(keep_hours)", "int(keep_hours)", "edges"),
+    Mutation("mirror/mirror.py", "0 <= keep_hours <= _MOST_HOURS", "0 <= keep_hours", "edges"),
+    Mutation("mirror/mirror.py", "table.seal(doubted=True)", "pass", "edges"),
+    Mutation("cli/commands.py", 'if report["damaged"].sum():', 'if (report["meaning"] != "").any():', "commands"),
 ]  # fmt: skip
 
 

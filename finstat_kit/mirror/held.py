@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 
 from finstat_kit.errors import MirrorError
+from finstat_kit.mirror.folder import FORMAT, About
 from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.versions import META, UNREADABLE
@@ -128,6 +130,28 @@ class Held:
             for file in table.lost_files():
                 found = f"{file} is lost: {table.cure_of(file, lost=True)}"
         return found
+
+    def foreign(self, about: About) -> Iterator[tuple[Table, str]]:
+        """Yield the lists that are of another register than the folder, and what to say of each."""
+        if about.format < FORMAT:
+            return  # it did not write down which register it was
+        for table in self.lists.values():
+            if table.state().get("register", about.origin.number) != about.origin.number:
+                yield (
+                    table,
+                    f"{table.path} is of another register than {about.origin.name}, which "
+                    f"mirror.json names; put back whichever came from elsewhere, or "
+                    f"{table.cure}",
+                )
+
+    def belongs(self, about: About) -> None:
+        """See that all lists are of the register that the folder is of.
+
+        Raises:
+            MirrorError: One is of another.
+        """
+        for _, meaning in self.foreign(about):
+            raise MirrorError(meaning)
 
     def void(self) -> None:
         """Write down that something was lost, so that nothing is read until a run is complete."""

@@ -94,6 +94,8 @@ class Keeping:
         held.all_runs(anew=True)
         lost = held.lost()
         about, doubted = agreed(before, origin, held, since, full=full)
+        if before is not None:
+            held.belongs(before)
         if lost is not None and not full:
             raise MirrorError(lost)
         if doubted:

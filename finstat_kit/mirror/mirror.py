@@ -40,6 +40,7 @@ _ENDPOINTS: Final = {
 # What it takes for something else in an address: escapes, brackets, what cannot be printed.
 _UNFIT: Final = re.compile(r"[\x00-\x1f\x7f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 CollectionName = Literal["units", "statements", "reports", "annual_reports"]
+_MOST_HOURS: Final = 1_000_000  # a century; the storage cannot count to any number
 _PIECE: Final = 131_072  # units whose versions are compared together
 
 
@@ -334,13 +335,16 @@ class Mirror(Register):
         if (
             not isinstance(keep_hours, int | float)
             or isinstance(keep_hours, bool)
-            or not (0 <= keep_hours < math.inf)
+            or not (0 <= keep_hours <= _MOST_HOURS)
         ):
-            raise UsageError(f"keep_hours={keep_hours!r} is not allowed; give hours, 0 or more")
+            raise UsageError(
+                f"keep_hours={_shown(keep_hours)} is not allowed; give hours, 0 to {_MOST_HOURS:,}"
+            )
         self._begun()
         with self._folder.writing():
             for table in self._held.tables:
                 table.refresh(anew=True)
+                table.seal(doubted=True)  # what has no checksum must not get one unseen
                 table.compact(keep_hours)
 
     def _at_hand(self, ids: pl.Series | None) -> pl.LazyFrame:
@@ -409,8 +413,10 @@ class Mirror(Register):
         return register
 
     def _complete(self) -> pl.DataFrame:
-        self._begun()
-        return self._held.complete()
+        about = self._begun()
+        completed = self._held.complete()
+        self._held.belongs(about)
+        return completed
 
     def _begun(self) -> About:
         about = self._folder.about
@@ -426,6 +432,13 @@ def _is_invented(about: About | None) -> bool:
     if about is None:
         return False
     return about.origin.invented is not None or about.origin.register == HERE
+
+
+def _shown(given: object) -> str:
+    try:
+        return repr(given)[:80]
+    except ValueError:  # Python writes no number of thousands of digits
+        return "a number of thousands of digits"
 
 
 def _checked_path(path: object) -> Path:

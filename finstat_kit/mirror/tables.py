@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -250,7 +251,7 @@ class Table:
         """Put small files together, and remove those that no reader can need any more."""
         if self._delta is None:
             return
-        keep, delta = int(keep_hours), self._delta
+        keep, delta = math.ceil(keep_hours), self._delta
         self.whole_files()  # what is damaged must not get a new checksum
         with self._lock, told(self.path):
             if len(self.files()) > 1:

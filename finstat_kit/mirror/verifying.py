@@ -43,6 +43,10 @@ def verified(folder: Folder, held: Held, lists: Path) -> pl.DataFrame:
         rows.append((held.runs.path.name, 0, 0, "no sync is complete: sync() goes on with it"))
     for name, table in held.lists.items():
         rows += _table(table, known.get(name, 0), is_complete=is_complete)
+    with contextlib.suppress(MirrorError):  # what is damaged is told of already
+        about = folder.about
+        for table, meaning in () if about is None else held.foreign(about):
+            rows.append((table.path.name, table.rows, table.rows, meaning))
     if is_complete or lists.exists():
         rows.append(_codelists(lists))
     return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")
@@ -60,7 +64,7 @@ def _codelists(lists: Path) -> _Row:
     try:
         return lists.name, sum(map(len, codelists.stored(lists).values())), 0, ""
     except MirrorError as error:
-        return lists.name, 0, 0, str(error)
+        return lists.name, 1, 1, str(error)
 
 
 def _table(table: Table, known: int, *, is_complete: bool) -> Iterator[_Row]:
@@ -69,7 +73,7 @@ def _table(table: Table, known: int, *, is_complete: bool) -> Iterator[_Row]:
     try:
         table.refresh(anew=True)
     except MirrorError as error:
-        yield name, known, known, str(error)
+        yield name, max(known, 1), max(known, 1), str(error)
         return
     if table.rows < known:
         yield name, known, known - table.rows, incomplete(table, known)

@@ -634,3 +634,42 @@ def test_a_file_lost_with_the_runs(tmp_path: Path, register: Watched, *, full: b
     again.sync(full=True)
 
     assert_in_step(again, register.sample)
+
+
+# Compaction
+
+
+@pytest.mark.parametrize(
+    "hours", [1e300, pytest.param(10**5000, id="huge"), 10**400, 1_000_001, -1, float("nan"), "1"]
+)
+def test_hours_that_nobody_can_keep(mirror: fk.Mirror, hours: Any) -> None:
+    """They are refused before anything is done."""
+    before = contents(mirror.path)
+    with pytest.raises(fk.UsageError, match=r"is not allowed; give hours, 0 to 1,000,000"):
+        mirror.compact(keep_hours=hours)
+    assert contents(mirror.path) == before
+    mirror.compact(keep_hours=1_000_000)
+    assert set(mirror.verify()["meaning"]) == {""}
+
+
+def test_a_part_of_an_hour_is_kept(mirror: fk.Mirror, register: Watched) -> None:
+    """A replaced file stays at least as long as was asked."""
+    two_days_more(mirror, register)
+    before = mirror.snapshot()
+    mirror.compact(keep_hours=0.9)
+
+    assert before.collect().height == 60
+
+
+def test_compaction_seals_nothing_unseen(mirror: fk.Mirror) -> None:
+    """Where the checksums are gone, values are compared with the digests of their rows before."""
+    (mirror.path / "units" / "_seals.txt").unlink()
+    file = next((mirror.path / "units").glob("*.parquet"))
+    rows = pl.read_parquet(file)
+    changed = rows.with_columns(nazovUJ=pl.lit("another"))
+    changed.write_parquet(file)
+    with pytest.raises(fk.MirrorError, match=r"30 rows of .* are not as they were written"):
+        fk.Mirror(mirror.path).compact()
+
+    assert not (mirror.path / "units" / "_seals.txt").exists()
+    assert mirror.verify()["damaged"].sum() == 30

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import finstat_kit as fk
@@ -236,3 +237,35 @@ def test_mirror_json_lost(tmp_path: Path) -> None:
     assert about["changed_since"] == "2020-01-01"
     assert about["invented"] == "finstat_kit sample; seed=0; units=30"
     assert mirror.today == date(2026, 6, 30)
+
+
+@pytest.mark.parametrize("name", ["mirror.json", "statements"])
+def test_data_of_another_register(tmp_path: Path, name: str) -> None:
+    """What came from another mirror's folder is named by a read, a sync and verify."""
+    sample, other = fk.sample(30), fk.sample(60, seed=1)
+    mirror = fk.Mirror(tmp_path / "ruz", register=sample)
+    mirror.sync()
+    another = fk.Mirror(tmp_path / "other", register=other)
+    another.sync()
+    if name == "mirror.json":
+        shutil.copy(another.path / name, mirror.path / name)
+        mirror = fk.Mirror(mirror.path, register=other)
+    else:
+        shutil.rmtree(mirror.path / name)
+        shutil.copytree(another.path / name, mirror.path / name)
+    before = contents(mirror.path)
+
+    for each in (mirror, fk.Mirror(mirror.path)):
+        with pytest.raises(fk.MirrorError, match="is of another register than"):
+            each.units.count()
+    for full in (False, True):
+        with pytest.raises(fk.MirrorError, match=f"{mirror.path}/.* is of another register than"):
+            mirror.sync(full=full)
+    assert contents(mirror.path) == before
+    bad = mirror.verify().filter(pl.col("damaged") > 0)
+    lists = ["annual_reports", "reports", "statements", "units"]
+    assert bad["file"].to_list() == (lists if name == "mirror.json" else [name])
+    if name == "statements":
+        shutil.rmtree(mirror.path / name)
+        mirror.sync(full=True)
+        assert_in_step(mirror, sample)
