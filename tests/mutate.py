@@ -340,6 +340,9 @@ MUTATIONS = [
     Mutation("frames/labels.py", "    elif isinstance(columns, Iterable):", "    elif True:", "labels"),
     Mutation("frames/labels.py", "if not isinstance(column.codelist, str) or ", "if ", "labels"),
     Mutation("frames/labels.py", "    if not isinstance(field, str):", "    if False:", "labels"),
+    Mutation("frames/writing.py", "if not days.is_between(-_FARTHEST, _FARTHEST).all():", "if False:", "sheets"),
+    Mutation("frames/writing.py", "        _check_days(name, column.explode(), \"csv or xlsx\")\n", "", "sheets"),
+    Mutation("frames/writing.py", "        if not column.struct.fields:\n            yield column\n", "", "sheets"),
 ]  # fmt: skip
 
 
