@@ -361,6 +361,9 @@ MUTATIONS = [
     Mutation("mirror/mirror.py", "0 <= keep_hours <= _MOST_HOURS", "0 <= keep_hours", "edges"),
     Mutation("mirror/mirror.py", "table.seal(doubted=True)", "pass", "edges"),
     Mutation("cli/commands.py", 'if report["damaged"].sum():', 'if (report["meaning"] != "").any():', "commands"),
+    Mutation("frames/writing.py", "if not days.is_between(-_FARTHEST, _FARTHEST).all():", "if False:", "sheets"),
+    Mutation("frames/writing.py", "        _check_days(name, column.explode(), \"csv or xlsx\")\n", "", "sheets"),
+    Mutation("frames/writing.py", "        if not column.struct.fields:\n            yield column\n", "", "sheets"),
 ]  # fmt: skip
 
 

@@ -22,6 +22,8 @@ _SUFFIXES: Final[dict[str, Format]] = {
     ".parquet": "parquet",
     ".ndjson": "ndjson",
 }
+_PER_DAY: Final = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+_FARTHEST: Final = 95_000_000  # days from 1970
 # What may stand in a list that is joined to a text.
 _JOINED: Final = (pl.String, pl.Boolean, pl.Date, pl.Null, pl.Categorical, pl.Enum)
 
@@ -192,6 +194,7 @@ def _plain(name: str, column: pl.Series) -> pl.Series:
                 f"the column {name!r} holds lists of {inner.base_type()}, which csv and xlsx "
                 "cannot; explode it, or write parquet or ndjson"
             )
+        _check_days(name, column.explode(), "csv or xlsx")
         return _joined(name, column)
     if isinstance(dtype, pl.Struct):
         raise UsageError(
@@ -229,7 +232,13 @@ def _check_binary(name: str, values: pl.Series, form: str) -> None:
     if values.dtype == pl.Object:
         raise UsageError(f"the column {name!r} is Object; cast it to a type of polars")
     if form == "parquet":
+        if values.dtype == pl.Struct:
+            raise UsageError(
+                f"the column {name!r} holds structs without a field, which parquet cannot; drop "
+                "them, or write ndjson"
+            )
         return
+    _check_days(name, values, form)
     if values.dtype == pl.Binary:
         raise UsageError(
             f"the column {name!r} holds bytes, which {form} cannot; encode them as text by "
@@ -243,11 +252,28 @@ def _check_binary(name: str, values: pl.Series, form: str) -> None:
         )
 
 
+def _check_days(name: str, values: pl.Series, form: str) -> None:
+    """Refuse days so far off that polars has no text for them, and would panic."""
+    if isinstance(values.dtype, pl.Datetime):
+        days = values.to_physical() // _PER_DAY[values.dtype.time_unit]
+    elif values.dtype == pl.Date:
+        days = values.to_physical()
+    else:
+        return
+    if not days.is_between(-_FARTHEST, _FARTHEST).all():
+        raise UsageError(
+            f"the column {name!r} holds a day more than 260,000 years off, which {form} cannot; "
+            "make it null, or write parquet"
+        )
+
+
 def _leaves(column: pl.Series) -> Iterator[pl.Series]:
     """Return the values at the bottom of a column of lists or structs, or the column itself."""
     if isinstance(column.dtype, pl.List | pl.Array):
         yield from _leaves(column.explode())
     elif isinstance(column.dtype, pl.Struct):
+        if not column.struct.fields:
+            yield column
         for field in column.struct.fields:
             yield from _leaves(column.struct.field(field).alias("x"))
     else:

@@ -201,6 +201,21 @@ REFUSED: list[tuple[str, pl.Series, str]] = [
     ("ndjson", pl.Series([NAN]), "NaN"),
     ("ndjson", pl.Series([[1.5, NAN]]), "NaN"),
     ("ndjson", pl.Series([{"a": [{"b": INF}]}]), "inf"),
+    ("csv xlsx ndjson", pl.Series([2**60, None]).cast(pl.Datetime("ms")), "260,000 years off"),
+    ("csv xlsx ndjson", pl.Series([-(2**60)]).cast(pl.Datetime("ms", "UTC")), "260,000 years off"),
+    ("csv xlsx ndjson", pl.Series([2**30], dtype=pl.Int32).cast(pl.Date), "260,000 years off"),
+    (
+        "csv xlsx ndjson",
+        pl.Series([[-(2**30)]], dtype=pl.List(pl.Int32)).cast(pl.List(pl.Date)),
+        "260,000 years off",
+    ),
+    (
+        "ndjson",
+        pl.Series([2**60]).cast(pl.Datetime("ms")).to_frame("a").to_struct("a"),
+        "260,000 years off",
+    ),
+    ("parquet", pl.Series([{}]), "structs without a field.*ndjson"),
+    ("parquet", pl.Series([[{"a": {}}]]), "structs without a field"),
 ]
 
 
@@ -291,3 +306,13 @@ def test_nothing_is_written_to_an_open_file_before_the_check() -> None:
         with pytest.raises(fk.UsageError):
             write_to(file, pl.DataFrame({"a": [1], "x": [b"\xff"]}), form)
         assert file.getvalue() == b""
+
+
+def test_days_far_off(tmp_path: Path) -> None:
+    """What polars has a text for is written."""
+    days = pl.Series([95_000_000, -95_000_000, None], dtype=pl.Int32)
+    moments = days.cast(pl.Int64) * 86_400_000
+    frame = pl.DataFrame({"d": days.cast(pl.Date), "t": moments.cast(pl.Datetime("ms"))})
+
+    for suffix in ("csv", "xlsx", "ndjson", "parquet"):
+        assert fk.write(frame, tmp_path / f"x.{suffix}").stat().st_size > 0
