@@ -81,6 +81,7 @@ def write(folder: Path, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list
     """Write a complete mirror of units with these ids; return the seconds of each batch."""
     sample = fk.sample()
     records = sample.units.get(sample.units.ids(limit=_BATCH))
+    origin = Origin("sample:", f"finstat_kit sample; seed=0; units={len(ids)}")
     table = Table(folder / "units", pl.Schema({**replies.UNITS, **META}), STATE)
     times = []
     for version, start in enumerate(range(0, len(ids), _BATCH), 1):
@@ -91,7 +92,8 @@ def write(folder: Path, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list
             gone=pl.lit(None, pl.String), problem=pl.lit(None, pl.String),
             digest=pl.lit(0, pl.Int64),
         )  # fmt: skip
-        state = dict.fromkeys(STATE, 0) | {"run": 1, "cursor": int(some[-1]), "version": version}
+        place = {"run": 1, "cursor": int(some[-1]), "version": version}
+        state = dict.fromkeys(STATE, 0) | place | {"register": origin.number}
         began = time.perf_counter()
         table.append(rows, state)
         if version % MANY_FILES == 0:
@@ -106,7 +108,6 @@ def write(folder: Path, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list
     runs = Table(folder / "runs", RUNS)
     runs.append(pl.DataFrame([run], schema=RUNS))
     runs.seal()
-    origin = Origin("sample:", f"finstat_kit sample; seed=0; units={len(ids)}")
     Folder(folder).write(About(origin, date(2000, 1, 1)))
     return times
 

@@ -21,8 +21,9 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.errors import Interrupted
-from finstat_kit.mirror.folder import About, Folder, Origin
+from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import Reply
+from finstat_kit.transport.base import InProcess
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
 
@@ -748,9 +749,23 @@ def test_what_it_says_of_itself(tmp_path: Path) -> None:
     assert mirror.today == date(2026, 6, 30)
     assert mirror.invented
     assert mirror.cite() == "Vymyslené údaje ukážky finstat_kit, kópia k 2026-06-30."
-    Folder(mirror.path).write(About(Origin(fk.LIVE, None), date(2000, 1, 1)))
-    assert mirror.cite("en").endswith(f"{fk.LIVE}, CC0, copied as of 2026-06-30.")
-    assert mirror.cite("sk").endswith(f"{fk.LIVE}, licencia CC0, kópia k 2026-06-30.")
+
+
+def test_what_it_says_of_the_real_register(tmp_path: Path) -> None:
+    """Replies that do not say that their data are invented, at the register's own address."""
+
+    def real(method: str, path: str, query: str) -> Reply:
+        reply = sample.answer(method, path, query)
+        headers = {k: v for k, v in reply.headers.items() if k != wire.INVENTED}
+        return reply._replace(headers=headers)
+
+    sample = fk.sample(100)
+    register = fk.Register(fk.LIVE, rate=None, transport=InProcess(real))
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync()
+
+    assert mirror.cite("en").endswith(f"{fk.LIVE}, CC0, copied as of {mirror.today}.")
+    assert mirror.cite("sk").endswith(f"{fk.LIVE}, licencia CC0, kópia k {mirror.today}.")
     assert repr(mirror).startswith(f"<Mirror {tmp_path / 'ruz'} of {fk.LIVE}")
     assert not mirror.invented
 
