@@ -103,7 +103,7 @@ class Mirror(Register):
     def __repr__(self) -> str:
         try:
             about, completed = self._folder.about, self._held.completed()
-        except MirrorError:
+        except (MirrorError, OSError):
             return f"<Mirror {self._given}, damaged: see verify()>"
         kind = "SAMPLE DATA " if _is_invented(about) else ""
         source = about.origin.name if about else "nothing yet"

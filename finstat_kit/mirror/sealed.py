@@ -16,6 +16,8 @@ def stamp(path: Path | str) -> Stamp | None:
         found = Path(path).stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise MirrorError(f"{path} cannot be read: {error}; see to the disk") from error
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 

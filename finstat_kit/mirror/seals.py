@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.sealed import Stamp, checksum_of, read_sealed, stamp, write_sealed
 
 SEALS: Final = "_seals.txt"  # other readers pass over such a name
@@ -75,6 +76,9 @@ class Seals:
                     whole = checksum_of(self._folder / name) == checksum
                 except FileNotFoundError:  # cleared away, as commits are behind a checkpoint
                     continue
+                except OSError as error:
+                    file = self._folder / name
+                    raise MirrorError(f"{file} cannot be read: {error}; see to the disk") from error
                 if not whole:
                     return name
         return None

@@ -75,7 +75,7 @@ class Table:
         Raises:
             MirrorError: Commits are lost or damaged.
         """
-        with self._lock:
+        with self._lock, told(self.path):
             sealed = self.seals.read()  # before the commits: it is written after them
             delta = self._delta
             if delta is None or anew:

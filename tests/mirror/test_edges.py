@@ -673,3 +673,26 @@ def test_compaction_seals_nothing_unseen(mirror: fk.Mirror) -> None:
 
     assert not (mirror.path / "units" / "_seals.txt").exists()
     assert mirror.verify()["damaged"].sum() == 30
+
+
+# What may not be read
+
+
+@pytest.mark.parametrize("method", ["stat", "open", "is_dir"])
+def test_a_file_that_may_not_be_read(
+    mirror: fk.Mirror, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """It is a MirrorError that names the path, and what the mirror says of itself is no error."""
+    whole = getattr(Path, method)
+
+    def refused(path: Path, *args: Any, **options: Any) -> Any:
+        if path.parent.parent == mirror.path or path.parent.parent.parent == mirror.path:
+            raise PermissionError(13, "Permission denied", str(path))
+        return whole(path, *args, **options)
+
+    monkeypatch.setattr(Path, method, refused)
+    fresh = fk.Mirror(mirror.path)
+    with pytest.raises(fk.MirrorError, match=f"{mirror.path}/.*Permission denied"):
+        fresh.units.count()
+    assert repr(fresh)
+    assert fresh.verify()["damaged"].sum() > 0
