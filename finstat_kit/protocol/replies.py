@@ -75,7 +75,9 @@ class Page:
 
 def parse_page(body: bytes) -> Page:
     """Read the reply of a list. A missing ``id`` is an empty list; a missing flag is broken."""
-    _refuse_crowded(body, _MOST)
+    flat = _at_most_one(body, b"[") and _at_most_one(body, b"{")
+    if not flat:
+        _refuse_crowded(body, _MOST)
     reply = _object(_fast_json(body))
     more = reply.get(MORE)
     if type(more) is not bool:
@@ -85,7 +87,7 @@ def parse_page(body: bytes) -> Page:
         raise _broken("$.id", "a list of ids", ids)
     # polars tries out types on lists in lists, for hours where they are deep: where another list or
     # object can stand in the reply, the types are looked at before.
-    if (body.count(b"[") > 1 or body.count(b"{") > 1) and set(map(type, ids)) - {int}:
+    if not flat and set(map(type, ids)) - {int}:
         raise _no_ids(ids)
     try:
         series = pl.Series("id", ids, dtype=pl.Int64)
@@ -242,6 +244,11 @@ def _codelist(body: bytes, key: str, schema: pl.Schema) -> pl.DataFrame:
         for name, column in zip(LOCATIONS, columns, strict=True)
     ]
     return pl.DataFrame(series[: len(schema)])
+
+
+def _at_most_one(body: bytes, mark: bytes) -> bool:
+    # To find a second one takes a tenth of the time of counting them.
+    return body.find(mark, body.find(mark) + 1) < 0
 
 
 def _refuse_crowded(body: bytes, most: int, marks: Sequence[bytes] = (b'"', b"[", b"{")) -> None:
