@@ -47,7 +47,7 @@ class Register:
         tries: Tries of a request that fails in a way that may pass, 1 to 20; all of them and the
             waits between take 120 seconds at most.
         transport: What carries the requests in the place of our own connections: any
-            ``httpx.BaseTransport``, such as a mock, an ASGI application or a recording one. The
+            ``httpx.BaseTransport``, such as a mock, a WSGI application or a recording one. The
             size limit and the packing of replies are checked as ever; the deadline and Ctrl-C only
             between the parts of a body. It is closed with the register.
 
@@ -99,9 +99,8 @@ class Register:
 
     def _carrier(self) -> Transport:
         if self._transport is None:
-            from finstat_kit.transport.http import (
-                Sockets,  # a sample needs no httpx: it starts sooner
-            )
+            # Only here: a sample needs no httpx, and starts sooner without it.
+            from finstat_kit.transport.http import Sockets
 
             sockets = Sockets(self.base_url)
             # Connections end with the register, also when nobody closed it.

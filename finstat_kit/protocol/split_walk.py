@@ -186,8 +186,9 @@ class SplitWalk:
     @property
     def _doubtful(self) -> bool:
         """Whether the end has to be asked for once more, behind the last id."""
-        known = sum(len(ids) for segment in self._segments for ids in segment.ids)
-        return self._ended_at_a_cut and known != self._total
+        if not self._ended_at_a_cut:
+            return False
+        return self._total != sum(len(ids) for segment in self._segments for ids in segment.ids)
 
     def recounted(self, recount: Recount, remaining: int | None) -> None:
         """Take a count of what lies behind the last segment's frontier; None where it failed."""

@@ -198,8 +198,8 @@ class Exchange:
             try:
                 return self._transport.send(url, limits)
             except Repeated as error:
-                # No failure of this request, so no try of it: its connection was out of step.
-                self._note(target, type(error).__name__, 0, attempt, good=False)
+                # No failure and no attempt: the register answers, its connection is out of step.
+                self._note(target, type(error).__name__, 0, attempt, good=True)
             self._wait_for_turn(limits.stop)
 
     def _wait_for_turn(self, stop: threading.Event | None) -> None:

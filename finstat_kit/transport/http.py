@@ -125,7 +125,7 @@ class Sockets:
 
 
 class Adapted:
-    """Any transport of httpx: a mock, an ASGI application, a recording.
+    """Any synchronous transport of httpx: a mock, a WSGI application, a recording.
 
     The deadline and a stop are looked at before the request and between the parts of a body; how
     long a single wait takes is the transport's own affair, which is given what is left of the
@@ -169,7 +169,7 @@ def adapted(transport: object) -> Adapted:
     if not isinstance(transport, BaseTransport):
         raise UsageError(
             f"transport is a {type(transport).__name__}; give an httpx.BaseTransport, such as "
-            "httpx.MockTransport or httpx.ASGITransport's synchronous kin, or None"
+            "httpx.MockTransport or httpx.WSGITransport (no asynchronous one), or None"
         )
     return Adapted(transport)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import pickle
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -111,6 +112,18 @@ def test_errors_are_ours(answer: httpx.Response | Exception, error: type[Excepti
     """What the transport raises or brings comes out as an error of this package."""
     with pytest.raises(error):
         reg(answer).units.ids()
+
+
+def test_a_wsgi_application() -> None:
+    """As httpx's own transport has it."""
+
+    def application(environ: dict[str, object], start: Any) -> list[bytes]:
+        start("200 OK", [("Content-Type", "application/json")])
+        return [PAGE]
+
+    transport = httpx.WSGITransport(app=application)
+    with fk.Register(URL, transport=transport, rate=None) as register:
+        assert register.units.ids()["id"].to_list() == [3, 5]
 
 
 class Closed(httpx.BaseTransport):
