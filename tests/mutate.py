@@ -366,6 +366,7 @@ MUTATIONS = [
     Mutation("frames/writing.py", "        if not column.struct.fields:\n            yield column\n", "", "sheets"),
     Mutation("mirror/sealed.py", "except OSError as error:\n        raise MirrorError(f\"{path} cannot be read: {error}; see to the disk\") from error\n    return", "except ZeroDivisionError as error:\n        raise MirrorError(f\"{path} cannot be read: {error}; see to the disk\") from error\n    return", "edges"),
     Mutation("mirror/tables.py", "with self._lock, told(self.path):\n            sealed", "with self._lock:\n            sealed", "edges"),
+    Mutation("transport/exchange.py", "type(error).__name__, 0, attempt, good=True", "type(error).__name__, 0, attempt, good=False", "patience"),
 ]  # fmt: skip
 
 

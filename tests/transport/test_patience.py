@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.transport.base import Timing
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.transport.base import Limits, Repeated, Timing
 from tests.conftest import Told
 from tests.support.faults import HANG, Drip, FakeTime, FaultServer, Step, reply
 
@@ -72,6 +73,32 @@ def test_what_the_register_does_not_have_is_no_failure(fake: FakeTime, matrix: T
         f"{count}, retries {reg.stats.retries}",
     )
     assert (count, reg.stats.retries) == (7, 1)
+
+
+class OutOfStep:
+    """A transport whose connections are out of step again and again; then the register is busy."""
+
+    def __init__(self, fake: FakeTime) -> None:
+        self.timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
+        self.replies = [Reply(500, {}, b""), Reply(200, {}, b'{"pocetZostavajucichId":7}')]
+        self.repeated = 25
+
+    def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
+        if self.repeated:
+            self.repeated -= 1
+            raise Repeated
+        return self.replies.pop(0), 0
+
+    def close(self) -> None:
+        pass
+
+
+def test_answers_that_came_again_are_no_failures(fake: FakeTime) -> None:
+    """However many there were, the next failure is tried again."""
+    reg = fk.Register("out of step:", transport=OutOfStep(fake))
+
+    assert reg.units.count() == 7
+    assert reg.stats.retries == 1
 
 
 @pytest.mark.parametrize(
