@@ -42,12 +42,6 @@ class Held:
         """All of them."""
         return *self.lists.values(), self.runs
 
-    def refreshed(self, name: str) -> Table:
-        """Return a list as it is committed by now."""
-        table = self.lists[name]
-        table.refresh()
-        return table
-
     def commits(self) -> tuple[int, ...]:
         """Return the number of the newest commit of each table."""
         for table in self.tables:

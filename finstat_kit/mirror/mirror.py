@@ -28,15 +28,11 @@ from finstat_kit.mirror.store import CopiedStore, copied_store
 from finstat_kit.mirror.verifying import verified
 from finstat_kit.mirror.versions import CHANGES, MISSING, Known, changes_between, legible
 from finstat_kit.protocol import replies, wire
-from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, Reply
+from finstat_kit.protocol.wire import Reply
 from finstat_kit.service import routes
 from finstat_kit.transport.base import InProcess
 
-_ENDPOINTS: Final = {
-    "statements": STATEMENTS,
-    "reports": REPORTS,
-    "annual_reports": ANNUAL_REPORTS,
-}
+_ENDPOINTS: Final = {name: path for name, path in wire.LISTS.items() if name != "units"}
 # What it takes for something else in an address: escapes, brackets, what cannot be printed.
 _UNFIT: Final = re.compile(r"[\x00-\x1f\x7f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 CollectionName = Literal["units", "statements", "reports", "annual_reports"]

@@ -34,10 +34,10 @@ from finstat_kit.errors import (
 from finstat_kit.mirror.tables import MANY_FILES, Table
 from finstat_kit.mirror.versions import MISSING, Ints, Known, Row, row_of, to_frame
 from finstat_kit.progress import Advance, bar
-from finstat_kit.protocol import replies
+from finstat_kit.protocol import replies, wire
 from finstat_kit.transport.threads import in_order
 
-LISTS: Final = ("units", "statements", "reports", "annual_reports")
+LISTS: Final = tuple(wire.LISTS)
 STATE: Final = ("run", "since", "started", "full", "cursor", "version", "register")
 RUNS: Final = pl.Schema(
     {

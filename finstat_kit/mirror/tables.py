@@ -114,15 +114,12 @@ class Table:
     def files(self) -> dict[str, int]:
         """Return the data files of the newest commit looked at, with their numbers of rows."""
         with self._lock:
-            return self._listed()
-
-    def _listed(self) -> dict[str, int]:
-        if self._files is None and self._delta is not None:
-            adds = self._delta.get_add_actions(flatten=True)
-            names, counts = (adds[name].to_pylist() for name in ("path", "num_records"))
-            rows = dict(zip(names, counts, strict=True))
-            self._files = {str(self.path / name): rows[name] or 0 for name in sorted(rows)}
-        return self._files or {}
+            if self._files is None and self._delta is not None:
+                adds = self._delta.get_add_actions(flatten=True)
+                names, counts = (adds[name].to_pylist() for name in ("path", "num_records"))
+                rows = dict(zip(names, counts, strict=True))
+                self._files = {str(self.path / name): rows[name] or 0 for name in sorted(rows)}
+            return self._files or {}
 
     def lost_files(self) -> list[str]:
         """Return the data files that are listed and not there."""

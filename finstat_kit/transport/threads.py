@@ -18,7 +18,6 @@ from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Work = Callable[[Item, threading.Event], Result]
 
 _LOOK_UP: Final = 0.1  # seconds between two looks for Ctrl-C
 _AHEAD: Final = 4  # items in flight or waiting to be taken, for each connection

@@ -21,6 +21,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import Interrupted
 from finstat_kit.mirror.syncing import LISTS
+from finstat_kit.mirror.tables import Table
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.mirror.test_crashes import KILLED, run
@@ -33,6 +34,13 @@ RECORD = "/api/uctovna-jednotka"
 @pytest.fixture
 def register() -> Watched:
     return Watched(fk.sample(60), page_size=30)
+
+
+def looked_at(mirror: fk.Mirror) -> Table:
+    """Return the table of units as it is committed by now."""
+    table = mirror._held.lists["units"]
+    table.refresh()
+    return table
 
 
 @pytest.fixture
@@ -272,7 +280,7 @@ def test_what_was_given_up_is_written_down_before_the_next(tmp_path: Path) -> No
     register.instead = instead
     with pytest.raises(Interrupted):
         mirror.sync()
-    unread = mirror._held.refreshed("units").scan().filter(pl.col("problem").is_not_null())
+    unread = looked_at(mirror).scan().filter(pl.col("problem").is_not_null())
     assert unread.collect()["id"].to_list() == [ids[10], ids[20], ids[30]]
     stop.clear()
     report = mirror.sync()
@@ -569,7 +577,7 @@ def test_verify_in_a_thread_while_the_same_object_syncs(
                 register.sample.set_today(register.today + timedelta(days=1))
                 register.sample.touch(register.sample.units.ids(limit=20))
                 mirror.sync()
-                versions.append(fk.Mirror(mirror.path)._held.refreshed("units").state()["version"])
+                versions.append(looked_at(fk.Mirror(mirror.path)).state()["version"])
         finally:
             ended.set()
 
