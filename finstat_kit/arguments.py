@@ -49,10 +49,10 @@ def whole(name: str, value: object, low: int, high: int) -> int:
     return number
 
 
-def lang(value: object) -> Lang:
+def lang(value: object, name: str = "lang") -> Lang:
     """Return a language that labels are in."""
     if value not in get_args(Lang):
-        raise UsageError(f"lang={value!r} is not known; give 'sk' or 'en'")
+        raise UsageError(f"{name}={value!r} is not known; give 'sk' or 'en'")
     return value  # type: ignore[return-value]
 
 

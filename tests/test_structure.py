@@ -102,25 +102,39 @@ def test_importing_loads_nothing() -> None:
     assert seen.stdout.strip() == "[]"
 
 
-def test_public_names_are_complete_and_sorted() -> None:
-    """`__all__`, the names for type checkers and those loaded late are the same."""
-    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
-    guarded = next(node for node in tree.body if isinstance(node, ast.If))
-    typed = {
+NAMES = sorted(dir(fk))
+
+
+def test_public_names_stand_in_the_stub() -> None:
+    """What type checkers see is what is loaded, and no module hides a public name."""
+    tree = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    typed = [
         alias.name
-        for node in guarded.body
+        for node in tree.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-    }
+        if alias.asname == alias.name
+    ]
     modules = {path.stem for path in PACKAGE.iterdir()}
 
-    assert set(fk.__all__) == typed == set(fk._HOME)
-    assert len(fk.__all__) == len(set(fk.__all__))
-    assert typed & modules == set(), "a module of that name would hide the public one"
-    assert dir(fk) == sorted(fk.__all__)
+    assert sorted(typed) == NAMES
+    assert set(typed) & modules == set(), "a module of that name would hide the public one"
 
 
-@pytest.mark.parametrize("name", fk.__all__)
+def test_what_takes_a_register_is_a_name_of_registers() -> None:
+    """Every public name that takes ``register=`` can be called on a register one holds."""
+    taking = {
+        name
+        for name in NAMES
+        if inspect.isroutine(public := getattr(fk, name)) or inspect.isclass(public)
+        if "register" in inspect.signature(public).parameters
+    } - {"use", "using"}
+
+    assert taking
+    assert taking <= set(dir(fk.Register))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_public_names_are_documented(name: str) -> None:
     """Every public name says what comes back."""
     public = getattr(fk, name)

@@ -11,6 +11,8 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.charts import drawing
 from finstat_kit.charts.drawing import GREY, INK, TEXT_SIZE
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
 from finstat_kit.frames import labels, number_format
 
 MOST_BARS: Final = 200
@@ -38,9 +40,10 @@ def plot_counts(
     frame: labels.Frame,
     by: str = "kraj",
     *,
-    lang: Lang = "sk",
+    lang: Lang | None = None,
     top: int | None = None,
     ax: Axes | None = None,
+    register: Register | str | None = None,
 ) -> Axes:
     """Draw how many units each code has: horizontal bars, largest first, with count and share.
 
@@ -50,11 +53,13 @@ def plot_counts(
     Args:
         frame: Units, or counts as `count_by` returns them, whose labels and shares are kept.
         by: What to count by, or what the counts were made by; a code field as in `count_by`.
-        lang: Language of title, numbers and the register's labels.
+        lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         top: How many labelled bars, 1 to 200; the others are summed in one pale bar. None shows
             the first 30, or as many as a given *ax* has room for.
         ax: Where to draw; a figure of your own needs ``layout="constrained"`` so that long labels
             find room. None makes a new figure.
+        register: The source: a `Register`, or what `use` takes; None is the current one, and counts
+            that are given need none.
 
     Returns:
         The Axes, to adjust or to save (``.figure.savefig``).
@@ -70,10 +75,10 @@ def plot_counts(
         Accounting units by region
         50 units, sample (invented) data
     """
-    lang = arguments.lang(lang)
+    source, lang = current.drawn_from(register, lang)
     if top is not None:
         top = arguments.whole("top", top, 1, MOST_BARS)
-    counts = drawing.counts(frame, by, lang)
+    counts = drawing.counts(frame, by, lang, source)
     bars = cut(counts, _BARS if top is None else top)
     ax = drawing.axes(ax, 8, 1.3 + _BAR_HEIGHT * max(bars.height, 3))
     room = int(drawing.inches(ax)[1] / _LEAST_HEIGHT)
@@ -82,7 +87,7 @@ def plot_counts(
     heading = drawing.WORDS[lang]["by"].format(by=drawing.WORDS[lang][by])
     names = drawing.names(bars, lang, among=counts)
     longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
-    drawing.title(ax, heading, lang, int(counts["count"].sum()), beside=longest)
+    drawing.title(ax, heading, lang, source, int(counts["count"].sum()), beside=longest)
     for side in ("top", "right", "bottom"):
         ax.spines[side].set_visible(False)
     if bars.is_empty():

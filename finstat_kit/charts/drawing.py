@@ -11,7 +11,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from finstat_kit.arguments import Lang
-from finstat_kit.client.current import register
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, number_format
 from finstat_kit.protocol import wire
@@ -34,7 +35,6 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "druhVlastnictva": "druhu vlastníctva",
         "velkostOrganizacie": "veľkosti organizácie",
         "by": "Účtovné jednotky podľa {by}",
-        "sample": "ukážkové (vymyslené) údaje",
         "rest": "ostatné",
         "unknown code": "neznámy kód",
         "unknown codes": "neznáme kódy",
@@ -51,7 +51,6 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "druhVlastnictva": "type of ownership",
         "velkostOrganizacie": "size of organisation",
         "by": "Accounting units by {by}",
-        "sample": "sample (invented) data",
         "rest": "other",
         "unknown code": "unknown code",
         "unknown codes": "unknown codes",
@@ -139,20 +138,27 @@ def names(
 
 
 def title(
-    ax: Axes, heading: str, lang: Lang, units: int | None = None, *, beside: float = 0
+    ax: Axes,
+    heading: str,
+    lang: Lang,
+    register: Register | None,
+    units: int | None = None,
+    *,
+    beside: float = 0,
 ) -> None:
-    """Write what is shown, of how many units, and that a sample is one.
+    """Write what is shown, of how many units, and the source unless it is the live register.
 
     Args:
         ax: Where.
         heading: What is shown.
         lang: Language of the rest.
+        register: The source; None where the numbers were given and no register is chosen.
         units: How many are shown; None where that is not known.
         beside: Inches that labels to the left of the axes take.
     """
     facts = [] if units is None else [_units(units, lang)]
-    if _of_a_sample():
-        facts.append(WORDS[lang]["sample"])
+    if register is not None and not register._is_live:
+        facts.append(register._source_name(lang))
     room = inches(ax)[0] * GROWTH - beside
     line = ", ".join(facts)
     lines = wrapped(heading, room, TITLE_SIZE)
@@ -181,11 +187,11 @@ def _units(number: int, lang: Lang) -> str:
     return f"{number_format.whole(number, lang)} {noun}"
 
 
-def counts(frame: labels.Frame, by: str, lang: Lang) -> pl.DataFrame:
+def counts(frame: labels.Frame, by: str, lang: Lang, register: Register | None) -> pl.DataFrame:
     """Return the counts behind a picture: those given, or those of the units given."""
     schema = labels.schema_of(frame)
     if not set(labels.COUNTS) <= set(schema):
-        return register().count_by(frame, by, lang=lang)
+        return (register or current.register()).count_by(frame, by, lang=lang)
     if by not in wire.BY_FIELD:
         raise UsageError(f"by={by!r} is no code column; give one of {list(wire.BY_FIELD)}")
     table = frame.lazy().select(labels.COUNTS.names()).collect()
@@ -204,11 +210,3 @@ def _check_counts(table: pl.DataFrame) -> None:
     kinds = set(table["kind"]) - set(labels.KINDS)
     if kinds:
         raise UsageError(f"the column 'kind' says {kinds}; give some of {list(labels.KINDS)}")
-
-
-def _of_a_sample() -> bool:
-    """Tell whether the current register is a sample; counts can be drawn without any."""
-    try:
-        return register().invented
-    except UsageError:
-        return False

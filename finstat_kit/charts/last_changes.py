@@ -13,11 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import StepPatch
 from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator
 
-from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.charts import drawing
 from finstat_kit.charts.drawing import INK, TEXT_SIZE
-from finstat_kit.client.current import count_last_changes
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
 from finstat_kit.frames import labels, number_format
 
 # From Paul Tol's muted scheme, colours that colour-blind people tell apart.
@@ -92,8 +92,9 @@ def plot_last_changes(
     by: str = "kraj",
     *,
     every: labels.Every = "1mo",
-    lang: Lang = "sk",
+    lang: Lang | None = None,
     ax: Axes | None = None,
+    register: Register | str | None = None,
 ) -> Axes:
     """Draw units by the period of their **last** change, stacked by code.
 
@@ -106,9 +107,10 @@ def plot_last_changes(
         by: A code field, as in `count_by`. The eight commonest codes have a colour each, the
             other labelled ones share one, and so does what has no label or is gone.
         every: Length of a period: ``"1d"``, ``"1w"`` (from Monday), ``"1mo"``, ``"1q"``, ``"1y"``.
-        lang: Language of title, labels and numbers.
+        lang: Language of title, labels and numbers, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"`` so that the legend
             beside the axes finds room. None makes a new figure.
+        register: The source: a `Register`, or what `use` takes; None is the current one.
 
     Returns:
         The Axes. Units without a date are told under the axis.
@@ -124,12 +126,13 @@ def plot_last_changes(
         Accounting units by month of last change and region
         50 units, sample (invented) data
     """
-    lang = arguments.lang(lang)
-    changes = count_last_changes(units, by, every=every, lang=lang)
+    source, lang = current.drawn_from(register, lang)
+    counted = (source or current.register()).count_last_changes
+    changes = counted(units, by, every=every, lang=lang)
     ax = drawing.axes(ax, 9, 4.8)
     words = _WORDS[lang]
     heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
-    drawing.title(ax, heading, lang, int(changes["count"].sum()))
+    drawing.title(ax, heading, lang, source, int(changes["count"].sum()))
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     ax.tick_params(labelsize=TEXT_SIZE, colors=INK)

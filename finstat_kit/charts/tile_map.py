@@ -18,7 +18,8 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.charts import drawing, tiles
 from finstat_kit.charts.drawing import INK, TEXT_SIZE
-from finstat_kit.client.current import register
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, number_format
 from finstat_kit.protocol import wire
@@ -77,8 +78,9 @@ def plot_map(
     by: Literal["kraj", "okres"] = "kraj",
     *,
     value: str = "count",
-    lang: Lang = "sk",
+    lang: Lang | None = None,
     ax: Axes | None = None,
+    register: Register | str | None = None,
 ) -> Axes:
     """Draw a tile map of Slovakia: equal tiles, 8 regions or 79 districts, coloured by class.
 
@@ -91,9 +93,12 @@ def plot_map(
         frame: Units, counts as `count_by` returns them, or any frame with ``code`` and *value*.
         by: Level of the codes.
         value: Column of numbers to draw; null, NaN and infinite mean that there is no value.
-        lang: Language of title, numbers, region names and legend.
+        lang: Language of title, numbers, region names and legend, ``"sk"`` or ``"en"``; None is the
+            register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"`` so that the legend
             below finds room. None makes a new figure.
+        register: The source: a `Register`, or what `use` takes; None is the current one, and
+            numbers that are given need none.
 
     Returns:
         The Axes. Tiles without a value are grey.
@@ -112,12 +117,12 @@ def plot_map(
         per_1000 by region
         sample (invented) data
     """
-    lang = arguments.lang(lang)
+    source, lang = current.drawn_from(register, lang)
     arguments.one_of("by", by, tuple(_GRIDS))
     grid = _GRIDS[by]
     given = "code" in labels.schema_of(frame)
-    table = _given(frame, by, value) if given else _counted(frame, by, value, lang)
-    table = _described(table, by, lang)
+    table = _given(frame, by, value) if given else _counted(frame, by, value, lang, source)
+    table = _described(table, by, lang, source)
     tiled = pl.col("code").is_in(list(grid.tiles)).fill_null(value=False)
     of_units = value == "count"
     if of_units:
@@ -129,7 +134,7 @@ def plot_map(
     missing = ("bare", "missing") if given else ("zero", "none")
 
     ax = drawing.axes(ax, *grid.inches)
-    drawing.title(ax, heading.format(value=value, by=drawing.WORDS[lang][by]), lang, units)
+    drawing.title(ax, heading.format(value=value, by=drawing.WORDS[lang][by]), lang, source, units)
     legend = _draw_tiles(ax, grid, _values(table.filter(tiled)), write, missing, lang)
     _draw_borders(ax, grid)
     classed = _WORDS[lang]["quantiles"] if len(legend) > 2 else ""
@@ -181,22 +186,32 @@ def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     return table if kind and set(table["kind"]) <= set(labels.KINDS) else table.drop(kind)
 
 
-def _counted(frame: labels.Frame, by: str, value: str, lang: Lang) -> pl.DataFrame:
+def _counted(
+    frame: labels.Frame, by: str, value: str, lang: Lang, register: Register | None
+) -> pl.DataFrame:
     if value != "count":
         raise UsageError(
             f"value={value!r}: units can only be counted here; give a frame with the columns "
             f"'code' and {value!r}"
         )
-    return register().count_by(frame, by, lang=lang).rename({"count": "value"})
+    return (
+        (register or current.register()).count_by(frame, by, lang=lang).rename({"count": "value"})
+    )
 
 
-def _described(table: pl.DataFrame, by: str, lang: Lang) -> pl.DataFrame:
+def _described(table: pl.DataFrame, by: str, lang: Lang, register: Register | None) -> pl.DataFrame:
     """Add the label, and kind where it is missing; what is no finite number becomes null."""
     if table["value"].dtype.is_float():
         table = table.with_columns(pl.when(pl.col("value").is_finite()).then("value"))
-    columns = {"code": wire.BY_FIELD[by].name}
-    found = register().resolve_labels(table.select("code"), lang=lang, columns=columns)
-    table = table.with_columns(found["code_label"].alias("label"))
+    # Tiles bring their own names; only codes without a tile need a register, where there is one.
+    tiled = _GRIDS[by].tiles
+    label = pl.col("code")
+    if register is not None and not set(table["code"].drop_nulls()) <= set(tiled):
+        columns = {"code": wire.BY_FIELD[by].name}
+        found = register.resolve_labels(table.select("code"), lang=lang, columns=columns)
+        on_a_tile = pl.when(label.is_in(list(tiled))).then(label)
+        label = pl.coalesce(found["code_label"], on_a_tile)
+    table = table.with_columns(label.alias("label"))
     if "kind" in table.columns:
         return table
     kind = (

@@ -1,26 +1,23 @@
-"""The current register, and every name of a register as a function that asks it."""
+"""The current register, and the names of a register as functions of the current one."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, TypeVar, overload
+from typing import Final, overload
 
-import polars as pl
-
+from finstat_kit import arguments
 from finstat_kit.arguments import Lang
+from finstat_kit.client.codelists import Codelists
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.register import LIVE, Register
+from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.sample import sample
 from finstat_kit.client.session import Session
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
-from finstat_kit.frames import labels, places
 from finstat_kit.transport import forks
-
-F = TypeVar("F", bound=Callable[..., object])
 
 _VARIABLE: Final = "FINSTAT_KIT_URL"
 _CHOICES: Final = (
@@ -43,10 +40,10 @@ forks.in_child(_renew_lock)  # a thread of the parent may have held it
 
 
 @overload
-def use(register: Register | str) -> Register: ...
+def use(register: Register | str, *, lang: Lang | None = None) -> Register: ...
 @overload
 def use(register: None) -> None: ...
-def use(register: Register | str | None) -> Register | None:
+def use(register: Register | str | None, *, lang: Lang | None = None) -> Register | None:
     """Set the register that the module-level functions ask, until another is set.
 
     Nothing else: a former register is not closed. `using` chooses one for a block.
@@ -54,12 +51,14 @@ def use(register: Register | str | None) -> Register | None:
     Args:
         register: A URL, `fk.LIVE`, a `Register` or sample, ``"live"`` or ``"sample"``; None
             forgets the current one.
+        lang: Language of the register made of a URL or a name, where a call names none; None is
+            that of FINSTAT_KIT_LANG, else ``"sk"``.
 
     Returns:
         The Register.
 
     Raises:
-        UsageError: Neither a register nor a URL.
+        UsageError: Neither a register nor a URL; *lang* with a `Register`, which has its own.
 
     Example:
         >>> import finstat_kit as fk
@@ -69,27 +68,28 @@ def use(register: Register | str | None) -> Register | None:
         >>> fk.use(None)
     """
     global _current
-    chosen = None if register is None else _made(register, "register")
+    chosen = None if register is None else _made(register, "register", lang)
     with _lock:
         _current = chosen
     return chosen
 
 
 @contextmanager
-def using(register: Register | str) -> Iterator[Register]:
+def using(register: Register | str, *, lang: Lang | None = None) -> Iterator[Register]:
     """Set the register that the module-level functions ask, for one block.
 
     At its end the former register is current again, and a register that was made here, of a URL or
     a name, is closed; one that was given stays open.
 
     Args:
-        register: As in `use`.
+        register: As in `use`, but for None.
+        lang: As in `use`.
 
     Yields:
         The Register.
 
     Raises:
-        UsageError: Neither a register nor a URL.
+        UsageError: As in `use`.
 
     Example:
         >>> import finstat_kit as fk
@@ -98,7 +98,7 @@ def using(register: Register | str) -> Iterator[Register]:
         True
     """
     global _current
-    chosen = _made(register, "register")
+    chosen = _made(register, "register", lang)
     with _lock:
         former, _current = _current, chosen
     try:
@@ -132,15 +132,19 @@ def register() -> Register:
         return _current
 
 
-def _made(register: Register | str, name: str) -> Register:
+def _made(register: Register | str, name: str, lang: Lang | None = None) -> Register:
     if isinstance(register, Register):
+        if lang is not None:
+            raise UsageError(f"lang={lang!r}: a register has its own language; set its .lang")
         return register
     if register == "live":
-        return Register(LIVE)
+        return Register(LIVE, lang=lang)
     if register == "sample":
-        return sample()
+        made = sample()
+        made.lang = made._language(lang)
+        return made
     if isinstance(register, str) and register.startswith(("http://", "https://")):
-        return Register(register)
+        return Register(register, lang=lang)
     raise UsageError(f"{name}={register!r} is no register; give a URL, or one of\n{_CHOICES}")
 
 
@@ -149,114 +153,51 @@ def named(choice: Register | str | None) -> Register:
     return register() if choice is None else _made(choice, "register")
 
 
-def _documented_by(method: object) -> Callable[[F], F]:
-    def document(function: F) -> F:
-        function.__doc__ = method.__doc__
-        return function
+def drawn_from(choice: Register | str | None, lang: Lang | None) -> tuple[Register | None, Lang]:
+    """Return the register and the language that the arguments of a drawing mean.
 
-    return document
+    There may be no register: the numbers may all be given.
+    """
+    with _lock:
+        none = choice is None and _current is None and not os.environ.get(_VARIABLE)
+    chosen = None if none else named(choice)
+    if chosen is None:
+        return None, language_of_environment() if lang is None else arguments.lang(lang)
+    return chosen, chosen._language(lang)
 
 
 def _session() -> Session:
     return register()._session
 
 
+class _Current(Codelists):
+    """The names of the register that is current at each call."""
+
+    def __repr__(self) -> str:
+        return "<the current register>"
+
+    def _now(self) -> Register:
+        return register()
+
+
+_names: Final = _Current()
+
 units: Final = Units("units", _session)
 statements: Final = Collection("statements", _session)
 reports: Final = Collection("reports", _session)
 annual_reports: Final = Collection("annual_reports", _session)
-
-
-@_documented_by(Register.regions)
-def regions(*, refresh: bool = False) -> pl.DataFrame:  # noqa: D103
-    return register().regions(refresh=refresh)
-
-
-@_documented_by(Register.districts)
-def districts(*, refresh: bool = False) -> pl.DataFrame:  # noqa: D103
-    return register().districts(refresh=refresh)
-
-
-@_documented_by(Register.municipalities)
-def municipalities(*, refresh: bool = False) -> pl.DataFrame:  # noqa: D103
-    return register().municipalities(refresh=refresh)
-
-
-@_documented_by(Register.legal_forms)
-def legal_forms(*, refresh: bool = False) -> pl.DataFrame:  # noqa: D103
-    return register().legal_forms(refresh=refresh)
-
-
-@_documented_by(Register.activities)
-def activities(*, refresh: bool = False) -> pl.DataFrame:  # noqa: D103
-    return register().activities(refresh=refresh)
-
-
-@_documented_by(Register.ownership_types)
-def ownership_types(*, refresh: bool = False) -> pl.DataFrame:  # noqa: D103
-    return register().ownership_types(refresh=refresh)
-
-
-@_documented_by(Register.size_classes)
-def size_classes(*, refresh: bool = False) -> pl.DataFrame:  # noqa: D103
-    return register().size_classes(refresh=refresh)
-
-
-@_documented_by(Register.locations)
-def locations(*, refresh: bool = False) -> pl.DataFrame:  # noqa: D103
-    return register().locations(refresh=refresh)
-
-
-@_documented_by(Register.find_places)
-def find_places(text: str, level: places.Level | None = None) -> pl.DataFrame:  # noqa: D103
-    return register().find_places(text, level)
-
-
-@_documented_by(Register.cite)
-def cite(lang: Lang = "sk") -> str:  # noqa: D103
-    return register().cite(lang)
-
-
-@_documented_by(Register.codelists)
-def codelists() -> pl.DataFrame:  # noqa: D103
-    return register().codelists()
-
-
-@overload
-def resolve_labels(
-    frame: pl.DataFrame, *, lang: Lang = "sk", columns: labels.Columns = None
-) -> pl.DataFrame: ...
-@overload
-def resolve_labels(
-    frame: pl.LazyFrame, *, lang: Lang = "sk", columns: labels.Columns = None
-) -> pl.LazyFrame: ...
-@_documented_by(Register.resolve_labels)
-def resolve_labels(  # noqa: D103
-    frame: pl.DataFrame | pl.LazyFrame, *, lang: Lang = "sk", columns: labels.Columns = None
-) -> pl.DataFrame | pl.LazyFrame:
-    return register().resolve_labels(frame, lang=lang, columns=columns)
-
-
-@_documented_by(Register.unresolved_codes)
-def unresolved_codes(  # noqa: D103
-    frame: pl.DataFrame | pl.LazyFrame, *, columns: labels.Columns = None
-) -> pl.DataFrame:
-    return register().unresolved_codes(frame, columns=columns)
-
-
-@_documented_by(Register.count_by)
-def count_by(  # noqa: D103
-    frame: pl.DataFrame | pl.LazyFrame, by: str, *, lang: Lang = "sk"
-) -> pl.DataFrame:
-    return register().count_by(frame, by, lang=lang)
-
-
-@_documented_by(Register.count_last_changes)
-def count_last_changes(  # noqa: D103
-    units: pl.DataFrame | pl.LazyFrame,
-    by: str = "kraj",
-    *,
-    every: labels.Every = "1mo",
-    lang: Lang = "sk",
-) -> pl.DataFrame:
-    return register().count_last_changes(units, by, every=every, lang=lang)
+regions = _names.regions
+districts = _names.districts
+municipalities = _names.municipalities
+legal_forms = _names.legal_forms
+activities = _names.activities
+ownership_types = _names.ownership_types
+size_classes = _names.size_classes
+codelists = _names.codelists
+locations = _names.locations
+find_places = _names.find_places
+resolve_labels = _names.resolve_labels
+unresolved_codes = _names.unresolved_codes
+count_by = _names.count_by
+count_last_changes = _names.count_last_changes
+cite = _names.cite

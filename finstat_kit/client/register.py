@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import weakref
+from collections.abc import Callable
 from datetime import UTC, date, datetime
-from functools import partial
+from functools import partial, update_wrapper
+from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -16,40 +19,83 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
+from finstat_kit.client.codelists import Codelists
 from finstat_kit.client.collection import Collection
 from finstat_kit.client.session import Session
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
-from finstat_kit.frames import labels, places
 from finstat_kit.protocol import requests, wire
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import Transport, is_loopback
 from finstat_kit.transport.exchange import Exchange, Stats
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from finstat_kit.transport.http import BaseTransport
 
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
 Auto = Literal["auto"]
+_LANG: Final = "FINSTAT_KIT_LANG"
 
 
-class Register:
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "live": "Register účtovných závierok",
+        "licence": "licencia CC0",
+        "invented": "vymyslené údaje",
+        "no reply": "zatiaľ bez odpovede",
+        "received": "údaje prevzaté {first} až {last}",
+    },
+    "en": {
+        "live": "Register of Financial Statements (Slovakia)",
+        "licence": "CC0",
+        "invented": "invented data",
+        "no reply": "no reply yet",
+        "received": "data received {first} to {last}",
+    },
+}
+T = TypeVar("T")
+
+
+class _Above(Generic[T]):
+    """A public name of a layer above, called with the register on which it is looked up.
+
+    It is found through the names of the package at its first use: nothing here imports it.
+    """
+
+    def __set_name__(self, owner: type[object], name: str) -> None:
+        self._name = name
+
+    def __get__(self, register: Register | None, owner: type[object]) -> Callable[..., T]:
+        function: Callable[..., T] = getattr(import_module("finstat_kit"), self._name)
+        if register is None:
+            return function
+        return update_wrapper(partial(function, register=register), function)
+
+
+class Register(Codelists):
     """The register behind a base URL.
 
     Args:
         base_url: Address before ``/api``, such as `fk.LIVE`.
-        page_size: Ids a request of a list, 1 to 10,000.
+        page_size: Ids per request of a list, 1 to 10,000.
         connections: Requests at the same time; ``"auto"`` is 4 towards a real host, 1 on loopback.
-        rate: Requests a second at most, None for no limit; ``"auto"`` is 5 towards a real host,
-            none on loopback.
-        deadline: Seconds one try of a request may take, from connecting to the last byte. Only
-            the look-up of the host's name is not covered.
-        tries: Tries of a request that fails in a way that may pass, 1 to 20; all of them and the
-            waits between take 120 seconds at most.
+        rate: Maximum of requests per second, None for no limit; ``"auto"`` is 5 towards a real
+            host, no limit on loopback.
+        deadline: Seconds that one attempt of a request may take, from connecting to the last byte.
+            Only the look-up of the host's name is not covered.
+        tries: Attempts of a request that fails in a way that may pass, 1 to 20; all of them and
+            the waits between them take at most 120 seconds.
+        lang: Language of labels, titles and numbers, ``"sk"`` or ``"en"``, where a call names
+            none; None is that of the environment variable FINSTAT_KIT_LANG, else ``"sk"``.
         transport: What carries the requests in the place of our own connections: any
             ``httpx.BaseTransport``, such as a mock, a WSGI application or a recording one. The
             size limit and the packing of replies are checked as ever; the deadline and Ctrl-C only
             between the parts of a body. It is closed with the register.
+
+    Attributes:
+        lang: Language where a call names none; settable.
 
     Example:
         >>> import finstat_kit as fk
@@ -66,6 +112,7 @@ class Register:
         rate: float | Auto | None = "auto",
         deadline: float = 30.0,
         tries: int = 5,
+        lang: Lang | None = None,
         transport: Transport | BaseTransport | None = None,
     ) -> None:
         # In this process a register has a name in the place of a URL: "sample:".
@@ -79,6 +126,7 @@ class Register:
         self.rate = (None if near else 5.0) if rate == "auto" else _checked_rate(rate)
         self._deadline = arguments.positive("deadline", deadline)
         self._tries = arguments.whole("tries", tries, 1, 20)
+        self.lang = language_of_environment() if lang is None else arguments.lang(lang)
         self._transport = transport
         exchange = Exchange(
             self.base_url,
@@ -125,6 +173,7 @@ class Register:
             rate=self.rate,
             deadline=self._deadline,
             tries=self._tries,
+            lang=self.lang,
             transport=self._transport,
         )
         return again, (self.base_url,)
@@ -146,9 +195,10 @@ class Register:
         return f"<Register {self.base_url}, {self.connections} connection{many}, {rate}>"
 
     @property
-    def invented(self) -> bool:
-        """Whether the data are a sample's; charts say so."""
-        return False
+    def invented(self) -> bool | None:
+        """Whether the data are invented, as the newest reply says; None before the first one."""
+        mark = self._session.exchange.invented
+        return None if mark is None else bool(mark)
 
     @property
     def today(self) -> date:
@@ -164,339 +214,43 @@ class Register:
         """Close the connections; they open again when they are needed."""
         self._session.exchange.close()
 
-    def regions(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch the regions (kraje).
+    plot_counts: _Above[Axes] = _Above()
+    plot_map: _Above[Axes] = _Above()
+    plot_last_changes: _Above[Axes] = _Above()
+    doctor: _Above[pl.DataFrame] = _Above()
+    LocationPicker: _Above[Any] = _Above()
+    ChangePicker: _Above[Any] = _Above()
+    Explorer: _Above[Any] = _Above()
+    Mirror: _Above[Register] = _Above()
 
-        From ``/api/kraje``; fetched once a register.
+    def _source_name(self, lang: Lang) -> str:
+        """Name the source of the data, for titles, panels and citations.
 
-        Args:
-            refresh: Fetch again.
-
-        Returns:
-            ``code``, ``name_sk``, ``name_en``, ``parent_code`` (all String), sorted by code. A
-            live list has more rows than the map: two entries stand for abroad.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.regions().head(2)
-            shape: (2, 4)
-            ┌───────┬───────────────────┬──────────────────────┬─────────────┐
-            │ code  ┆ name_sk           ┆ name_en              ┆ parent_code │
-            │ ---   ┆ ---               ┆ ---                  ┆ ---         │
-            │ str   ┆ str               ┆ str                  ┆ str         │
-            ╞═══════╪═══════════════════╪══════════════════════╪═════════════╡
-            │ SK010 ┆ Bratislavský kraj ┆ Region of Bratislava ┆ null        │
-            │ SK021 ┆ Trnavský kraj     ┆ Region of Trnava     ┆ null        │
-            └───────┴───────────────────┴──────────────────────┴─────────────┘
+        Only the live host is called the Register of Financial Statements.
         """
-        return self._codelist("regions", refresh)
+        if self._is_live:
+            return _WORDS[lang]["live"]
+        return f"{self.base_url}, {_WORDS[lang]['invented']}" if self.invented else self.base_url
 
-    def districts(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch the districts (okresy), from ``/api/okresy``; otherwise as `regions`.
-
-        ``parent_code`` is the region's code.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.districts().height
-            79
-        """
-        return self._codelist("districts", refresh)
-
-    def municipalities(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch the municipalities (sídla), from ``/api/sidla``; otherwise as `regions`.
-
-        ``parent_code`` is the district's code, null on a few. Names repeat: never join on a name.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.municipalities()["name_sk"].to_list().count("Lúčka")
-            4
-        """
-        return self._codelist("municipalities", refresh)
-
-    def legal_forms(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch the legal forms, from ``/api/pravne-formy``.
-
-        Returns:
-            ``code``, ``name_sk``, ``name_en`` (all String), sorted by code.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.legal_forms().row(3)
-            ('112', 'Spol. s r. o.', 'Limited liability comp.')
-        """
-        return self._codelist("legal_forms", refresh)
-
-    def activities(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch the economic activities (SK NACE), from ``/api/sk-nace``; as `legal_forms`.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.activities().row(0)
-            ('01110', 'Pestov.obilnín', 'Growing of cereals')
-        """
-        return self._codelist("activities", refresh)
-
-    def ownership_types(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch the types of ownership, from ``/api/druhy-vlastnictva``; as `legal_forms`.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.ownership_types().row(2)
-            ('2', 'Súkromné tuzemské', 'Private inland')
-        """
-        return self._codelist("ownership_types", refresh)
-
-    def size_classes(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch the size classes, from ``/api/velkosti-organizacie``; as `legal_forms`.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.size_classes().row(2)
-            ('02', '1 zamestnanec', '1 employees')
-        """
-        return self._codelist("size_classes", refresh)
-
-    def locations(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Put regions, districts and municipalities into one frame, with the path up.
-
-        From ``/api/kraje``, ``/api/okresy`` and ``/api/sidla``.
-
-        Returns:
-            ``level`` (``region``, ``district``, ``municipality``), ``code``, ``name_sk``,
-            ``name_en``, ``parent_code``, ``district_code``, ``region_code`` (all String); the last
-            two are filled for the entry's own level too and null where a parent is missing.
-            Regions first, each level sorted by code.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.locations().row(10)
-            ('district', 'SK0101', 'Bratislava I', 'Bratislava I', 'SK010', 'SK0101', 'SK010')
-        """
-        return places.locations(
-            self.regions(refresh=refresh),
-            self.districts(refresh=refresh),
-            self.municipalities(refresh=refresh),
-        )
-
-    def find_places(self, text: str, level: places.Level | None = None) -> pl.DataFrame:
-        """Search regions, districts and municipalities by name or code.
-
-        Args:
-            text: Part of a name, accents and case ignored, or the beginning of a code.
-            level: Only this level: ``"region"``, ``"district"`` or ``"municipality"``.
-
-        Returns:
-            ``level``, ``code``, ``name_sk``, ``name_en``, ``district``, ``region`` (Slovak names
-            of the path up); all String. First what begins so, then what has a word that does,
-            then any other hit.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.find_places("ziar", level="municipality").row(0)[1:5]
-            ('SK032D516589', 'Žiar nad Hronom', 'Žiar nad Hronom', 'Žiar nad Hronom')
-        """
-        return places.find(self.locations(), text, level)
-
-    def cite(self, lang: Lang = "sk") -> str:
-        """Write one line for a footnote: the register, its URL and licence, and when it answered.
-
-        The only text of this package that carries the time. A sample's says that it is invented.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     print(fk.cite(lang="en"))
-            Invented data of the finstat_kit sample (20,000 units, as of 2026-06-30), not of the
-            Register of Financial Statements.
-        """
+    def _citation(self, lang: Lang) -> str:
+        words = _WORDS[lang]
         first, last = self.stats.first_reply, self.stats.last_reply
-        if arguments.lang(lang) == "sk":
-            read = "zatiaľ bez odpovede"
-            if first and last:
-                read = f"údaje prevzaté {_moment(first)} až {_moment(last)}"
-            return f"Register účtovných závierok, {self.base_url}, licencia CC0, {read}."
-        read = "no reply yet"
+        when = words["no reply"]
         if first and last:
-            read = f"data received {_moment(first)} to {_moment(last)}"
-        return f"Register of Financial Statements (Slovakia), {self.base_url}, CC0, {read}."
+            when = words["received"].format(first=_moment(first), last=_moment(last))
+        if self._is_live:
+            return f"{words['live']}, {self.base_url}, {words['licence']}, {when}."
+        return f"{self._source_name(lang)}, {when}."
 
-    def codelists(self) -> pl.DataFrame:
-        """List the seven codelists and what each is for. Asks nothing of the register.
+    @property
+    def _is_live(self) -> bool:
+        return not self.invented and urlsplit(self.base_url).hostname == urlsplit(LIVE).hostname
 
-        Returns:
-            ``name`` (of the function), ``endpoint``, ``source`` (list of the Statistical Office,
-            null where not known), ``field`` (of the records) and ``label`` (the column that
-            `resolve_labels` adds); all String.
+    def _now(self) -> Register:
+        return self
 
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.codelists().row(0)
-            ('regions', '/api/kraje', '0023/RSUJ3', 'kraj', 'region')
-        """
-        rows = [
-            (c.name, f"/api/{c.endpoint}", c.source, c.field, c.label)
-            for c in wire.CODELISTS.values()
-        ]
-        names = ("name", "endpoint", "source", "field", "label")
-        return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
-
-    @overload
-    def resolve_labels(
-        self, frame: pl.DataFrame, *, lang: Lang = "sk", columns: labels.Columns = None
-    ) -> pl.DataFrame: ...
-    @overload
-    def resolve_labels(
-        self, frame: pl.LazyFrame, *, lang: Lang = "sk", columns: labels.Columns = None
-    ) -> pl.LazyFrame: ...
-    def resolve_labels(
-        self,
-        frame: pl.DataFrame | pl.LazyFrame,
-        *,
-        lang: Lang = "sk",
-        columns: labels.Columns = None,
-    ) -> pl.DataFrame | pl.LazyFrame:
-        """Add the label behind each code, directly after the code's column.
-
-        The rule is equality of codes and nothing else; what has no entry gets null.
-
-        Args:
-            frame: Any frame with code columns; a LazyFrame stays lazy.
-            lang: ``"sk"`` or ``"en"``.
-            columns: Which columns: None for those of ``kraj``, ``okres``, ``sidlo`` that are
-                there; a list of record fields, ``["kraj", "pravnaForma"]``; or a mapping of your
-                own columns to codelists, ``{"home": "regions"}``, which adds ``home_label``.
-
-        Returns:
-            The same rows in the same order, with ``region``, ``district``, ``municipality``,
-            ``legal_form``, ``activity``, ``ownership``, ``size_class`` (String) after their
-            codes. A label column that is there already is replaced.
-
-        Raises:
-            UsageError: No such column, a code column that is not text, or not a polars frame.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> import polars as pl
-            >>> with fk.using(fk.sample()):
-            ...     fk.resolve_labels(pl.DataFrame({"kraj": ["SK031", "1"]}), lang="en")
-            shape: (2, 2)
-            ┌───────┬──────────────────┐
-            │ kraj  ┆ region           │
-            │ ---   ┆ ---              │
-            │ str   ┆ str              │
-            ╞═══════╪══════════════════╡
-            │ SK031 ┆ Region of Žilina │
-            │ 1     ┆ null             │
-            └───────┴──────────────────┘
-        """
-        return labels.resolve_labels(frame, self._lookup, lang=lang, columns=columns)
-
-    def unresolved_codes(
-        self, frame: pl.DataFrame | pl.LazyFrame, *, columns: labels.Columns = None
-    ) -> pl.DataFrame:
-        """Tell which codes of a frame have no label, and how often they stand there.
-
-        Args:
-            frame: Any frame with code columns.
-            columns: As in `resolve_labels`.
-
-        Returns:
-            ``column``, ``code`` (String), ``count`` (Int64) and ``likely`` (String): today's code
-            where the code is an old one (``1``, ``103``, ``529354``), else null. `resolve_labels`
-            never uses it.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> import polars as pl
-            >>> with fk.using(fk.sample()):
-            ...     fk.unresolved_codes(pl.DataFrame({"okres": ["613", "613", "SK0101"]})).row(0)
-            ('okres', '613', 2, 'SK032D')
-        """
-        return labels.unresolved_codes(frame, self._lookup, columns=columns)
-
-    def count_by(
-        self, frame: pl.DataFrame | pl.LazyFrame, by: str, *, lang: Lang = "sk"
-    ) -> pl.DataFrame:
-        """Count the rows of a frame by code; every row is counted, also those without a label.
-
-        Args:
-            frame: Records, or any frame with the column *by*.
-            by: A code field: ``kraj``, ``okres``, ``sidlo``, ``pravnaForma``, ``skNace``,
-                ``druhVlastnictva`` or ``velkostOrganizacie``.
-            lang: Language of the labels.
-
-        Returns:
-            ``code``, ``label`` (String), ``count`` (Int64), ``share`` (Float64, 0 to 1, of all
-            rows) and ``kind``: ``labelled`` by count descending, then by code; ``unknown code``;
-            one row ``no code``; one row ``gone`` (rows with ``stav``). Counts add up to the height
-            of the frame.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> import polars as pl
-            >>> with fk.using(fk.sample()):
-            ...     fk.count_by(pl.DataFrame({"kraj": ["SK010", None, "SK010"]}), "kraj").rows()
-            [('SK010', 'Bratislavský kraj', 2, 0.666..., 'labelled'),
-             (None, None, 1, 0.333..., 'no code')]
-        """
-        return labels.count_by(frame, by, self._lookup, lang=lang)
-
-    def count_last_changes(
-        self,
-        units: pl.DataFrame | pl.LazyFrame,
-        by: str = "kraj",
-        *,
-        every: labels.Every = "1mo",
-        lang: Lang = "sk",
-    ) -> pl.DataFrame:
-        """Count units by the period of their **last** change and by code.
-
-        No series of events: the register keeps only the latest change. A unit changed in February
-        and again in May has left February, so earlier periods shrink on every later run.
-
-        Args:
-            units: Records, or any frame with ``datumPoslednejUpravy`` (Date) and the column *by*.
-            by: A code field, as in `count_by`.
-            every: Length of a period: ``"1d"``, ``"1w"`` (from Monday), ``"1mo"``, ``"1q"`` or
-                ``"1y"``.
-            lang: Language of the labels.
-
-        Returns:
-            ``period`` (Date, its first day; null for units without a date, last), ``code``,
-            ``label`` (String), ``count`` (Int64, never 0: what did not occur has no row) and
-            ``kind`` as in `count_by`, sorted by period, then as there. Counts add up to the
-            height of the frame.
-
-        Raises:
-            UsageError: No such column, or one of another type; another *by*, *every* or *lang*.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> import polars as pl
-            >>> from datetime import date
-            >>> days = [date(2026, 3, 2), date(2026, 3, 30), date(2026, 5, 4)]
-            >>> units = pl.DataFrame({"datumPoslednejUpravy": days, "kraj": ["SK010"] * 3})
-            >>> with fk.using(fk.sample()):
-            ...     fk.count_last_changes(units, lang="en").rows()
-            [(datetime.date(2026, 3, 1), 'SK010', 'Region of Bratislava', 2, 'labelled'),
-             (datetime.date(2026, 5, 1), 'SK010', 'Region of Bratislava', 1, 'labelled')]
-        """
-        return labels.count_last_changes(units, by, self._lookup, every=every, lang=lang)
-
-    def _lookup(self, name: str) -> pl.DataFrame:
-        return self._codelist(name, refresh=False)
+    def _language(self, lang: Lang | None) -> Lang:
+        return arguments.lang(self.lang if lang is None else lang)
 
     def _codelist(self, name: str, refresh: bool) -> pl.DataFrame:
         with self._lock:
@@ -543,6 +297,11 @@ def _is_base(url: str) -> bool:
 
 def _moment(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def language_of_environment() -> Lang:
+    """Return the language that FINSTAT_KIT_LANG names, Slovak where it names none."""
+    return arguments.lang(os.environ.get(_LANG) or "sk", _LANG)
 
 
 def _checked_rate(rate: object) -> float | None:

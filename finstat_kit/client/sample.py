@@ -98,9 +98,11 @@ class Sample(Register):
         store, recipe = self._made
         return recipe if self.store is store else None
 
-    def cite(self, lang: Lang = "sk") -> str:
-        """Write one line for a footnote, which says that the data are invented."""
-        units = number_format.whole(len(self.store.lines[UNITS].ids), arguments.lang(lang))
+    def _source_name(self, lang: Lang) -> str:
+        return {"sk": "ukážkové (vymyslené) údaje", "en": "sample (invented) data"}[lang]
+
+    def _citation(self, lang: Lang) -> str:
+        units = number_format.whole(len(self.store.lines[UNITS].ids), lang)
         if lang == "sk":
             return (
                 f"Vymyslené údaje ukážky finstat_kit ({units} jednotiek, k {self.today}), nie "

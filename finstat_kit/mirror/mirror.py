@@ -117,19 +117,10 @@ class Mirror(Register):
         day: date = self._complete()["started"][-1]
         return day
 
-    def cite(self, lang: Lang = "sk") -> str:
-        """Write one line for a footnote: the register, its URL and licence, the copy's day.
-
-        Example:
-            >>> import finstat_kit as fk, tempfile
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
-            >>> report = mirror.sync()
-            >>> print(mirror.cite("en"))
-            Invented data of a finstat_kit sample, copied as of 2026-06-30.
-        """
+    def _citation(self, lang: Lang) -> str:
         day, about = self.today, self._begun()
         source = about.origin.name
-        if arguments.lang(lang) == "sk":
+        if lang == "sk":
             if _is_invented(about):
                 return f"Vymyslené údaje ukážky finstat_kit, kópia k {day}."
             return f"Register účtovných závierok, {source}, licencia CC0, kópia k {day}."

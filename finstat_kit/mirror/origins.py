@@ -32,7 +32,7 @@ def origin_of(register: Register, about: About | None, path: Path) -> Origin:
         session.exchange.get(_SMALL)
     except KeyboardInterrupt as interrupt:
         raise Interrupted("interrupted before anything was fetched") from interrupt
-    return Origin(register.base_url, session.exchange.invented)
+    return Origin(register.base_url, session.exchange.invented or None)
 
 
 def agreed(

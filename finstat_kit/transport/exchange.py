@@ -81,7 +81,8 @@ class Exchange:
         self.stats = Stats()
         self.pressure = 0  # how often the register asked for less, or was too slow
         self.latency = math.inf  # seconds that the last good reply took
-        self.invented: str | None = None  # whose invented data the newest good reply brought
+        # Whose invented data the newest good reply brought: "" for none, None before the first.
+        self.invented: str | None = None
         forks.renew_in_child(self)
 
     def after_fork(self) -> None:
@@ -188,8 +189,7 @@ class Exchange:
             raise
         self._note(target, reply.status, wire, attempt, good=True)
         self.latency = self._timing.clock() - now
-        mark = reply.headers.get(INVENTED)
-        self.invented = None if mark is None else shown(mark)
+        self.invented = shown(reply.headers.get(INVENTED, ""))
         return value
 
     def _sent(self, url: str, target: str, limits: Limits, attempt: int) -> tuple[Reply, int]:

@@ -211,10 +211,10 @@ def test_cite() -> None:
     assert "no reply yet" in silent
     assert f"{date.today():%Y}-" in reg.cite()
     assert "CC0" in reg.cite()
-    assert "Invented data" in fk.sample(7).cite("en")
+    assert "Invented data" in fk.sample(7).cite(lang="en")
     assert "Vymyslené údaje" in fk.sample(7).cite()
     with pytest.raises(fk.UsageError, match="lang='de'"):
-        reg.cite("de")  # type: ignore[arg-type]
+        reg.cite(lang="de")  # type: ignore[arg-type]
 
 
 def test_days_of_waiting_are_refused() -> None:

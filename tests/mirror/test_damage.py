@@ -32,7 +32,7 @@ QUESTIONS: dict[str, Callable[[fk.Mirror], Any]] = {
     "get": lambda m: m.units.get(m.units.ids(limit=5)),
     "scan": lambda m: m.units.scan().collect(),
     "today": lambda m: m.today,
-    "cite": lambda m: m.cite("en"),
+    "cite": lambda m: m.cite(lang="en"),
     "invented": lambda m: m.invented,
     **{f"count {n}": lambda m, n=n: getattr(m, n).count() for n in LISTS},  # type: ignore[misc]
     **{f"ids {n}": lambda m, n=n: getattr(m, n).ids() for n in LISTS},  # type: ignore[misc]

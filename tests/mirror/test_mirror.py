@@ -764,8 +764,8 @@ def test_what_it_says_of_the_real_register(tmp_path: Path) -> None:
     mirror = fk.Mirror(tmp_path / "ruz", register=register)
     mirror.sync()
 
-    assert mirror.cite("en").endswith(f"{fk.LIVE}, CC0, copied as of {mirror.today}.")
-    assert mirror.cite("sk").endswith(f"{fk.LIVE}, licencia CC0, kópia k {mirror.today}.")
+    assert mirror.cite(lang="en").endswith(f"{fk.LIVE}, CC0, copied as of {mirror.today}.")
+    assert mirror.cite(lang="sk").endswith(f"{fk.LIVE}, licencia CC0, kópia k {mirror.today}.")
     assert repr(mirror).startswith(f"<Mirror {tmp_path / 'ruz'} of {fk.LIVE}")
     assert not mirror.invented
 

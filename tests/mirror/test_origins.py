@@ -152,8 +152,8 @@ def test_two_tunnels_are_two_registers(tmp_path: Path) -> None:
 
     assert not mirror.invented
     assert "SAMPLE DATA" not in repr(mirror)
-    assert url in mirror.cite("en")
-    assert "Invented" not in mirror.cite("en")
+    assert url in mirror.cite(lang="en")
+    assert "Invented" not in mirror.cite(lang="en")
 
 
 def test_another_sample_at_the_same_port(tmp_path: Path) -> None:
