@@ -14,7 +14,7 @@ from finstat_kit import arguments
 from finstat_kit.client.pages import Pages, how_to_go_on
 from finstat_kit.client.scan import Needs, lazy
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Interrupted, RegisterError
+from finstat_kit.errors import Interrupted, RegisterError, UsageError
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import replies, requests, wire
 from finstat_kit.protocol.paging import Query
@@ -147,8 +147,9 @@ class Collection:
             ...     fk.statements.scan().filter(pl.col("id") > 6_900_000).collect().height
             365
         """
-        since = arguments.changed_since(changed_since)
-        return lazy(self._name, replies.IDS, since, self._bound()._scanned_ids)
+        bound = self._bound()
+        since = bound._answered_since(changed_since)
+        return lazy(self._name, replies.IDS, since, bound._scanned_ids)
 
     def _bound(self) -> Self:
         """Return this collection of the register that is current now, whichever is later."""
@@ -181,13 +182,35 @@ class Collection:
     ) -> Query:
         return Query(
             endpoint=self._endpoint,
-            changed_since=arguments.changed_since(changed_since),
+            changed_since=self._answered_since(changed_since),
             page_size=self._session().page_size
             if page_size is None
             else arguments.whole("page_size", page_size, 1, wire.MAX_PAGE),
             after_id=arguments.whole("after_id", after_id, 0, wire.MAX_ID),
             filters=filters or {},
         )
+
+    def _answered_since(self, changed_since: str | date | None) -> date:
+        """Return the day that ``changed_since`` names, if there is an answer for it.
+
+        Raises:
+            UsageError: A copy holds a part that begins later, or does not know the days of change.
+        """
+        day, session = arguments.changed_since(changed_since), self._session()
+        since = session.since()
+        if since is not None and day < since:
+            asked = None if changed_since is None else day.isoformat()
+            raise UsageError(
+                f"changed_since={asked!r}: this mirror holds what changed since {since}; give "
+                f"changed_since='{since}' or a later day, or copy the whole register: "
+                "fk.Mirror('another folder').sync()"
+            )
+        if since is None and day != wire.BEGINNING and self._name in session.undated:
+            raise UsageError(
+                f"a mirror does not know when {self._name} changed; leave out changed_since, or "
+                "ask the register"
+            )
+        return day
 
     def _count(self, query: Query, stop: threading.Event | None = None) -> int:
         return self._exchange.get(requests.count(query), stop)

@@ -206,6 +206,11 @@ class Register(Codelists):
         return datetime.now(ZoneInfo("Europe/Bratislava")).date()
 
     @property
+    def since(self) -> date | None:
+        """The day that a copy of a part of the register begins with; None for all of it."""
+        return None
+
+    @property
     def stats(self) -> Stats:
         """Requests, retries and bytes so far."""
         return self._session.exchange.stats

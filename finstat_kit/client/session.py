@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 
 import polars as pl
 
 from finstat_kit.transport.exchange import Exchange
 
 AtHand = Callable[[pl.Series | None], pl.LazyFrame]
+
+
+def _of_the_whole() -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,9 @@ class Session:
         remote: A real host: bars are shown and long work is refused.
         at_hand: Returns records that need no request, all or those of some ids; None where every
             record is requested.
+        since: Returns the day that a copy of a part begins with, None where the whole register
+            answers.
+        undated: Collections of a copy whose days of change are not known.
     """
 
     exchange: Exchange
@@ -32,3 +40,5 @@ class Session:
     rate: float | None
     remote: bool
     at_hand: AtHand | None = None
+    since: Callable[[], date | None] = _of_the_whole
+    undated: frozenset[str] = frozenset()

@@ -21,6 +21,7 @@ from finstat_kit.client.records import (
     units_at_hand,
 )
 from finstat_kit.client.scan import Needs, lazy
+from finstat_kit.errors import NotFound
 from finstat_kit.progress import bar
 from finstat_kit.protocol import replies
 
@@ -173,8 +174,8 @@ class Units(Collection):
             ...     late.select("id").collect().height, reg.stats.requests
             (6, 1)
         """
-        since = arguments.changed_since(changed_since)
-        bound, session = self._bound(), self._session()
+        bound = self._bound()
+        since, session = bound._answered_since(changed_since), bound._session()
         if session.at_hand is not None:
             at_hand = session.at_hand(None)
             changed = pl.col("datumPoslednejUpravy") >= since
@@ -258,7 +259,17 @@ class Units(Collection):
         refuse_long_work(unique.len(), session, max_requests)
         keep = errors == "keep"
         if session.at_hand is not None:
-            frame = units_at_hand(unique, session.at_hand(unique).collect(), keep=keep)
+            found = session.at_hand(unique).collect()
+            try:
+                frame = units_at_hand(unique, found, keep=keep)
+            except NotFound as error:
+                since = session.since()
+                if since is not None:
+                    error.message += (
+                        "; ids without a record are not in this mirror (it holds changes since "
+                        f"{since}), they may be in the register"
+                    )
+                raise
             return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
         with bar("records", unique.len(), remote=session.remote, progress=progress) as advance:
             frame = fetch_units(unique.to_list(), session, advance, keep=keep)
