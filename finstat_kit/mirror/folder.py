@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,11 +16,14 @@ from typing import Any, Final
 
 import filelock
 
-from finstat_kit.errors import MirrorError
+from finstat_kit.errors import MirrorError, UsageError
+from finstat_kit.protocol.wire import BEGINNING
 
 HERE: Final = "this machine"  # what format 1 says of every register that was no real host
 FORMAT: Final = 2
 _TABLES: Final = ("units", "runs")
+# What it takes for something else in an address: escapes, brackets, what cannot be printed.
+_UNFIT: Final = re.compile(r"[\x00-\x1f\x7f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,35 @@ class About:
     changed_since: date
     format: int = FORMAT
 
+    @property
+    def since(self) -> date | None:
+        """The day that a part of the register begins with, None for all of it."""
+        return part(self.changed_since)
+
+    @property
+    def invented(self) -> bool:
+        """Whether the data are a sample's."""
+        # Of a sample and of a tunnel alike format 1 says no more than that it was on this machine.
+        return self.origin.invented is not None or self.origin.register == HERE
+
+
+def part(changed_since: date | None) -> date | None:
+    """Return the day of a copy that holds less than the whole register, None for a whole one."""
+    return changed_since if changed_since and changed_since > BEGINNING else None
+
 
 class Folder:
-    """A folder that one process at a time writes and any number read."""
+    """A folder that one process at a time writes and any number read.
+
+    Attributes:
+        file: ``mirror.json``.
+        known: What the folder was begun with, as last read or written; None before that.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.file = path / "mirror.json"
+        self.known: About | None = None
 
     @property
     def is_begun(self) -> bool:
@@ -88,6 +114,19 @@ class Folder:
             )
         return about
 
+    def begun(self) -> About:
+        """Return what the folder was begun with.
+
+        Raises:
+            MirrorError: There is no mirror in it, or ``mirror.json`` cannot be read.
+        """
+        about = self.about
+        if about is None:
+            raise MirrorError(
+                f"there is no mirror in {self._path}; sync() begins one, or give the folder of one"
+            )
+        return about
+
     def read(self) -> About | None:
         """Return what ``mirror.json`` says, None where there is none."""
         try:
@@ -97,12 +136,13 @@ class Folder:
         except OSError as error:
             raise MirrorError(f"{self.file} cannot be read: {error}; see to the disk") from error
         try:
-            return _about(json.loads(text), self.file)
+            self.known = _about(json.loads(text), self.file)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise MirrorError(
                 f"{self.file} is damaged ({type(error).__name__}: {error}); remove {self.file}: "
                 "the next sync() writes it anew, if it is given the register that the mirror is of"
             ) from error
+        return self.known
 
     def write(self, about: About) -> None:
         """Write down what the folder was begun with."""
@@ -116,6 +156,7 @@ class Folder:
         draft = self._path / "mirror.draft"
         draft.write_text(text, encoding="utf-8")
         draft.replace(self.file)
+        self.known = about
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -165,3 +206,29 @@ def _about(said: dict[str, Any], file: Path) -> About:
 
 def _checksum(said: Mapping[str, object]) -> str:
     return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def checked_path(path: object) -> Path:
+    """Return the folder that a path names.
+
+    Raises:
+        UsageError: It names none, or one that cannot hold a table.
+    """
+    # An empty name, often a variable that nobody set, would be the folder one happens to be in.
+    if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
+        raise UsageError(f'path={path!r} is no folder; give its name, such as "ruz"')
+    folder = Path(path)
+    whole = folder.absolute().as_posix()
+    unfit = _UNFIT.search(whole)
+    if unfit:
+        raise UsageError(
+            f"path={str(path)!r}: Delta Lake cannot keep a table in {whole!r}, because of "
+            f"{unfit[0]!r} in it; give a folder of another name"
+        )
+    for each in (folder, *folder.parents):
+        try:
+            if each.exists() and not each.is_dir():
+                raise UsageError(f"path={str(path)!r}: {str(each)!r} is a file; give a folder")
+        except OSError as error:
+            raise UsageError(f"path={str(path)!r} cannot be a folder: {error.strerror}") from error
+    return folder

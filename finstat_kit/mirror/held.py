@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import polars as pl
 
 from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.folder import FORMAT, About
+from finstat_kit.mirror.newest import newest_rows
 from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.versions import META, UNREADABLE
@@ -36,6 +39,8 @@ class Held:
         }
         self.runs = Table(path / "runs", RUNS)
         self._read: tuple[list[str], pl.DataFrame] | None = None
+        # A look that began earlier must not replace what a later one has found.
+        self._look = threading.RLock()
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -54,26 +59,31 @@ class Held:
         Raises:
             MirrorError: It is damaged.
         """
-        self.runs.refresh(anew=anew)
-        if self.runs.lost_files():
-            self.runs.refresh(anew=True)  # it may be another table by now
-        files = self.runs.whole_files()
-        known = self._read
-        if known is None or known[0] != files:
-            try:
-                known = files, self.runs.scan().collect().sort("run")
-            except UNREADABLE as error:
-                raise MirrorError(
-                    f"{self.runs.path} cannot be read: {error}; {self.runs.cure}"
-                ) from error
-            self._read = known
-        return known[1]
+        with self._look:
+            self.runs.refresh(anew=anew)
+            if self.runs.lost_files():
+                self.runs.refresh(anew=True)  # it may be another table by now
+            files = self.runs.whole_files()
+            known = self._read
+            if known is None or known[0] != files:
+                try:
+                    known = files, self.runs.scan().collect().sort("run")
+                except UNREADABLE as error:
+                    raise MirrorError(
+                        f"{self.runs.path} cannot be read: {error}; {self.runs.cure}"
+                    ) from error
+                self._read = known
+            return known[1]
 
     def completed(self) -> pl.DataFrame:
         """Return the runs that came to their end, as far as they count."""
-        runs = self.all_runs()
-        void = runs["completed"].is_null().arg_true()
-        return runs[int(void[-1]) + 1 :] if len(void) else runs
+        return _completed(self.all_runs())
+
+    @property
+    def known(self) -> pl.DataFrame | None:
+        """The completed runs as of the last look at the table, None before the first."""
+        read = self._read
+        return None if read is None else _completed(read[1])
 
     def rows_at_end(self, completed: pl.DataFrame) -> dict[str, int]:
         """Return how many rows each list had when the last run came to its end."""
@@ -83,11 +93,11 @@ class Held:
         # Format 1 did not write it down.
         return {name: rows for name, rows in zip(LISTS, last, strict=True) if rows is not None}
 
-    def complete(self) -> pl.DataFrame:
+    def complete(self, about: About) -> pl.DataFrame:
         """Return the runs that came to their end; all lists are at least as far as these.
 
         Raises:
-            MirrorError: None did yet, or something was lost.
+            MirrorError: None did yet, something was lost, or a list is of another register.
         """
         completed = self.completed()
         if not completed.height:
@@ -105,7 +115,17 @@ class Held:
                 table.refresh(anew=True)  # it may be another table by now
             if table.rows < least:
                 raise MirrorError(incomplete(table, least))
+        self.belongs(about)
         return completed
+
+    def newest(self, name: str, upto: float = math.inf) -> pl.LazyFrame:
+        """Return the newest version of each row of a list, up to the version of that number.
+
+        Raises:
+            MirrorError: A file is lost or damaged.
+        """
+        schema = replies.UNITS if name == "units" else replies.IDS
+        return newest_rows(tuple(self.lists[name].whole_files()), schema, upto)
 
     def lost(self) -> str | None:
         """Return what is lost that only a full sync brings back, None where nothing is.
@@ -154,6 +174,11 @@ class Held:
         newest = last["run"] if last else newest_run(runs)
         self.runs.append(pl.DataFrame([{"run": newest + 1}], schema=RUNS))
         self.runs.seal()
+
+
+def _completed(runs: pl.DataFrame) -> pl.DataFrame:
+    void = runs["completed"].is_null().arg_true()
+    return runs[int(void[-1]) + 1 :] if len(void) else runs
 
 
 def incomplete(table: Table, known: int) -> str:

@@ -152,3 +152,4 @@ class Keeping:
         runs.append(pl.DataFrame([completed], schema=RUNS))
         runs.tidy()
         runs.seal()
+        self._held.all_runs()  # `Mirror.today` does not look itself

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-import re
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -17,27 +17,21 @@ from finstat_kit.arguments import Lang
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import MirrorError, UsageError
-from finstat_kit.mirror import codelists
-from finstat_kit.mirror.folder import HERE, About, Folder
+from finstat_kit.mirror.answers import Answers
+from finstat_kit.mirror.compacting import checked_hours, compact
+from finstat_kit.mirror.describing import citation, described
+from finstat_kit.mirror.folder import Folder, checked_path, part
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.keeping import Keeping
-from finstat_kit.mirror.newest import newest_rows
 from finstat_kit.mirror.origins import origin_of
 from finstat_kit.mirror.sealed import Stamp, stamp
-from finstat_kit.mirror.store import CopiedStore, copied_store
 from finstat_kit.mirror.verifying import verified
-from finstat_kit.mirror.versions import CHANGES, MISSING, Known, changes_between, legible
-from finstat_kit.protocol import replies, wire
-from finstat_kit.protocol.wire import Reply
-from finstat_kit.service import routes
+from finstat_kit.mirror.versions import changes_in, legible, unread_in, version_by
+from finstat_kit.protocol import wire
 from finstat_kit.transport.base import InProcess
 
-_ENDPOINTS: Final = {name: path for name, path in wire.LISTS.items() if name != "units"}
-# What it takes for something else in an address: escapes, brackets, what cannot be printed.
-_UNFIT: Final = re.compile(r"[\x00-\x1f\x7f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
+_UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records tell when they changed
 CollectionName = Literal["units", "statements", "reports", "annual_reports"]
-_MOST_HOURS: Final = 1_000_000  # a century; the storage cannot count to any number
-_PIECE: Final = 131_072  # units whose versions are compared together
 
 
 class Mirror(Register):
@@ -45,6 +39,11 @@ class Mirror(Register):
 
     It is a register too: `fk.use(mirror)`, and all names answer from disk. A folder belongs to
     one register, is written by one process at a time and read by any number.
+
+    A mirror created with *changed_since* holds a part of the register and never answers for the
+    whole: `count`, `ids`, `pages` and `scan` need a ``changed_since=`` of that day or later. Days
+    of change are known of units alone: for the other collections a part returns all it holds,
+    whichever of these days is given, and a whole mirror takes none.
 
     Args:
         path: The folder; made by the first `sync`.
@@ -74,22 +73,30 @@ class Mirror(Register):
         changed_since: str | date | None = None,
         register: Register | str | None = None,
     ) -> None:
-        self._given = _checked_path(path)
+        self._given = checked_path(path)
         self.path = self._given.absolute()  # where it was meant, wherever the process goes
         self._chosen = register
         self._since = None if changed_since is None else arguments.changed_since(changed_since)
         self._held = Held(self.path)
         self._folder = Folder(self.path)
-        self._store: tuple[object, CopiedStore] | None = None
+        self._answers = Answers(self._folder, self._held, self._codelists_file)
         self._fetched: dict[str, tuple[Stamp | None, pl.DataFrame]] = {}
-        super().__init__("mirror:", tries=1, transport=InProcess(self._answer))
-        self._session = replace(self._session, at_hand=self._at_hand)
+        super().__init__("mirror:", tries=1, transport=InProcess(self._answers.reply))
+        self._session = replace(
+            self._session,
+            at_hand=self._answers.records,
+            since=self._answers.since,
+            undated=_UNDATED,
+        )
         about = self._folder.about if self._since else self._folder.read()
         if about and self._since and about.changed_since != self._since:
             raise UsageError(
-                f"changed_since={self._since.isoformat()!r}: the mirror at {self._given} was begun "
-                f"with {about.changed_since.isoformat()!r}; leave it out, or give another folder"
+                f"changed_since={str(self._since)!r}: the mirror at {self._given} was begun with "
+                f"{str(about.changed_since)!r}; leave it out, or give another folder"
             )
+        # Properties and the repr look no more; what is damaged is an error where it is read.
+        with contextlib.suppress(MirrorError):
+            self._held.all_runs()
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy by its path, with the register that it copies, if one was given."""
@@ -97,36 +104,38 @@ class Mirror(Register):
         return again, (self.path.absolute(),)
 
     def __repr__(self) -> str:
-        try:
-            about, completed = self._folder.about, self._held.completed()
-        except (MirrorError, OSError):
-            return f"<Mirror {self._given}, damaged: see verify()>"
-        kind = "SAMPLE DATA " if _is_invented(about) else ""
-        source = about.origin.name if about else "nothing yet"
-        state = f"as of {completed['started'][-1]}" if completed.height else "no complete sync yet"
-        return f"{kind}<Mirror {self._given} of {source}, {state}>"
+        return described(self._given, self._folder.known, self.since, self._held.known)
 
     @property
     def invented(self) -> bool:
         """Whether it is the copy of a sample, as the replies said."""
-        return _is_invented(self._folder.about)
+        about = self._folder.known or self._folder.about
+        return about is not None and about.invented
+
+    @property
+    def since(self) -> date | None:
+        """The day that a copy of a part begins with; None for a copy of the whole register."""
+        about = self._folder.known
+        return about.since if about else part(self._since)
 
     @property
     def today(self) -> date:
-        """The day on which the last complete sync started."""
-        day: date = self._complete()["started"][-1]
+        """The day on which the last complete sync started, as this object last saw it.
+
+        Opening a mirror, `sync` and all that reads its tables look; the property itself reads
+        nothing from disk, unless no sync was complete when this object last looked.
+
+        Raises:
+            MirrorError: No sync is complete.
+        """
+        completed = self._held.known
+        if completed is None or not completed.height:
+            completed = self._answers.complete()
+        day: date = completed["started"][-1]
         return day
 
     def _citation(self, lang: Lang) -> str:
-        day, about = self.today, self._begun()
-        source = about.origin.name
-        if lang == "sk":
-            if _is_invented(about):
-                return f"Vymyslené údaje ukážky finstat_kit, kópia k {day}."
-            return f"Register účtovných závierok, {source}, licencia CC0, kópia k {day}."
-        if _is_invented(about):
-            return f"Invented data of a finstat_kit sample, copied as of {day}."
-        return f"Register of Financial Statements (Slovakia), {source}, CC0, copied as of {day}."
+        return citation(self._folder.begun(), self.today, lang)
 
     def sync(
         self, *, full: bool = False, max_missing: int | None = None, progress: bool | None = None
@@ -194,7 +203,7 @@ class Mirror(Register):
             1000
         """
         arguments.one_of("collection", collection, tuple(wire.LISTS))
-        completed = self._complete()
+        completed = self._answers.complete()
         upto = math.inf
         if as_of is not None:
             day = arguments.day("as_of", as_of)
@@ -203,16 +212,8 @@ class Mirror(Register):
                     f"as_of={day.isoformat()!r}: a mirror keeps the former states of units alone; "
                     f"leave out as_of for {collection}"
                 )
-            by_then = completed.filter(pl.col("completed") <= day)
-            if not by_then.height:
-                raise UsageError(
-                    f"as_of={day.isoformat()!r}: the first sync of this mirror was completed on "
-                    f"{completed['completed'][0]}; give that day or a later one"
-                )
-            upto = int(by_then["version"][-1])
-        table = self._held.lists[collection]
-        schema = replies.UNITS if collection == "units" else replies.IDS
-        return newest_rows(tuple(table.whole_files()), schema, upto)
+            upto = version_by(completed, day)
+        return self._held.newest(collection, upto)
 
     def unreadable(self) -> pl.DataFrame:
         """List the units whose records could not be read, and are tried again in the next sync.
@@ -227,12 +228,9 @@ class Mirror(Register):
             >>> mirror.unreadable().height
             0
         """
-        self._complete()
-        log = self._held.lists["units"].scan()
+        self._answers.complete()
         with legible(self.path):
-            waiting = log.filter(pl.col("id").is_in(Known(log).unread))
-            latest = waiting.select("id", "problem", "seen", "version").collect().sort("version")
-        return latest.unique("id", keep="last").sort("id").drop("version")
+            return unread_in(self._held.lists["units"].scan())
 
     def changes(self, since: str | date | None = None) -> pl.DataFrame:
         """List what changed between versions of units: a row each field.
@@ -265,18 +263,9 @@ class Mirror(Register):
             ('gone', None, 'deleted', datetime.date(2026, 7, 1))
         """
         day = wire.BEGINNING if since is None else arguments.day("since", since)
-        after = int(self._complete()["version"][0])
-        rows = self._held.lists["units"].scan().filter(pl.col("problem").is_null())
-        later = (pl.col("seen") >= day) & (pl.col("version") > after)
-        found = [pl.DataFrame(schema=CHANGES)]
+        after = int(self._answers.complete()["version"][0])
         with legible(self.path):
-            ids = rows.filter(later).select(pl.col("id").unique()).collect()["id"].sort()
-            for start in range(0, len(ids), _PIECE):
-                some = ids[start : start + _PIECE]
-                near = pl.col("id").is_between(some[0], some[-1])
-                here = rows.filter(near & pl.col("id").is_in(some.implode()))
-                found.append(changes_between(here.collect(), day, after))
-        return pl.concat(found).sort("seen", "id", maintain_order=True)
+            return changes_in(self._held.lists["units"].scan(), day, after)
 
     def verify(self) -> pl.DataFrame:
         """Compare every byte of the copy with its checksum, and every value with its row's digest.
@@ -297,7 +286,7 @@ class Mirror(Register):
             0
         """
         if not self._folder.is_begun:
-            self._begun()
+            self._folder.begun()
         # Tables of its own: it looks at all of them anew, while another thread may be syncing.
         return verified(self._folder, Held(self.path), self._codelists_file)
 
@@ -319,51 +308,10 @@ class Mirror(Register):
             >>> report = mirror.sync()
             >>> mirror.compact()
         """
-        if (
-            not isinstance(keep_hours, int | float)
-            or isinstance(keep_hours, bool)
-            or not (0 <= keep_hours <= _MOST_HOURS)
-        ):
-            raise UsageError(
-                f"keep_hours={_shown(keep_hours)} is not allowed; give hours, 0 to {_MOST_HOURS:,}"
-            )
-        self._begun()
+        hours = checked_hours(keep_hours)
+        self._folder.begun()
         with self._folder.writing():
-            for table in self._held.tables:
-                table.refresh(anew=True)
-                table.seal(doubted=True)  # what has no checksum must not get one unseen
-                table.compact(keep_hours)
-
-    def _at_hand(self, ids: pl.Series | None) -> pl.LazyFrame:
-        """Return the records that the register lists, from disk: all, or those of some ids."""
-        self._complete()
-        if ids is None:
-            rows = self.snapshot()
-        else:
-            asked = pl.col("id").is_in(ids.implode()) & pl.col("problem").is_null()
-            # Few rows, found by what the files tell of the ids in them.
-            log = self._held.lists["units"].scan()
-            with legible(self.path):
-                found = log.filter(asked).collect().sort("id", "version")
-            rows = found.unique("id", keep="last", maintain_order=True).lazy()
-        return rows.filter(pl.col("gone").ne_missing(MISSING)).select(replies.UNITS.names())
-
-    def _answer(self, method: str, path: str, query: str) -> Reply:
-        """Answer one request as the register's service would."""
-        name = next((n for n, endpoint in _ENDPOINTS.items() if path.endswith(endpoint)), None)
-        if name and f"{wire.CHANGED_SINCE}={wire.BEGINNING}" not in query:
-            raise UsageError(
-                f"a mirror does not know when {name} changed; leave out changed_since, or ask the "
-                "register"
-            )
-        files = stamp(self._codelists_file), stamp(self._folder.file)
-        now = self._held.commits(), files
-        with self._lock:
-            if self._store is None or self._store[0] != now:
-                self._complete()
-                self._store = now, self._copied()
-            store = self._store[1]
-        return routes.answer(store, method, path, query)
+            compact(self._held, hours)
 
     def _codelist(self, name: str, refresh: bool) -> pl.DataFrame:
         """Return a codelist as the newest sync left it, which may be another process's."""
@@ -372,19 +320,6 @@ class Mirror(Register):
         if known is None or known[0] != now or refresh:
             known = self._fetched[name] = now, super()._codelist(name, refresh=True)
         return known[1]
-
-    def _copied(self) -> CopiedStore:
-        ids = {}
-        with legible(self.path):
-            for name, endpoint in _ENDPOINTS.items():
-                ids[endpoint] = Known(self._held.lists[name].scan()).listed
-            return copied_store(
-                self.snapshot(),
-                ids,
-                codelists.bodies(codelists.stored(self._codelists_file)),
-                self.today,
-                lambda id_: self._at_hand(pl.Series("id", [id_], dtype=pl.Int64)).collect(),
-            )
 
     @property
     def _codelists_file(self) -> Path:
@@ -398,52 +333,3 @@ class Mirror(Register):
                 f"fk.Mirror({str(self.path)!r}, register=fk.LIVE)"
             )
         return register
-
-    def _complete(self) -> pl.DataFrame:
-        about = self._begun()
-        completed = self._held.complete()
-        self._held.belongs(about)
-        return completed
-
-    def _begun(self) -> About:
-        about = self._folder.about
-        if about is None:
-            raise MirrorError(
-                f"there is no mirror in {self._given}; sync() begins one, or give the folder of one"
-            )
-        return about
-
-
-def _is_invented(about: About | None) -> bool:
-    # Of a sample and of a tunnel alike format 1 says no more than that it was on this machine.
-    if about is None:
-        return False
-    return about.origin.invented is not None or about.origin.register == HERE
-
-
-def _shown(given: object) -> str:
-    try:
-        return repr(given)[:80]
-    except ValueError:  # Python writes no number of thousands of digits
-        return "a number of thousands of digits"
-
-
-def _checked_path(path: object) -> Path:
-    # An empty name, often a variable that nobody set, would be the folder one happens to be in.
-    if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
-        raise UsageError(f'path={path!r} is no folder; give its name, such as "ruz"')
-    folder = Path(path)
-    whole = folder.absolute().as_posix()
-    unfit = _UNFIT.search(whole)
-    if unfit:
-        raise UsageError(
-            f"path={str(path)!r}: Delta Lake cannot keep a table in {whole!r}, because of "
-            f"{unfit[0]!r} in it; give a folder of another name"
-        )
-    for part in (folder, *folder.parents):
-        try:
-            if part.exists() and not part.is_dir():
-                raise UsageError(f"path={str(path)!r}: {str(part)!r} is a file; give a folder")
-        except OSError as error:
-            raise UsageError(f"path={str(path)!r} cannot be a folder: {error.strerror}") from error
-    return folder

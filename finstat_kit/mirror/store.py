@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 import polars as pl
 
-from finstat_kit.mirror.versions import MISSING
-from finstat_kit.protocol.wire import BEGINNING, CHANGED, UNITS
+from finstat_kit.mirror import codelists
+from finstat_kit.mirror.held import Held
+from finstat_kit.mirror.versions import MISSING, Known
+from finstat_kit.protocol.wire import BEGINNING, CHANGED, LISTS, UNITS
 from finstat_kit.service.store import Line, Store
 
 # What the service compares: numbers that stand for an IČO, with those of twelve digits above all.
@@ -24,6 +27,8 @@ _ICO: Final = (
 )
 _DAY: Final = (pl.col(CHANGED) - pl.lit(BEGINNING)).dt.total_days().fill_null(0).clip(0, 65_535)
 _FORMS: Final = "pravnaForma"
+# Of the lists without days of change all is returned, whichever day a copy is asked for.
+_ANY_DAY: Final = 65_535
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +45,20 @@ class CopiedStore(Store):
 
 
 def copied_store(
-    units: pl.LazyFrame,
-    ids: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]],
-    codelists: dict[str, bytes],
-    today: date,
-    find: Callable[[int], pl.DataFrame],
+    held: Held, lists: Path, today: date, find: Callable[[int], pl.DataFrame]
 ) -> CopiedStore:
     """Make what the service answers from.
 
     Args:
-        units: The newest version of each unit.
-        ids: The ids of the other lists, ascending, by the name of their endpoint.
-        codelists: The bodies of the codelists, by the name of their endpoint.
+        held: The tables.
+        lists: The file of the codelists.
         today: The day up to which the mirror is in step.
         find: Returns the newest version of a unit, or no row.
+
+    Raises:
+        MirrorError: A file is lost or damaged.
     """
+    units = held.newest("units")
     listed = units.filter(pl.col("gone").ne_missing(MISSING))
     forms = listed.select(pl.col(_FORMS).unique()).drop_nulls().collect()[_FORMS].sort()
     columns = (
@@ -71,7 +75,11 @@ def copied_store(
         .collect()
         .sort("id")
     )  # fmt: skip
-    lines = {name: Line(line, np.zeros(len(line), dtype=np.uint16)) for name, line in ids.items()}
+    lines = {}
+    for name, endpoint in LISTS.items():
+        if endpoint != UNITS:
+            ids = Known(held.lists[name].scan()).listed
+            lines[endpoint] = Line(ids, np.full(len(ids), _ANY_DAY, dtype=np.uint16))
     lines[UNITS] = Line(columns["id"].to_numpy(), columns["changed"].to_numpy())
     return CopiedStore(
         lines,
@@ -80,7 +88,7 @@ def copied_store(
         places=(),
         owned={},
         fields={},
-        codelists=codelists,
+        codelists=codelists.bodies(codelists.stored(lists)),
         today=today,
         find=find,
     )

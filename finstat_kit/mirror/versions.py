@@ -18,7 +18,7 @@ import orjson
 import polars as pl
 from numpy.typing import NDArray
 
-from finstat_kit.errors import MirrorError, RegisterError
+from finstat_kit.errors import MirrorError, RegisterError, UsageError
 from finstat_kit.protocol import replies
 
 # What stands in a log beside the content of a record.
@@ -47,7 +47,7 @@ KEYS: Final = (
     pl.col("gone").eq_missing(pl.lit(MISSING)).alias("missing"),
     pl.col("problem").is_not_null().alias("unread"),
 )
-_PIECE: Final = 131_072  # rows looked at together
+_PIECE: Final = 131_072  # rows, or units with all their versions, looked at together
 _GONE: Final = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
 
 # What polars raises where a file is not what it was written as.
@@ -184,6 +184,42 @@ class Known:
     def _place(self, id_: int) -> int | None:
         at = int(np.searchsorted(self._ids, id_))
         return at if at < len(self._ids) and self._ids[at] == id_ else None
+
+
+def version_by(completed: pl.DataFrame, day: date) -> int:
+    """Return the number of the newest version of units that a run completed by a day had seen.
+
+    Raises:
+        UsageError: None was completed by then.
+    """
+    by_then = completed.filter(pl.col("completed") <= day)
+    if not by_then.height:
+        raise UsageError(
+            f"as_of={day.isoformat()!r}: the first sync of this mirror was completed on "
+            f"{completed['completed'][0]}; give that day or a later one"
+        )
+    return int(by_then["version"][-1])
+
+
+def unread_in(log: pl.LazyFrame) -> pl.DataFrame:
+    """Return the ids whose newest row says why the record could not be read, ascending."""
+    waiting = log.filter(pl.col("id").is_in(Known(log).unread))
+    latest = waiting.select("id", "problem", "seen", "version").collect().sort("version")
+    return latest.unique("id", keep="last").sort("id").drop("version")
+
+
+def changes_in(log: pl.LazyFrame, since: date, after: int) -> pl.DataFrame:
+    """Return what the versions in a log changed; see `changes_between` for the arguments."""
+    rows = log.filter(pl.col("problem").is_null())
+    later = (pl.col("seen") >= since) & (pl.col("version") > after)
+    found = [pl.DataFrame(schema=CHANGES)]
+    ids = rows.filter(later).select(pl.col("id").unique()).collect()["id"].sort()
+    for start in range(0, len(ids), _PIECE):
+        some = ids[start : start + _PIECE]
+        near = pl.col("id").is_between(some[0], some[-1])
+        here = rows.filter(near & pl.col("id").is_in(some.implode()))
+        found.append(changes_between(here.collect(), since, after))
+    return pl.concat(found).sort("seen", "id", maintain_order=True)
 
 
 def changes_between(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame:

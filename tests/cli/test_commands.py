@@ -358,7 +358,7 @@ def test_a_mirror(tmp_path: Path) -> None:
     assert again.stdout.splitlines()[1].startswith("units,2026-06-01,0,0,0,0,")
     assert told.stdout == (
         f"SAMPLE DATA <Mirror {folder} of finstat_kit sample; seed=0; units=20000, "
-        "as of 2026-06-30>\n"
+        "changed since 2026-06-01, as of 2026-06-30>\n"
     )
     assert (well.exit_code, unsealed.exit_code, ill.exit_code) == (0, 0, 1)
     assert "there are no checksums" in unsealed.stdout  # a notice, no damage

@@ -190,7 +190,8 @@ def test_a_part_of_a_day(tmp_path: Path, register: Watched) -> None:
     mirror = fk.Mirror(tmp_path / "ruz", changed_since=since, register=register)
     mirror.sync()
 
-    assert_frame_equal(mirror.units.ids(), register.sample.units.ids(changed_since=since))
+    expected = register.sample.units.ids(changed_since=since)
+    assert_frame_equal(mirror.units.ids(changed_since=since), expected)
     again = fk.Mirror(tmp_path / "ruz", register=register)
     assert again.sync(full=True).row(0)[1] == date(2026, 1, 1)
     with pytest.raises(fk.UsageError, match=r"='2025-01-01'.*begun with '2026-01-01'"):
@@ -352,7 +353,7 @@ def test_a_record_that_cannot_be_read(mirror: fk.Mirror, register: Watched, answ
 
 
 def test_what_is_tried_again_moves_no_cursor(mirror: fk.Mirror, register: Watched) -> None:
-    """A sync that is cut off after its second tries has still to walk its list from the start."""
+    """A sync cut off after its second attempts has still to walk its list from the start."""
     late = int(register.sample.units.ids()["id"][990])
     target = f"id={late}"
     register.instead = lambda path, query: Reply(404, {}, b"") if query == target else None

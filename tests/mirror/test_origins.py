@@ -228,7 +228,7 @@ def test_mirror_json_lost(tmp_path: Path) -> None:
     with pytest.raises(fk.MirrorError, match=r"mirror\.json is lost; the next sync\(\) writes it"):
         mirror.snapshot()
     with pytest.raises(fk.MirrorError, match=r"mirror\.json is lost"):
-        assert mirror.invented
+        assert fk.Mirror(mirror.path).invented
     with pytest.raises(fk.UsageError, match=r"is of another register, not of .*seed=1"):
         fk.Mirror(mirror.path, register=fk.sample(30, seed=1)).sync()
     fk.Mirror(mirror.path, register=sample).sync()

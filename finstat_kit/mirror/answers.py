@@ -1,0 +1,83 @@
+"""What a mirror answers in the place of its register: requests, and records without any."""
+
+from __future__ import annotations
+
+import threading
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+
+from finstat_kit.mirror.folder import Folder
+from finstat_kit.mirror.held import Held
+from finstat_kit.mirror.sealed import stamp
+from finstat_kit.mirror.store import CopiedStore, copied_store
+from finstat_kit.mirror.versions import MISSING, legible
+from finstat_kit.protocol import replies
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.service import routes
+from finstat_kit.transport import forks
+
+
+class Answers:
+    """Answers from disk, as the newest complete sync left it."""
+
+    def __init__(self, folder: Folder, held: Held, lists: Path) -> None:
+        self._folder = folder
+        self._held = held
+        self._lists = lists
+        self._store: tuple[object, CopiedStore] | None = None
+        self.after_fork()
+        forks.renew_in_child(self)
+
+    def after_fork(self) -> None:
+        """Take a lock of its own: in the parent another thread may have held it."""
+        self._lock = threading.Lock()
+
+    def complete(self) -> pl.DataFrame:
+        """Return the runs that came to their end.
+
+        Raises:
+            MirrorError: There is no mirror or no complete sync, or something is lost.
+        """
+        return self._held.complete(self._folder.begun())
+
+    def since(self) -> date | None:
+        """Return the day that a part of the register begins with, None for all of it.
+
+        Raises:
+            MirrorError: There is no mirror.
+        """
+        return self._folder.begun().since
+
+    def records(self, ids: pl.Series | None) -> pl.LazyFrame:
+        """Return the records that the register lists: all, or those of some ids."""
+        self.complete()
+        if ids is None:
+            rows = self._held.newest("units")
+        else:
+            asked = pl.col("id").is_in(ids.implode()) & pl.col("problem").is_null()
+            # Few rows, found by what the files tell of the ids in them.
+            log = self._held.lists["units"].scan()
+            with legible(self._held.path):
+                found = log.filter(asked).collect().sort("id", "version")
+            rows = found.unique("id", keep="last", maintain_order=True).lazy()
+        return rows.filter(pl.col("gone").ne_missing(MISSING)).select(replies.UNITS.names())
+
+    def reply(self, method: str, path: str, query: str) -> Reply:
+        """Answer one request as the register's service would."""
+        files = stamp(self._lists), stamp(self._folder.file)
+        now = self._held.commits(), files
+        with self._lock:
+            if self._store is None or self._store[0] != now:
+                self._store = now, self._copied()
+            store = self._store[1]
+        return routes.answer(store, method, path, query)
+
+    def _copied(self) -> CopiedStore:
+        today = self.complete()["started"][-1]
+        with legible(self._held.path):
+            return copied_store(self._held, self._lists, today, self._found)
+
+    def _found(self, id_: int) -> pl.DataFrame:
+        return self.records(pl.Series("id", [id_], dtype=pl.Int64)).collect()

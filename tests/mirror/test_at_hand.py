@@ -1,0 +1,222 @@
+"""What a mirror knows without a look at the disk: its day, its register, what it says of itself."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.client.sample import Sample
+from finstat_kit.errors import Interrupted
+from finstat_kit.protocol.wire import Reply
+from tests.mirror.test_damage import FAULTS, delete, empty
+from tests.support.registers import Watched
+
+DAY = date(2026, 7, 2)
+SINCE = date(2020, 1, 1)
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of a mirror of three days, compacted on the way."""
+    register = fk.sample(40)
+    path = tmp_path_factory.mktemp("sound") / "ruz"
+    mirror = fk.Mirror(path, changed_since=SINCE, register=register)
+    for day in ("2026-07-01", str(DAY)):
+        mirror.sync()
+        mirror.compact(keep_hours=0)
+        register.set_today(day)
+        register.touch(register.units.ids(limit=3))
+    mirror.sync()
+    return path
+
+
+class Said(NamedTuple):
+    """All that is said without a look at the disk."""
+
+    today: date
+    since: date | None
+    invented: bool
+    text: str
+
+
+def said(mirror: fk.Mirror) -> Said:
+    return Said(mirror.today, mirror.since, mirror.invented, repr(mirror))
+
+
+def expected(path: Path) -> Said:
+    text = (
+        f"SAMPLE DATA <Mirror {path} of finstat_kit sample; seed=0; units=40, changed since "
+        "2020-01-01, as of 2026-07-02>"
+    )
+    return Said(DAY, SINCE, True, text)
+
+
+KINDS = [
+    "*.json", "writer.*", "*/*.parquet", "*/_seals.txt", "*/_delta_log/*.json",
+    "*/_delta_log/*.parquet", "*/_delta_log/_last_checkpoint",
+]  # fmt: skip
+
+
+def test_the_kinds_are_all_files(sound: Path) -> None:
+    """No file of a mirror is left out of the tests below."""
+    every = {file for file in sound.rglob("*") if file.is_file()}
+
+    assert {file for kind in KINDS for file in sound.glob(kind)} == every
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_damaged_file(sound: Path, tmp_path: Path, kind: str, fault: str) -> None:
+    """An open mirror says what it said; opened afterwards, its repr raises nothing."""
+    files = [file.relative_to(sound) for file in sorted(sound.glob(kind))]
+    assert files
+    for number, file in enumerate(files):
+        path = Path(shutil.copytree(sound, tmp_path / str(number)))
+        mirror = fk.Mirror(path)
+        FAULTS[fault](path / file)
+
+        assert said(mirror) == expected(path)
+        if file.name == "mirror.json" and FAULTS[fault] is not delete:
+            with pytest.raises(fk.MirrorError, match=r"mirror\.json is damaged"):
+                fk.Mirror(path)
+            continue
+        fresh = fk.Mirror(path)
+        assert repr(fresh) in (expected(path).text, f"<Mirror {path}, damaged: see verify()>")
+        try:
+            assert fresh.today == DAY
+        except fk.MirrorError:
+            assert file.parts[0] == "runs"
+
+
+@pytest.mark.parametrize("harm", [delete, empty])
+@pytest.mark.parametrize("name", ["", "units", "runs", "units/_delta_log", "runs/_delta_log"])
+def test_a_lost_folder(
+    sound: Path, tmp_path: Path, name: str, harm: Callable[[Path], None]
+) -> None:
+    """The same of a table, and of all of the mirror."""
+    path = Path(shutil.copytree(sound, tmp_path / "ruz"))
+    mirror = fk.Mirror(path)
+    harm(path / name)
+
+    assert said(mirror) == expected(path)
+    assert repr(fk.Mirror(path))
+
+
+def test_damage_at_opening(sound: Path, tmp_path: Path) -> None:
+    """It is an error of the property, as of all that reads, and none of the repr."""
+    path = Path(shutil.copytree(sound, tmp_path / "ruz"))
+    damaged = f"<Mirror {path}, damaged: see verify()>"
+    file = next(path.glob("runs/*.parquet"))
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1])
+    mirror = fk.Mirror(path)
+    assert repr(mirror) == damaged
+    with pytest.raises(fk.MirrorError, match="is not as it was written"):
+        assert mirror.today
+    file.write_bytes(whole)
+    assert said(mirror) == expected(path)
+
+    (path / "mirror.json").unlink()
+    mirror = fk.Mirror(path)
+    assert repr(mirror) == damaged
+    with pytest.raises(fk.MirrorError, match=r"mirror\.json is lost"):
+        assert mirror.invented
+
+
+def test_what_another_process_synced(tmp_path: Path) -> None:
+    """It is seen at opening, and by the next read of an object that was open."""
+    sample = fk.sample(40)
+    writer = fk.Mirror(tmp_path / "ruz", register=sample)
+    early = fk.Mirror(tmp_path / "ruz")
+    with pytest.raises(fk.MirrorError, match="there is no mirror in"):
+        assert early.today
+    assert not early.invented
+    writer.sync()
+    assert early.today == date(2026, 6, 30)  # none was known, so it looked
+    assert early.invented
+    for day, read in (
+        (date(2026, 7, 1), lambda: early.units.count()),
+        (date(2026, 7, 2), lambda: early.statements.ids()),
+        (date(2026, 7, 3), lambda: early.snapshot()),
+        (date(2026, 7, 4), lambda: early.units.get(sample.units.ids(limit=1))),
+    ):
+        before = early.today
+        sample.set_today(day)
+        writer.sync()
+        assert writer.today == fk.Mirror(tmp_path / "ruz").today == day
+        assert (early.today, f"as of {before}" in repr(early)) == (before, True)
+        read()
+        assert (early.today, f"as of {day}" in repr(early)) == (day, True)
+
+
+def test_its_own_sync(tmp_path: Path) -> None:
+    """What it has synced it knows, also where all of it is lost at once."""
+    sample = fk.sample(40)
+    mirror = fk.Mirror(tmp_path / "ruz", changed_since=SINCE, register=sample)
+    mirror.sync()
+    sample.set_today(DAY)
+    mirror.sync()
+    shutil.rmtree(tmp_path / "ruz")
+
+    assert said(mirror) == expected(tmp_path / "ruz")
+
+
+def test_a_day_that_counts_no_more(tmp_path: Path) -> None:
+    """Where a loss is being made good, no sync is complete, and there is no day."""
+    register = Watched(fk.sample(40))
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync()
+    next(mirror.path.glob("units/*.parquet")).unlink()
+    assert mirror.today == register.today
+
+    def interrupt(path: str, query: str) -> Reply | None:
+        if path == "/api/uctovna-jednotka":
+            raise KeyboardInterrupt
+        return None
+
+    register.instead = interrupt
+    with pytest.raises(Interrupted):
+        mirror.sync(full=True)
+    with pytest.raises(fk.MirrorError, match="no complete sync yet"):
+        assert mirror.today
+    assert "no complete sync yet" in repr(mirror)
+
+
+def test_a_slow_look_replaces_no_later_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that began to read before a sync, and ends after it, takes no day back."""
+    sample: Sample = fk.sample(40)
+    mirror = fk.Mirror(tmp_path / "ruz", register=sample)
+    mirror.sync()
+    runs = mirror._held.runs
+    files, began, later = runs.whole_files, threading.Event(), threading.Event()
+
+    def slow() -> list[str]:
+        found = files()
+        if not began.is_set():
+            began.set()
+            later.wait(1)  # as long as the other may not look, nothing ends this earlier
+        return found
+
+    def read() -> None:
+        mirror.snapshot()
+        later.set()
+
+    with ThreadPoolExecutor(2) as pool:
+        monkeypatch.setattr(runs, "whole_files", slow)
+        first = pool.submit(mirror.snapshot)
+        began.wait()
+        sample.set_today(DAY)
+        fk.Mirror(tmp_path / "ruz", register=sample).sync()
+        second = pool.submit(read)
+        first.result()
+        second.result()
+
+    assert mirror.today == DAY
