@@ -73,7 +73,7 @@ class TransportError(RegisterError):
 
 
 class RegisterUnavailable(RegisterError):
-    """Something answered, but not the register: an HTML page, or 5xx on every try.
+    """Something answered, but not the register: an HTML page, or 5xx on every attempt.
 
     Attributes:
         blocked: True for 403 and firewall pages. Retrying makes a ban longer: wait, or ask

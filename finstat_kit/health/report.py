@@ -49,9 +49,9 @@ class _Line(NamedTuple):
 def doctor(register: Register | str | None = None) -> pl.DataFrame:
     """Report on the health of a register, and how it has drifted from what is known of it.
 
-    At most 30 requests, six of them second tries; it ends early where the register does not answer
-    or asks to be left alone. What is wrong with the register is a line of the report, never an
-    error. From every endpoint that the client uses. `finstat-kit doctor --format table` shows
+    At most 30 requests, six of them second attempts; it ends early where the register does not
+    answer or asks to be left alone. What is wrong with the register is a line of the report, never
+    an error. From every endpoint that the client uses. `finstat-kit doctor --format table` shows
     long texts whole.
 
     Args:
@@ -81,7 +81,8 @@ def doctor(register: Register | str | None = None) -> pl.DataFrame:
 def _examined(register: Register) -> list[_Line]:
     patient = Patient(register)
     lines: list[_Line] = []
-    reachable = _Line("reachable", "ok", "it answers")
+    part = f" for what changed since {register.since}" if register.since else ""
+    reachable = _Line("reachable", "ok", f"it answers{part}")
     try:
         lines.extend(_checks(patient))  # what came before an end is kept
     except Ended as end:
