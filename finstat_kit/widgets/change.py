@@ -23,7 +23,6 @@ from finstat_kit.widgets.texts import since_text, words
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
-COLUMN: Final = "datumPoslednejUpravy"
 
 # Seven days are today and the six before it: a day that is asked for is itself included.
 _QUICK: Final[dict[str, Callable[[date], date | None]]] = {
@@ -109,9 +108,9 @@ class ChangePicker(base.Picker):
         if self.value is None:
             return frame
         columns = frame.collect_schema().names()
-        if COLUMN not in columns:
-            raise UsageError(f"the frame has no column {COLUMN!r}; it has {columns}")
-        return frame.filter(pl.col(COLUMN) >= self.value)
+        if wire.CHANGED not in columns:
+            raise UsageError(f"the frame has no column {wire.CHANGED!r}; it has {columns}")
+        return frame.filter(pl.col(wire.CHANGED) >= self.value)
 
     @traitlets.validate("value")
     def _day(self, proposal: traitlets.Bunch) -> date | None:

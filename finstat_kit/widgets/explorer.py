@@ -14,9 +14,10 @@ from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol.replies import UNITS
+from finstat_kit.protocol.wire import CHANGED
 from finstat_kit.widgets import base, reproduce
 from finstat_kit.widgets.background import LatestWins
-from finstat_kit.widgets.change import COLUMN, ChangePicker, asked_of, one_line
+from finstat_kit.widgets.change import ChangePicker, asked_of, one_line
 from finstat_kit.widgets.location import LocationPicker
 from finstat_kit.widgets.options import FIELDS
 from finstat_kit.widgets.panel import Shown, panel, source, static
@@ -241,7 +242,7 @@ def _checked(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         frame = frame.collect()
     if not isinstance(frame, pl.DataFrame):
         raise UsageError(f"frame is a {type(frame).__name__}; give a polars DataFrame or LazyFrame")
-    missing = [name for name in (*FIELDS.values(), COLUMN) if name not in frame.columns]
+    missing = [name for name in (*FIELDS.values(), CHANGED) if name not in frame.columns]
     if missing:
         raise UsageError(f"the frame has no columns {missing}; give records, as of fk.units.get()")
     return frame
