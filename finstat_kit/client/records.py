@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
 from typing import Final
 
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.client.scan import RecordsStopped
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
 from finstat_kit.progress import Advance
@@ -19,19 +19,6 @@ from finstat_kit.transport.threads import in_order
 
 _BATCH: Final = 10_000  # records that wait to become a frame
 _MOST_REQUESTS: Final = 10_000  # record requests that a real host is sent unasked
-
-
-class RecordsStopped(Stopped):
-    """Records given up because the work they belong to was stopped.
-
-    Attributes:
-        so_far: Makes the frame of those before. Not made at once: while polars holds back a
-            Ctrl-C, all that it is called for ends in a KeyboardInterrupt.
-    """
-
-    def __init__(self, so_far: Callable[[], pl.DataFrame]) -> None:
-        super().__init__()
-        self.so_far = so_far
 
 
 def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:

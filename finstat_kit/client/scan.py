@@ -18,14 +18,27 @@ from typing import Any, Final
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from finstat_kit.client.records import RecordsStopped
 from finstat_kit.errors import Interrupted, RegisterError
 from finstat_kit.protocol.wire import BEGINNING, CHANGED, MAX_ID
+from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import heeding_interrupts
 
 _STOPS: Final = 0.4  # seconds in which a scan that is stopped ends
 _PARAMETERS: Final = {"ico": "ico", "dic": "dic", "pravnaForma": "legal_form_code"}
 _FLIPPED: Final = {"Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq", "Eq": "Eq"}
+
+
+class RecordsStopped(Stopped):
+    """Records given up because the work they belong to was stopped.
+
+    Attributes:
+        so_far: Makes the frame of those before. Not made at once: while polars holds back a
+            Ctrl-C, all that it is called for ends in a KeyboardInterrupt.
+    """
+
+    def __init__(self, so_far: Callable[[], pl.DataFrame]) -> None:
+        super().__init__()
+        self.so_far = so_far
 
 
 @dataclass(frozen=True, slots=True)

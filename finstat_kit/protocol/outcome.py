@@ -5,7 +5,7 @@ from __future__ import annotations
 import email.utils
 import html
 import re
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from finstat_kit.errors import (
     BadRequest,
@@ -15,8 +15,10 @@ from finstat_kit.errors import (
     RegisterUnavailable,
 )
 from finstat_kit.protocol.replies import NotJson
-from finstat_kit.protocol.requests import Request
 from finstat_kit.protocol.wire import Reply
+
+if TYPE_CHECKING:
+    from finstat_kit.protocol.requests import Request
 
 T = TypeVar("T")
 

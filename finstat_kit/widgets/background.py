@@ -30,13 +30,20 @@ class LatestWins(Generic[Question, Answer]):
             asked, so that long work can end early; what it returns then is dropped.
         tell: Called on that thread when `outcome` has changed. It is told to look, not what to
             show: so it shows the newest state in whatever order threads get their turn.
+        at_once: Do the work on the caller's thread, before `ask` returns: it takes no time that
+            anybody notices, and what depends on it is the same on every run.
     """
 
     def __init__(
-        self, work: Callable[[Question, Callable[[], bool]], Answer], tell: Callable[[], object]
+        self,
+        work: Callable[[Question, Callable[[], bool]], Answer],
+        tell: Callable[[], object],
+        *,
+        at_once: bool = False,
     ) -> None:
         self._work = work
         self._tell = tell
+        self._at_once = at_once
         self._changed = threading.Condition()
         self._newer = threading.Event()
         self._outcome: Outcome[Question, Answer] | None = None
@@ -50,6 +57,9 @@ class LatestWins(Generic[Question, Answer]):
             self._newer.set()
             self._newer = newer = threading.Event()
             self._outcome, self._pending = None, True
+        if self._at_once:
+            self._run(question, newer, 0.0)
+            return
         # A daemon: nobody waits at the end of a session for an answer that nobody will see.
         threading.Thread(
             target=self._run, args=(question, newer, pause), name="finstat_kit", daemon=True
@@ -75,7 +85,7 @@ class LatestWins(Generic[Question, Answer]):
         return outcome.answer  # type: ignore[return-value]
 
     def _run(self, question: Question, newer: threading.Event, pause: float) -> None:
-        if newer.wait(pause):
+        if pause and newer.wait(pause):
             return
         try:
             outcome = Outcome(question, self._work(question, newer.is_set))

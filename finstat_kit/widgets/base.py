@@ -15,7 +15,6 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
-from finstat_kit.errors import UsageError
 from finstat_kit.widgets.keys import Keys
 
 LABEL_WIDTH: Final = "8.5em"  # of all controls, so that they stand in line; as in typeahead.css
@@ -32,16 +31,14 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     lang = traitlets.Unicode("sk")
 
-    def __init__(self, register: Register | None, lang: Lang) -> None:
-        if register is not None and not isinstance(register, Register):
-            raise UsageError(f"register={register!r} is no register; give fk.sample() or the like")
-        self._register = current.register() if register is None else register
+    def __init__(self, register: Register | str | None, lang: Lang | None) -> None:
+        self._register = current.named(register)
         # Callbacks come from the browser on one thread while cells run on another.
         self._lock = threading.RLock()
         self._quiet = False
         super().__init__()
         self.add_class("fk-picker")
-        self.lang = lang
+        self.lang = self._register._language(lang)
 
     def _hold(self, *controls: ipywidgets.Widget) -> None:
         self.children = (*controls, Keys())
@@ -69,8 +66,12 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _repr_mimebundle_(self, **options: object) -> dict[str, object]:
         # A saved notebook keeps the text and the table; the live controls are not in it.
+        self._settle()
         bundle: dict[str, object] = super()._repr_mimebundle_(**options)
         return {**bundle, "text/plain": repr(self), "text/html": self._static()}
+
+    def _settle(self) -> None:
+        """Wait for what a saved notebook shows, where that is the same on every run."""
 
     def _static(self) -> str:
         raise NotImplementedError

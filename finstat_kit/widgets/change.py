@@ -23,8 +23,6 @@ from finstat_kit.widgets.texts import since_text, words
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
-COLUMN: Final = "datumPoslednejUpravy"
-SAMPLE_PATIENCE: Final = 20.0  # seconds; a sample answers in this process, far sooner
 
 # Seven days are today and the six before it: a day that is asked for is itself included.
 _QUICK: Final[dict[str, Callable[[date], date | None]]] = {
@@ -38,12 +36,12 @@ _QUICK: Final[dict[str, Callable[[date], date | None]]] = {
 class ChangePicker(base.Picker):
     """Pick the day since which units changed, and see how many did.
 
-    The number is asked for in the background; the newest question wins, and an error shows as a
-    line of text.
+    The number is requested in the background, of a sample at once; the newest choice wins, and an
+    error shows as a line of text.
 
     Args:
-        register: Which register; None is the current one.
-        lang: Language of the labels, ``"sk"`` or ``"en"``.
+        register: A `Register`, or what `use` takes; None is the current one.
+        lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's.
 
     Attributes:
         value: A `datetime.date`, or None for everything; settable, also as ``"2026-06-01"``, and
@@ -64,7 +62,7 @@ class ChangePicker(base.Picker):
 
     value: traitlets.Any = traitlets.Any(None, allow_none=True)
 
-    def __init__(self, register: Register | None = None, lang: Lang = "sk") -> None:
+    def __init__(self, register: Register | str | None = None, *, lang: Lang | None = None) -> None:
         super().__init__(register, lang)
         self.calendar = ipywidgets.DatePicker(layout={"width": base.WIDTH})
         self.calendar.style.description_width = base.LABEL_WIDTH
@@ -74,7 +72,7 @@ class ChangePicker(base.Picker):
         self.line.add_class("fk-count")
         buttons = ipywidgets.HBox(list(self.quick.values()), layout=self.line.layout)
         self._hold(self.calendar, buttons, self.line)
-        self._counts = LatestWins(self._ask, self._tell)
+        self._counts = LatestWins(self._ask, self._tell, at_once=isinstance(self._register, Sample))
         self._relabel()
         self._counts.ask(None)
         self._tell()
@@ -85,14 +83,19 @@ class ChangePicker(base.Picker):
 
     def __repr__(self) -> str:
         day = self.value and self.value.isoformat()
-        return f"ChangePicker(value={day!r}, count={self._known_count()}, lang={self.lang!r})"
+        return f"ChangePicker(value={day!r}, count={self.count}, lang={self.lang!r})"
 
     @property
-    def count(self) -> int:
-        """The number of units changed since the day; waits for it.
+    def count(self) -> int | None:
+        """The number of units changed since the day; None until it is here, or if it failed."""
+        outcome = self._counts.outcome
+        return outcome.answer if outcome else None
+
+    def fetch(self) -> int:
+        """Wait for the number of units changed since the day, and return it.
 
         Raises:
-            RegisterError: The register did not say.
+            RegisterError: The request failed.
         """
         return self._counts.result()
 
@@ -105,9 +108,9 @@ class ChangePicker(base.Picker):
         if self.value is None:
             return frame
         columns = frame.collect_schema().names()
-        if COLUMN not in columns:
-            raise UsageError(f"the frame has no column {COLUMN!r}; it has {columns}")
-        return frame.filter(pl.col(COLUMN) >= self.value)
+        if wire.CHANGED not in columns:
+            raise UsageError(f"the frame has no column {wire.CHANGED!r}; it has {columns}")
+        return frame.filter(pl.col(wire.CHANGED) >= self.value)
 
     @traitlets.validate("value")
     def _day(self, proposal: traitlets.Bunch) -> date | None:
@@ -163,14 +166,9 @@ class ChangePicker(base.Picker):
                 text = said.in_register.format(n=number, since=since)
             self.line.value = base.said(text)
 
-    def _known_count(self) -> int | None:
-        waits = isinstance(self._register, Sample)
-        outcome = self._counts.settled(SAMPLE_PATIENCE) if waits else self._counts.outcome
-        return outcome.answer if outcome else None
-
     def _static(self) -> str:
         said = words(self._lang)
-        count = self._known_count()
+        count = self.count
         known = said.nothing_chosen if count is None else number_format.whole(count, self._lang)
         return base.table(
             ["", said.units], [[since_text(self.value, self._lang), known]], numbers=1

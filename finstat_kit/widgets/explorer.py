@@ -14,15 +14,17 @@ from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol.replies import UNITS
+from finstat_kit.protocol.wire import CHANGED
 from finstat_kit.widgets import base, reproduce
 from finstat_kit.widgets.background import LatestWins
-from finstat_kit.widgets.change import COLUMN, SAMPLE_PATIENCE, ChangePicker, asked_of, one_line
+from finstat_kit.widgets.change import ChangePicker, asked_of, one_line
 from finstat_kit.widgets.location import LocationPicker
 from finstat_kit.widgets.options import FIELDS
 from finstat_kit.widgets.panel import Shown, panel, source, static
 from finstat_kit.widgets.texts import words
 
 _BELOW = {None: "kraj", "region": "okres", "district": "sidlo", "municipality": "sidlo"}
+_SAMPLE_PATIENCE = 20.0  # seconds; a sample answers in this process, far sooner
 _BLOCK = 1_000  # records between two looks at whether they are still wanted
 
 
@@ -30,11 +32,11 @@ class Explorer(base.Picker):
     """Pick a place and a day of change; see the units counted one level below.
 
     Args:
-        frame: Records of units, such as `fk.units.get` returns; those changed since the chosen day
+        units: Records of units, such as `fk.units.get` returns; those changed since the chosen day
             are shown. None takes the units of the register and fetches their records itself, but
             never from a real host: there it asks for a frame.
-        register: Which register; None is the current one.
-        lang: Language of controls and labels, ``"sk"`` or ``"en"``.
+        register: A `Register`, or what `use` takes; None is the current one.
+        lang: Language of controls and labels, ``"sk"`` or ``"en"``; None is the register's.
 
     Attributes:
         location: The `LocationPicker`.
@@ -58,21 +60,22 @@ class Explorer(base.Picker):
 
     def __init__(
         self,
-        frame: pl.DataFrame | pl.LazyFrame | None = None,
-        register: Register | None = None,
-        lang: Lang = "sk",
+        units: pl.DataFrame | pl.LazyFrame | None = None,
+        register: Register | str | None = None,
+        *,
+        lang: Lang | None = None,
     ) -> None:
         super().__init__(register, lang)
-        self._given = None if frame is None else _checked(frame)
+        self._given = None if units is None else _checked(units)
         self._units: pl.DataFrame | None = None  # what changed since the day, once it is here
-        self.location = LocationPicker(self._register, lang)
-        self.change = ChangePicker(self._register, lang)
+        self.location = LocationPicker(self._register, lang=self._lang)
+        self.change = ChangePicker(self._register, lang=self._lang)
         # Each calls the other under its lock: two locks would wait for each other.
         self.location.share(self)
         self.change.share(self)
         self.language = ipywidgets.Dropdown(
             options=[("Slovenčina", "sk"), ("English", "en")],
-            value=lang,
+            value=self._lang,
             layout={"width": base.WIDTH},
         )
         self.language.style.description_width = base.LABEL_WIDTH
@@ -92,26 +95,37 @@ class Explorer(base.Picker):
 
     def __repr__(self) -> str:
         day = self.change.value and self.change.value.isoformat()
-        units = None if (known := self._known()) is None else self.location.filter(known).height
+        units = None if (frame := self.frame) is None else frame.height
         return (
             f"Explorer(value={self.location.value!r}, changed_since={day!r}, units={units}, "
             f"lang={self.lang!r})"
         )
 
     @property
-    def frame(self) -> pl.DataFrame:
-        """The selected records; waits for them where they are fetched.
-
-        Raises:
-            UsageError: The register is a real one and no frame was given.
-            RegisterError: The records could not be fetched.
-        """
-        return self.location.filter(self._changed())
+    def frame(self) -> pl.DataFrame | None:
+        """The selected records; None until they are here, see `fetch`."""
+        known = self._units
+        return None if known is None else self.location.filter(known)
 
     @property
-    def counts(self) -> pl.DataFrame:
+    def counts(self) -> pl.DataFrame | None:
         """The selection counted one level below the choice, as `Register.count_by` does."""
-        return self._counted(self.frame)
+        frame = self.frame
+        return None if frame is None else self._counted(frame)
+
+    def fetch(self) -> pl.DataFrame:
+        """Wait for the selected records, and return them.
+
+        Raises:
+            UsageError: The register is a real one and no records were given.
+            RegisterError: The records could not be fetched.
+        """
+        if self._given is None and self._register._session.remote:
+            raise UsageError(words("en").pass_frame)
+        while (frame := self.frame) is None:
+            self._records.result()
+            self._arrived()
+        return frame
 
     def code(self) -> str:
         """Return Python that gives the same selection in a fresh process, as ``selection``.
@@ -124,12 +138,12 @@ class Explorer(base.Picker):
         field = FIELDS[level] if level else None
         if self._given is None:
             return reproduce.by_day(self._register, day, field, code)
-        changed = self._changed()
+        changed = self.change.filter(self._given)
         if changed.schema.get("id") != UNITS["id"] or changed["id"].null_count():
             return reproduce.by_frame(day, field, code)
         if reproduce.is_all_changed(self._register, changed, day):
             return reproduce.by_day(self._register, day, field, code)
-        return reproduce.by_ids(self._register, self.frame)
+        return reproduce.by_ids(self._register, self.location.filter(changed))
 
     def _arranged(self) -> tuple[ipywidgets.Widget, ...]:
         side = ipywidgets.VBox([self.change, self.language])
@@ -199,13 +213,6 @@ class Explorer(base.Picker):
         else:
             self.line.value = base.said(said.loading)
 
-    def _changed(self) -> pl.DataFrame:
-        if self._given is not None:
-            return self.change.filter(self._given)
-        if self._register._session.remote:
-            raise UsageError(words("en").pass_frame)
-        return self._records.result()
-
     def _counted(self, selection: pl.DataFrame) -> pl.DataFrame:
         return self._register.count_by(selection, _BELOW[self.location.level], lang=self._lang)
 
@@ -220,15 +227,13 @@ class Explorer(base.Picker):
             lang=self._lang,
         )
 
-    def _known(self) -> pl.DataFrame | None:
-        """Return the records for the day without waiting, or for a sample with little."""
-        if self._given is not None or not isinstance(self._register, Sample):
-            return self._units
-        outcome = self._records.settled(SAMPLE_PATIENCE)
-        return outcome.answer if outcome else None
+    def _settle(self) -> None:
+        if self._given is None and isinstance(self._register, Sample):
+            self._records.settled(_SAMPLE_PATIENCE)
+            self._arrived()
 
     def _static(self) -> str:
-        known = self._known()
+        known = self._units
         return self.line.value if known is None else static(self._shown(known))
 
 
@@ -237,7 +242,7 @@ def _checked(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         frame = frame.collect()
     if not isinstance(frame, pl.DataFrame):
         raise UsageError(f"frame is a {type(frame).__name__}; give a polars DataFrame or LazyFrame")
-    missing = [name for name in (*FIELDS.values(), COLUMN) if name not in frame.columns]
+    missing = [name for name in (*FIELDS.values(), CHANGED) if name not in frame.columns]
     if missing:
         raise UsageError(f"the frame has no columns {missing}; give records, as of fk.units.get()")
     return frame

@@ -28,8 +28,8 @@ class LocationPicker(base.Picker):
     An entry whose parent the codelist does not know is offered while nothing is chosen above it.
 
     Args:
-        register: Whose codelists; None is the current register.
-        lang: Language of the labels, ``"sk"`` or ``"en"``.
+        register: Whose codelists: a `Register`, or what `use` takes; None is the current one.
+        lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's.
 
     Attributes:
         value: Code of the deepest choice, or None; settable, and to be observed.
@@ -54,7 +54,7 @@ class LocationPicker(base.Picker):
         None, allow_none=True
     )
 
-    def __init__(self, register: Register | None = None, lang: Lang = "sk") -> None:
+    def __init__(self, register: Register | str | None = None, *, lang: Lang | None = None) -> None:
         super().__init__(register, lang)
         self._places = Places(self._register.locations())
         self._path = Path()

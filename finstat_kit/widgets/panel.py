@@ -56,11 +56,9 @@ class Shown:
 
 
 def source(register: Register, lang: Lang) -> str:
-    """Say whether the data are a sample's or real, and of which register."""
-    said = words(lang)
-    if isinstance(register, Sample):
-        return f"{said.sample} ({register!r})"
-    return f"{said.real}, {register.base_url}"
+    """Name the source of the data; of a sample also its size and day."""
+    name = register._source_name(lang)
+    return f"{name} ({register!r})" if isinstance(register, Sample) else name
 
 
 def panel(shown: Shown) -> str:

@@ -13,7 +13,7 @@ from finstat_kit.client.register import LIVE, Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import RegisterError
 from finstat_kit.protocol.replies import UNITS
-from finstat_kit.widgets.change import COLUMN
+from finstat_kit.protocol.wire import CHANGED
 
 _HEAD: Final = "import finstat_kit as fk\nimport polars as pl\n"
 
@@ -66,7 +66,7 @@ def by_frame(day: date | None, field: str | None, code: str | None) -> str:
     """Return the code of a selection from a frame that has no ids to fetch it by."""
     filters = [f"pl.col({field!r}) == {code!r}"] if field else []
     if day is not None:
-        filters.append(f"pl.col({COLUMN!r}) >= pl.lit({day.isoformat()!r}).cast(pl.Date)")
+        filters.append(f"pl.col({CHANGED!r}) >= pl.lit({day.isoformat()!r}).cast(pl.Date)")
     chosen = f".filter({', '.join(filters)})" if filters else ""
     comment = "# units is your own frame: it has no ids to fetch it by.\n"
     return f"{_HEAD}\n{comment}selection = units{chosen}\n"

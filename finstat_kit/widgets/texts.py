@@ -51,8 +51,6 @@ class Words:
     number_of_units: str  # {n}
     loading: str
     nothing: str
-    sample: str
-    real: str
     pass_frame: str
     chart: str  # {title} and {rows}: the picture in words
     nothing_chosen: str
@@ -87,11 +85,9 @@ SK: Final = Words(
     number_of_units="Počet jednotiek: {n}",
     loading="Načítavam záznamy jednotiek …",
     nothing="Výberu nezodpovedá žiadna jednotka.",
-    sample="ukážka, vymyslené údaje",
-    real="Register účtovných závierok",
     pass_frame=(
         "Záznamy skutočného registra sa samy nesťahujú. Stiahnite si ich a odovzdajte: "
-        "fk.Explorer(frame=fk.units.get(ids))"
+        "fk.Explorer(fk.units.get(ids))"
     ),
     chart="Stĺpcový graf. {title}. {rows}.",
     nothing_chosen="–",
@@ -125,11 +121,9 @@ EN: Final = Words(
     number_of_units="Number of units: {n}",
     loading="Fetching the records of units …",
     nothing="No unit matches the choice.",
-    sample="sample, invented data",
-    real="Register of Financial Statements",
     pass_frame=(
         "Records of a real register are not fetched unasked. Fetch them and pass them on: "
-        "fk.Explorer(frame=fk.units.get(ids))"
+        "fk.Explorer(fk.units.get(ids))"
     ),
     chart="Bar chart. {title}. {rows}.",
     nothing_chosen="–",

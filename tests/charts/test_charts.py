@@ -29,6 +29,7 @@ from finstat_kit.charts import bars as bar_chart
 from finstat_kit.charts import drawing, tile_map, tiles
 from finstat_kit.frames import labels
 from finstat_kit.protocol import wire
+from tests.support.registers import Watched
 
 SAMPLE = fk.sample(4_000)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids())
@@ -323,6 +324,47 @@ def test_titles_name_the_sample(plot: Any) -> None:
     assert "4,000 units, sample (invented) data" in en
     assert "4,000 units" in real
     assert "sample" not in real
+
+
+@pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, fk.plot_last_changes])
+def test_a_chart_names_the_register_it_is_drawn_from(plot: Any) -> None:
+    """Whatever register is current, or none: by ``register=`` and as a method of the register."""
+    other = Watched(fk.sample(10))
+    for chosen in (None, other):
+        fk.use(chosen)
+        for ax in (
+            plot(UNITS, ax=axes(), lang="en", register=SAMPLE),
+            getattr(SAMPLE, plot.__name__)(UNITS, ax=axes(), lang="en"),
+        ):
+            assert ax.get_title().endswith("4,000 units, sample (invented) data")
+    counts = SAMPLE.count_by(UNITS, "kraj")
+    if plot is not fk.plot_last_changes:
+        other.regions()
+        ax = plot(counts, ax=axes())
+        assert ax.get_title().endswith("4\u00a0000 jednotiek, watched:, vymyslené údaje")
+        fk.use(None)
+        assert plot(counts, ax=axes()).get_title().endswith("4\u00a0000 jednotiek")
+
+
+def test_a_served_sample_is_invented_too() -> None:
+    """A register behind a URL is named by it, and as invented once its replies say so."""
+    with SAMPLE.serve() as url, fk.Register(url, lang="en") as reg:
+        units = reg.units.get(UNITS["id"].head(10))
+        title = reg.plot_counts(units, ax=axes()).get_title()
+
+    assert title.endswith(f"10 units, {url}, invented data")
+
+
+def test_own_numbers_need_no_register() -> None:
+    """A map of one's own numbers is drawn without any; codes without a tile are named by code."""
+    fk.use(None)
+    rates = pl.DataFrame({"code": ["SK010", "SK042", "SKZZZ", None], "rate": [1.5, 2.5, 3.5, 4.5]})
+
+    ax = fk.plot_map(rates, value="rate", lang="en", ax=axes())
+
+    assert ax.get_title() == "rate by region"
+    assert "SKZZZ: 3.50" in " ".join(text.get_text() for text in texts(ax))
+    assert "no code: 4.50" in " ".join(text.get_text() for text in texts(ax))
 
 
 def test_every_district_has_a_tile() -> None:

@@ -6,7 +6,9 @@ import gc
 import threading
 import weakref
 from datetime import date
+from typing import Any
 
+import polars as pl
 import pytest
 
 import finstat_kit as fk
@@ -87,6 +89,53 @@ def test_a_former_register_is_freed() -> None:
     gc.collect()
 
     assert former() is None
+
+
+def test_the_language_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By `use`, by the register or by FINSTAT_KIT_LANG; an argument wins; Slovak by default."""
+    frame = pl.DataFrame({"kraj": ["SK010"]})
+
+    def label(**options: Any) -> str:
+        return str(fk.count_by(frame, "kraj", **options)["label"][0])
+
+    fk.use("sample", lang="en")
+    assert label() == "Region of Bratislava"
+    assert label(lang="sk") == "Bratislavský kraj"
+    assert fk.resolve_labels(frame)["region"][0] == "Region of Bratislava"
+    assert "Invented" in fk.cite()
+    fk.use("sample")
+    assert label() == "Bratislavský kraj"
+    monkeypatch.setenv("FINSTAT_KIT_LANG", "en")
+    with fk.using(fk.sample(10)) as reg:
+        assert reg.lang == "en"
+        assert label() == "Region of Bratislava"
+        reg.lang = "sk"
+        assert label() == "Bratislavský kraj"
+    assert fk.Register(fk.LIVE, lang="sk").lang == "sk"
+    monkeypatch.setenv("FINSTAT_KIT_LANG", "de")
+    with pytest.raises(fk.UsageError, match="FINSTAT_KIT_LANG='de'"):
+        fk.sample(10)
+
+
+def test_a_register_has_its_own_language() -> None:
+    """`use` and `using` change nothing about the register they are given."""
+    with pytest.raises(fk.UsageError, match=r"lang='en': a register has its own language"):
+        fk.use(ONE, lang="en")
+    with pytest.raises(fk.UsageError, match="lang='en'"), fk.using(ONE, lang="en"):
+        pass
+    with pytest.raises(fk.UsageError, match="lang='de'"):
+        fk.use("live", lang="de")  # type: ignore[call-overload]
+
+
+def test_names_above_ask_their_own_register() -> None:
+    """What is drawn or reported by a register's method is of that register."""
+    fk.use(ONE)
+
+    assert TWO.doctor().equals(fk.doctor(TWO))
+    assert TWO.LocationPicker()._register is TWO
+    assert "health" in (TWO.doctor.__doc__ or "")
+    with pytest.raises(AttributeError, match="plot_everything"):
+        TWO.plot_everything()
 
 
 def test_threads_see_the_same_register() -> None:

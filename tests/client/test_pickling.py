@@ -30,12 +30,13 @@ def test_a_register_is_a_new_one_with_the_same_settings(
     """All settings are carried along, nothing of what happened since, and no connection."""
     with ListServer(500) as server:
         with fk.Register(
-            server.url, page_size=100, connections=3, rate=250, deadline=7, tries=2
+            server.url, page_size=100, connections=3, rate=250, deadline=7, tries=2, lang="en"
         ) as reg:
             reg.units.ids()
             with again(reg) as other:
                 assert repr(other) == repr(reg)
                 assert other.page_size == 100
+                assert other.lang == "en"
                 assert (other._session.exchange._deadline, other._session.exchange._tries) == (7, 2)
                 assert other._session.exchange._rate == 250
                 assert other.stats == Stats()

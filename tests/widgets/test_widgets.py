@@ -14,6 +14,7 @@ import pytest
 import traitlets
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.frames import slovak_order
@@ -21,7 +22,7 @@ from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.background import LatestWins
 from finstat_kit.widgets.options import FIELDS
 from finstat_kit.widgets.options import Path as Choice
-from tests.support.registers import Scripted, sample_of
+from tests.support.registers import Scripted, Watched, sample_of
 
 SAMPLE = fk.sample()
 UNITS = SAMPLE.units.get(SAMPLE.units.ids(limit=2_000))
@@ -402,11 +403,13 @@ def test_the_newest_question_wins() -> None:
     picker.value = "2024-01-01"
     assert register.reached["2024-01-01"].wait(WAIT)
     assert "Počítam" in picker.line.value
+    assert picker.count is None
+    assert repr(picker) == "ChangePicker(value='2024-01-01', count=None, lang='sk')"
     told = Counting(picker.line, "value")
 
     picker.value = "2025-01-01"
     register.let["2025-01-01"].set()
-    assert picker.count == 3
+    assert picker.fetch() == 3
     wait_for(picker.line, "V registri: 3 ")
     for slow in ("2000-01-01", "2024-01-01"):
         register.let[slow].set()
@@ -425,11 +428,12 @@ def test_errors_are_a_line_of_text() -> None:
     picker = fk.ChangePicker(register, lang="en")
 
     with pytest.raises(fk.BadRequest):
-        picker.count  # noqa: B018
+        picker.fetch()
     wait_for(picker.line, "Failed: ")
     assert "<img" not in picker.line.value
+    assert picker.count is None
     picker.value = "2024-01-01"
-    assert picker.count == 7
+    assert picker.fetch() == picker.count == 7
 
 
 def test_a_question_overtaken_at_once_is_not_asked() -> None:
@@ -455,6 +459,11 @@ def test_a_question_overtaken_at_once_is_not_asked() -> None:
 
 
 # The explorer
+
+
+def same(found: pl.DataFrame | None, wanted: pl.DataFrame) -> None:
+    assert found is not None
+    assert_frame_equal(found, wanted)
 
 
 def test_one_redraw_per_action() -> None:
@@ -502,9 +511,9 @@ def test_frame_and_counts_in_any_order(actions: list[tuple[str, object]]) -> Non
     level = PLACES.filter(code=code)["level"][0] if code else None
     wanted = UNITS if day is None else UNITS.filter(pl.col("datumPoslednejUpravy") >= day)
     wanted = wanted.filter(pl.col(FIELDS[level]) == code) if level else wanted
-    assert EXPLORER.frame.equals(wanted)
+    assert EXPLORER.fetch().equals(wanted)
     counts = SAMPLE.count_by(wanted, _BELOW[level], lang=lang)  # type: ignore[arg-type]
-    assert EXPLORER.counts.equals(counts)
+    same(EXPLORER.counts, counts)
     shown = EXPLORER.panel.value
     assert shown.count("<tr>") == (counts.height + 1 if counts.height else 0)
     assert shown.count("<img") == min(counts.height, 1)
@@ -522,8 +531,8 @@ def test_what_is_shown_is_said() -> None:
     explorer.change.value = "2026-06-01"
 
     assert "Region of Žilina: units by district" in explorer.panel.value
-    assert f"Number of units: {explorer.frame.height} · " in explorer.panel.value
-    assert "changed since 1\u00a0June\u00a02026 · sample, invented data (SAMPLE DATA" in (
+    assert f"Number of units: {explorer.fetch().height} · " in explorer.panel.value
+    assert "changed since 1\u00a0June\u00a02026 · sample (invented) data (SAMPLE DATA" in (
         explorer.panel.value
     )
     assert 'alt="Bar chart. Region of Žilina: units by district. ' in explorer.panel.value
@@ -538,8 +547,8 @@ def test_nothing_matches() -> None:
     assert "No unit matches the choice." in explorer.panel.value
     assert "Number of units: 0 · changed since" in explorer.panel.value
     assert "<img" not in explorer.panel.value
-    assert explorer.frame.schema == UNITS.schema
-    assert explorer.counts.height == 0
+    same(explorer.frame, UNITS.clear())
+    same(explorer.counts, SAMPLE.count_by(UNITS.clear(), "kraj"))
 
 
 def test_without_a_frame_a_sample_is_asked() -> None:
@@ -550,8 +559,9 @@ def test_without_a_frame_a_sample_is_asked() -> None:
     explorer.location.value = "SK010"
 
     wanted = SAMPLE.units.get(SAMPLE.units.ids(changed_since="2026-06-01")).filter(kraj="SK010")
-    assert explorer.frame.equals(wanted)
-    assert explorer.counts.equals(SAMPLE.count_by(wanted, "okres"))
+    assert explorer.fetch().equals(wanted)
+    same(explorer.frame, wanted)
+    same(explorer.counts, SAMPLE.count_by(wanted, "okres"))
     units = wanted.height
     assert repr(explorer) == (
         f"Explorer(value='SK010', changed_since='2026-06-01', units={units}, lang='sk')"
@@ -559,11 +569,32 @@ def test_without_a_frame_a_sample_is_asked() -> None:
     wait_for(explorer.panel, "Bratislavský kraj: jednotky podľa okresov")
 
 
+def test_no_property_waits_for_records() -> None:
+    """Until the records are here there is no frame; `fetch` waits for them."""
+    sample = sample_of(dict.fromkeys(range(1, 4), date(2024, 1, 1)))
+    register = Watched(sample)
+    let = threading.Event()
+
+    def later(path: str, _: str) -> None:
+        if path == "/api/uctovne-jednotky":
+            assert let.wait(WAIT)
+
+    register.instead = later
+    explorer = fk.Explorer(register=register)
+
+    assert explorer.frame is explorer.counts is None
+    assert "units=None" in repr(explorer)
+    assert "Načítavam" in explorer.line.value
+    let.set()
+    same(explorer.fetch(), sample.units.get([1, 2, 3]))
+    same(explorer.frame, explorer.fetch())
+
+
 def test_records_that_come_later_are_drawn_once() -> None:
     """While records are on their way the choice may change: one drawing shows the last."""
     register = sample_of(dict.fromkeys(range(1, 5), date(2024, 1, 1)))
     explorer = fk.Explorer(register=register)
-    explorer.frame  # noqa: B018
+    explorer.fetch()
     wait_for(explorer.panel, "Počet jednotiek: 4")
     drawn = Counting(explorer.panel, "value")
 
@@ -574,31 +605,33 @@ def test_records_that_come_later_are_drawn_once() -> None:
 
 
 def test_a_real_register_is_not_asked_for_records() -> None:
-    """Without a frame a line says what to give; nothing is fetched, and frame is an error."""
+    """Without a frame a line says what to give; nothing is fetched."""
     places = [SAMPLE.answer("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
     register = Scripted(*places, counted(5), base_url="https://register.example")
     explorer = fk.Explorer(register=register, lang="en")
-    assert explorer.change.count == 5
+    assert explorer.change.fetch() == 5
 
     explorer.location.value = "SK031"
 
-    assert "fk.Explorer(frame=fk.units.get(ids))" in explorer.line.value
+    assert "fk.Explorer(fk.units.get(ids))" in explorer.line.value
     assert explorer.panel.value == ""
     with pytest.raises(fk.UsageError, match=r"fk.units.get\(ids\)"):
-        explorer.frame  # noqa: B018
+        explorer.fetch()
+    assert explorer.frame is explorer.counts is None
     assert [path for path in register.asked if "uctovna-jednotka" in path] == []
     assert repr(explorer) == "Explorer(value='SK031', changed_since=None, units=None, lang='en')"
-    assert "fk.Explorer(frame=" in explorer._repr_mimebundle_()["text/html"]  # type: ignore[operator]
+    assert "fk.Explorer(fk.units" in explorer._repr_mimebundle_()["text/html"]  # type: ignore[operator]
 
 
 def test_a_register_that_fails_while_records_are_fetched() -> None:
-    """The error is a line of text, and raised from frame."""
+    """The error is a line of text, and raised by `fetch`."""
     places = [SAMPLE.answer("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
     register = Scripted(*places, *[Reply(400, {}, b"<b>no</b>")] * 2)
     explorer = fk.Explorer(register=register, lang="en")
 
     with pytest.raises(fk.BadRequest):
-        explorer.frame  # noqa: B018
+        explorer.fetch()
+    assert explorer.frame is None
     wait_for(explorer.line, "Failed: ")
     assert "<b>" not in explorer.line.value
 
@@ -623,7 +656,7 @@ def test_code_gives_the_same_selection_in_a_fresh_process(
     script = explorer.code() + f"selection.write_parquet({str(saved)!r})\n"
     subprocess.run([sys.executable, "-c", script], check=True)
 
-    assert pl.read_parquet(saved).equals(explorer.frame.drop("own", strict=False))
+    assert pl.read_parquet(saved).equals(explorer.fetch().drop("own", strict=False))
     assert "fk.use(fk.sample(units=500))  # a sample: its units are invented" in script
     assert ("ids = [" in script) == (given_frame in ("some", "narrow"))
 
@@ -665,8 +698,8 @@ def test_arguments_and_what_is_saved(kind: type) -> None:
         kind(register=SAMPLE, lang="de")
     with pytest.raises(fk.UsageError, match="no register is chosen"):
         kind()
-    with pytest.raises(fk.UsageError, match="register='live' is no register"):
-        kind(register="live")
+    with pytest.raises(fk.UsageError, match=r"register='registeruz\.sk' is no register"):
+        kind(register="registeruz.sk")
 
     with fk.using(sample_of({1: date(2024, 1, 1)})):
         one, two = kind(lang="en"), kind(lang="en")
@@ -677,6 +710,18 @@ def test_arguments_and_what_is_saved(kind: type) -> None:
     assert bundles[0]["text/html"] == bundles[1]["text/html"]
     assert "<table>" in bundles[0]["text/html"]
     assert "application/vnd.jupyter.widget-view+json" in bundles[0]
+
+
+def test_pickers_take_what_use_takes() -> None:
+    """A name or a URL does as well as a register; the register's language is the default."""
+    sample = fk.sample(10)
+    sample.lang = "en"
+    with sample.serve() as url:
+        assert fk.LocationPicker(url).name is None
+        assert fk.ChangePicker(register=url, lang="en").fetch() == 10
+    assert fk.LocationPicker("sample").lang == "sk"
+    assert fk.LocationPicker(sample).lang == fk.Explorer(register=sample).lang == "en"
+    assert sample.ChangePicker().count == 10
 
 
 def test_hostile_labels_are_escaped(tmp_path: Path) -> None:
