@@ -303,7 +303,7 @@ MUTATIONS = [
     Mutation("client/units.py", "refuse_long_work(unique.len(), session, max_requests)", "pass", "writing"),
     Mutation("client/units.py", "refuse_long_work(ids.height, session, max_requests)", "pass", "writing"),
     Mutation("client/units.py", "if needs.whole and most < math.inf:", "if False:", "writing"),
-    Mutation("transport/exchange.py", "None if mark is None else shown(mark)", "mark and self.invented", "origins"),
+    Mutation("transport/exchange.py", 'shown(reply.headers.get(INVENTED, ""))', 'shown(reply.headers.get(INVENTED, "")) or self.invented', "origins"),
     Mutation("client/sample.py", "reply._replace(headers=reply.headers | self._marks)", "reply", "origins"),
     Mutation("client/sample.py", 'identity += f"; codelists={_digest(store.codelists)}"', "pass", "origins"),
     Mutation("service/asgi.py", "{**reply.headers, **self.marks}", "reply.headers", "origins"),

@@ -74,15 +74,16 @@ def test_the_newest_good_reply_counts() -> None:
     """The client remembers what the newest good reply said; nothing, where it said nothing."""
     sample = fk.sample(7)
     with tunnel(sample) as url, fk.Register(url) as plain:
+        assert plain.invented is None
         plain.regions()
-        assert plain._session.exchange.invented is None
+        assert plain.invented is False
     with sample.serve() as url, fk.Register(url) as reg:
-        assert reg._session.exchange.invented is None
+        assert reg.invented is None
         reg.regions()
         with pytest.raises(fk.NotFound):
             reg.units.get(3)
         assert reg._session.exchange.invented == "finstat_kit sample; seed=0; units=7"
-        assert not reg.invented
+        assert reg.invented
 
 
 def identity(sample: Sample) -> str:
