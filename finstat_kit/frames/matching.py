@@ -23,10 +23,9 @@ MATCHES: Final = pl.Schema(
     }
 )
 # Words that say what a place is and do not name it.
-_KINDS: Final = re.compile(
-    r"\b(samospravny kraj|kraj|region of|region|okres|district of|district|obec|mesto|"
-    r"mestska cast|municipality of|municipality)\b"
-)
+_BEFORE: Final = r"(?:okres|district of|region of|municipality of|obec|mesto|mestska cast) "
+_AFTER: Final = r" (?:samospravny kraj|kraj|region|okres|district)"
+_BARE: Final = re.compile(f"(?:{_BEFORE})?(.+?)(?:{_AFTER})?")
 _SHORT: Final = {"n": "nad", "p": "pod"}  # Žiar n. Hronom, Vranov n/Topľou
 _OLD: Final = {
     "region": old_codes.old_region,
@@ -56,7 +55,7 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
             return "code", [text.strip().upper()]
         if (today := old.get(text.strip())) is not None:
             return "old code", [today]
-        names = (index[key] for index in (by_name, by_part) for key in _keys(text) if key in index)
+        names = (index[key] for key in _keys(text) for index in (by_name, by_part) if key in index)
         codes = sorted(next(names, ()))
         return ("unknown", "name", "ambiguous")[min(len(codes), 2)], codes
 
@@ -83,8 +82,8 @@ def _keys(name: str) -> list[str]:
     """
     words = re.sub(r"[\W_]+", " ", folded(name)).split()
     whole = " ".join(_SHORT.get(word, word) for word in words)
-    bare = " ".join(_KINDS.sub(" ", whole).split())
-    return list(dict.fromkeys(filter(None, (whole, bare))))
+    bare = _BARE.fullmatch(whole)
+    return list(dict.fromkeys((whole, bare[1]))) if bare else []
 
 
 def _texts(names: object) -> pl.Series:

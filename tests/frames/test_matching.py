@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
+from finstat_kit.frames.places import LEVELS
 
 REG = fk.sample(10)
 PLACES = REG.locations()
@@ -34,6 +36,8 @@ PLACES = REG.locations()
         ("Bratislava-Petržalka", "municipality", "SK0105529460", "name"),
         ("516589", "municipality", "SK032D516589", "old code"),
         ("Lúčka", "municipality", None, "ambiguous"),
+        ("Staré Mesto", "municipality", None, "ambiguous"),
+        ("mesto Trnava", "municipality", "SK0217506745", "name"),
         ("Atlantis", "municipality", None, "unknown"),
         ("", "district", None, "missing"),
         (None, "district", None, "missing"),
@@ -85,6 +89,21 @@ def test_every_place_is_found_by_its_name(data: st.DataObject) -> None:
 def test_any_column_of_names(names: pl.Series) -> None:
     """Text, categories and whole numbers; the rows stay where they are."""
     assert REG.match_places(names, level="district")["code"].to_list() == ["SK032D", None]
+
+
+def test_every_real_place_is_found_by_its_name(full_size: Path) -> None:
+    """Also in the codelists as they are live: by its name, or among those that share it."""
+    register = fk.sample(1, codelists=full_size)
+    for level in LEVELS:
+        places = register.locations().filter(level=level)
+        matches = register.match_places(places["name_sk"], level=level)
+        own = matches.with_columns(own=places["code"]).filter(
+            (pl.col("code") != pl.col("own")).fill_null(value=True)
+            & ~pl.col("candidates").list.contains(pl.col("own"))
+        )
+
+        assert own.rows() == []
+        assert set(matches["how"]) <= {"name", "ambiguous"}
 
 
 def test_a_csv_of_ones_own_joins() -> None:
