@@ -13,6 +13,9 @@ from finstat_kit.errors import UsageError
 from finstat_kit.protocol.wire import BEGINNING, MAX_ID
 
 Lang = Literal["sk", "en"]
+By = Literal[
+    "kraj", "okres", "sidlo", "pravnaForma", "skNace", "druhVlastnictva", "velkostOrganizacie"
+]
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 

@@ -17,10 +17,14 @@ Imports the standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import dropwhile, takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from traceback import FrameSummary
+
     import polars as pl
 
 
@@ -62,6 +66,31 @@ class RegisterError(Exception):
                 f"\n  nothing is lost up to id {self.cursor}: go on with after_id={self.cursor}"
             )
         return self.message + where
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython shows: the calls of the reader, the text and its causes."""
+        lines = [f"----> {call.lineno} {call.line}" for call in _calls(self) if call.line]
+        lines.append(f"{type(self).__name__}: {self}")
+        cause = self.__cause__
+        while cause is not None:
+            lines.append(f"  because of {type(cause).__name__}: {cause}")
+            cause = cause.__cause__
+        return lines
+
+
+def _calls(error: BaseException) -> Iterator[FrameSummary]:
+    """Return the reader's calls that led to an error: up to the first one of a library."""
+    import traceback
+
+    ours = str(Path(__file__).parent)
+
+    def is_librarys(call: FrameSummary) -> bool:
+        return call.filename.startswith(ours) or "site-packages" in call.filename
+
+    calls = iter(traceback.extract_tb(error.__traceback__))
+    # What runs the cells of a notebook stands before them.
+    within = dropwhile(lambda call: "IPython" in call.filename, calls)
+    return takewhile(lambda call: not is_librarys(call), within)
 
 
 class UsageError(RegisterError, ValueError):

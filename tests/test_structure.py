@@ -209,3 +209,26 @@ def test_no_block_is_opened_by_use() -> None:
     ]
 
     assert opened == []
+
+
+def test_errors_show_where_the_eye_is() -> None:
+    """IPython shows the reader's calls, the text and its causes, and no line of a library."""
+    script = (
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\n"
+        "shell.run_cell('import finstat_kit as fk, polars as pl; reg = fk.sample(10)')\n"
+        "shell.run_cell('def mine():\\n    return reg.units.ids(after_id=-1)\\n\\nmine()')\n"
+        "shell.run_cell('try:\\n    1/0\\n'\n"
+        "               'except Exception as e:\\n    raise fk.UsageError(\"x\") from e')\n"
+    )
+
+    seen = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+
+    assert seen[:3] == [
+        "----> 4 mine()",
+        "----> 2 return reg.units.ids(after_id=-1)",
+        "UsageError: after_id=-1 is not allowed; give a whole number, 0 to 9223372036854775807",
+    ]
+    assert seen[-2:] == ["UsageError: x", "  because of ZeroDivisionError: division by zero"]

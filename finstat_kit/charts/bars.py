@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import drawing
 from finstat_kit.charts.drawing import GREY, INK, TEXT_SIZE
 from finstat_kit.client import current
@@ -38,7 +38,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
 
 def plot_counts(
     frame: labels.Frame,
-    by: str = "kraj",
+    by: By = "kraj",
     *,
     lang: Lang | None = None,
     top: int | None = None,

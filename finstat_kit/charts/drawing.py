@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import By, Lang
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
@@ -187,7 +187,7 @@ def _units(number: int, lang: Lang) -> str:
     return f"{number_format.whole(number, lang)} {noun}"
 
 
-def counts(frame: labels.Frame, by: str, lang: Lang, register: Register | None) -> pl.DataFrame:
+def counts(frame: labels.Frame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
     """Return the counts behind a picture: those given, or those of the units given."""
     schema = labels.schema_of(frame)
     if not set(labels.COUNTS) <= set(schema):

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import StepPatch
 from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator
 
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import drawing
 from finstat_kit.charts.drawing import INK, TEXT_SIZE
 from finstat_kit.client import current
@@ -89,7 +89,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
 
 def plot_last_changes(
     units: labels.Frame,
-    by: str = "kraj",
+    by: By = "kraj",
     *,
     every: labels.Every = "1mo",
     lang: Lang | None = None,

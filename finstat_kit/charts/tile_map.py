@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox, ScaledTranslation
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import drawing, tiles
 from finstat_kit.charts.drawing import INK, TEXT_SIZE
 from finstat_kit.client import current
@@ -187,7 +187,7 @@ def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
 
 
 def _counted(
-    frame: labels.Frame, by: str, value: str, lang: Lang, register: Register | None
+    frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
 ) -> pl.DataFrame:
     if value != "count":
         raise UsageError(
@@ -199,7 +199,7 @@ def _counted(
     )
 
 
-def _described(table: pl.DataFrame, by: str, lang: Lang, register: Register | None) -> pl.DataFrame:
+def _described(table: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
     """Add the label, and kind where it is missing; what is no finite number becomes null."""
     if table["value"].dtype.is_float():
         table = table.with_columns(pl.when(pl.col("value").is_finite()).then("value"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import overload
 
 import polars as pl
 
-from finstat_kit.arguments import Lang
-from finstat_kit.frames import labels, places
+from finstat_kit.arguments import By, Lang
+from finstat_kit.frames import comparison, labels, matching, places
 from finstat_kit.protocol import wire
 
 
@@ -201,11 +202,21 @@ class Codelists:
 
     @overload
     def resolve_labels(
-        self, frame: pl.DataFrame, *, lang: Lang | None = None, columns: labels.Columns = None
+        self,
+        frame: pl.DataFrame,
+        *,
+        lang: Lang | None = None,
+        columns: labels.Columns = None,
+        front: bool = False,
     ) -> pl.DataFrame: ...
     @overload
     def resolve_labels(
-        self, frame: pl.LazyFrame, *, lang: Lang | None = None, columns: labels.Columns = None
+        self,
+        frame: pl.LazyFrame,
+        *,
+        lang: Lang | None = None,
+        columns: labels.Columns = None,
+        front: bool = False,
     ) -> pl.LazyFrame: ...
     def resolve_labels(
         self,
@@ -213,6 +224,7 @@ class Codelists:
         *,
         lang: Lang | None = None,
         columns: labels.Columns = None,
+        front: bool = False,
     ) -> pl.DataFrame | pl.LazyFrame:
         """Add the label behind each code, directly after the code's column.
 
@@ -224,6 +236,7 @@ class Codelists:
             columns: Which columns: None for those of ``kraj``, ``okres``, ``sidlo`` that are
                 there; a list of record fields, ``["kraj", "pravnaForma"]``; or a mapping of your
                 own columns to codelists, ``{"home": "regions"}``, which adds ``home_label``.
+            front: Put the labels before all other columns, for reading.
 
         Returns:
             The same rows in the same order, with ``region``, ``district``, ``municipality``,
@@ -249,7 +262,9 @@ class Codelists:
             └───────┴──────────────────┘
         """
         now = self._now()
-        return labels.resolve_labels(frame, now._lookup, lang=now._language(lang), columns=columns)
+        return labels.resolve_labels(
+            frame, now._lookup, lang=now._language(lang), columns=columns, front=front
+        )
 
     def unresolved_codes(
         self, frame: pl.DataFrame | pl.LazyFrame, *, columns: labels.Columns = None
@@ -275,7 +290,7 @@ class Codelists:
         return labels.unresolved_codes(frame, self._now()._lookup, columns=columns)
 
     def count_by(
-        self, frame: pl.DataFrame | pl.LazyFrame, by: str, *, lang: Lang | None = None
+        self, frame: pl.DataFrame | pl.LazyFrame, by: By, *, lang: Lang | None = None
     ) -> pl.DataFrame:
         """Count the rows of a frame by code; every row is counted, also those without a label.
 
@@ -305,7 +320,7 @@ class Codelists:
     def count_last_changes(
         self,
         units: pl.DataFrame | pl.LazyFrame,
-        by: str = "kraj",
+        by: By = "kraj",
         *,
         every: labels.Every = "1mo",
         lang: Lang | None = None,
@@ -346,6 +361,75 @@ class Codelists:
         return labels.count_last_changes(
             units, by, now._lookup, every=every, lang=now._language(lang)
         )
+
+    def compare(
+        self,
+        a: pl.DataFrame | pl.LazyFrame,
+        b: pl.DataFrame | pl.LazyFrame,
+        by: By = "kraj",
+        *,
+        lang: Lang | None = None,
+    ) -> pl.DataFrame:
+        """Count two frames by code and align the counts; no row of either is dropped.
+
+        Args:
+            a: Records, any frame with the column *by*, or counts as `count_by` returns them.
+            b: The same, to compare with *a*.
+            by: A code field, as in `count_by`; of counts the one that they were made by.
+            lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
+
+        Returns:
+            ``code``, ``label`` (String), ``count_a``, ``count_b``, ``difference`` (*b* minus *a*;
+            Int64), ``share_a``, ``share_b`` (Float64, 0 to 1, of all rows of each; null where
+            there are none) and ``kind``, in the order of `count_by` for *a*. ``no code`` and
+            ``gone`` are a row each. `plot_counts` and `plot_map` draw it.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> a = pl.DataFrame({"kraj": ["SK010", "SK010", None]})
+            >>> b = pl.DataFrame({"kraj": ["SK010", None, None, "SK042"]})
+            >>> with fk.using(fk.sample()):
+            ...     fk.compare(a, b).select("code", "count_a", "count_b", "difference").rows()
+            [('SK010', 2, 1, -1), ('SK042', 0, 1, 1), (None, 1, 2, 1)]
+        """
+        now = self._now()
+        lang = now._language(lang)
+        return comparison.compared(
+            *(comparison.counts_of(frame, by, now._lookup, lang) for frame in (a, b))
+        )
+
+    def match_places(
+        self, names: pl.Series | Sequence[str], *, level: places.Level
+    ) -> pl.DataFrame:
+        """Match names or codes of places, in any spelling, with today's codes.
+
+        A column of codes for one's own data is
+        ``frame.with_columns(okres=fk.match_places(frame["Okres"], level="district")["code"])``.
+
+        Args:
+            names: Names or codes. Accents, case, dashes and words such as *okres* or *kraj* do
+                not matter; English names and the codes used until 2018 are known too.
+            level: What the names are names of: ``"region"``, ``"district"`` or
+                ``"municipality"``.
+
+        Returns:
+            A row per name, in the order given: ``given``, ``code`` (null where it is not sure),
+            ``name_sk``, ``how`` (``code``, ``old code``, ``name``, ``ambiguous``, ``unknown`` or
+            ``missing``; all String) and ``candidates`` (List of String: the codes of places
+            that share an ambiguous name).
+
+        Raises:
+            UsageError: Neither a Series nor a list, or another level.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     places = fk.match_places(["ziar n. hronom", "613", "Lučka"], level="district")
+            >>> places.select("code", "how").rows()
+            [('SK032D', 'name'), ('SK032D', 'old code'), (None, 'unknown')]
+        """
+        return matching.match(self._now().locations(), names, level)
 
     def cite(self, *, lang: Lang | None = None) -> str:
         """Write one line for a footnote: the register, its URL and licence, and when it answered.

@@ -200,4 +200,6 @@ resolve_labels = _names.resolve_labels
 unresolved_codes = _names.unresolved_codes
 count_by = _names.count_by
 count_last_changes = _names.count_last_changes
+compare = _names.compare
+match_places = _names.match_places
 cite = _names.cite

@@ -12,8 +12,7 @@ from typing import Final, Literal, NamedTuple
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
-from finstat_kit.arguments import lang as checked_lang
+from finstat_kit.arguments import Lang, lang as checked_lang
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol import old_codes
 from finstat_kit.protocol.wire import BY_FIELD, CHANGED, CODELISTS, LOCATION_FIELDS, STATE
@@ -56,7 +55,7 @@ class _Column(NamedTuple):
 
 
 def resolve_labels(
-    frame: Frame, lookup: Lookup, *, lang: Lang = "sk", columns: Columns = None
+    frame: Frame, lookup: Lookup, *, lang: Lang = "sk", columns: Columns = None, front: bool = False
 ) -> Frame:
     """Add the label behind each code; see `Register.resolve_labels`."""
     name = f"name_{checked_lang(lang)}"
@@ -65,6 +64,7 @@ def resolve_labels(
     label_columns = {column.label for column in wanted}
     after = {column.code: column for column in wanted}
     kept: list[pl.Expr] = []
+    first: list[pl.Expr] = []
     for place, (existing, dtype) in enumerate(schema.items()):
         itself = pl.nth(place)  # as in `column_of`
         if existing not in label_columns:
@@ -73,8 +73,8 @@ def resolve_labels(
             column = after[existing]
             codelist = lookup(column.codelist)
             label = _label(itself, dtype, codelist["code"], codelist[name])
-            kept.append(label.alias(column.label))
-    return frame.select(kept)
+            (first if front else kept).append(label.alias(column.label))
+    return frame.select(first + kept)
 
 
 def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -> pl.DataFrame:

@@ -11,8 +11,7 @@ from typing import Final
 
 import deltalake
 import polars as pl
-from arro3.core import ChunkedArray, DataType, Field, Schema
-from arro3.core import Table as ArrowTable
+from arro3.core import ChunkedArray, DataType, Field, Schema, Table as ArrowTable
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 

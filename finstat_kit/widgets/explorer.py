@@ -9,7 +9,7 @@ import ipywidgets
 import polars as pl
 import traitlets
 
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import By, Lang
 from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
@@ -23,7 +23,12 @@ from finstat_kit.widgets.options import FIELDS
 from finstat_kit.widgets.panel import Shown, panel, source, static
 from finstat_kit.widgets.texts import words
 
-_BELOW = {None: "kraj", "region": "okres", "district": "sidlo", "municipality": "sidlo"}
+_BELOW: dict[str | None, By] = {
+    None: "kraj",
+    "region": "okres",
+    "district": "sidlo",
+    "municipality": "sidlo",
+}
 _SAMPLE_PATIENCE = 20.0  # seconds; a sample answers in this process, far sooner
 _BLOCK = 1_000  # records between two looks at whether they are still wanted
 

@@ -13,7 +13,7 @@ from typing import Final
 import polars as pl
 from matplotlib.figure import Figure
 
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import By, Lang
 from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames import number_format
@@ -33,7 +33,7 @@ class Shown:
     """A selection, ready to be shown."""
 
     counts: pl.DataFrame  # of `count_by`
-    by: str  # the column counted
+    by: By  # the column counted
     place: str | None  # name of what is chosen
     narrowed: bool  # False where a municipality is chosen: nothing is below it
     day: date | None

@@ -24,9 +24,8 @@ from matplotlib.transforms import Bbox
 from nbclient import NotebookClient
 
 import finstat_kit as fk
-from finstat_kit.arguments import Lang
-from finstat_kit.charts import bars as bar_chart
-from finstat_kit.charts import drawing, tile_map, tiles
+from finstat_kit.arguments import By, Lang
+from finstat_kit.charts import bars as bar_chart, drawing, tile_map, tiles
 from finstat_kit.frames import labels
 from finstat_kit.protocol import wire
 from tests.support.registers import Watched
@@ -225,7 +224,7 @@ def test_counts_keep_their_labels() -> None:
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("field", wire.BY_FIELD)
-def test_bars_are_legible(field: str, lang: Lang) -> None:
+def test_bars_are_legible(field: By, lang: Lang) -> None:
     """No text lies on another or over the edge, whatever is counted."""
     number = bar_chart.cut(fk.count_by(UNITS, field), 30).height
     ax = fk.plot_counts(UNITS, field, lang=lang, ax=own(number))
@@ -611,7 +610,7 @@ def test_count_last_changes() -> None:
 
 @pytest.mark.parametrize("every", labels.PERIODS)
 @pytest.mark.parametrize("field", ["kraj", "okres", "pravnaForma"])
-def test_last_changes_add_up_and_are_legible(every: Any, field: str) -> None:
+def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
     """No unit is lost, whatever the period and the code."""
     changes = fk.count_last_changes(UNITS, field, every=every)
     ax = fk.plot_last_changes(UNITS, field, every=every, lang="en", ax=axes(9, 4.8))

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import replies

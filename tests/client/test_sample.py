@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, STATEMENTS, UNITS

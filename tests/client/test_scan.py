@@ -8,8 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk

@@ -7,8 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
@@ -347,6 +346,6 @@ def test_a_column_that_is_only_called_gone() -> None:
 def test_count_by_an_unknown_column() -> None:
     """What can be counted by is told."""
     with pytest.raises(fk.UsageError, match=r"by='region' is no code column.*'kraj'"):
-        REG.count_by(pl.DataFrame({"region": ["x"]}), "region")
+        REG.count_by(pl.DataFrame({"region": ["x"]}), "region")  # type: ignore[arg-type]
     with pytest.raises(fk.UsageError, match=r"by=\['kraj'\] is no code column; give one of"):
         REG.count_by(pl.DataFrame({"kraj": ["x"]}), ["kraj"])  # type: ignore[arg-type]

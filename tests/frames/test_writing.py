@@ -210,7 +210,10 @@ def test_cite() -> None:
 
     assert "no reply yet" in silent
     assert f"{date.today():%Y}-" in reg.cite()
-    assert "CC0" in reg.cite()
+    assert reg.cite().startswith("scripted:, údaje prevzaté")
+    live = fk.Register(fk.LIVE)
+    assert live.cite().startswith(f"Register účtovných závierok, {fk.LIVE}, licencia CC0, zatiaľ")
+    assert "Register of Financial Statements (Slovakia)" in live.cite(lang="en")
     assert "Invented data" in fk.sample(7).cite(lang="en")
     assert "Vymyslené údaje" in fk.sample(7).cite()
     with pytest.raises(fk.UsageError, match="lang='de'"):

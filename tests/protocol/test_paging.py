@@ -7,8 +7,7 @@ from datetime import date
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol.paging import Query, check, next_query

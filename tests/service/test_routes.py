@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import wire

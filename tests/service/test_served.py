@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from datetime import date
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import finstat_kit as fk
 from tests.support.registers import sample_of

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS, Reply
-from finstat_kit.service.store import Line, Store
-from finstat_kit.service.store import day_number as day_number
+from finstat_kit.service.store import Line, Store, day_number as day_number
 from finstat_kit.transport.base import InProcess, Timing
 from tests.support.faults import FakeTime
 

@@ -13,11 +13,13 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import finstat_kit as fk
+from finstat_kit.arguments import By
 from finstat_kit.frames.number_format import whole
 from tests.support import lab
 
 EXPLORER = """
 import finstat_kit as fk
+from finstat_kit.arguments import By
 fk.use(fk.sample())
 explorer = fk.Explorer()
 explorer
@@ -54,7 +56,7 @@ def units() -> pl.DataFrame:
     return register.units.get(register.units.ids())
 
 
-def counts(units: pl.DataFrame, by: str, lang: fk.arguments.Lang = "sk") -> list[list[str]]:
+def counts(units: pl.DataFrame, by: By, lang: fk.arguments.Lang = "sk") -> list[list[str]]:
     """Return code and count of each row that the table has to show."""
     frame = fk.sample().count_by(units, by, lang=lang)
     return [[row["code"] or "", whole(row["count"], lang)] for row in frame.iter_rows(named=True)]

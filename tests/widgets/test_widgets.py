@@ -12,16 +12,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 import traitlets
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.frames import slovak_order
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.background import LatestWins
-from finstat_kit.widgets.options import FIELDS
-from finstat_kit.widgets.options import Path as Choice
+from finstat_kit.widgets.options import FIELDS, Path as Choice
 from tests.support.registers import Scripted, Watched, sample_of
 
 SAMPLE = fk.sample()

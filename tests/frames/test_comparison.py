@@ -1,0 +1,70 @@
+"""Two counts side by side: every row of both is there."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import polars as pl
+import pytest
+from hypothesis import given, strategies as st
+
+import finstat_kit as fk
+
+REG = fk.sample(10)
+codes = st.lists(st.sampled_from(["SK010", "SK042", "99", None]), max_size=12)
+states = st.sampled_from([None, "ZMAZANÉ"])
+
+
+def records(rows: list[tuple[str | None, str | None]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema={"kraj": pl.String, "stav": pl.String}, orient="row")
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["SK010", "SK042", "99", None]), states), max_size=12),
+    st.lists(st.tuples(st.sampled_from(["SK010", "SK042", "99", None]), states), max_size=12),
+    st.booleans(),
+)
+def test_nothing_is_dropped(
+    a: list[tuple[str | None, str | None]], b: list[tuple[str | None, str | None]], counted: bool
+) -> None:
+    """Counts of both add up, differences are right, no code and gone are rows of their own."""
+    frames = [records(a), records(b)]
+    if counted:
+        frames = [REG.count_by(frame, "kraj") for frame in frames]
+    table = REG.compare(frames[0], frames[1])
+
+    def wanted(rows: list[tuple[str | None, str | None]]) -> Counter[object]:
+        return Counter((None, "gone") if gone else (code, None) for code, gone in rows)
+
+    def found(column: str) -> Counter[object]:
+        rows = table.select("code", "kind", column).rows()
+        return Counter({(code, kind if kind == "gone" else None): n for code, kind, n in rows})
+
+    assert +found("count_a") == wanted(a)
+    assert +found("count_b") == wanted(b)
+    assert (table["difference"] == table["count_b"] - table["count_a"]).all()
+    for side, rows in (("a", a), ("b", b)):
+        shares = table[f"share_{side}"]
+        if rows:
+            assert shares.sum() == pytest.approx(1)
+            assert shares.null_count() == 0
+        else:
+            assert shares.null_count() == table.height
+
+
+def test_labels_in_both_languages() -> None:
+    """A code that only one of both has carries its label, in the language of the register."""
+    a, b = pl.DataFrame({"kraj": ["SK010"]}), pl.DataFrame({"kraj": ["SK031"]}).lazy()
+
+    assert REG.compare(a, b)["label"].to_list() == ["Bratislavský kraj", "Žilinský kraj"]
+    assert REG.compare(a, b, lang="en")["label"][1] == "Region of Žilina"
+    assert REG.compare(a, b).schema == REG.compare(a.clear(), b).schema
+
+
+def test_what_cannot_be_compared() -> None:
+    """Counts with a code twice, and frames without the column, are errors."""
+    counts = REG.count_by(pl.DataFrame({"kraj": ["SK010"]}), "kraj")
+    with pytest.raises(fk.UsageError, match="'SK010' stands in two rows"):
+        REG.compare(counts, pl.concat([counts, counts]))
+    with pytest.raises(fk.UsageError, match="no column 'okres'"):
+        REG.compare(pl.DataFrame({"kraj": ["SK010"]}), counts, by="okres")

@@ -1,0 +1,125 @@
+"""Names and codes of places in any spelling."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, strategies as st
+
+import finstat_kit as fk
+from finstat_kit.frames.places import LEVELS
+
+REG = fk.sample(10)
+PLACES = REG.locations()
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "code", "how"),
+    [
+        ("Žilinský kraj", "region", "SK031", "name"),
+        ("ZILINA", "region", "SK031", "name"),
+        ("Region of Žilina", "region", "SK031", "name"),
+        ("zilinsky", "region", "SK031", "name"),
+        ("Prešovský samosprávny kraj", "region", "SK041", "name"),
+        ("5", "region", "SK031", "old code"),
+        ("sk031", "region", "SK031", "code"),
+        ("okres Žiar nad Hronom", "district", "SK032D", "name"),
+        (" ziar  n. hronom ", "district", "SK032D", "name"),
+        ("Žiar n/Hronom", "district", "SK032D", "name"),
+        ("613", "district", "SK032D", "old code"),
+        ("Bratislava 1", "district", None, "unknown"),
+        ("Bratislava I", "district", "SK0101", "name"),
+        ("Petržalka", "municipality", "SK0105529460", "name"),
+        ("Bratislava-Petržalka", "municipality", "SK0105529460", "name"),
+        ("516589", "municipality", "SK032D516589", "old code"),
+        ("Lúčka", "municipality", None, "ambiguous"),
+        ("Staré Mesto", "municipality", None, "ambiguous"),
+        ("mesto Trnava", "municipality", "SK0217506745", "name"),
+        ("Atlantis", "municipality", None, "unknown"),
+        ("", "district", None, "missing"),
+        (None, "district", None, "missing"),
+    ],
+)
+def test_spellings(name: str | None, level: str, code: str | None, how: str) -> None:
+    """Case, accents, signs, kinds of places, old codes and English names."""
+    row = REG.match_places([name], level=level).row(0, named=True)  # type: ignore[list-item, arg-type]
+
+    assert (row["given"], row["code"], row["how"]) == (name, code, how)
+    assert (row["name_sk"] is None) == (code is None)
+
+
+def test_ambiguous_names_are_listed() -> None:
+    """A name of several places has no code, and all of them are candidates."""
+    row = REG.match_places(["lucka"], level="municipality").row(0, named=True)
+    lucka = PLACES.filter(level="municipality", name_sk="Lúčka")["code"].sort()
+
+    assert row["how"] == "ambiguous"
+    assert row["candidates"] == lucka.to_list()
+    assert len(lucka) > 1
+
+
+@given(st.data())
+def test_every_place_is_found_by_its_name(data: st.DataObject) -> None:
+    """Whatever the case, and without accents: by its name, or among the candidates."""
+    place = data.draw(st.sampled_from(PLACES.rows(named=True)))
+    name = place[data.draw(st.sampled_from(["name_sk", "name_en"]))]
+    if data.draw(st.booleans()):
+        apart = unicodedata.normalize("NFKD", name)
+        name = "".join(c for c in apart if not unicodedata.combining(c))
+    name = data.draw(st.sampled_from([name, name.upper(), name.replace(" ", "  ")]))
+
+    row = REG.match_places([name], level=place["level"]).row(0, named=True)
+
+    assert place["code"] in [row["code"], *row["candidates"]]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pl.Series(["613", None], dtype=pl.Categorical),
+        pl.Series(["613", None], dtype=pl.Enum(["613"])),
+        pl.Series([613, None], dtype=pl.Int32),
+        ["613", None],
+        [613, None],
+    ],
+)
+def test_any_column_of_names(names: pl.Series) -> None:
+    """Text, categories and whole numbers; the rows stay where they are."""
+    assert REG.match_places(names, level="district")["code"].to_list() == ["SK032D", None]
+
+
+def test_every_real_place_is_found_by_its_name(full_size: Path) -> None:
+    """Also in the codelists as they are live: by its name, or among those that share it."""
+    register = fk.sample(1, codelists=full_size)
+    for level in LEVELS:
+        places = register.locations().filter(level=level)
+        matches = register.match_places(places["name_sk"], level=level)
+        own = matches.with_columns(own=places["code"]).filter(
+            (pl.col("code") != pl.col("own")).fill_null(value=True)
+            & ~pl.col("candidates").list.contains(pl.col("own"))
+        )
+
+        assert own.rows() == []
+        assert set(matches["how"]) <= {"name", "ambiguous"}
+
+
+def test_a_csv_of_ones_own_joins() -> None:
+    """The codes are a column of the same length."""
+    own = pl.DataFrame({"Okres": ["Žilina", "Nitra", "?"], "n": [1, 2, 3]})
+
+    coded = own.with_columns(okres=REG.match_places(own["Okres"], level="district")["code"])
+
+    assert coded["okres"].to_list() == ["SK031B", "SK0233", None]
+
+
+def test_wrong_arguments() -> None:
+    """Each is named with its cure."""
+    with pytest.raises(fk.UsageError, match="level='town'"):
+        REG.match_places(["x"], level="town")  # type: ignore[arg-type]
+    with pytest.raises(fk.UsageError, match="names is a builtins str"):
+        REG.match_places("Žilina", level="region")
+    with pytest.raises(fk.UsageError, match="Series of Float64"):
+        REG.match_places(pl.Series([1.5]), level="region")
