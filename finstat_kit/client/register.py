@@ -135,7 +135,9 @@ class Register(Codelists):
             deadline=self._deadline,
             tries=self._tries,
         )
-        self._session = Session(exchange, self.page_size, self.connections, self.rate, not near)
+        self._session = Session(
+            exchange, self.page_size, self.connections, self.rate, not near, lambda: self.today
+        )
         # A collection keeps its register, whose end would close the connections.
         self.units = Units("units", lambda: self._session)
         self.statements = Collection("statements", lambda: self._session)
