@@ -165,7 +165,7 @@ class Collection:
 
     def _scanned_ids(self, needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
         filters = filters_of(**{**dict.fromkeys(wire.FILTERS), **needs.parameters})
-        query = self._query(needs.since, needs.after_id, None, filters)
+        query = self._query(needs.since, needs.after_id, None, filters, warns=False)
         limit = needs.limit
         if needs.last_id is not None:
             width = max(needs.last_id - needs.after_id, 0)  # ids that can lie there at the most
@@ -186,10 +186,12 @@ class Collection:
         after_id: int,
         page_size: int | None,
         filters: dict[str, str] | None = None,
+        *,
+        warns: bool = True,
     ) -> Query:
         return Query(
             endpoint=self._endpoint,
-            changed_since=self._answered_since(changed_since),
+            changed_since=self._answered_since(changed_since, warns=warns),
             page_size=self._session().page_size
             if page_size is None
             else arguments.whole("page_size", page_size, 1, wire.MAX_PAGE),
@@ -197,7 +199,7 @@ class Collection:
             filters=filters or {},
         )
 
-    def _answered_since(self, changed_since: Since) -> date:
+    def _answered_since(self, changed_since: Since, *, warns: bool = True) -> date:
         """Return the day that ``changed_since`` names, if there is an answer for it.
 
         Raises:
@@ -205,7 +207,7 @@ class Collection:
         """
         session = self._session()
         day = arguments.changed_since(changed_since, session.today)
-        if changed_since is not None and day > (today := session.today()):
+        if warns and changed_since is not None and day > (today := session.today()):
             warn(
                 f"changed_since='{day}' lies after the register's day, {today} (.today of the "
                 "register): nothing can have changed since"
