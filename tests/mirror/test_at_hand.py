@@ -10,10 +10,10 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
+import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.client.sample import Sample
 from finstat_kit.errors import Interrupted
 from finstat_kit.protocol.wire import Reply
 from tests.mirror.test_damage import FAULTS, delete, empty
@@ -157,13 +157,14 @@ def test_what_another_process_synced(tmp_path: Path) -> None:
         assert (early.today, f"as of {day}" in repr(early)) == (day, True)
 
 
-def test_its_own_sync(tmp_path: Path) -> None:
-    """What it has synced it knows, also where all of it is lost at once."""
+@pytest.mark.parametrize("days", [[str(DAY)], ["2026-07-01", str(DAY)]])
+def test_its_own_sync(tmp_path: Path, days: list[str]) -> None:
+    """What it has synced it knows, the first time too, also where all of it is lost at once."""
     sample = fk.sample(40)
     mirror = fk.Mirror(tmp_path / "ruz", changed_since=SINCE, register=sample)
-    mirror.sync()
-    sample.set_today(DAY)
-    mirror.sync()
+    for day in days:
+        sample.set_today(day)
+        mirror.sync()
     shutil.rmtree(tmp_path / "ruz")
 
     assert said(mirror) == expected(tmp_path / "ruz")
@@ -192,29 +193,32 @@ def test_a_day_that_counts_no_more(tmp_path: Path) -> None:
 
 def test_a_slow_look_replaces_no_later_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that began to read before a sync, and ends after it, takes no day back."""
-    sample: Sample = fk.sample(40)
-    mirror = fk.Mirror(tmp_path / "ruz", register=sample)
-    mirror.sync()
+    sample = fk.sample(40)
+    writer = fk.Mirror(tmp_path / "ruz", register=sample)
+    writer.sync()
+    mirror = fk.Mirror(tmp_path / "ruz")
+    sample.set_today("2026-07-01")
+    writer.sync()
     runs = mirror._held.runs
-    files, began, later = runs.whole_files, threading.Event(), threading.Event()
+    scan, began, later = runs.scan, threading.Event(), threading.Event()
 
-    def slow() -> list[str]:
-        found = files()
+    def slow() -> pl.LazyFrame:
+        rows = scan()
         if not began.is_set():
             began.set()
             later.wait(1)  # as long as the other may not look, nothing ends this earlier
-        return found
+        return rows
 
     def read() -> None:
         mirror.snapshot()
         later.set()
 
+    monkeypatch.setattr(runs, "scan", slow)
     with ThreadPoolExecutor(2) as pool:
-        monkeypatch.setattr(runs, "whole_files", slow)
         first = pool.submit(mirror.snapshot)
         began.wait()
         sample.set_today(DAY)
-        fk.Mirror(tmp_path / "ruz", register=sample).sync()
+        writer.sync()
         second = pool.submit(read)
         first.result()
         second.result()
