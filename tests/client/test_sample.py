@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from datetime import date
 from pathlib import Path
 
@@ -211,6 +212,38 @@ def test_touch_delete_hide_vanish() -> None:
     assert records["ico"].null_count() == 2
     with pytest.raises(fk.NotFound):
         sample.units.get(ids[3])
+
+
+def test_published_without_a_number() -> None:
+    """None for a field: the record has none, and no number finds it."""
+    sample = fk.sample(0)
+
+    new = sample.publish(ico=None, dic=None)
+
+    record = sample.units.get(new).row(0, named=True)
+    assert (record["ico"], record["dic"]) == (None, None)
+    assert sample.units.ids(dic="2020202020").height == 0
+
+
+def test_changes_from_two_threads() -> None:
+    """None is lost: a day that is set while another thread publishes stays set."""
+    sample = fk.sample(0)
+    ended = threading.Event()
+
+    def publish_on() -> None:
+        while not ended.is_set():
+            sample.publish()
+
+    other = threading.Thread(target=publish_on)
+    other.start()
+    try:
+        for number in range(1, 29):
+            sample.set_today(date(2027, 2, number))
+            sample.publish()  # once it is back, what was under way at `set_today` has ended
+            assert sample.today == date(2027, 2, number)
+    finally:
+        ended.set()
+        other.join()
 
 
 def test_verbs_name_what_is_wrong() -> None:
