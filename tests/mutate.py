@@ -210,7 +210,7 @@ MUTATIONS = [
     Mutation("protocol/outcome.py", "body[:_WORDS_OF]", "body", "faults"),
     Mutation("transport/exchange.py", "stats.first_reply or (now if good else None)", "now if good else None", "patience"),
     Mutation("transport/http.py", "and not isinstance(cause, ssl.SSLEOFError)", "", "patience"),
-    Mutation("client/sample.py", "if self.recipe is None or self._again is None:", "if self._again is None:", "pickling"),
+    Mutation("client/sample.py", "if self._recipe is None or self._again is None:", "if self._again is None:", "pickling"),
     Mutation("client/register.py", "            deadline=self._deadline,\n", "", "pickling"),
     Mutation("client/register.py", "            rate=self.rate,\n", "", "pickling"),
     Mutation("mirror/mirror.py", "(self.path.absolute(),)", "(self.path,)", "pickling"),

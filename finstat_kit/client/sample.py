@@ -42,18 +42,18 @@ class Sample(Register):
         again: Callable[[], Sample] | None = None,
         identity: str = "finstat_kit sample",
     ) -> None:
-        self.store = store
+        self._store = store
         self._again = again
         self._made = store, recipe
         self._strict = strict
         # What it was made of and not its state: it is the same register after any change.
         self._marks = {INVENTED: identity}
         self._changing = threading.Lock()
-        super().__init__("sample:", transport=InProcess(self.answer))
+        super().__init__("sample:", transport=InProcess(self._answer))
 
-    def after_fork(self) -> None:
+    def _after_fork(self) -> None:
         """Take locks of its own: in the parent another thread may have held them."""
-        super().after_fork()
+        super()._after_fork()
         self._changing = threading.Lock()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -62,7 +62,7 @@ class Sample(Register):
         Raises:
             UsageError: It was changed, or no call of `fk.sample` made it.
         """
-        if self.recipe is None or self._again is None:
+        if self._recipe is None or self._again is None:
             raise UsageError(
                 "this sample was changed after fk.sample() made it, and what was changed is not "
                 "carried along by pickle or copy; make it anew there, and change it there, or "
@@ -71,7 +71,7 @@ class Sample(Register):
         return self._again, ()
 
     def __repr__(self) -> str:
-        units = f"{len(self.store.lines[UNITS].ids):,} invented units"
+        units = f"{len(self._store.lines[UNITS].ids):,} invented units"
         strict = ", strict" if self._strict else ""
         return f"SAMPLE DATA <{units} in process, today {self.today}{strict}>"
 
@@ -81,14 +81,14 @@ class Sample(Register):
         return True
 
     @property
-    def recipe(self) -> str | None:
+    def _recipe(self) -> str | None:
         """The call of `fk.sample` that makes the same sample, None once it was changed."""
         store, recipe = self._made
-        return recipe if self.store is store else None
+        return recipe if self._store is store else None
 
     def cite(self, lang: Lang = "sk") -> str:
         """Write one line for a footnote, which says that the data are invented."""
-        units = number_format.whole(len(self.store.lines[UNITS].ids), arguments.lang(lang))
+        units = number_format.whole(len(self._store.lines[UNITS].ids), arguments.lang(lang))
         if lang == "sk":
             return (
                 f"Vymyslené údaje ukážky finstat_kit ({units} jednotiek, k {self.today}), nie "
@@ -99,9 +99,9 @@ class Sample(Register):
             "the Register of Financial Statements."
         )
 
-    def answer(self, method: str, path: str, query: str) -> Reply:
+    def _answer(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's server would; a header says that it is invented."""
-        reply = routes.answer(self.store, method, path, query, strict=self._strict)
+        reply = routes.answer(self._store, method, path, query, strict=self._strict)
         return reply._replace(headers=reply.headers | self._marks)
 
     def serve(
@@ -126,18 +126,18 @@ class Sample(Register):
             20000
         """
         port = arguments.whole("port", port, 0, 65_535)
-        return served(self.answer, host=host, port=port, marks=self._marks)
+        return served(self._answer, host=host, port=port, marks=self._marks)
 
     @property
     def today(self) -> date:
         """The sample's day: fixed, moved by `set_today`."""
-        return self.store.today
+        return self._store.today
 
     def set_today(self, day: str | date) -> None:
         """Move the sample's day; changes happen on it unless told otherwise."""
         today = arguments.day("day", day)
         with self._changing:
-            self.store = changes.dated(self.store, today)
+            self._store = changes.dated(self._store, today)
 
     def publish(
         self, n: int = 1, *, on: str | date | None = None, **fields: object
@@ -155,7 +155,7 @@ class Sample(Register):
         n = arguments.whole("n", n, 0, 10**7)
         record, day = _checked_fields(fields), _checked_day(on)
         with self._changing:
-            self.store, ids = changes.published(self.store, n, record, on=day)
+            self._store, ids = changes.published(self._store, n, record, on=day)
         return pl.DataFrame({"id": ids}, schema=replies.IDS)
 
     def touch(self, ids: Ids, *, on: str | date | None = None) -> None:
@@ -174,12 +174,12 @@ class Sample(Register):
         """Take units away without a trace, which the register should not do but might."""
         which = arguments.ids(ids).to_numpy()
         with self._changing:
-            self.store = changes.without(self.store, which)
+            self._store = changes.without(self._store, which)
 
     def _change(self, ids: Ids, on: str | date | None, state: int | None) -> None:
         which, day = arguments.ids(ids).to_numpy(), _checked_day(on)
         with self._changing:
-            self.store = changes.changed(self.store, which, on=day, state=state)
+            self._store = changes.changed(self._store, which, on=day, state=state)
 
 
 def sample(

@@ -51,8 +51,8 @@ def test_data_is_small() -> None:
 
 def test_size_and_seed() -> None:
     """The same arguments give the same units, another seed others."""
-    assert same(fk.sample(300, seed=5).store, fk.sample(300, seed=5).store)
-    assert not same(fk.sample(300, seed=5).store, fk.sample(300, seed=6).store)
+    assert same(fk.sample(300, seed=5)._store, fk.sample(300, seed=5)._store)
+    assert not same(fk.sample(300, seed=5)._store, fk.sample(300, seed=6)._store)
     assert fk.sample(7).units.count() == 7
     assert fk.sample(0).units.ids().height == 0
     assert repr(fk.sample(7, strict=True)).startswith("SAMPLE DATA <7 invented units")
@@ -140,7 +140,7 @@ def test_the_ids_of_units_are_those_of_the_lists(
     """What units own is exactly the list; nothing was changed after its unit."""
     sample = fk.sample()
     name = {"statements": STATEMENTS, "annual_reports": ANNUAL_REPORTS}[collection]
-    line = sample.store.lines[name]
+    line = population.load().lines[name]
     owned = (
         units.select("datumPoslednejUpravy", pl.col(field).alias("id")).explode("id").drop_nulls()
     )
@@ -249,7 +249,7 @@ def test_changes_from_two_threads() -> None:
 def test_verbs_name_what_is_wrong() -> None:
     """Unknown ids, fields and values are refused and nothing is changed."""
     sample = fk.sample(10)
-    before = sample.store
+    before = sample._store
 
     with pytest.raises(fk.UsageError, match="no units of this sample"):
         sample.touch([1, 2**40])
@@ -260,7 +260,7 @@ def test_verbs_name_what_is_wrong() -> None:
     with pytest.raises(fk.UsageError, match="on="):
         sample.delete(sample.units.ids(limit=1), on="today")
 
-    assert sample.store is before
+    assert sample._store is before
 
 
 @settings(deadline=None, max_examples=40)
@@ -289,4 +289,4 @@ def test_changes_keep_the_register_whole(verbs: list[tuple[str, int]]) -> None:
     for record in records.to_dicts():
         expected = owned.get(record["id"]) if record["stav"] is None else None
         assert record["idUctovnychZavierok"] == expected
-    assert len(sample.store.columns["ico"]) == len(sample.store.lines[UNITS].ids)
+    assert len(sample._store.columns["ico"]) == len(sample._store.lines[UNITS].ids)
