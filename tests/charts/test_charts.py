@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections import Counter, deque
 from datetime import date
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -423,19 +423,6 @@ def test_tiles_are_the_counts(by: Any) -> None:
     assert sum(told) + sum(count_of.get(code, 0) for code in grid) == UNITS.height
     assert f"deleted or non-public: {UNITS['stav'].count()}" in below
     assert by == "okres" or "Extra-regio (SKZZ): " in below
-
-
-def test_classes() -> None:
-    """About equally many in each, equal values together, all values in order."""
-    values = [float(n % 7) for n in range(79)]
-
-    found = tile_map.classes(values, 5)
-
-    assert sorted(values) == [value for part in found for value in part]
-    assert all(max(a) < min(b) for a, b in pairwise(found))
-    assert [len(c) for c in tile_map.classes(list(range(80)), 5)] == [16] * 5
-    assert tile_map.classes([3.0] * 8, 4) == [[3.0] * 8]
-    assert tile_map.classes([], 4) == []
 
 
 def test_legend_gives_the_bounds() -> None:
