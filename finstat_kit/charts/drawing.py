@@ -14,6 +14,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.client.current import register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, number_format
+from finstat_kit.frames.counts import COUNTS, KINDS
 from finstat_kit.protocol import wire
 
 # Sizes are ours and in points, so that nothing overlaps whatever the reader's own style says.
@@ -184,26 +185,26 @@ def _units(number: int, lang: Lang) -> str:
 def counts(frame: labels.Frame, by: str, lang: Lang) -> pl.DataFrame:
     """Return the counts behind a picture: those given, or those of the units given."""
     schema = labels.schema_of(frame)
-    if not set(labels.COUNTS) <= set(schema):
+    if not set(COUNTS) <= set(schema):
         return register().count_by(frame, by, lang=lang)
     if by not in wire.BY_FIELD:
         raise UsageError(f"by={by!r} is no code column; give one of {list(wire.BY_FIELD)}")
-    table = frame.lazy().select(labels.COUNTS.names()).collect()
+    table = frame.lazy().select(COUNTS.names()).collect()
     _check_counts(table)
     return table
 
 
 def _check_counts(table: pl.DataFrame) -> None:
-    for column, dtype in labels.COUNTS.items():
+    for column, dtype in COUNTS.items():
         found = table.schema[column]
         fits = found.is_integer() if column == "count" else found in (dtype, pl.Null)
         if not fits:
             raise UsageError(f"the column {column!r} is {found}; give counts as fk.count_by does")
     if table["count"].null_count() or (table["count"] < 0).any():
         raise UsageError("the column 'count' has nulls or negative numbers; give whole counts")
-    kinds = set(table["kind"]) - set(labels.KINDS)
+    kinds = set(table["kind"]) - set(KINDS)
     if kinds:
-        raise UsageError(f"the column 'kind' says {kinds}; give some of {list(labels.KINDS)}")
+        raise UsageError(f"the column 'kind' says {kinds}; give some of {list(KINDS)}")
 
 
 def _of_a_sample() -> bool:

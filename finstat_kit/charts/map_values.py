@@ -12,6 +12,7 @@ from finstat_kit.charts import tiles
 from finstat_kit.client.current import register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, number_format
+from finstat_kit.frames.counts import KINDS
 from finstat_kit.protocol import wire
 
 
@@ -82,7 +83,7 @@ def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     twice = table.filter(pl.col("code").is_duplicated() & pl.col("code").is_not_null())["code"]
     if twice.len():
         raise UsageError(f"frame: {twice[0]!r} stands in two rows; give each code once")
-    return table if kind and set(table["kind"]) <= set(labels.KINDS) else table.drop(kind)
+    return table if kind and set(table["kind"]) <= set(KINDS) else table.drop(kind)
 
 
 def _counted(frame: labels.Frame, by: str, value: str, lang: Lang) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.charts import drawing, map_values, tiles
 from finstat_kit.charts.drawing import INK, TEXT_SIZE
 from finstat_kit.frames import labels, number_format
+from finstat_kit.frames.counts import KINDS
 
 _NO_VALUE: Final = "#dedede"
 _ONE_ROW: Final = 6.0  # inches of axes that the legend needs for one row
@@ -243,7 +244,7 @@ def _off_the_map(table: pl.DataFrame, write: Callable[[float], str], lang: Lang,
         told.append(
             (f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more["value"])
         )
-    for kind in labels.KINDS[1:]:
+    for kind in KINDS[1:]:
         group = table.filter(pl.col("kind") == kind)
         if group.height:
             first = group.head(1).with_columns(pl.lit(group.height).alias("codes"))

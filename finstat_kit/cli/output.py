@@ -27,7 +27,7 @@ FORMATS: Final = ("table", "csv", "ndjson", "parquet", "xlsx")
 
 
 def format_of(form: str | None, output: Path | None) -> str:
-    """Return the format asked for, else that of the file's name or of what output goes to."""
+    """Return the format given, else that of the file's name, else that of standard output."""
     if form is not None:
         return form
     if output is not None:

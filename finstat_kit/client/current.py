@@ -17,7 +17,7 @@ from finstat_kit.client.sample import sample
 from finstat_kit.client.session import Session
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
-from finstat_kit.frames import labels, places
+from finstat_kit.frames import counts, labels, places
 from finstat_kit.transport import forks
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -256,7 +256,7 @@ def count_last_changes(  # noqa: D103
     units: pl.DataFrame | pl.LazyFrame,
     by: str = "kraj",
     *,
-    every: labels.Every = "1mo",
+    every: counts.Every = "1mo",
     lang: Lang = "sk",
 ) -> pl.DataFrame:
     return register().count_last_changes(units, by, every=every, lang=lang)

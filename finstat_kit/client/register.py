@@ -20,7 +20,7 @@ from finstat_kit.client.collection import Collection
 from finstat_kit.client.session import Session
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
-from finstat_kit.frames import labels, places
+from finstat_kit.frames import counts, labels, places
 from finstat_kit.protocol import requests, wire
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import Transport, is_loopback
@@ -451,14 +451,14 @@ class Register:
             [('SK010', 'Bratislavský kraj', 2, 0.666..., 'labelled'),
              (None, None, 1, 0.333..., 'no code')]
         """
-        return labels.count_by(frame, by, self._lookup, lang=lang)
+        return counts.count_by(frame, by, self._lookup, lang=lang)
 
     def count_last_changes(
         self,
         units: pl.DataFrame | pl.LazyFrame,
         by: str = "kraj",
         *,
-        every: labels.Every = "1mo",
+        every: counts.Every = "1mo",
         lang: Lang = "sk",
     ) -> pl.DataFrame:
         """Count units by the period of their **last** change and by code.
@@ -493,7 +493,7 @@ class Register:
             [(datetime.date(2026, 3, 1), 'SK010', 'Region of Bratislava', 2, 'labelled'),
              (datetime.date(2026, 5, 1), 'SK010', 'Region of Bratislava', 1, 'labelled')]
         """
-        return labels.count_last_changes(units, by, self._lookup, every=every, lang=lang)
+        return counts.count_last_changes(units, by, self._lookup, every=every, lang=lang)
 
     def _lookup(self, name: str) -> pl.DataFrame:
         return self._codelist(name, refresh=False)

@@ -27,7 +27,7 @@ import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.charts import bars as bar_chart
 from finstat_kit.charts import drawing, tile_map, tiles
-from finstat_kit.frames import labels
+from finstat_kit.frames.counts import COUNTS, LAST_CHANGES, PERIODS
 from finstat_kit.protocol import wire
 
 SAMPLE = fk.sample(4_000)
@@ -114,7 +114,7 @@ def written(ax: Axes) -> str:
 def counts_of(number: int, *, label: str = "Obec {}") -> pl.DataFrame:
     """Return counts by municipality of so many invented codes, as `count_by` gives them."""
     rows = [(f"X{n}", label.format(n), number - n, 1 / number, "labelled") for n in range(number)]
-    return pl.DataFrame(rows, schema=labels.COUNTS, orient="row")
+    return pl.DataFrame(rows, schema=COUNTS, orient="row")
 
 
 @pytest.mark.parametrize("lang", LANGS)
@@ -150,7 +150,7 @@ def test_numbers_as_each_language_writes_them() -> None:
     """Count and share stand at the bar."""
     counts = pl.DataFrame(
         [("SK010", "Bratislavský kraj", 12_345, 0.3617, "labelled")],
-        schema=labels.COUNTS,
+        schema=COUNTS,
         orient="row",
     )
 
@@ -533,7 +533,7 @@ def test_count_last_changes() -> None:
 
     changes = fk.count_last_changes(frame, lang="en")
 
-    assert changes.schema == labels.LAST_CHANGES
+    assert changes.schema == LAST_CHANGES
     assert changes.rows() == [
         (date(2026, 3, 1), "SK010", "Region of Bratislava", 2, "labelled"),
         (date(2026, 3, 1), None, None, 1, "no code"),
@@ -551,10 +551,10 @@ def test_count_last_changes() -> None:
     ]
     ax = fk.plot_last_changes(frame, lang="en", ax=axes(9, 4.8))
     assert "Without a date of change (not shown): 1." in ax.get_xlabel()
-    assert fk.count_last_changes(frame.head(0)).schema == labels.LAST_CHANGES
+    assert fk.count_last_changes(frame.head(0)).schema == LAST_CHANGES
 
 
-@pytest.mark.parametrize("every", labels.PERIODS)
+@pytest.mark.parametrize("every", PERIODS)
 @pytest.mark.parametrize("field", ["kraj", "okres", "pravnaForma"])
 def test_last_changes_add_up_and_are_legible(every: Any, field: str) -> None:
     """No unit is lost, whatever the period and the code."""
