@@ -154,6 +154,15 @@ def test_columns() -> None:
     assert scan.collect().schema == replies.IDS
 
 
+def test_head_behind_a_filter_is_refused_with_the_cure() -> None:
+    """No request can narrow it: the text says where head() has to stand."""
+    reg = fk.Register("http://register.example")
+    query = reg.units.scan().filter(pl.col("kraj") == "SK010").head(3)
+
+    with pytest.raises(fk.UsageError, match=r"head\(\) \(before any other filter"):
+        query.collect()
+
+
 def test_days_of_waiting_are_refused() -> None:
     """A scan that needs every record of a real host is refused before the first request."""
     reg = fk.Register("http://register.example")
