@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import re
-from datetime import UTC, date, datetime
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal, get_args
 
 import polars as pl
@@ -17,6 +18,10 @@ By = Literal[
     "kraj", "okres", "sidlo", "pravnaForma", "skNace", "druhVlastnictva", "velkostOrganizacie"
 ]
 
+Since = str | date | timedelta | None
+
+_SPAN: Final = re.compile(r"-[0-9]{1,6}d", re.ASCII)
+_LONGEST: Final = timedelta(days=36_525)  # a century; no register is as old
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
@@ -26,6 +31,8 @@ def day(name: str, value: object) -> date:
         return (value.astimezone(UTC) if value.tzinfo else value).date()
     if isinstance(value, date):
         return value
+    if type(value).__name__ == "datetime64" and value == value:  # numpy's, but for NaT
+        return date.fromisoformat(str(value)[:10])
     if isinstance(value, str) and _DAY.fullmatch(value):
         try:
             return date.fromisoformat(value)
@@ -34,9 +41,23 @@ def day(name: str, value: object) -> date:
     raise UsageError(f"{name}={value!r} is no day; give 'YYYY-MM-DD' or a datetime.date")
 
 
-def changed_since(value: object) -> date:
-    """Return the day that ``changed_since`` names; None is the register's beginning."""
-    return BEGINNING if value is None else day("changed_since", value)
+def changed_since(value: object, today: Callable[[], date] | None = None) -> date:
+    """Return the day that ``changed_since`` names; None is the register's beginning.
+
+    A span is counted back from the register's day, where one is given.
+    """
+    if value is None:
+        return BEGINNING
+    span = value
+    if today is not None and isinstance(value, str) and _SPAN.fullmatch(value):
+        span = timedelta(days=int(value[1:-1]))
+    if today is not None and isinstance(span, timedelta):
+        if timedelta(0) <= span <= _LONGEST:
+            return today() - span
+        raise UsageError(
+            f"changed_since={value!r} is no span; give one of 0 to {_LONGEST.days:,} days"
+        )
+    return day("changed_since", value)
 
 
 def whole(name: str, value: object, low: int, high: int) -> int:
@@ -48,7 +69,8 @@ def whole(name: str, value: object, low: int, high: int) -> int:
     except TypeError:
         number = low - 1
     if not low <= number <= high:
-        raise UsageError(f"{name}={value!r} is not allowed; give a whole number, {low} to {high}")
+        allowed = f"{low} or more" if high == MAX_ID else f"{low} to {high}"
+        raise UsageError(f"{name}={value!r} is not allowed; give a whole number, {allowed}")
     return number
 
 

@@ -17,6 +17,8 @@ Imports the standard library only.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile, takewhile
 from pathlib import Path
@@ -91,6 +93,15 @@ def _calls(error: BaseException) -> Iterator[FrameSummary]:
     # What runs the cells of a notebook stands before them.
     within = dropwhile(lambda call: "IPython" in call.filename, calls)
     return takewhile(lambda call: not is_librarys(call), within)
+
+
+def warn(text: str) -> None:
+    """Warn of a call that is allowed and hardly meant, at the reader's own line."""
+    ours = str(Path(__file__).parent)
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(ours):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 class UsageError(RegisterError, ValueError):

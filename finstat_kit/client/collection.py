@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Self
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.arguments import Since
+from finstat_kit.client.keywords import with_cures
 from finstat_kit.client.pages import Pages, how_to_go_on
 from finstat_kit.client.scan import Needs, lazy
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Interrupted, RegisterError, UsageError
+from finstat_kit.errors import Interrupted, RegisterError, UsageError, warn
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import replies, requests, wire
 from finstat_kit.protocol.paging import Query
@@ -42,14 +44,16 @@ class Collection:
     def __repr__(self) -> str:
         return f"<collection {self._name}, /api/{self._endpoint}>"
 
-    def count(self, *, changed_since: str | date | None = None, after_id: int = 0) -> int:
+    @with_cures
+    def count(self, *, changed_since: Since = None, after_id: int = 0) -> int:
         """Ask how many ids match.
 
         Advisory: the register changes while it is read, so a walk never relies on it.
         From ``/api/zostavajuce-id/<list>``.
 
         Args:
-            changed_since: Only ids changed on this day or later; None is everything.
+            changed_since: Only ids changed on this day or later: a date, ``"2026-01-01"``,
+                a `timedelta` or ``"-30d"`` back from the register's day; None is everything.
             after_id: Only ids greater than this one.
 
         Returns:
@@ -63,10 +67,11 @@ class Collection:
         """
         return self._count(self._query(changed_since, after_id, None))
 
+    @with_cures
     def ids(
         self,
         *,
-        changed_since: str | date | None = None,
+        changed_since: Since = None,
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
@@ -82,7 +87,7 @@ class Collection:
                 been seen of the live register); None is everything.
             after_id: Only ids greater than this one: the cursor of an earlier walk.
             limit: No more than this many, the lowest.
-            page_size: Ids a request, 1 to 10,000; None is the register's own setting.
+            page_size: Ids per request, 1 to 10,000; None is the register's own setting.
             connections: Requests at the same time, 1 to 256; None is the register's own setting.
                 The ids are the same. A walk with a *limit* keeps to one, and so does one that the
                 register's rate holds back.
@@ -103,10 +108,11 @@ class Collection:
         query = self._query(changed_since, after_id, page_size)
         return self._ids(query, limit, connections, progress)
 
+    @with_cures
     def pages(
         self,
         *,
-        changed_since: str | date | None = None,
+        changed_since: Since = None,
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
@@ -128,7 +134,8 @@ class Collection:
         """
         return self._pages(self._query(changed_since, after_id, page_size), limit)
 
-    def scan(self, *, changed_since: str | date | None = None) -> pl.LazyFrame:
+    @with_cures
+    def scan(self, *, changed_since: Since = None) -> pl.LazyFrame:
         """Scan the ids lazily: what the query does not need is not fetched.
 
         ``id > a``, ``id <= b`` and the like become the cursor and the end of the walk, ``head(n)``
@@ -158,7 +165,7 @@ class Collection:
 
     def _scanned_ids(self, needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
         filters = filters_of(**{**dict.fromkeys(wire.FILTERS), **needs.parameters})
-        query = self._query(needs.since, needs.after_id, None, filters)
+        query = self._query(needs.since, needs.after_id, None, filters, warns=False)
         limit = needs.limit
         if needs.last_id is not None:
             width = max(needs.last_id - needs.after_id, 0)  # ids that can lie there at the most
@@ -175,14 +182,16 @@ class Collection:
 
     def _query(
         self,
-        changed_since: str | date | None,
+        changed_since: Since,
         after_id: int,
         page_size: int | None,
         filters: dict[str, str] | None = None,
+        *,
+        warns: bool = True,
     ) -> Query:
         return Query(
             endpoint=self._endpoint,
-            changed_since=self._answered_since(changed_since),
+            changed_since=self._answered_since(changed_since, warns=warns),
             page_size=self._session().page_size
             if page_size is None
             else arguments.whole("page_size", page_size, 1, wire.MAX_PAGE),
@@ -190,13 +199,19 @@ class Collection:
             filters=filters or {},
         )
 
-    def _answered_since(self, changed_since: str | date | None) -> date:
+    def _answered_since(self, changed_since: Since, *, warns: bool = True) -> date:
         """Return the day that ``changed_since`` names, if there is an answer for it.
 
         Raises:
             UsageError: A copy holds a part that begins later, or does not know the days of change.
         """
-        day, session = arguments.changed_since(changed_since), self._session()
+        session = self._session()
+        day = arguments.changed_since(changed_since, session.today)
+        if warns and changed_since is not None and day > (today := session.today()):
+            warn(
+                f"changed_since='{day}' lies after the register's day, {today} (.today of the "
+                "register): nothing can have changed since"
+            )
         since = session.since()
         if since is not None and day < since:
             asked = None if changed_since is None else day.isoformat()

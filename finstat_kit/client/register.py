@@ -135,7 +135,9 @@ class Register(Codelists):
             deadline=self._deadline,
             tries=self._tries,
         )
-        self._session = Session(exchange, self.page_size, self.connections, self.rate, not near)
+        self._session = Session(
+            exchange, self.page_size, self.connections, self.rate, not near, lambda: self.today
+        )
         # A collection keeps its register, whose end would close the connections.
         self.units = Units("units", lambda: self._session)
         self.statements = Collection("statements", lambda: self._session)
@@ -233,9 +235,7 @@ class Register(Codelists):
 
         Only the live host is called the Register of Financial Statements.
         """
-        if self._is_live:
-            return _WORDS[lang]["live"]
-        return f"{self.base_url}, {_WORDS[lang]['invented']}" if self.invented else self.base_url
+        return source_name(self.base_url, bool(self.invented), lang)
 
     def _citation(self, lang: Lang) -> str:
         words = _WORDS[lang]
@@ -243,13 +243,12 @@ class Register(Codelists):
         when = words["no reply"]
         if first and last:
             when = words["received"].format(first=_moment(first), last=_moment(last))
-        if self._is_live:
-            return f"{words['live']}, {self.base_url}, {words['licence']}, {when}."
-        return f"{self._source_name(lang)}, {when}."
+        source = source_name(self.base_url, bool(self.invented), lang, cited=True)
+        return f"{source}, {when}."
 
     @property
     def _is_live(self) -> bool:
-        return not self.invented and urlsplit(self.base_url).hostname == urlsplit(LIVE).hostname
+        return not self.invented and is_live(self.base_url)
 
     def _now(self) -> Register:
         return self
@@ -266,6 +265,24 @@ class Register(Codelists):
         with self._lock:
             self._codelists[name] = fresh
         return fresh
+
+
+def is_live(url: str) -> bool:
+    """Tell whether a URL leads to the real register."""
+    return urlsplit(url).hostname == urlsplit(LIVE).hostname
+
+
+def source_name(url: str, invented: bool, lang: Lang, *, cited: bool = False) -> str:
+    """Name the source behind a URL: only the live host is the Register of Financial Statements.
+
+    Cited, the live register has its address and licence with it.
+    """
+    words = _WORDS[lang]
+    if invented:
+        return f"{url}, {words['invented']}"
+    if not is_live(url):
+        return url
+    return f"{words['live']}, {url}, {words['licence']}" if cited else words["live"]
 
 
 def _checked_url(base_url: object) -> str:

@@ -31,6 +31,7 @@ class Session:
             record is requested.
         since: Returns the day that a copy of a part begins with, None where the whole register
             answers.
+        today: Returns the register's day.
         undated: Collections of a copy whose days of change are not known.
     """
 
@@ -39,6 +40,7 @@ class Session:
     connections: int
     rate: float | None
     remote: bool
+    today: Callable[[], date]
     at_hand: AtHand | None = None
     since: Callable[[], date | None] = _of_the_whole
     undated: frozenset[str] = frozenset()

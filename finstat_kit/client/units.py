@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Final, Literal
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.arguments import Since
 from finstat_kit.client.collection import Collection, filters_of
+from finstat_kit.client.keywords import with_cures
 from finstat_kit.client.pages import Pages
 from finstat_kit.client.records import (
     fetch_units,
@@ -27,7 +29,6 @@ from finstat_kit.protocol import replies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import date
 
 _SCANNED: Final = 1_000  # records of a scan that come at once
 
@@ -35,10 +36,11 @@ _SCANNED: Final = 1_000  # records of a scan that come at once
 class Units(Collection):
     """The accounting units: the only collection with filters, and with records."""
 
+    @with_cures
     def count(
         self,
         *,
-        changed_since: str | date | None = None,
+        changed_since: Since = None,
         after_id: int = 0,
         ico: str | None = None,
         dic: str | None = None,
@@ -68,10 +70,11 @@ class Units(Collection):
         filters = filters_of(ico, dic, legal_form_code)
         return self._count(self._query(changed_since, after_id, None, filters))
 
+    @with_cures
     def ids(
         self,
         *,
-        changed_since: str | date | None = None,
+        changed_since: Since = None,
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
@@ -91,7 +94,7 @@ class Units(Collection):
                 has been seen of the live register); None is everything.
             after_id: Only ids greater than this one: the cursor of an earlier walk.
             limit: No more than this many, the lowest.
-            page_size: Ids a request, 1 to 10,000; None is the register's own setting.
+            page_size: Ids per request, 1 to 10,000; None is the register's own setting.
             ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
             dic: Only units with this DIČ, a text of 10 digits.
             legal_form_code: Only units of this legal form, a code of `legal_forms`.
@@ -116,10 +119,11 @@ class Units(Collection):
         query = self._query(changed_since, after_id, page_size, filters)
         return self._ids(query, limit, connections, progress)
 
+    @with_cures
     def pages(
         self,
         *,
-        changed_since: str | date | None = None,
+        changed_since: Since = None,
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
@@ -143,9 +147,8 @@ class Units(Collection):
         filters = filters_of(ico, dic, legal_form_code)
         return self._pages(self._query(changed_since, after_id, page_size, filters), limit)
 
-    def scan(
-        self, *, changed_since: str | date | None = None, max_requests: int | None = None
-    ) -> pl.LazyFrame:
+    @with_cures
+    def scan(self, *, changed_since: Since = None, max_requests: int | None = None) -> pl.LazyFrame:
         """Scan the units lazily: what the query does not need is not fetched.
 
         Where only ``id`` is wanted, no record is fetched (to count rows, select it first).
@@ -205,6 +208,7 @@ class Units(Collection):
 
         return lazy(self._name, replies.UNITS, since, fetch)
 
+    @with_cures
     def get(
         self,
         ids: int | Iterable[int] | pl.Series | pl.DataFrame,

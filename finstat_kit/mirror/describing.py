@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
 from finstat_kit.arguments import Lang
+from finstat_kit.client.register import source_name
 from finstat_kit.mirror.folder import About
+
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "sample": "vymyslené údaje ukážky finstat_kit",
+        "since": "zmenené od",
+        "copied": "kópia k",
+    },
+    "en": {
+        "sample": "invented data of a finstat_kit sample",
+        "since": "changed since",
+        "copied": "copied as of",
+    },
+}
 
 
 def described(
@@ -31,15 +46,26 @@ def described(
     return f"{kind}<Mirror {path} of {source}{part}, {state}>"
 
 
+def source(about: About, day: date, lang: Lang) -> str:
+    """Name the source of a copy, for titles: the register, what was copied of it and when."""
+    return f"{_name(about, lang)}{_copied(about, day, lang)}"
+
+
 def citation(about: About, day: date, lang: Lang) -> str:
-    """Return one line for a footnote: the register, its licence, what was copied and when."""
-    source, since = about.origin.name, about.since
-    if lang == "sk":
-        copied = f"{f', zmenené od {since}' if since else ''}, kópia k {day}."
-        if about.invented:
-            return f"Vymyslené údaje ukážky finstat_kit{copied}"
-        return f"Register účtovných závierok, {source}, licencia CC0{copied}"
-    copied = f"{f', changed since {since}' if since else ''}, copied as of {day}."
-    if about.invented:
-        return f"Invented data of a finstat_kit sample{copied}"
-    return f"Register of Financial Statements (Slovakia), {source}, CC0{copied}"
+    """Return one line for a footnote: the source with its address and licence."""
+    name = _name(about, lang, cited=True)
+    own = "://" not in name  # an address keeps its letters
+    return f"{name[0].upper() if own else name[0]}{name[1:]}{_copied(about, day, lang)}."
+
+
+def _name(about: About, lang: Lang, *, cited: bool = False) -> str:
+    url = about.origin.register
+    if about.invented and "://" not in url:  # a sample of this process
+        return _WORDS[lang]["sample"]
+    return source_name(url, about.invented, lang, cited=cited)
+
+
+def _copied(about: About, day: date, lang: Lang) -> str:
+    words = _WORDS[lang]
+    part = f", {words['since']} {about.since}" if about.since else ""
+    return f"{part}, {words['copied']} {day}"

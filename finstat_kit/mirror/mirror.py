@@ -19,7 +19,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.compacting import checked_hours, compact
-from finstat_kit.mirror.describing import citation, described
+from finstat_kit.mirror.describing import citation, described, source
 from finstat_kit.mirror.folder import Folder, checked_path, part
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.keeping import Keeping
@@ -107,10 +107,10 @@ class Mirror(Register):
         return described(self._given, self._folder.known, self.since, self._held.known)
 
     @property
-    def invented(self) -> bool:
-        """Whether it is the copy of a sample, as the replies said."""
+    def invented(self) -> bool | None:
+        """Whether the copied data are invented, as the replies said; None before the first sync."""
         about = self._folder.known or self._folder.about
-        return about is not None and about.invented
+        return None if about is None else about.invented
 
     @property
     def since(self) -> date | None:
@@ -133,6 +133,9 @@ class Mirror(Register):
             completed = self._answers.complete()
         day: date = completed["started"][-1]
         return day
+
+    def _source_name(self, lang: Lang) -> str:
+        return source(self._folder.begun(), self.today, lang)
 
     def _citation(self, lang: Lang) -> str:
         return citation(self._folder.begun(), self.today, lang)

@@ -150,6 +150,75 @@ def test_unknown_keyword() -> None:
     """Filters exist on units only; a misspelt keyword is a TypeError."""
     with pytest.raises(TypeError, match="ico"):
         REG.statements.ids(ico="12345678")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("call", "cure"),
+    [
+        (
+            lambda c: c.ids("2026-01-01"),
+            r"ids\(\) takes .* by name: give changed_since='2026-01-01'",
+        ),
+        (lambda c: c.count(date(2026, 1, 1)), r"give changed_since=datetime.date\(2026, 1, 1\)"),
+        (lambda c: c.pages(5), r"pages\(\) takes its arguments by name: 5 may be one of"),
+        (lambda c: c.ids(kraj="SK010"), r"no argument kraj='SK010': .*fk.units.get\(ids\).filter"),
+        (lambda c: c.scan(region="SK010"), r"no argument region='SK010': the register filters by"),
+        (lambda c: c.count(changed_until="2026-01-01"), "only the day of the latest change"),
+        (lambda c: c.count(since="2026-01-01"), "did you mean changed_since="),
+        (lambda c: c.ids(change_since="2026-01-01"), "did you mean changed_since="),
+        (lambda c: c.ids(wholly="x"), r"it takes \['changed_since', 'after_id'"),
+        (
+            lambda c: c.ids(after_id=-1),
+            "after_id=-1 is not allowed; give a whole number, 0 or more",
+        ),
+        (lambda c: c.ids(limit=-1), "limit=-1 is not allowed; give a whole number, 0 or more"),
+    ],
+)
+@pytest.mark.parametrize("name", ["units", "reports"])
+def test_what_does_not_fit_names_the_cure(name: str, call: Any, cure: str) -> None:
+    """Before any request, and as a UsageError with what would work."""
+    with pytest.raises(fk.UsageError, match=cure):
+        call(getattr(REG, name))
+
+
+def test_units_by_legal_form_is_a_filter() -> None:
+    """The name of the field leads to the parameter, where there is one."""
+    with pytest.raises(fk.UsageError, match="did you mean legal_form_code="):
+        REG.units.ids(pravnaForma="112")  # type: ignore[call-arg]
+    with pytest.raises(fk.UsageError, match=r"takes its arguments by name|lacks an argument"):
+        REG.units.get()  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    "span", ["-29d", timedelta(days=29), np.datetime64("2026-06-01"), datetime(2026, 6, 1, 23)]
+)
+def test_spans_are_counted_from_the_registers_day(span: Any) -> None:
+    """The sample's day is 30 June 2026, whatever the clock says."""
+    reg = fk.sample(3_000)
+    wanted = reg.units.ids(changed_since="2026-06-01")
+
+    assert 0 < wanted.height == reg.units.count(changed_since=span) < 3_000
+    assert reg.units.scan(changed_since=span).select("id").collect().equals(wanted)
+
+
+@pytest.mark.parametrize(
+    "span", ["-d", "30d", "-1m", timedelta(days=-1), "-99999d", np.datetime64("NaT"), True]
+)
+def test_what_is_no_span(span: Any) -> None:
+    with pytest.raises(fk.UsageError, match="changed_since="):
+        REG.units.count(changed_since=span)
+
+
+def test_a_day_after_the_registers_own_is_warned_of() -> None:
+    """It cannot match anything, and is hardly meant; the warning names the register's day."""
+    for call in (REG.units.count, REG.reports.ids, REG.units.scan):
+        with pytest.warns(UserWarning, match=r"2026-07-01.*register's day, 2026-06-30") as seen:
+            call(changed_since="2026-07-01")
+        assert seen[0].filename == __file__
+    assert REG.units.count(changed_since="2026-06-30") == 0
+    # A predicate of a query is no argument, and nothing is warned of in the midst of polars.
+    late = REG.units.scan().filter(pl.col("datumPoslednejUpravy") >= date(2027, 1, 1))
+    assert late.collect().height == 0
     with pytest.raises(TypeError, match="change_since"):
         REG.units.ids(change_since="2024-01-01")  # type: ignore[call-arg]
 

@@ -43,7 +43,7 @@ class Said(NamedTuple):
 
     today: date
     since: date | None
-    invented: bool
+    invented: bool | None
     text: str
 
 
