@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from datetime import date
-from pathlib import Path
 
 import polars as pl
 
@@ -22,10 +21,9 @@ from finstat_kit.transport import forks
 class Answers:
     """Answers from disk, as the newest complete sync left it."""
 
-    def __init__(self, folder: Folder, held: Held, lists: Path) -> None:
+    def __init__(self, folder: Folder, held: Held) -> None:
         self._folder = folder
         self._held = held
-        self._lists = lists
         self._store: tuple[object, CopiedStore] | None = None
         self._after_fork()
         forks.renew_in_child(self)
@@ -66,7 +64,7 @@ class Answers:
 
     def reply(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's service would."""
-        files = stamp(self._lists), stamp(self._folder.file)
+        files = stamp(self._folder.codelists), stamp(self._folder.file)
         now = self._held.commits(), files
         with self._lock:
             if self._store is None or self._store[0] != now:
@@ -77,7 +75,7 @@ class Answers:
     def _copied(self) -> CopiedStore:
         today = self.complete()["started"][-1]
         with legible(self._held.path):
-            return copied_store(self._held, self._lists, today, self._found)
+            return copied_store(self._held, self._folder.codelists, today, self._found)
 
     def _found(self, id_: int) -> pl.DataFrame:
         return self.records(pl.Series("id", [id_], dtype=pl.Int64)).collect()

@@ -86,12 +86,14 @@ class Folder:
 
     Attributes:
         file: ``mirror.json``.
+        codelists: The file of the codelists.
         known: What the folder was begun with, as last read or written; None before that.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.file = path / "mirror.json"
+        self.codelists = path / "codelists.json"
         self.known: About | None = None
 
     @property

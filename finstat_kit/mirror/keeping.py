@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 from time import monotonic
 from typing import Final
 
@@ -35,10 +34,9 @@ REPORT: Final = pl.Schema(
 class Keeping:
     """A sync of one folder, which the caller holds for writing."""
 
-    def __init__(self, folder: Folder, held: Held, lists: Path, register: Register) -> None:
+    def __init__(self, folder: Folder, held: Held, register: Register) -> None:
         self._folder = folder
         self._held = held
-        self._lists = lists
         self._register = register
 
     def go(
@@ -130,7 +128,7 @@ class Keeping:
         for name in (*LISTS, "codelists"):
             asked, began = register.stats.requests, monotonic()
             if name == "codelists":
-                counts = codelists.renew(self._lists, register)
+                counts = codelists.renew(self._folder.codelists, register)
             else:
                 walk = Walk(name, self._held.lists[name], register, run)
                 counts = walk.go(max_missing, progress)

@@ -79,7 +79,7 @@ class Mirror(Register):
         self._since = None if changed_since is None else arguments.changed_since(changed_since)
         self._held = Held(self.path)
         self._folder = Folder(self.path)
-        self._answers = Answers(self._folder, self._held, self._codelists_file)
+        self._answers = Answers(self._folder, self._held)
         self._fetched: dict[str, tuple[Stamp | None, pl.DataFrame]] = {}
         super().__init__("mirror:", tries=1, transport=InProcess(self._answers.reply))
         self._session = replace(
@@ -101,7 +101,7 @@ class Mirror(Register):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy by its path, with the register that it copies, if one was given."""
         again = partial(type(self), changed_since=self._since, register=self._chosen)
-        return again, (self.path.absolute(),)
+        return again, (self.path,)
 
     def __repr__(self) -> str:
         return described(self._given, self._folder.known, self.since, self._held.known)
@@ -173,7 +173,7 @@ class Mirror(Register):
         register = self._source()
         with self._folder.writing():
             origin = origin_of(register, self._folder.read(), self._given)
-            keeping = Keeping(self._folder, self._held, self._codelists_file, register)
+            keeping = Keeping(self._folder, self._held, register)
             return keeping.go(
                 origin, self._since, full=full, max_missing=max_missing, progress=progress
             )
@@ -291,7 +291,7 @@ class Mirror(Register):
         if not self._folder.is_begun:
             self._folder.begun()
         # Tables of its own: it looks at all of them anew, while another thread may be syncing.
-        return verified(self._folder, Held(self.path), self._codelists_file)
+        return verified(self._folder, Held(self.path))
 
     def compact(self, *, keep_hours: float = 24) -> None:
         """Put the files of many small batches together, and remove those that were replaced.
@@ -318,15 +318,11 @@ class Mirror(Register):
 
     def _codelist(self, name: str, refresh: bool) -> pl.DataFrame:
         """Return a codelist as the newest sync left it, which may be another process's."""
-        now = stamp(self._codelists_file)
+        now = stamp(self._folder.codelists)
         known = self._fetched.get(name)
         if known is None or known[0] != now or refresh:
             known = self._fetched[name] = now, super()._codelist(name, refresh=True)
         return known[1]
-
-    @property
-    def _codelists_file(self) -> Path:
-        return self.path / "codelists.json"
 
     def _source(self) -> Register:
         register = current.named(self._chosen)

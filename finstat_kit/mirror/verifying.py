@@ -24,13 +24,12 @@ VERIFIED: Final = pl.Schema(
 _Row = tuple[str, int, int, str]
 
 
-def verified(folder: Folder, held: Held, lists: Path) -> pl.DataFrame:
+def verified(folder: Folder, held: Held) -> pl.DataFrame:
     """Return a row each file, the damaged first.
 
     Args:
-        folder: What says what the mirror was begun with.
+        folder: What says what the mirror was begun with, and has the codelists.
         held: What has data files.
-        lists: The file of the codelists.
     """
     completed = None
     with contextlib.suppress(MirrorError):
@@ -47,8 +46,8 @@ def verified(folder: Folder, held: Held, lists: Path) -> pl.DataFrame:
         about = folder.about
         for table, meaning in () if about is None else held.foreign(about):
             rows.append((table.path.name, table.rows, table.rows, meaning))
-    if is_complete or lists.exists():
-        rows.append(_codelists(lists))
+    if is_complete or folder.codelists.exists():
+        rows.append(_codelists(folder.codelists))
     return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")
 
 
