@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import weakref
 from datetime import UTC, date, datetime
 from functools import partial
 from types import TracebackType
@@ -42,14 +41,14 @@ class Register:
         connections: Requests at the same time; ``"auto"`` is 4 towards a real host, 1 on loopback.
         rate: Requests a second at most, None for no limit; ``"auto"`` is 5 towards a real host,
             none on loopback.
-        deadline: Seconds one try of a request may take, from connecting to the last byte. Only
+        deadline: Seconds one attempt of a request may take, from connecting to the last byte. Only
             the look-up of the host's name is not covered.
-        tries: Tries of a request that fails in a way that may pass, 1 to 20; all of them and the
+        tries: Attempts of a request that fails in a way that may pass, 1 to 20; all of them and the
             waits between take 120 seconds at most.
-        transport: What carries the requests in the place of our own connections: any
+        transport: What carries the requests in the place of connections of the register's own: any
             ``httpx.BaseTransport``, such as a mock, a WSGI application or a recording one. The
             size limit and the packing of replies are checked as ever; the deadline and Ctrl-C only
-            between the parts of a body. It is closed with the register.
+            between the parts of a body. It is closed by `close` and at the end of ``with``.
 
     Example:
         >>> import finstat_kit as fk
@@ -88,7 +87,6 @@ class Register:
             tries=self._tries,
         )
         self._session = Session(exchange, self.page_size, self.connections, self.rate, not near)
-        # A collection keeps its register, whose end would close the connections.
         self.units = Units("units", lambda: self._session)
         self.statements = Collection("statements", lambda: self._session)
         self.reports = Collection("reports", lambda: self._session)
@@ -102,15 +100,12 @@ class Register:
             # Only here: a sample needs no httpx, and starts sooner without it.
             from finstat_kit.transport.http import Sockets
 
-            sockets = Sockets(self.base_url)
-            # Connections end with the register, also when nobody closed it.
-            weakref.finalize(self, sockets.close)
-            return sockets
+            return Sockets(self.base_url)
         if isinstance(self._transport, Transport):
             return self._transport
-        from finstat_kit.transport.http import adapted
+        from finstat_kit.transport.http import Adapted
 
-        return adapted(self._transport)
+        return Adapted(self._transport)
 
     def after_fork(self) -> None:
         """Take a lock of its own: in the parent another thread may have held it."""

@@ -111,18 +111,10 @@ def test_rows_are_counted_before_the_predicate(engine: Any) -> None:
 
 def asked(query: Step) -> list[str]:
     """Return the requests that a query sends, records summed up as a number."""
-    reg = small()
-    targets: list[str] = []
-    answer = reg.answer
-
-    def noted(method: str, path: str, query: str) -> Any:
-        targets.append(f"{path}?{query}")
-        return answer(method, path, query)
-
-    reg._session.exchange._transport._answer = noted  # type: ignore[attr-defined]
+    reg = Watched(small())
     query(reg.units.scan()).collect()
-    lists = [t.removeprefix("/api/uctovne-jednotky?") for t in targets if "jednotky" in t]
-    return [*lists, f"{len(targets) - len(lists)} records"]
+    lists = [t.removeprefix("/api/uctovne-jednotky?") for t in reg.asked if "jednotky" in t]
+    return [*lists, f"{len(reg.asked) - len(lists)} records"]
 
 
 A, B = IDS[10], IDS[20]

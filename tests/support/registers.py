@@ -15,6 +15,7 @@ from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
 from finstat_kit.service.store import Line, Store
 from finstat_kit.service.store import day_number as day_number
 from finstat_kit.transport.base import InProcess, Timing
+from finstat_kit.transport.http import Sockets
 from tests.support.faults import FakeTime
 
 days = st.dates(date(2014, 1, 1), date(2026, 6, 30))
@@ -43,6 +44,11 @@ def store_of(changes: Mapping[int, date], *, like: Store | None = None) -> Store
 
 def sample_of(changes: Mapping[int, date], *, strict: bool = False) -> Sample:
     return Sample(store_of(changes), strict=strict)
+
+
+def timed(url: str, fake: FakeTime, **options: Any) -> fk.Register:
+    """Return a register whose clock only waiting moves, and whose pauses are their longest."""
+    return fk.Register(url, transport=Sockets(url, fake.timing()), **options)
 
 
 class Scripted(fk.Register):
@@ -117,9 +123,7 @@ class Watched(fk.Register):
         self.sample = sample
         self.instead: Callable[[str, str], Reply | None] = lambda path, query: None
         self.asked: list[str] = []
-        fake = FakeTime()
-        timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 0.01)
-        carrier = InProcess(self._answer, timing)
+        carrier = InProcess(self._answer, FakeTime().timing(luck=0.01))
         super().__init__("watched:", page_size=page_size, rate=rate, transport=carrier)
 
     @property
