@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-import weakref
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from functools import partial, update_wrapper
@@ -89,10 +88,10 @@ class Register(Codelists):
             the waits between them take at most 120 seconds.
         lang: Language of labels, titles and numbers, ``"sk"`` or ``"en"``, where a call names
             none; None is that of the environment variable FINSTAT_KIT_LANG, else ``"sk"``.
-        transport: What carries the requests in the place of our own connections: any
+        transport: What carries the requests in the place of the register's own connections: any
             ``httpx.BaseTransport``, such as a mock, a WSGI application or a recording one. The
             size limit and the packing of replies are checked as ever; the deadline and Ctrl-C only
-            between the parts of a body. It is closed with the register.
+            between the parts of a body. It is closed by `close` and at the end of ``with``.
 
     Attributes:
         lang: Language where a call names none; settable.
@@ -138,7 +137,6 @@ class Register(Codelists):
         self._session = Session(
             exchange, self.page_size, self.connections, self.rate, not near, lambda: self.today
         )
-        # A collection keeps its register, whose end would close the connections.
         self.units = Units("units", lambda: self._session)
         self.statements = Collection("statements", lambda: self._session)
         self.reports = Collection("reports", lambda: self._session)
@@ -152,15 +150,12 @@ class Register(Codelists):
             # Only here: a sample needs no httpx, and starts sooner without it.
             from finstat_kit.transport.http import Sockets
 
-            sockets = Sockets(self.base_url)
-            # Connections end with the register, also when nobody closed it.
-            weakref.finalize(self, sockets.close)
-            return sockets
+            return Sockets(self.base_url)
         if isinstance(self._transport, Transport):
             return self._transport
-        from finstat_kit.transport.http import adapted
+        from finstat_kit.transport.http import Adapted
 
-        return adapted(self._transport)
+        return Adapted(self._transport)
 
     def _after_fork(self) -> None:
         """Take a lock of its own: in the parent another thread may have held it."""

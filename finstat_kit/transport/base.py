@@ -22,11 +22,11 @@ class Stopped(Exception):
 
 
 class TimedOut(TransportError):
-    """The deadline of a try has passed."""
+    """The deadline of an attempt has passed."""
 
 
 class FinalTransportError(TransportError):
-    """A failure below HTTP that another try would only repeat."""
+    """A failure below HTTP that another attempt would only repeat."""
 
 
 class Repeated(TransportError):
@@ -35,7 +35,7 @@ class Repeated(TransportError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far one try may go."""
+    """How far one attempt may go."""
 
     deadline: float  # on the clock
     clock: Callable[[], float]

@@ -1,17 +1,35 @@
-"""The body of a reply behind its Content-Encoding, and how large it may be."""
+"""What a reply's bytes mean: its headers, and its body behind the Content-Encoding."""
 
 from __future__ import annotations
 
 import contextlib
 import zlib
+from collections.abc import Iterable
 from typing import Final
 
 from finstat_kit.errors import ProtocolError, TransportError
 from finstat_kit.protocol.outcome import shown
+from finstat_kit.protocol.wire import Reply
 
 ERROR_CAP: Final = 2**16  # bytes read of a body whose status says all that matters
 _PLAIN: Final = ("", "identity")
 _GZIP: Final = ("gzip", "x-gzip")
+
+
+def reply(status: int, raw_headers: Iterable[tuple[bytes, bytes]], raw: bytes, cap: int) -> Reply:
+    """Return a reply whose body is unpacked: the status decides how much of it has to be right."""
+    named = headers(raw_headers)
+    unpack = unpacked if status == 200 else readable
+    return Reply(status, named, unpack(raw, named.get("Content-Encoding", ""), cap))
+
+
+def headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return headers by their names, as in ``Content-Type``; a repeated one holds all values."""
+    found: dict[str, str] = {}
+    for name, value in raw:
+        key, text = name.decode("ascii").title(), value.decode("latin-1")
+        found[key] = f"{found[key]}, {text}" if key in found else text
+    return found
 
 
 def readable(body: bytes, encoding: str, cap: int) -> bytes:

@@ -42,8 +42,8 @@ class Stats:
     """What a register was asked so far.
 
     Attributes:
-        requests: Requests sent, tries included.
-        retries: How many of them were another try.
+        requests: Requests sent, all attempts included.
+        retries: How many of them were another attempt.
         bytes: Bytes of bodies received, as they came over the wire.
         first_reply: When the first good reply came, in seconds since 1970 (UTC); None before it.
         last_reply: When the last one came.
@@ -72,7 +72,7 @@ class Exchange:
         self._transport = transport
         self._rate = rate
         self._deadline = deadline
-        self._tries = tries
+        self._attempts = tries
         self._timing = transport.timing
         self._lock = threading.Lock()
         self._next_slot = -math.inf
@@ -114,7 +114,7 @@ class Exchange:
             if passing.retry_after is not None and passing.retry_after > left:
                 raise _rate_limited(passing.retry_after, url, attempt) from error
             pause = self._backoff(attempt) if passing.retry_after is None else passing.retry_after
-            if attempt >= self._tries or pause >= left or self._given_up():
+            if attempt >= self._attempts or pause >= left or self._given_up():
                 raise error
             if passing.pressing:
                 # It asks for less, or is too slow: nobody sends for a while.

@@ -1,8 +1,9 @@
-"""The transport over the network. Only this module knows httpx.
+"""The transport over the network. Only this module knows httpx and httpcore.
 
-httpx has no deadline for a whole request (its time-outs are per read), no limit of size, and passes
-a gzip body that was cut in half as whole; all three are done here, below it. Name look-up is the
-one wait that the deadline does not cover.
+httpx has no deadline for a whole request (its timeouts are per read), no limit of size, and passes
+a gzip body that was cut in half as whole. The first two are done here, below it, and hold under any
+``httpx.Client(transport=Sockets(url))``; the third in `Sockets.send`. Name look-up is the one wait
+that the deadline does not cover.
 
 HTTP/1.1 matches answers to requests by their order alone, so an answer that is sent twice would be
 taken for the next one. A connection is used again only where nothing follows the last body, and an
@@ -14,19 +15,17 @@ from __future__ import annotations
 import contextlib
 import math
 import ssl
-import time
+import weakref
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from typing import Any, Final
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 import httpx
 
-from finstat_kit.errors import TransportError, UsageError
-from finstat_kit.protocol.wire import Reply
-from finstat_kit.transport import bodies, forks
+from finstat_kit.errors import ProtocolError, TransportError, UsageError
+from finstat_kit.protocol.wire import CODELIST_CAP, Reply
+from finstat_kit.transport import bodies, forks, machine
 from finstat_kit.transport.base import (
     FinalTransportError,
     Limits,
@@ -40,6 +39,7 @@ BaseTransport = httpx.BaseTransport
 
 _LOOK_UP: Final = 0.2  # seconds between two looks at the deadline and at a stop
 _KEEP_ALIVE: Final = 50.0  # the register closes idle connections after 60 s
+_PIECE: Final = 2**14  # bytes sent at once: each part of a piece may wait as long as all of it
 _ENDS: Final = 1_000  # bytes at both ends of a body by which two bodies are compared
 _FAILURES: Final = (
     httpcore.NetworkError,
@@ -49,63 +49,98 @@ _FAILURES: Final = (
 )
 
 
-class Sockets:
-    """The transport over the network: connections of httpx, one for each request at a time."""
+class Sockets(BaseTransport):
+    """The transport over the network: connections of httpcore, one for each request at a time.
+
+    Connections end with the transport, also when it was never closed.
+    """
 
     def __init__(self, base_url: str, timing: Timing | None = None) -> None:
         self.timing = timing or Timing()
-        host = urlsplit(base_url).hostname or ""
+        self._base_url = base_url.rstrip("/")
         try:
-            base = httpx.URL(base_url)
+            base = httpx.URL(self._base_url)
         except httpx.InvalidURL as error:
             raise UsageError(f"base_url={base_url!r} is no base URL: {error}") from error
-        self._base_url = base_url
-        self._origin = base.raw_scheme, base.raw_host, base.port
+        self._origin: Any = {"scheme": base.raw_scheme, "host": base.raw_host, "port": base.port}
         self._path = base.raw_path.rstrip(b"/")
         self._ssl: ssl.SSLContext | None = httpx.create_ssl_context()
-        self._proxy = None if is_loopback(base_url) else _proxy_for(base_url, host)
-        # A pool of httpx looks at all its connections at each request, which with 32 takes longer
-        # than all the rest. So each connection has a pool of its own; the last used goes first.
+        self._proxy = None if is_loopback(base_url) else machine.proxy_for(base_url)
+        # A pool looks at all its connections at each request, which with 32 takes longer than all
+        # the rest. So each connection has a pool of its own; the last used goes first.
         self._all: list[_Connection] = []
         self._idle: list[_Connection] = []
         self._headers = [(b"Host", base.netloc), *_headers_sent()]
+        weakref.finalize(self, _close, self._all)
         forks.renew_in_child(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy as a new transport with the same settings."""
+        return type(self), (self._base_url, self.timing)
 
     def _after_fork(self) -> None:
         """Leave the connections to the parent, which goes on using them."""
         for connection in self._all:
             connection.let_go()
-        self._all, self._idle = [], []
+        self._all.clear()
+        self._idle.clear()
         self._ssl = None  # a thread of the parent may hold one of its locks
 
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
         """Send one GET and read the whole reply within its limits."""
         # To the pool itself: httpx's own request and response, its reading of the address above
         # all, take a good part of a short exchange.
-        request = httpcore.Request(
-            "GET",
-            httpcore.URL(
-                scheme=self._origin[0],
-                host=self._origin[1],
-                port=self._origin[2],
-                target=self._path + url.removeprefix(self._base_url).encode("ascii"),
-            ),
-            headers=self._headers,
+        target = url.removeprefix(self._base_url)
+        if target[:1] != "/":
+            raise UsageError(f"the transport is for {self._base_url}, not for {url}")
+        address = httpcore.URL(**self._origin, target=self._path + target.encode("ascii"))
+        request = httpcore.Request("GET", address, headers=self._headers)
+        with _our_errors():
+            response, raw = self._exchange(request, limits)
+        return bodies.reply(response.status, response.headers, raw, limits.cap), len(raw)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request of httpx and read the whole response, its body packed as it came.
+
+        The read timeout is the deadline of the whole exchange, None is no deadline. The body, as
+        it came, may have 64 MiB.
+
+        Raises:
+            httpx.TransportError: No whole response arrived, or one beyond the limit of size.
+        """
+        seconds = request.extensions.get("timeout", {}).get("read")
+        deadline = math.inf if seconds is None else self.timing.clock() + seconds
+        limits = Limits(deadline, self.timing.clock, CODELIST_CAP)
+        sent = httpcore.Request(
+            request.method,
+            _address(request.url),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
         )
+        while True:
+            try:
+                response, raw = self._exchange(sent, limits, whole=True)
+            except Repeated:
+                continue
+            except (httpcore.TimeoutException, *_FAILURES) as error:
+                # The errors of httpx bear the names of those below them.
+                raise getattr(httpx, type(error).__name__)(str(error)) from error
+            except ProtocolError as error:
+                raise httpx.RemoteProtocolError(error.message) from error
+            return httpx.Response(
+                response.status,
+                headers=response.headers,
+                stream=httpx.ByteStream(raw),
+                extensions=response.extensions,
+            )
+
+    def _exchange(
+        self, request: httpcore.Request, limits: Limits, *, whole: bool = False
+    ) -> tuple[httpcore.Response, bytes]:
         connection = self._connection()
         try:
-            return connection.exchange(request, limits)
-        except httpcore.TimeoutException as error:
-            raise TimedOut("no whole answer within the deadline") from error
-        except _FAILURES as error:
-            tls = _tls_failure(error)
-            if isinstance(error, httpcore.ConnectError) and tls is not None:
-                raise FinalTransportError(
-                    f"no secure connection: {tls}; check the clock and certificates of this machine"
-                ) from error
-            raise TransportError(
-                f"no whole answer: {str(error) or type(error).__name__}"
-            ) from error
+            return connection.exchange(request, limits, whole=whole)
         finally:
             self._idle.append(connection)
 
@@ -119,9 +154,8 @@ class Sockets:
         return connection
 
     def close(self) -> None:
-        """Close the connections."""
-        for connection in self._all:
-            connection.transport.close()
+        """Close the connections; they open again when they are needed."""
+        _close(self._all)
 
 
 class Adapted:
@@ -129,11 +163,16 @@ class Adapted:
 
     The deadline and a stop are looked at before the request and between the parts of a body; how
     long a single wait takes is the transport's own affair, which is given what is left of the
-    deadline as its time-out. The size limit and the packing are checked as for `Sockets`.
+    deadline as its timeout. The size limit and the packing are checked as for `Sockets`.
     """
 
-    def __init__(self, inner: BaseTransport) -> None:
-        self.timing = Timing()
+    def __init__(self, inner: object, timing: Timing | None = None) -> None:
+        if not isinstance(inner, BaseTransport):
+            raise UsageError(
+                f"transport is a {type(inner).__name__}; give an httpx.BaseTransport, such as "
+                "httpx.MockTransport or httpx.WSGITransport (no asynchronous one), or None"
+            )
+        self.timing = timing or Timing()
         self._inner = inner
 
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
@@ -141,37 +180,33 @@ class Adapted:
         left = limits.left()
         waits = dict.fromkeys(("connect", "read", "write", "pool"), left)
         request = httpx.Request("GET", url, headers=_headers_sent(), extensions={"timeout": waits})
-        try:
+        with _our_errors():
             response = self._inner.handle_request(request)
             try:
-                raw = _body(response.status_code, _heeding(response.stream, limits), limits.cap)
+                good = response.status_code == 200
+                raw = _body(_heeding(response.stream, limits), limits.cap, whole=good)
             finally:
                 response.close()
-        except httpx.TimeoutException as error:
-            raise TimedOut("no whole answer within the deadline") from error
-        except httpx.TransportError as error:
-            raise TransportError(
-                f"no whole answer: {str(error) or type(error).__name__}"
-            ) from error
-        return _reply(response.status_code, response.headers.raw, raw, limits.cap), len(raw)
+        return bodies.reply(response.status_code, response.headers.raw, raw, limits.cap), len(raw)
 
     def close(self) -> None:
         """Close the transport."""
         self._inner.close()
 
 
-def adapted(transport: object) -> Adapted:
-    """Return a transport of httpx as one of ours.
-
-    Raises:
-        UsageError: It is none.
-    """
-    if not isinstance(transport, BaseTransport):
-        raise UsageError(
-            f"transport is a {type(transport).__name__}; give an httpx.BaseTransport, such as "
-            "httpx.MockTransport or httpx.WSGITransport (no asynchronous one), or None"
-        )
-    return Adapted(transport)
+@contextlib.contextmanager
+def _our_errors() -> Iterator[None]:
+    try:
+        yield
+    except (httpcore.TimeoutException, httpx.TimeoutException) as error:
+        raise TimedOut("no whole answer within the deadline") from error
+    except (httpx.TransportError, *_FAILURES) as error:
+        tls = machine.tls_failure(error)
+        if isinstance(error, httpcore.ConnectError) and tls is not None:
+            raise FinalTransportError(
+                f"no secure connection: {tls}; check the clock and certificates of this machine"
+            ) from error
+        raise TransportError(f"no whole answer: {str(error) or type(error).__name__}") from error
 
 
 def _heeding(chunks: object, limits: Limits) -> Iterator[bytes]:
@@ -190,44 +225,42 @@ class _Connection:
         self.stream: _Stream | None = None  # the newest
         self.answered: tuple[bytes, object] | None = None  # its last request and good answer
         self._expires = -math.inf
-        self.transport = httpx.HTTPTransport(
-            verify=context,
-            proxy=proxy,
-            limits=httpx.Limits(max_connections=1, keepalive_expiry=None),
-        )
-        # Private, and pinned by a test on the lowest and the newest httpx: the one place below
-        # which every wait for the network lies.
-        self._pool = self.transport._pool
-        self._pool._network_backend = _Backend(self)
+        self.pool = _pool(context, proxy, _Backend(self))
 
-    def exchange(self, request: httpcore.Request, limits: Limits) -> tuple[Reply, int]:
-        """Send a request; return the reply and the bytes of its body as it came."""
+    def exchange(
+        self, request: httpcore.Request, limits: Limits, *, whole: bool
+    ) -> tuple[httpcore.Response, bytes]:
+        """Send a request; return the response and its body as it came.
+
+        With *whole*, the body of an error is read to its end too.
+        """
         self.limits = limits
-        if limits.clock() >= self._expires:
-            self.transport.close()
-        response = self._pool.handle_request(request)
+        # What cannot be sent again goes over a new connection, which cannot be out of step.
+        if limits.clock() >= self._expires or request.method != b"GET":
+            self.pool.close()
+        response = self.pool.handle_request(request)
         try:
             assert isinstance(response.stream, Iterable)
-            raw = _body(response.status, response.stream, limits.cap)
+            raw = _body(response.stream, limits.cap, whole=whole or response.status == 200)
             left_behind = _left_behind(response)
         finally:
             response.close()
         self._expires = limits.clock() + _KEEP_ALIVE
         # Answers other than 200 are often empty: one sent again could not be told from the next.
         if left_behind or response.status != 200:
-            self.transport.close()
-        reply = _reply(response.status, response.headers, raw, limits.cap)
-        if reply.status == 200 and self._repeats(request.url.target, reply.body):
-            self.transport.close()
+            self.pool.close()
+        if response.status == 200 and self._repeats(request.url.target, response.headers, raw):
+            self.pool.close()
             raise Repeated("the answer to the request before it came again")
-        return reply, len(raw)
+        return response, raw
 
-    def _repeats(self, target: bytes, body: bytes) -> bool:
+    def _repeats(self, target: bytes, headers: list[tuple[bytes, bytes]], raw: bytes) -> bool:
         """Remember a good answer; tell whether it is the one before it, to another request."""
-        former, self.answered = self.answered, (target, (len(body), body[:_ENDS], body[-_ENDS:]))
+        former, self.answered = self.answered, (target, (len(raw), raw[:_ENDS], raw[-_ENDS:]))
         if former is None or former[0] == target or former[1] != self.answered[1]:
             return False
         # Other than an answer of the register, the page of a firewall may well be the same.
+        body = bodies.readable(raw, bodies.headers(headers).get("Content-Encoding", ""), len(raw))
         return body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{"
 
     def let_go(self) -> None:
@@ -256,12 +289,6 @@ class _Backend(httpcore.NetworkBackend):
         self._connection.answered = None
         return _Stream(stream, self._connection)
 
-    def connect_unix_socket(self, *_: object, **__: object) -> httpcore.NetworkStream:
-        raise NotImplementedError
-
-    def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
-
 
 class _Stream(httpcore.NetworkStream):
     def __init__(self, inner: httpcore.NetworkStream, connection: _Connection) -> None:
@@ -274,12 +301,14 @@ class _Stream(httpcore.NetworkStream):
             left = _left(self._connection, httpcore.ReadTimeout)
             # Short waits, so that a stop is seen soon; a wait that ended early is taken up again.
             try:
-                return self._inner.read(max_bytes, min(left, _LOOK_UP))
+                return self._inner.read(max_bytes, min(left or _LOOK_UP, _LOOK_UP))
             except httpcore.ReadTimeout:
                 pass
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, _left(self._connection, httpcore.WriteTimeout))
+        for start in range(0, len(buffer), _PIECE):
+            left = _left(self._connection, httpcore.WriteTimeout)
+            self._inner.write(buffer[start : start + _PIECE], left)
 
     def close(self) -> None:
         self._inner.close()
@@ -297,50 +326,50 @@ class _Stream(httpcore.NetworkStream):
         return self._inner.get_extra_info(info)
 
 
-def _left(connection: _Connection, timeout: type[httpcore.TimeoutException]) -> float:
+def _left(connection: _Connection, timeout: type[httpcore.TimeoutException]) -> float | None:
     left = connection.limits.left()
     if left <= 0:
         raise timeout("the deadline has passed")
-    return left
+    return None if left == math.inf else left
 
 
-def _proxy_for(base_url: str, host: str) -> str | None:
-    """Return the proxy that the environment names for a URL."""
-    if proxy_bypass(host):
-        return None
-    proxies = getproxies()
-    proxy = proxies.get(urlsplit(base_url).scheme) or proxies.get("all")
-    return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
+def _close(connections: Iterable[_Connection]) -> None:
+    for connection in connections:
+        connection.pool.close()
 
 
-def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for name, value in raw:
-        key, text = name.decode("ascii").title(), value.decode("latin-1")
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
-    return headers
+def _address(url: httpx.URL) -> httpcore.URL:
+    return httpcore.URL(
+        scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+    )
 
 
-def _reply(status: int, raw_headers: Iterable[tuple[bytes, bytes]], raw: bytes, cap: int) -> Reply:
-    """Return a reply whose body is unpacked: the status decides how much of it has to be right."""
-    headers = _headers(raw_headers)
-    unpacked = bodies.unpacked if status == 200 else bodies.readable
-    return Reply(status, headers, unpacked(raw, headers.get("Content-Encoding", ""), cap))
+def _pool(
+    context: ssl.SSLContext, proxy: str | None, backend: httpcore.NetworkBackend
+) -> httpcore.ConnectionPool:
+    """Return a pool of one connection, with TLS and proxy as httpx sets them."""
+    settings: Any = {"ssl_context": context, "max_connections": 1, "network_backend": backend}
+    if proxy is None:
+        return httpcore.ConnectionPool(**settings)
+    named = httpx.Proxy(proxy)
+    settings |= {"proxy_url": _address(named.url), "proxy_auth": named.raw_auth}
+    if named.url.scheme.startswith("socks"):
+        return httpcore.SOCKSProxy(**settings)
+    return httpcore.HTTPProxy(**settings, proxy_headers=named.headers.raw)
 
 
-def _body(status: int, chunks: Iterable[bytes], cap: int) -> bytes:
+def _body(chunks: Iterable[bytes], cap: int, *, whole: bool) -> bytes:
     """Return the body as it came: the whole of it, or what can be had of an error's."""
-    good = status == 200
     body = bytearray()
     try:
         for chunk in chunks:
             body += chunk
-            if good and len(body) > cap:
+            if whole and len(body) > cap:
                 raise bodies.too_large(cap)
-            if not good and len(body) > bodies.ERROR_CAP:
+            if not whole and len(body) > bodies.ERROR_CAP:
                 break
     except (httpcore.TimeoutException, httpx.TransportError, *_FAILURES):
-        if good:
+        if whole:
             raise
     return bytes(body)
 
@@ -361,13 +390,3 @@ def _left_behind(response: httpcore.Response) -> bytes:
     stream: Any = response.stream
     behind: bytes = stream._stream._connection._h11_state.trailing_data[0]
     return behind
-
-
-def _tls_failure(error: BaseException) -> str | None:
-    cause: BaseException | None = error
-    while cause is not None:
-        # A connection that merely ended during the handshake is worth another try.
-        if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
-            return str(getattr(cause, "verify_message", None) or cause.reason or cause)
-        cause = cause.__cause__ or cause.__context__
-    return None

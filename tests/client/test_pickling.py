@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.transport.base import Timing
 from finstat_kit.transport.exchange import Stats
+from finstat_kit.transport.http import Sockets
 from tests.support.faults import ListServer
 
 WAYS: list[Callable[[fk.Register], fk.Register]] = [
@@ -37,12 +39,25 @@ def test_a_register_is_a_new_one_with_the_same_settings(
                 assert repr(other) == repr(reg)
                 assert other.page_size == 100
                 assert other.lang == "en"
-                assert (other._session.exchange._deadline, other._session.exchange._tries) == (7, 2)
+                exchange = other._session.exchange
+                assert (exchange._deadline, exchange._attempts) == (7, 2)
                 assert other._session.exchange._rate == 250
                 assert other.stats == Stats()
                 assert other.units.ids().equals(reg.units.ids())
                 assert other.units._session() is other._session
                 assert other._session.exchange is not reg._session.exchange
+
+
+@each_way
+def test_a_transport_is_carried_along(again: Callable[[fk.Register], fk.Register]) -> None:
+    """Our own one too: the copy opens connections anew, with the same timing."""
+    with ListServer(500) as server:
+        timing = Timing(sleep=print)
+        with fk.Register(server.url, transport=Sockets(server.url, timing)) as reg:
+            reg.units.ids()
+            with again(reg) as other:
+                assert other.units.ids().height == 500
+                assert other._session.exchange._timing.sleep is print
 
 
 @each_way

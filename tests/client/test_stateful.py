@@ -30,7 +30,7 @@ import finstat_kit as fk
 from finstat_kit.client.pages import Pages
 from finstat_kit.protocol.wire import UNITS, Reply
 from finstat_kit.service.store import day_number
-from finstat_kit.transport.base import InProcess, Timing
+from finstat_kit.transport.base import InProcess
 from tests.support.faults import FakeTime
 from tests.support.registers import sample_of
 
@@ -64,8 +64,7 @@ class Unruly(fk.Register):
         self.trusted = trusted
         self._one = threading.RLock()
         fake = FakeTime()
-        timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 0.01)
-        carrier = InProcess(self._answer, timing)
+        carrier = InProcess(self._answer, fake.timing(luck=0.01))
         super().__init__("unruly:", page_size=3, tries=tries, transport=carrier)
 
     def matching(self, since: date | None, after: int = 0) -> list[int]:

@@ -20,11 +20,10 @@ from finstat_kit.protocol.paging import Query, check
 from finstat_kit.protocol.replies import Page
 from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
 from finstat_kit.protocol.wire import BEGINNING
-from finstat_kit.transport.base import Timing
 from finstat_kit.transport.threads import split
 from tests.conftest import Told
 from tests.support.faults import FakeTime, FaultServer, Step, reply
-from tests.support.registers import Scripted
+from tests.support.registers import Scripted, timed
 
 Register = Callable[[], Sequence[int]]
 
@@ -459,9 +458,10 @@ def test_short_walks(n: int, most: int) -> None:
 def test_where_the_rate_is_the_bottleneck() -> None:
     """The walk is not split, and costs not one request more."""
     ids = list(range(1, 1_001))
-    fake = FakeTime()
-    with numbers(ids)([]) as server, fk.Register(server.url, rate=5, connections=4) as reg:
-        reg._session.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
+    with (
+        numbers(ids)([]) as server,
+        timed(server.url, FakeTime(), rate=5, connections=4) as reg,
+    ):
         assert reg.units.ids(page_size=50).height == 1_000
 
     assert len(server.asked) == 20
@@ -485,9 +485,7 @@ def test_being_asked_for_less_halves_the_connections() -> None:
             steps: Sequence[Step] = super()._next(request)
             return [reply(b"", 429, Retry_After="1")] if len(self.asked) in (6, 9) else steps
 
-    fake = FakeTime()
-    with Busy([]) as server, fk.Register(server.url) as reg:
-        reg._session.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
+    with Busy([]) as server, timed(server.url, FakeTime()) as reg:
         found = reg.units.ids(page_size=50, connections=8)
 
     assert found["id"].to_list() == ids

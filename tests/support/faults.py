@@ -4,8 +4,8 @@
         fk.Register(server.url) …
 
 Each list is the answer to one request: bytes are sent as they are, `Drip` sends them slowly, an
-event is waited for, and `RESET`, `CLOSE` and `HANG` end the conversation. The last list answers
-all further requests.
+event is waited for, with a TLS context the conversation goes on in TLS, and `RESET`, `CLOSE` and
+`HANG` end it. The last list answers all further requests.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import contextlib
 import gzip
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Sequence
@@ -22,6 +23,8 @@ from enum import Enum
 from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
+
+from finstat_kit.transport.base import Timing
 
 
 class End(Enum):
@@ -44,7 +47,7 @@ class Drip:
     seconds: float
 
 
-Step = bytes | Drip | threading.Event | End
+Step = bytes | Drip | threading.Event | ssl.SSLContext | End
 
 
 def reply(
@@ -128,7 +131,9 @@ class FaultServer:
         try:
             while (request := _request(connection)) is not None:
                 for step in self._next(request):
-                    if not self._do(connection, step):
+                    if isinstance(step, ssl.SSLContext):
+                        connection = self._secured(connection, step)
+                    elif not self._do(connection, step):
                         return
         except OSError:
             pass
@@ -136,6 +141,13 @@ class FaultServer:
             with self._lock:
                 self._open.discard(connection)
             connection.close()
+
+    def _secured(self, connection: socket.socket, context: ssl.SSLContext) -> socket.socket:
+        secure = context.wrap_socket(connection, server_side=True)
+        with self._lock:
+            self._open.discard(connection)
+            self._open.add(secure)
+        return secure
 
     def _next(self, request: str) -> Sequence[Step]:
         line, _, headers = request.partition("\r\n")
@@ -145,7 +157,7 @@ class FaultServer:
             self.times.append(self._clock())
             return self._script.pop(0) if len(self._script) > 1 else self._script[0]
 
-    def _do(self, connection: socket.socket, step: Step) -> bool:
+    def _do(self, connection: socket.socket, step: bytes | Drip | threading.Event | End) -> bool:
         """Do one step; tell whether the conversation goes on."""
         if isinstance(step, bytes):
             connection.sendall(step)
@@ -227,3 +239,7 @@ class FakeTime:
         with self._lock:
             self.slept.append(seconds)
             self.now += seconds
+
+    def timing(self, luck: float = 1.0) -> Timing:
+        """Return the clock as transports take it; *luck* is what every draw gives, 0 to 1."""
+        return Timing(self.clock, self.wall, self.sleep, lambda: luck)

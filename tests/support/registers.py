@@ -16,6 +16,7 @@ from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
 from finstat_kit.service import population, routes
 from finstat_kit.service.store import Line, Store, day_number as day_number
 from finstat_kit.transport.base import InProcess, Timing
+from finstat_kit.transport.http import Sockets
 from tests.support.faults import FakeTime
 
 days = st.dates(date(2014, 1, 1), date(2026, 6, 30))
@@ -52,6 +53,11 @@ Answer = Callable[[str, str, str], Reply]
 def service(units: int) -> Answer:
     """Return the embedded register itself: what answers a method, a path and a query."""
     return partial(routes.answer, population.draw(units))
+
+
+def timed(url: str, fake: FakeTime, **options: Any) -> fk.Register:
+    """Return a register whose clock only waiting moves, and whose pauses are their longest."""
+    return fk.Register(url, transport=Sockets(url, fake.timing()), **options)
 
 
 class Scripted(fk.Register):
@@ -123,9 +129,7 @@ class Watched(fk.Register):
         self.sample = sample
         self.instead: Callable[[str, str], Reply | None] = lambda path, query: None
         self.asked: list[str] = []
-        fake = FakeTime()
-        timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 0.01)
-        carrier = InProcess(self._answer, timing)
+        carrier = InProcess(self._answer, FakeTime().timing(luck=0.01))
         super().__init__("watched:", page_size=page_size, rate=rate, transport=carrier)
 
     @property

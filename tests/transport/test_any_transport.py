@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.transport.http import Adapted
 from tests.support.faults import FakeTime
 
 URL = "https://register.example/cruz-public"
@@ -88,8 +89,9 @@ def test_the_deadline_holds_between_the_parts_of_a_body() -> None:
             fake.sleep(4)
             yield b" "
 
-    register = reg(httpx.Response(200, stream=Parts(slow())), deadline=10)
-    object.__setattr__(register._session.exchange._timing, "clock", fake.clock)
+    answer = httpx.Response(200, stream=Parts(slow()))
+    transport = Adapted(httpx.MockTransport(lambda request: answer), fake.timing())
+    register = fk.Register(URL, transport=transport, connections=1, tries=1, deadline=10)
     with pytest.raises(fk.TransportError, match="within the deadline"):
         register.units.ids()
     assert fake.now == 12

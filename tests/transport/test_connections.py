@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.transport.base import Timing
 from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
 from tests.support.faults import FakeTime, FaultServer, ListServer, Step, reply
+from tests.support.registers import timed
 
 IDS = 3_000
 WALKS = 40
@@ -56,11 +56,10 @@ def test_bytes_that_come_while_a_connection_is_idle() -> None:
     first = reply(b'{"id":[1],"existujeDalsieId":true}')
     second = reply(b'{"id":[2],"existujeDalsieId":false}')
     read = threading.Event()
-    with FaultServer([first, read, OTHER], [second]) as server, fk.Register(server.url) as reg:
-        pages = reg.units.pages()
+    with FaultServer([first, read, OTHER], [second]) as server:
+        transport = Sockets(server.url)
+        pages = fk.Register(server.url, transport=transport).units.pages()
         next(pages)
-        transport = reg._session.exchange._transport
-        assert isinstance(transport, Sockets)
         stream = transport._idle[0].stream
         assert stream is not None
         read.set()
@@ -69,6 +68,7 @@ def test_bytes_that_come_while_a_connection_is_idle() -> None:
 
         assert next(pages)["id"].to_list() == [2]
         assert server.connections == 2
+        transport.close()
 
 
 def test_equal_answers_cost_one_request_more() -> None:
@@ -96,8 +96,7 @@ def test_equal_answers_on_two_connections_cost_nothing() -> None:
 def test_idle_connections_are_not_used_for_ever(idle: float, connections: int) -> None:
     """The register closes them after 60 s: after 50 s another one is opened."""
     fake = FakeTime()
-    with ListServer(1) as server, fk.Register(server.url) as reg:
-        reg._session.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
+    with ListServer(1) as server, timed(server.url, fake) as reg:
         reg.units.ids()
         fake.now += idle
         reg.units.ids()

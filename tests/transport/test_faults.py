@@ -8,12 +8,13 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from email.utils import formatdate
 
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.transport.base import Timing
+from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
 from tests.support.faults import (
     CLOSE,
@@ -26,6 +27,7 @@ from tests.support.faults import (
     packed,
     reply,
 )
+from tests.support.registers import timed
 
 GOOD = b'{"id":[1,2,3],"existujeDalsieId":false}'
 OK = [reply(GOOD)]
@@ -37,13 +39,6 @@ GZIP = {"Content_Encoding": "gzip"}
 @pytest.fixture
 def fake() -> FakeTime:
     return FakeTime()
-
-
-def timed(reg: fk.Register, fake: FakeTime) -> fk.Register:
-    """Give a register a clock that only waiting moves, and no luck in its jitter."""
-    timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
-    reg._session.exchange._timing = timing
-    return reg
 
 
 def record(request: str) -> bytes:
@@ -94,8 +89,8 @@ def test_what_is_survived(
     fake: FakeTime, matrix: Told, case: str, script: list[Sequence[Step]], requests: int
 ) -> None:
     """The list comes whole, after as many requests as it takes, or not at all."""
-    with FaultServer(*script, OK) as server, fk.Register(server.url) as reg:
-        ids = timed(reg, fake).units.ids()
+    with FaultServer(*script, OK) as server, timed(server.url, fake) as reg:
+        ids = reg.units.ids()
 
     came = ids["id"].to_list()
     matrix(case, f"[1, 2, 3], requests {requests}", f"{came}, requests {len(server.asked)}")
@@ -166,9 +161,9 @@ def test_what_ends_in_an_error(
     requests: int,
 ) -> None:
     """The right error with its cure, after the right number of requests."""
-    with FaultServer(steps) as server, fk.Register(server.url) as reg:
+    with FaultServer(steps) as server, timed(server.url, fake) as reg:
         with pytest.raises(error, match=words) as caught:
-            timed(reg, fake).units.ids()
+            reg.units.ids()
 
     seen = f"{type(caught.value).__name__}, requests {len(server.asked)}"
     matrix(case, f"{error.__name__}, requests {requests}", seen)
@@ -211,7 +206,7 @@ def test_refused_twice_then_good(fake: FakeTime) -> None:
     """A register that is starting is waited for."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    reg = timed(fk.Register(f"http://127.0.0.1:{port}"), fake)
+    url = f"http://127.0.0.1:{port}"
     server: list[FaultServer] = []
 
     def start_before_the_third(seconds: float) -> None:
@@ -222,10 +217,8 @@ def test_refused_twice_then_good(fake: FakeTime) -> None:
             server[0]._listening = socket.create_server(("127.0.0.1", port))
             server[0].__enter__()
 
-    reg._session.exchange._timing = Timing(
-        fake.clock, fake.wall, start_before_the_third, lambda: 1.0
-    )
-    with reg:
+    carrier = Sockets(url, replace(fake.timing(), sleep=start_before_the_third))
+    with fk.Register(url, transport=carrier) as reg:
         assert reg.units.ids().height == 3
     server[0].__exit__(None, None, None)
 
@@ -233,19 +226,19 @@ def test_refused_twice_then_good(fake: FakeTime) -> None:
 
 
 def test_refused_for_ever(fake: FakeTime) -> None:
-    """After five tries the error names the host and the cure."""
+    """After five attempts the error names the host and the cure."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
 
-    with fk.Register(url) as reg, pytest.raises(fk.TransportError, match=url) as caught:
-        timed(reg, fake).units.ids()
+    with timed(url, fake) as reg, pytest.raises(fk.TransportError, match=url) as caught:
+        reg.units.ids()
 
     assert caught.value.attempts == 5
     assert "tried 5 times" in str(caught.value)
 
 
 def test_no_secure_connection_is_not_tried_again(matrix: Told) -> None:
-    """Who does not speak TLS will not learn it: one try, and what to check."""
+    """Who does not speak TLS will not learn it: one attempt, and what to check."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def answer_in_plain() -> None:
@@ -285,8 +278,9 @@ def test_retry_after(
 ) -> None:
     """Seconds and dates are obeyed; what makes no sense is as if it were not there."""
     headers = {} if value is None else {"Retry_After": value}
-    with FaultServer([reply(b"", status, **headers)], OK) as server, fk.Register(server.url) as reg:
-        timed(reg, fake).units.ids()
+    with FaultServer([reply(b"", status, **headers)], OK) as server:
+        with timed(server.url, fake) as reg:
+            reg.units.ids()
 
     matrix(f"{status}, Retry-After {value}", f"{waited} s", f"{round(fake.now, 6)} s")
     assert fake.now == pytest.approx(waited)
@@ -296,10 +290,10 @@ def test_retry_after_that_does_not_fit(fake: FakeTime) -> None:
     """What is longer than a request may wait is an error at once, with the seconds."""
     with (
         FaultServer([reply(b"", 429, Retry_After="121")]) as server,
-        fk.Register(server.url) as reg,
+        timed(server.url, fake) as reg,
         pytest.raises(fk.RateLimited) as caught,
     ):
-        timed(reg, fake).units.ids()
+        reg.units.ids()
 
     assert caught.value.retry_after == 121
     assert fake.now == 0
@@ -307,9 +301,9 @@ def test_retry_after_that_does_not_fit(fake: FakeTime) -> None:
 
 def test_jitter_and_the_end_of_patience(fake: FakeTime) -> None:
     """Pauses double from a second, all of them together stay under two minutes."""
-    with FaultServer([reply(b"", 500)]) as server, fk.Register(server.url, tries=20) as reg:
+    with FaultServer([reply(b"", 500)]) as server, timed(server.url, fake, tries=20) as reg:
         with pytest.raises(fk.RegisterUnavailable):
-            timed(reg, fake).units.ids()
+            reg.units.ids()
 
     assert fake.now < 120
     assert len(server.asked) == 8  # 1 + 2 + 4 + 8 + 16 + 30 + 30 seconds, and no 30 more
@@ -330,8 +324,11 @@ def test_one_429_makes_every_connection_wait(fake: FakeTime) -> None:
                 time.sleep(0.001)
             return [reply(record(request))]
 
-    with Records([], clock=fake.clock) as server, fk.Register(server.url, connections=4) as reg:
-        frame = timed(reg, fake).units.get(range(1, 13))
+    with (
+        Records([], clock=fake.clock) as server,
+        timed(server.url, fake, connections=4) as reg,
+    ):
+        frame = reg.units.get(range(1, 13))
 
     assert frame["id"].to_list() == list(range(1, 13))
     early = sum(moment < 7 for moment in server.times)
@@ -341,8 +338,7 @@ def test_one_429_makes_every_connection_wait(fake: FakeTime) -> None:
 
 def test_twenty_failures_in_a_row_stop_all_retries(fake: FakeTime) -> None:
     """A register that is down is not hammered by every record in turn."""
-    with FaultServer([reply(b"", 500)], clock=fake.clock) as server, fk.Register(server.url) as reg:
-        timed(reg, fake)
+    with FaultServer([reply(b"", 500)], clock=fake.clock) as server, timed(server.url, fake) as reg:
         for _ in range(6):
             with pytest.raises(fk.RegisterUnavailable):
                 reg.units.count()
@@ -359,8 +355,8 @@ def test_the_rate_holds_over_all_threads(fake: FakeTime) -> None:
             return [reply(record(request))]
 
     with Records([], clock=fake.clock) as server:
-        with fk.Register(server.url, connections=4, rate=2) as reg:
-            timed(reg, fake).units.get(range(1, 21))
+        with timed(server.url, fake, connections=4, rate=2) as reg:
+            reg.units.get(range(1, 21))
 
     assert fake.now >= 9.5
     assert len(server.asked) == 20
@@ -376,7 +372,7 @@ def test_the_rate_holds_over_all_threads(fake: FakeTime) -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
 def test_the_deadline(matrix: Told, case: str, steps: list[Step]) -> None:
-    """A try ends at its deadline, whatever the server likes to do."""
+    """An attempt ends at its deadline, whatever the server likes to do."""
     with FaultServer(steps) as server, fk.Register(server.url, deadline=0.6, tries=1) as reg:
         begin = time.monotonic()
         with pytest.raises(fk.TransportError, match="within the deadline"):
@@ -528,13 +524,3 @@ def test_no_proxy_for_loopback(monkeypatch: pytest.MonkeyPatch, fake: FakeTime) 
 
     assert proxy.asked[0].startswith("http://register.example/x/api/uctovne-jednotky?")
     assert len(server.asked) == 1
-
-
-def test_the_private_pool_is_where_we_look_for_it() -> None:
-    """The deadline hangs on an attribute of httpx that is not public: here is its pin."""
-    from finstat_kit.transport.http import Sockets, _Backend
-
-    sockets = Sockets("http://127.0.0.1:9")
-
-    assert isinstance(sockets._connection()._pool._network_backend, _Backend)
-    sockets.close()

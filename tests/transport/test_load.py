@@ -17,6 +17,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess, Timing
+from finstat_kit.transport.http import Sockets
 from tests.support.faults import RESET, FaultServer, Step, reply
 from tests.support.memory import memory, needs_proc
 from tests.support.wire import get
@@ -58,14 +59,15 @@ def test_many_threads_one_rate() -> None:
             number = len(self.asked)
             return faults[number // 5 % 4] if number % 5 == 0 else [reply(record(request))]
 
-    with (
-        Faulty([], clock=shared.clock) as server,
-        fk.Register(server.url, connections=THREADS, rate=RATE, tries=20) as reg,
-    ):
-        reg._session.exchange._timing = Timing(
-            shared.clock, shared.clock, shared.sleep, lambda: 0.01
-        )
-        with ThreadPoolExecutor(4) as pool:  # four callers share the client
+    timing = Timing(shared.clock, shared.clock, shared.sleep, lambda: 0.01)
+    with Faulty([], clock=shared.clock) as server:
+        carrier = Sockets(server.url, timing)
+        with (
+            fk.Register(
+                server.url, connections=THREADS, rate=RATE, tries=20, transport=carrier
+            ) as reg,
+            ThreadPoolExecutor(4) as pool,  # four callers share the client
+        ):
             parts = [range(1 + 500 * n, 501 + 500 * n) for n in range(4)]
             frames = list(pool.map(reg.units.get, parts))
 

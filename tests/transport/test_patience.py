@@ -7,14 +7,17 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 import finstat_kit as fk
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.transport.base import Limits, Repeated, Timing
+from finstat_kit.transport.base import Limits, Repeated
+from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
 from tests.support.faults import HANG, Drip, FakeTime, FaultServer, Step, reply
+from tests.support.registers import timed
 
 GOOD = b'{"id":[1,2,3],"existujeDalsieId":false}'
 COUNT = reply(b'{"pocetZostavajucichId":7}')
@@ -23,11 +26,6 @@ COUNT = reply(b'{"pocetZostavajucichId":7}')
 @pytest.fixture
 def fake() -> FakeTime:
     return FakeTime()
-
-
-def timed(reg: fk.Register, fake: FakeTime) -> fk.Register:
-    reg._session.exchange._timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
-    return reg
 
 
 class Slow(FaultServer):
@@ -43,13 +41,13 @@ class Slow(FaultServer):
         return steps
 
 
-def test_all_tries_together_end_after_two_minutes(fake: FakeTime) -> None:
-    """The last try has no longer than what is left of them, whatever the deadline of a try."""
+def test_all_attempts_together_end_after_two_minutes(fake: FakeTime) -> None:
+    """The last one has no longer than what is left of them, whatever the deadline of an attempt."""
     late: list[Step] = [Drip(b"HTTP/1.1 200 OK\r\n", 99, 2), reply(GOOD)[18:]]
     with Slow(fake, [61], [reply(b"", 500)], late) as server:
-        with fk.Register(server.url, deadline=90, tries=2) as reg:
+        with timed(server.url, fake, deadline=90, tries=2) as reg:
             with pytest.raises(fk.TransportError, match="within the deadline"):
-                timed(reg, fake).units.ids()
+                reg.units.ids()
 
     assert fake.now == 123  # 61 s, a pause of 1 s, 61 s
 
@@ -57,8 +55,7 @@ def test_all_tries_together_end_after_two_minutes(fake: FakeTime) -> None:
 def test_what_the_register_does_not_have_is_no_failure(fake: FakeTime, matrix: Told) -> None:
     """After 21 unknown ids and 21 refusals a request that fails in passing is tried again."""
     script = [[reply(b"", 404)]] * 21 + [[reply(b"", 400)]] * 21 + [[reply(b"", 500)], [COUNT]]
-    with FaultServer(*script) as server, fk.Register(server.url) as reg:
-        timed(reg, fake)
+    with FaultServer(*script) as server, timed(server.url, fake) as reg:
         for id_ in range(1, 22):
             with pytest.raises(fk.NotFound):
                 reg.units.get(id_)
@@ -79,7 +76,7 @@ class OutOfStep:
     """A transport whose connections are out of step again and again; then the register is busy."""
 
     def __init__(self, fake: FakeTime) -> None:
-        self.timing = Timing(fake.clock, fake.wall, fake.sleep, lambda: 1.0)
+        self.timing = fake.timing()
         self.replies = [Reply(500, {}, b""), Reply(200, {}, b'{"pocetZostavajucichId":7}')]
         self.repeated = 25
 
@@ -124,9 +121,10 @@ def test_who_waits(
             others[0] = fake.now - began
         fake.sleep(pause)
 
-    with Slow(fake, [seconds, 0], first, [COUNT]) as server, fk.Register(server.url) as reg:
-        reg._session.exchange._timing = Timing(fake.clock, fake.wall, sleep, lambda: 1.0)
-        assert reg.units.count() == 7
+    with Slow(fake, [seconds, 0], first, [COUNT]) as server:
+        carrier = Sockets(server.url, replace(fake.timing(), sleep=sleep))
+        with fk.Register(server.url, transport=carrier) as reg:
+            assert reg.units.count() == 7
 
     matrix(case, f"another thread waits {pause:g} s", f"another thread waits {others[0]:g} s")
     assert others == [pytest.approx(pause)]
@@ -159,8 +157,7 @@ def test_an_endless_refusal_is_not_read_to_its_end() -> None:
 
 def test_the_first_reply_stays_the_first(fake: FakeTime) -> None:
     """The time of the first good reply is kept, that of the last one moves on."""
-    with Slow(fake, [10], [COUNT]) as server, fk.Register(server.url) as reg:
-        timed(reg, fake)
+    with Slow(fake, [10], [COUNT]) as server, timed(server.url, fake) as reg:
         for _ in range(3):
             reg.units.count()
 
@@ -169,7 +166,7 @@ def test_the_first_reply_stays_the_first(fake: FakeTime) -> None:
 
 
 def test_a_secure_connection_that_is_dropped_is_tried_again(fake: FakeTime, matrix: Told) -> None:
-    """An end during the handshake is a network's fault, not a certificate's: worth another try."""
+    """An end during the handshake is a network's fault, not a certificate's: it is tried again."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def hang_up() -> None:
@@ -181,9 +178,9 @@ def test_a_secure_connection_that_is_dropped_is_tried_again(fake: FakeTime, matr
         url = f"https://127.0.0.1:{listening.getsockname()[1]}"
         thread = threading.Thread(target=hang_up)
         thread.start()
-        with fk.Register(url, tries=3) as reg:
+        with timed(url, fake, tries=3) as reg:
             with pytest.raises(fk.TransportError, match="can be reached") as caught:
-                timed(reg, fake).units.ids()
+                reg.units.ids()
         thread.join()
 
     matrix("TLS, ended in the handshake", "requests 3", f"requests {reg.stats.requests}")

@@ -1,0 +1,112 @@
+"""Proxies that the environment names: used as httpx uses them, within the deadline."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.transport.http import Sockets
+from tests.support.faults import HANG, FaultServer, reply
+from tests.support.tls import certificate, server_side
+
+HOST = "register.example"
+COUNT = b'{"pocetZostavajucichId":7}'
+OTHER = b'{"pocetZostavajucichId":9}'
+TUNNEL = b"HTTP/1.1 200 Connected\r\n\r\n"
+AUTHORIZATION = f"Proxy-Authorization: Basic {base64.b64encode(b'me:secret').decode()}\r\n"
+
+
+def by_register(url: str, timeout: float) -> list[int]:
+    """Return the counts of units and reports."""
+    with fk.Register(url, deadline=timeout, tries=1, rate=None) as reg:
+        return [reg.units.count(), reg.reports.count()]
+
+
+def by_httpx(url: str, timeout: float) -> list[int]:
+    with httpx.Client(transport=Sockets(url), timeout=timeout) as http:
+        return [http.get(f"{url}/{n}").json()["pocetZostavajucichId"] for n in range(2)]
+
+
+Counts = Callable[[str, float], list[int]]
+both = pytest.mark.parametrize("counts", [by_register, by_httpx])
+
+
+@pytest.fixture(autouse=True)
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def with_password(url: str) -> str:
+    return url.replace("://", "://me:secret@")
+
+
+@both
+def test_plain(monkeypatch: pytest.MonkeyPatch, counts: Counts) -> None:
+    """The proxy is sent the whole address, and the name and password that stand in its own."""
+    with FaultServer([reply(COUNT)], [reply(OTHER)]) as proxy:
+        monkeypatch.setenv("http_proxy", with_password(proxy.url))
+        assert counts(f"http://{HOST}/x", 5.0) == [7, 9]
+
+    assert all(target.startswith(f"http://{HOST}/x/") for target in proxy.asked)
+    assert all(AUTHORIZATION in headers for headers in proxy.headers)
+    assert proxy.connections == 1
+
+
+@both
+def test_secure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, counts: Counts) -> None:
+    """Through a tunnel, to a host whose certificate SSL_CERT_FILE vouches for."""
+    pem = certificate(tmp_path, HOST)
+    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+    with FaultServer([TUNNEL, server_side(pem)], [reply(COUNT)], [reply(OTHER)]) as proxy:
+        monkeypatch.setenv("https_proxy", with_password(proxy.url))
+        assert counts(f"https://{HOST}", 5.0) == [7, 9]
+
+    assert proxy.asked[0] == f"{HOST}:443"
+    assert AUTHORIZATION in proxy.headers[0]
+    assert not any("Proxy" in headers for headers in proxy.headers[1:])
+    assert proxy.connections == 1
+
+
+@both
+def test_a_certificate_that_is_not_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, counts: Counts
+) -> None:
+    """It is refused in the tunnel too."""
+    pem = certificate(tmp_path, HOST)
+    with FaultServer([TUNNEL, server_side(pem)], [reply(COUNT)]) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.url)
+        with pytest.raises((fk.TransportError, httpx.ConnectError), match="self-signed"):
+            counts(f"https://{HOST}", 5.0)
+
+    assert len(proxy.asked) == 1
+
+
+@both
+def test_a_proxy_that_refuses(monkeypatch: pytest.MonkeyPatch, counts: Counts) -> None:
+    """What it said is in the error."""
+    with FaultServer([reply(b"", 407)]) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.url)
+        with pytest.raises((fk.TransportError, httpx.ProxyError), match="407"):
+            counts(f"https://{HOST}", 5.0)
+
+
+@both
+@pytest.mark.parametrize("steps", [[HANG], [TUNNEL]], ids=["no tunnel", "no TLS in the tunnel"])
+def test_the_deadline(monkeypatch: pytest.MonkeyPatch, counts: Counts, steps: list[bytes]) -> None:
+    """It holds for what the proxy and the handshake behind it take."""
+    with FaultServer(steps) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.url)
+        begin = time.monotonic()
+        with pytest.raises((fk.TransportError, httpx.TimeoutException)) as caught:
+            counts(f"https://{HOST}", 0.5)
+
+    assert isinstance(caught.value, httpx.TimeoutException) or "deadline" in str(caught.value)
+    assert 0.4 < time.monotonic() - begin < 1.0
