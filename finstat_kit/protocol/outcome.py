@@ -39,15 +39,22 @@ class MayPass(Exception):
         error: What to raise where no other attempt is made.
         retry_after: Seconds that the register asked for, None where it did not.
         pressing: Whether it asked for fewer requests, of all connections.
+        unreachable: Whether there was no connection at all.
     """
 
     def __init__(
-        self, error: RegisterError, retry_after: float | None = None, *, pressing: bool = False
+        self,
+        error: RegisterError,
+        retry_after: float | None = None,
+        *,
+        pressing: bool = False,
+        unreachable: bool = False,
     ) -> None:
         super().__init__(error)
         self.error = error
         self.retry_after = retry_after
         self.pressing = pressing
+        self.unreachable = unreachable
 
 
 def value_of(request: Request[T], reply: Reply, now: float) -> T:

@@ -25,6 +25,10 @@ class TimedOut(TransportError):
     """The deadline of an attempt has passed."""
 
 
+class Unreachable(TransportError):
+    """The host's name is not known, or it refuses connections."""
+
+
 class FinalTransportError(TransportError):
     """A failure below HTTP that another attempt would only repeat."""
 

@@ -25,6 +25,7 @@ from finstat_kit.transport.base import (
     Stopped,
     TimedOut,
     Transport,
+    Unreachable,
 )
 
 T = TypeVar("T")
@@ -33,6 +34,7 @@ log = logging.getLogger("finstat_kit")
 TOTAL_SECONDS: Final = 120.0
 _FAILURES_IN_A_ROW: Final = 20
 _FIRST_BACKOFF: Final = 0.5
+_FIRST_CONTACT: Final = 1.6  # seconds of all pauses, where no connection was ever made
 _LONGEST_BACKOFF: Final = 30.0
 _LOOK_UP: Final = 0.2  # seconds between two looks at a stop
 
@@ -114,6 +116,9 @@ class Exchange:
             if passing.retry_after is not None and passing.retry_after > left:
                 raise _rate_limited(passing.retry_after, url, attempt) from error
             pause = self._backoff(attempt) if passing.retry_after is None else passing.retry_after
+            if passing.unreachable and self.stats.first_reply is None:
+                # A wrong address or no network: more likely than a register that is starting.
+                pause = min(pause, _FIRST_CONTACT / self._attempts)
             if attempt >= self._attempts or pause >= left or self._given_up():
                 raise error
             if passing.pressing:
@@ -172,7 +177,11 @@ class Exchange:
                 url=url,
             )
             told.__cause__ = error.__cause__
-            raise MayPass(told, pressing=isinstance(error, TimedOut)) from error
+            raise MayPass(
+                told,
+                pressing=isinstance(error, TimedOut),
+                unreachable=isinstance(error, Unreachable),
+            ) from error
         except ProtocolError as error:
             self._note(target, type(error).__name__, 0, attempt, good=False)
             error.url = url

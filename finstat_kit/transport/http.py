@@ -32,6 +32,7 @@ from finstat_kit.transport.base import (
     Repeated,
     TimedOut,
     Timing,
+    Unreachable,
     is_loopback,
 )
 
@@ -206,7 +207,8 @@ def _our_errors() -> Iterator[None]:
             raise FinalTransportError(
                 f"no secure connection: {tls}; check the clock and certificates of this machine"
             ) from error
-        raise TransportError(f"no whole answer: {str(error) or type(error).__name__}") from error
+        kind = Unreachable if machine.is_unreachable(error) else TransportError
+        raise kind(f"no whole answer: {str(error) or type(error).__name__}") from error
 
 
 def _heeding(chunks: object, limits: Limits) -> Iterator[bytes]:

@@ -237,6 +237,36 @@ def test_refused_for_ever(fake: FakeTime) -> None:
     assert "tried 5 times" in str(caught.value)
 
 
+@pytest.mark.parametrize("tries", [2, 5, 20])
+def test_what_cannot_be_reached_is_told_within_two_seconds(fake: FakeTime, tries: int) -> None:
+    """Where no connection was ever made; one that was is waited for as long as ever."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    started = fake.clock()
+
+    for host in (url, "http://no-such-host.invalid"):
+        with (
+            timed(host, fake, tries=tries, rate=None) as reg,
+            pytest.raises(fk.TransportError) as caught,
+        ):
+            reg.units.count()
+        assert caught.value.attempts == tries
+    assert fake.clock() - started < 4
+
+
+def test_a_register_that_restarts_is_waited_for(fake: FakeTime) -> None:
+    """Refused after it has answered once: the pauses double as for any other fault."""
+    with FaultServer(OK) as server:
+        reg = timed(server.url, fake)
+        reg.units.ids()
+    started = fake.clock()
+
+    with reg, pytest.raises(fk.TransportError):
+        reg.units.ids()
+
+    assert fake.clock() - started > 10
+
+
 def test_no_secure_connection_is_not_tried_again(matrix: Told) -> None:
     """Who does not speak TLS will not learn it: one attempt, and what to check."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
