@@ -23,13 +23,13 @@ _SUBJECT = "embedded register"
 def figures(quick: bool) -> Iterator[Figure]:
     """Measure the service in process, and served to a client that does next to nothing."""
     sample = fk.sample(_UNITS)
-    days, counts = np.unique(sample.store.lines[UNITS].changed, return_counts=True)
+    days, counts = np.unique(sample._store.lines[UNITS].changed, return_counts=True)
     # The latest days on which anything changed: the fewest matches, the longest way to them.
     last = day_of(int(days[-1])).isoformat()
     thin = day_of(int(days[::-1][np.searchsorted(np.cumsum(counts[::-1]), 9_000)])).isoformat()
     dates = {"unfiltered": "2000-01-01", "selective": last, "thin": thin}
     path, _, query = _TARGET.partition("?")
-    works = {name: partial(sample.answer, "GET", path, query + d) for name, d in dates.items()}
+    works = {name: partial(sample._answer, "GET", path, query + d) for name, d in dates.items()}
     times = side_by_side(100 if quick else 500, **works)
     for name, what, goal in (
         ("unfiltered", "page of 10,000, nothing filtered", 100.0),

@@ -60,7 +60,7 @@ def served(units: int, *, latency: float = 0.0) -> Iterator[Served]:
 @contextlib.contextmanager
 def _late(sample: fk.Sample, latency: float) -> Iterator[str]:
     """Serve a sample whose answers wait, many of them at the same time."""
-    app = App(sample.answer, None)
+    app = App(sample._answer, None)
 
     async def waiting(scope: Scope, receive: Receive, send: Send) -> None:
         async def sent(message: Message) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 from timing import Figure, side_by_side
 
 import finstat_kit as fk
-from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.wire import UNITS, Reply
+from finstat_kit.service import population, routes
 from finstat_kit.service.store import Ints, Line
 from finstat_kit.transport.base import InProcess
 
@@ -26,14 +26,14 @@ class Slow(fk.Register):
 
     def __init__(self, ids: Ints, *, page_size: int = 10_000) -> None:
         line = Line(ids, np.ones(len(ids), dtype=np.uint16))
-        store = fk.sample().store
-        self._sample = Sample(replace(store, lines={**store.lines, UNITS: line}), strict=False)
+        store = population.load()
+        self._store = replace(store, lines={**store.lines, UNITS: line})
         carrier = InProcess(self._answer)
         super().__init__("slow:", page_size=page_size, tries=1, transport=carrier)
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
         time.sleep(_LATENCY)
-        return self._sample.answer(method, path, query)
+        return routes.answer(self._store, method, path, query)
 
 
 def even(n: int) -> Ints:

@@ -14,6 +14,7 @@ from finstat_kit.charts.drawing import GREY, INK, TEXT_SIZE
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.frames import labels, number_format
+from finstat_kit.frames.counts import COUNTS, KINDS
 
 MOST_BARS: Final = 200
 _BARS: Final = 30  # by default
@@ -107,11 +108,11 @@ def cut(counts: pl.DataFrame, top: int) -> pl.DataFrame:
         "count", "code", descending=[True, False]
     )
     groups = [labelled.slice(top).with_columns(kind=pl.lit("rest"))]
-    groups += [counts.filter(pl.col("kind") == kind) for kind in labels.KINDS[1:]]
+    groups += [counts.filter(pl.col("kind") == kind) for kind in KINDS[1:]]
     one = pl.lit(1, pl.Int64).alias("codes")
     rows = [labelled.head(top).with_columns(one)]
     rows += [_summed(group) for group in groups if group.height]
-    types = dict(labels.COUNTS) | {"codes": pl.Int64()}
+    types = dict(COUNTS) | {"codes": pl.Int64()}
     return pl.concat(
         part.select(pl.col(name).cast(to) for name, to in types.items()) for part in rows
     )

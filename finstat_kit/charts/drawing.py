@@ -15,6 +15,7 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, number_format
+from finstat_kit.frames.counts import COUNTS, KINDS
 from finstat_kit.protocol import wire
 
 # Sizes are ours and in points, so that nothing overlaps whatever the reader's own style says.
@@ -190,23 +191,23 @@ def _units(number: int, lang: Lang) -> str:
 def counts(frame: labels.Frame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
     """Return the counts behind a picture: those given, or those of the units given."""
     schema = labels.schema_of(frame)
-    if not set(labels.COUNTS) <= set(schema):
+    if not set(COUNTS) <= set(schema):
         return (register or current.register()).count_by(frame, by, lang=lang)
     if by not in wire.BY_FIELD:
         raise UsageError(f"by={by!r} is no code column; give one of {list(wire.BY_FIELD)}")
-    table = frame.lazy().select(labels.COUNTS.names()).collect()
+    table = frame.lazy().select(COUNTS.names()).collect()
     _check_counts(table)
     return table
 
 
 def _check_counts(table: pl.DataFrame) -> None:
-    for column, dtype in labels.COUNTS.items():
+    for column, dtype in COUNTS.items():
         found = table.schema[column]
         fits = found.is_integer() if column == "count" else found in (dtype, pl.Null)
         if not fits:
             raise UsageError(f"the column {column!r} is {found}; give counts as fk.count_by does")
     if table["count"].null_count() or (table["count"] < 0).any():
         raise UsageError("the column 'count' has nulls or negative numbers; give whole counts")
-    kinds = set(table["kind"]) - set(labels.KINDS)
+    kinds = set(table["kind"]) - set(KINDS)
     if kinds:
-        raise UsageError(f"the column 'kind' says {kinds}; give some of {list(labels.KINDS)}")
+        raise UsageError(f"the column 'kind' says {kinds}; give some of {list(KINDS)}")

@@ -19,6 +19,7 @@ from finstat_kit.charts.drawing import INK, TEXT_SIZE
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.frames import labels, number_format
+from finstat_kit.frames.counts import Every
 
 # From Paul Tol's muted scheme, colours that colour-blind people tell apart.
 _COLOURS: Final = (
@@ -91,7 +92,7 @@ def plot_last_changes(
     units: labels.Frame,
     by: By = "kraj",
     *,
-    every: labels.Every = "1mo",
+    every: Every = "1mo",
     lang: Lang | None = None,
     ax: Axes | None = None,
     register: Register | str | None = None,
@@ -151,7 +152,7 @@ def plot_last_changes(
     return ax
 
 
-def _draw_stack(ax: Axes, changes: pl.DataFrame, every: labels.Every, lang: Lang) -> None:
+def _draw_stack(ax: Axes, changes: pl.DataFrame, every: Every, lang: Lang) -> None:
     """Draw one outline per series, each upon the one before."""
     series = _series(changes, lang)
     # One more than there are periods; some may have no unit.
@@ -215,7 +216,7 @@ def _series(changes: pl.DataFrame, lang: Lang) -> list[tuple[str, str, pl.DataFr
     ]
 
 
-def _write_axes(ax: Axes, bounds: pl.Series, every: labels.Every, lang: Lang) -> None:
+def _write_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> None:
     ax.set_ylabel(_WORDS[lang]["count"], fontsize=TEXT_SIZE, color=INK)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))

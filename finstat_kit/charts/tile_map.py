@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
@@ -15,14 +14,13 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox, ScaledTranslation
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import drawing, tiles
+from finstat_kit.arguments import Lang
+from finstat_kit.charts import drawing, map_values, tiles
 from finstat_kit.charts.drawing import INK, TEXT_SIZE
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
-from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, number_format
-from finstat_kit.protocol import wire
+from finstat_kit.frames.counts import KINDS
 
 _NO_VALUE: Final = "#dedede"
 _ONE_ROW: Final = 6.0  # inches of axes that the legend needs for one row
@@ -120,9 +118,7 @@ def plot_map(
     source, lang = current.drawn_from(register, lang)
     arguments.one_of("by", by, tuple(_GRIDS))
     grid = _GRIDS[by]
-    given = "code" in labels.schema_of(frame)
-    table = _given(frame, by, value) if given else _counted(frame, by, value, lang, source)
-    table = _described(table, by, lang, source)
+    table = map_values.of_frame(frame, by, value, lang, source)
     tiled = pl.col("code").is_in(list(grid.tiles)).fill_null(value=False)
     of_units = value == "count"
     if of_units:
@@ -130,112 +126,18 @@ def plot_map(
         units = int(table["value"].sum())
     else:
         heading, measure, units = _WORDS[lang]["other"], value, None
-    write = _writer(table["value"], lang)
+    write = map_values.writer(table["value"], lang)
+    given = "code" in labels.schema_of(frame)
     missing = ("bare", "missing") if given else ("zero", "none")
 
     ax = drawing.axes(ax, *grid.inches)
     drawing.title(ax, heading.format(value=value, by=drawing.WORDS[lang][by]), lang, source, units)
-    legend = _draw_tiles(ax, grid, _values(table.filter(tiled)), write, missing, lang)
+    legend = _draw_tiles(ax, grid, map_values.by_code(table.filter(tiled)), write, missing, lang)
     _draw_borders(ax, grid)
     classed = _WORDS[lang]["quantiles"] if len(legend) > 2 else ""
     rows = _draw_legend(ax, legend, measure + classed)
     _tell_the_rest(ax, _off_the_map(table.filter(~tiled), write, lang, of_units), rows)
     return ax
-
-
-def classes(values: Sequence[float], number: int) -> list[list[float]]:
-    """Divide values by quantiles into classes, at most so many; equal values stay together.
-
-    Each class is sorted, and so are they.
-
-    >>> classes([7, 1, 1, 9, 1, 8, 2, 3], 4)
-    [[1, 1, 1], [2], [3, 7], [8, 9]]
-    """
-    ordered = sorted(values)
-    found: dict[int, list[float]] = {}
-    for value in ordered:
-        # The first of equal values decides for all.
-        found.setdefault(ordered.index(value) * number // len(ordered), []).append(value)
-    return list(found.values())
-
-
-def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
-    """Return code and value of a frame that has them, and kind where it is that of counts."""
-    schema = labels.schema_of(frame)
-    numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
-    if value not in numbers:
-        found = f"is {schema[value]}" if value in schema else "is no column"
-        raise UsageError(f"value={value!r} {found}; give a column of numbers, of {numbers}")
-    if not labels.holds_codes(schema["code"]):
-        raise UsageError(f"the column 'code' is {schema['code']}; codes are text")
-    kind = ["kind"] if schema.get("kind") == pl.String else []
-    table = (
-        frame.lazy()
-        .select(
-            pl.col("code").cast(pl.String), labels.column_of(schema, value).alias("value"), *kind
-        )
-        .collect()
-    )
-    (other,) = set(_GRIDS) - {by}
-    strange = table.filter(pl.col("code").is_in(list(_GRIDS[other].tiles)))["code"]
-    if strange.len():
-        raise UsageError(f"by={by!r}: {strange[0]!r} is a code of the other level; give {other!r}")
-    twice = table.filter(pl.col("code").is_duplicated() & pl.col("code").is_not_null())["code"]
-    if twice.len():
-        raise UsageError(f"frame: {twice[0]!r} stands in two rows; give each code once")
-    return table if kind and set(table["kind"]) <= set(labels.KINDS) else table.drop(kind)
-
-
-def _counted(
-    frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
-) -> pl.DataFrame:
-    if value != "count":
-        raise UsageError(
-            f"value={value!r}: units can only be counted here; give a frame with the columns "
-            f"'code' and {value!r}"
-        )
-    return (
-        (register or current.register()).count_by(frame, by, lang=lang).rename({"count": "value"})
-    )
-
-
-def _described(table: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
-    """Add the label, and kind where it is missing; what is no finite number becomes null."""
-    if table["value"].dtype.is_float():
-        table = table.with_columns(pl.when(pl.col("value").is_finite()).then("value"))
-    # Tiles bring their own names; only codes without a tile need a register, where there is one.
-    tiled = _GRIDS[by].tiles
-    label = pl.col("code")
-    if register is not None and not set(table["code"].drop_nulls()) <= set(tiled):
-        columns = {"code": wire.BY_FIELD[by].name}
-        found = register.resolve_labels(table.select("code"), lang=lang, columns=columns)
-        on_a_tile = pl.when(label.is_in(list(tiled))).then(label)
-        label = pl.coalesce(found["code_label"], on_a_tile)
-    table = table.with_columns(label.alias("label"))
-    if "kind" in table.columns:
-        return table
-    kind = (
-        pl.when(pl.col("code").is_null()).then(pl.lit("no code"))
-        .when(pl.col("label").is_null()).then(pl.lit("unknown code"))
-        .otherwise(pl.lit("labelled"))
-    )  # fmt: skip
-    return table.with_columns(kind.alias("kind"))
-
-
-def _values(table: pl.DataFrame) -> dict[str, float]:
-    present = table.drop_nulls("value")
-    return dict(zip(present["code"], present["value"], strict=True))
-
-
-def _writer(values: pl.Series, lang: Lang) -> Callable[[float], str]:
-    """Return how to write the values: whole, or with three digits that count in the middle one."""
-    present = values.drop_nulls()
-    if values.dtype.is_integer() or (present == present.round()).all():
-        return lambda number: number_format.whole(int(number), lang)
-    middle = present.cast(pl.Float64).abs().filter(present != 0).median()
-    size = math.floor(math.log10(middle)) if isinstance(middle, float) else 2
-    places = min(max(2 - size, 0), 9)
-    return lambda number: number_format.decimal(float(number), lang, places)
 
 
 def _draw_tiles(
@@ -247,7 +149,7 @@ def _draw_tiles(
     lang: Lang,
 ) -> list[tuple[str, str]]:
     """Draw the tiles and return colour and text of each entry of the legend."""
-    found = classes(list(values.values()), len(grid.colours))
+    found = map_values.classes(list(values.values()), len(grid.colours))
     colours = _spread(grid.colours, len(found))
     colour_of = {value: colour for colour, c in zip(colours, found, strict=True) for value in c}
     named = {
@@ -348,7 +250,7 @@ def _off_the_map(table: pl.DataFrame, write: Callable[[float], str], lang: Lang,
         told.append(
             (f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more["value"])
         )
-    for kind in labels.KINDS[1:]:
+    for kind in KINDS[1:]:
         group = table.filter(pl.col("kind") == kind)
         if group.height:
             first = group.head(1).with_columns(pl.lit(group.height).alias("codes"))

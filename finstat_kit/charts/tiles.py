@@ -141,3 +141,4 @@ def _read(drawing: str, names: Mapping[str, tuple[str, str]]) -> dict[str, Tile]
 
 REGIONS: Final = _read(_REGIONS, _REGION_NAMES)
 DISTRICTS: Final = _read(_DISTRICTS, {code: (name, name) for code, name in _DISTRICT_NAMES.items()})
+LEVELS: Final = {"kraj": REGIONS, "okres": DISTRICTS}

@@ -8,7 +8,7 @@ from typing import overload
 import polars as pl
 
 from finstat_kit.arguments import By, Lang
-from finstat_kit.frames import comparison, labels, matching, places
+from finstat_kit.frames import comparison, counts, labels, matching, places
 from finstat_kit.protocol import wire
 
 
@@ -315,14 +315,14 @@ class Codelists:
              (None, None, 1, 0.333..., 'no code')]
         """
         now = self._now()
-        return labels.count_by(frame, by, now._lookup, lang=now._language(lang))
+        return counts.count_by(frame, by, now._lookup, lang=now._language(lang))
 
     def count_last_changes(
         self,
         units: pl.DataFrame | pl.LazyFrame,
         by: By = "kraj",
         *,
-        every: labels.Every = "1mo",
+        every: counts.Every = "1mo",
         lang: Lang | None = None,
     ) -> pl.DataFrame:
         """Count units by the period of their **last** change and by code.
@@ -358,7 +358,7 @@ class Codelists:
              (datetime.date(2026, 5, 1), 'SK010', 'Region of Bratislava', 1, 'labelled')]
         """
         now = self._now()
-        return labels.count_last_changes(
+        return counts.count_last_changes(
             units, by, now._lookup, every=every, lang=now._language(lang)
         )
 

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, overload
 
 from finstat_kit import arguments
@@ -145,7 +146,10 @@ def _made(register: Register | str, name: str, lang: Lang | None = None) -> Regi
         return made
     if isinstance(register, str) and register.startswith(("http://", "https://")):
         return Register(register, lang=lang)
-    raise UsageError(f"{name}={register!r} is no register; give a URL, or one of\n{_CHOICES}")
+    choices = _CHOICES
+    if isinstance(register, str | Path) and Path(register, "mirror.json").is_file():
+        choices += f"\n  fk.use(fk.Mirror({str(register)!r}))   # the mirror in this folder"
+    raise UsageError(f"{name}={register!r} is no register; give a URL, or one of\n{choices}")
 
 
 def named(choice: Register | str | None) -> Register:

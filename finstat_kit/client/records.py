@@ -48,12 +48,13 @@ def most_requests(session: Session, max_requests: int | None) -> float:
 
 def refuse_the_whole(session: Session, most: int) -> None:
     """Refuse to scan the records of a whole register, whose number nobody has asked for yet."""
-    rate = "" if session.rate is None else f" at {session.rate:g} requests a second"
+    rate = "" if session.rate is None else f" at {session.rate:g} requests per second"
     raise UsageError(
         f"this scan needs the record of every unit, one request each{rate}: some 2.6 million, "
         f"about six days; more than max_requests={most:,} are not sent. Narrow it by id, "
-        "datumPoslednejUpravy, ico, dic or pravnaForma, by head(), keep a mirror (fk.Mirror), or "
-        "allow it by max_requests="
+        "datumPoslednejUpravy, ico, dic or pravnaForma, or by head() (before any other filter: "
+        "behind one it may need every record), keep a mirror (fk.Mirror), or allow it by "
+        "max_requests="
     )
 
 

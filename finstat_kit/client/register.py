@@ -162,7 +162,7 @@ class Register(Codelists):
 
         return adapted(self._transport)
 
-    def after_fork(self) -> None:
+    def _after_fork(self) -> None:
         """Take a lock of its own: in the parent another thread may have held it."""
         self._lock = threading.Lock()
 

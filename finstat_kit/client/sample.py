@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from datetime import date
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from finstat_kit import arguments
@@ -21,19 +19,9 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames import number_format
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.wire import INVENTED, UNITS, Reply
-from finstat_kit.service import population, routes
+from finstat_kit.service import changes, population, routes
 from finstat_kit.service.server import served
-from finstat_kit.service.store import (
-    DELETED,
-    LIVING,
-    NON_PUBLIC,
-    Ints,
-    Line,
-    Owned,
-    Store,
-    day_number,
-    ico_number,
-)
+from finstat_kit.service.store import DELETED, NON_PUBLIC, Store
 from finstat_kit.transport.base import InProcess
 
 Ids = int | Iterable[int] | pl.Series | pl.DataFrame
@@ -54,18 +42,18 @@ class Sample(Register):
         again: Callable[[], Sample] | None = None,
         identity: str = "finstat_kit sample",
     ) -> None:
-        self.store = store
+        self._store = store
         self._again = again
         self._made = store, recipe
         self._strict = strict
         # What it was made of and not its state: it is the same register after any change.
         self._marks = {INVENTED: identity}
         self._changing = threading.Lock()
-        super().__init__("sample:", transport=InProcess(self.answer))
+        super().__init__("sample:", transport=InProcess(self._answer))
 
-    def after_fork(self) -> None:
+    def _after_fork(self) -> None:
         """Take locks of its own: in the parent another thread may have held them."""
-        super().after_fork()
+        super()._after_fork()
         self._changing = threading.Lock()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -74,7 +62,7 @@ class Sample(Register):
         Raises:
             UsageError: It was changed, or no call of `fk.sample` made it.
         """
-        if self.recipe is None or self._again is None:
+        if self._recipe is None or self._again is None:
             raise UsageError(
                 "this sample was changed after fk.sample() made it, and what was changed is not "
                 "carried along by pickle or copy; make it anew there, and change it there, or "
@@ -83,7 +71,7 @@ class Sample(Register):
         return self._again, ()
 
     def __repr__(self) -> str:
-        units = f"{len(self.store.lines[UNITS].ids):,} invented units"
+        units = f"{len(self._store.lines[UNITS].ids):,} invented units"
         strict = ", strict" if self._strict else ""
         return f"SAMPLE DATA <{units} in process, today {self.today}{strict}>"
 
@@ -93,16 +81,16 @@ class Sample(Register):
         return True
 
     @property
-    def recipe(self) -> str | None:
+    def _recipe(self) -> str | None:
         """The call of `fk.sample` that makes the same sample, None once it was changed."""
         store, recipe = self._made
-        return recipe if self.store is store else None
+        return recipe if self._store is store else None
 
     def _source_name(self, lang: Lang) -> str:
         return {"sk": "ukážkové (vymyslené) údaje", "en": "sample (invented) data"}[lang]
 
     def _citation(self, lang: Lang) -> str:
-        units = number_format.whole(len(self.store.lines[UNITS].ids), lang)
+        units = number_format.whole(len(self._store.lines[UNITS].ids), lang)
         if lang == "sk":
             return (
                 f"Vymyslené údaje ukážky finstat_kit ({units} jednotiek, k {self.today}), nie "
@@ -113,9 +101,9 @@ class Sample(Register):
             "the Register of Financial Statements."
         )
 
-    def answer(self, method: str, path: str, query: str) -> Reply:
+    def _answer(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's server would; a header says that it is invented."""
-        reply = routes.answer(self.store, method, path, query, strict=self._strict)
+        reply = routes.answer(self._store, method, path, query, strict=self._strict)
         return reply._replace(headers=reply.headers | self._marks)
 
     def serve(
@@ -140,16 +128,18 @@ class Sample(Register):
             20000
         """
         port = arguments.whole("port", port, 0, 65_535)
-        return served(self.answer, host=host, port=port, marks=self._marks)
+        return served(self._answer, host=host, port=port, marks=self._marks)
 
     @property
     def today(self) -> date:
         """The sample's day: fixed, moved by `set_today`."""
-        return self.store.today
+        return self._store.today
 
     def set_today(self, day: str | date) -> None:
         """Move the sample's day; changes happen on it unless told otherwise."""
-        self.store = replace(self.store, today=arguments.day("day", day))
+        today = arguments.day("day", day)
+        with self._changing:
+            self._store = changes.dated(self._store, today)
 
     def publish(
         self, n: int = 1, *, on: str | date | None = None, **fields: object
@@ -165,49 +155,9 @@ class Sample(Register):
             Their ids: one column ``id`` (Int64).
         """
         n = arguments.whole("n", n, 0, 10**7)
-        record = _checked_fields(fields)
+        record, day = _checked_fields(fields), _checked_day(on)
         with self._changing:
-            store = self.store
-            line = store.lines[UNITS]
-            fresh = population.draw(n, seed=len(line.ids) + 1)
-            last = int(line.ids[-1]) if len(line.ids) else 0
-            ids = last + 1 + np.arange(n, dtype=np.int64)
-            columns = {
-                name: np.concatenate([column, fresh.columns[name].astype(column.dtype)])
-                for name, column in store.columns.items()
-            }
-            new = slice(len(line.ids), None)
-            columns["state"][new] = LIVING
-            # What was drawn points into the default codelists; here others may be served.
-            columns["place"][new] %= (len(store.places) - 2) // 2
-            tables = dict(store.tables)
-            if "ico" in record:
-                columns["ico"][new] = ico_number(str(record["ico"]))
-            if "dic" in record:
-                columns["dic"][new] = int(str(record["dic"]))
-            if "pravnaForma" in record:
-                forms = tuple(dict.fromkeys((*tables["legal_form"], str(record["pravnaForma"]))))
-                tables["legal_form"] = forms
-                columns["legal_form"][new] = forms.index(str(record["pravnaForma"]))
-            changed = np.full(n, self._day_number(on), dtype=np.uint16)
-            self.store = replace(
-                store,
-                lines={
-                    **store.lines,
-                    UNITS: Line(
-                        np.concatenate([line.ids, ids]), np.concatenate([line.changed, changed])
-                    ),
-                },
-                columns=columns,
-                tables=tables,
-                owned={
-                    name: Owned(owned.ids, np.append(owned.ends, np.full(n, len(owned.ids))))
-                    for name, owned in store.owned.items()
-                },
-                fields={**store.fields, **dict.fromkeys(ids.tolist(), record)}
-                if record
-                else store.fields,
-            )
+            self._store, ids = changes.published(self._store, n, record, on=day)
         return pl.DataFrame({"id": ids}, schema=replies.IDS)
 
     def touch(self, ids: Ids, *, on: str | date | None = None) -> None:
@@ -224,47 +174,14 @@ class Sample(Register):
 
     def vanish(self, ids: Ids) -> None:
         """Take units away without a trace, which the register should not do but might."""
+        which = arguments.ids(ids).to_numpy()
         with self._changing:
-            store = self.store
-            rows = self._rows(ids)
-            line = store.lines[UNITS]
-            keep = np.ones(len(line.ids), dtype=bool)
-            keep[rows] = False
-            self.store = replace(
-                store,
-                lines={**store.lines, UNITS: Line(line.ids[keep], line.changed[keep])},
-                columns={name: column[keep] for name, column in store.columns.items()},
-                owned={name: _without(owned, keep) for name, owned in store.owned.items()},
-            )
+            self._store = changes.without(self._store, which)
 
     def _change(self, ids: Ids, on: str | date | None, state: int | None) -> None:
+        which, day = arguments.ids(ids).to_numpy(), _checked_day(on)
         with self._changing:
-            store = self.store
-            rows = self._rows(ids)
-            line = store.lines[UNITS]
-            changed = line.changed.copy()
-            changed[rows] = self._day_number(on)
-            columns = dict(store.columns)
-            if state is not None:
-                columns["state"] = columns["state"].copy()
-                columns["state"][rows] = state
-            self.store = replace(
-                store,
-                lines={**store.lines, UNITS: Line(line.ids, changed)},
-                columns=columns,
-            )
-
-    def _rows(self, ids: Ids) -> Ints:
-        asked = arguments.ids(ids).to_numpy()
-        line = self.store.lines[UNITS].ids
-        rows = np.searchsorted(line, asked)
-        there = (rows < len(line)) & (line[np.minimum(rows, len(line) - 1)] == asked)
-        if not there.all():
-            raise UsageError(f"ids: {asked[~there][:5].tolist()} are no units of this sample")
-        return rows.astype(np.int64)
-
-    def _day_number(self, on: str | date | None) -> int:
-        return day_number(self.store.today if on is None else arguments.day("on", on))
+            self._store = changes.changed(self._store, which, on=day, state=state)
 
 
 def sample(
@@ -332,9 +249,8 @@ def _call(units: int, seed: int, strict: bool, codelists: str | Path | None) -> 
     return f"fk.sample({', '.join(written)})"
 
 
-def _without(owned: Owned, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Owned:
-    counts = np.diff(owned.ends, prepend=0)
-    return Owned(owned.ids[np.repeat(keep, counts)], np.cumsum(counts[keep]))
+def _checked_day(on: str | date | None) -> date | None:
+    return None if on is None else arguments.day("on", on)
 
 
 def _checked_fields(fields: dict[str, object]) -> dict[str, object]:

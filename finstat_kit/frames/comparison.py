@@ -8,7 +8,7 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError
-from finstat_kit.frames import labels
+from finstat_kit.frames import counts, labels
 
 COMPARISON: Final = pl.Schema(
     {
@@ -26,23 +26,23 @@ COMPARISON: Final = pl.Schema(
 
 def counts_of(frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang) -> pl.DataFrame:
     """Return the counts of a frame, or the frame where it is one of counts."""
-    if set(labels.COUNTS) <= set(labels.schema_of(frame)):
-        counts = frame.lazy().select(labels.COUNTS.names()).collect()
-        twice = counts.filter(pl.struct("code", "kind").is_duplicated())
+    if set(counts.COUNTS) <= set(labels.schema_of(frame)):
+        given = frame.lazy().select(counts.COUNTS.names()).collect()
+        twice = given.filter(pl.struct("code", "kind").is_duplicated())
         if twice.height:
             raise UsageError(
                 f"counts: {twice['code'][0] or twice['kind'][0]!r} stands in two rows; give counts "
                 "as fk.count_by returns them"
             )
-        return counts
-    return labels.count_by(frame, by, lookup, lang=lang)
+        return given
+    return counts.count_by(frame, by, lookup, lang=lang)
 
 
 def compared(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
     """Align two frames of `count_by`; see `Register.compare`."""
     left, right = (
-        counts.rename({name: f"{name}_{side}" for name in ("label", "count", "share")})
-        for side, counts in (("a", a), ("b", b))
+        table.rename({name: f"{name}_{side}" for name in ("label", "count", "share")})
+        for side, table in (("a", a), ("b", b))
     )
     # Nulls are equal here: "no code" and "gone" are rows of both, told apart by their kind.
     table = left.join(
@@ -52,13 +52,13 @@ def compared(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
         pl.col("count_a", "count_b").fill_null(0),
         # What holds no units at all has no shares; elsewhere an absent code has none of them.
         *(
-            pl.when(pl.lit(bool(counts["count"].sum())))
+            pl.when(pl.lit(bool(side["count"].sum())))
             .then(pl.col(share).fill_null(0.0))
             .alias(share)
-            for share, counts in (("share_a", a), ("share_b", b))
+            for share, side in (("share_a", a), ("share_b", b))
         ),
     )
-    order = pl.col("kind").cast(pl.Enum(labels.KINDS))
+    order = pl.col("kind").cast(pl.Enum(counts.KINDS))
     return (
         table.with_columns((pl.col("count_b") - pl.col("count_a")).alias("difference"))
         .sort(order, "count_a", "count_b", "code", descending=[False, True, True, False])

@@ -25,10 +25,10 @@ class Answers:
         self._folder = folder
         self._held = held
         self._store: tuple[object, CopiedStore] | None = None
-        self.after_fork()
+        self._after_fork()
         forks.renew_in_child(self)
 
-    def after_fork(self) -> None:
+    def _after_fork(self) -> None:
         """Take a lock of its own: in the parent another thread may have held it."""
         self._lock = threading.Lock()
 

@@ -14,7 +14,7 @@ from finstat_kit.errors import (
     RegisterError,
     RegisterUnavailable,
 )
-from finstat_kit.protocol.replies import NotJson
+from finstat_kit.protocol.guarded_json import NotJson
 from finstat_kit.protocol.wire import Reply
 
 if TYPE_CHECKING:

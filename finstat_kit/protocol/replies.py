@@ -6,20 +6,26 @@ a word, so every value is checked before a frame is built from it.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import Final
 
-import orjson
 import polars as pl
 
 from finstat_kit.errors import ProtocolError
+from finstat_kit.protocol.guarded_json import (
+    at_most_one,
+    broken,
+    fast_json,
+    object_at,
+    refuse_crowded,
+    short,
+    strict_json,
+)
 from finstat_kit.protocol.wire import COUNT, MAX_ID, MORE
 
 log = logging.getLogger("finstat_kit")
@@ -61,10 +67,6 @@ _MOST_OF_A_CODELIST: Final = 2_000_000  # commas too; the longest has about 65,0
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
-class NotJson(ValueError):
-    """What a reader raises for bytes that are no JSON: worth another try."""
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
     """One reply of a list: ids as they came, and whether the register has more behind them."""
@@ -75,16 +77,16 @@ class Page:
 
 def parse_page(body: bytes) -> Page:
     """Read the reply of a list. A missing ``id`` is an empty list; a missing flag is broken."""
-    flat = _at_most_one(body, b"[") and _at_most_one(body, b"{")
+    flat = at_most_one(body, b"[") and at_most_one(body, b"{")
     if not flat:
-        _refuse_crowded(body, _MOST)
-    reply = _object(_fast_json(body))
+        refuse_crowded(body, _MOST)
+    reply = object_at(fast_json(body))
     more = reply.get(MORE)
     if type(more) is not bool:
-        raise _broken(f"$.{MORE}", "true or false", more, MORE in reply)
+        raise broken(f"$.{MORE}", "true or false", more, MORE in reply)
     ids = reply.get("id", [])
     if type(ids) is not list:
-        raise _broken("$.id", "a list of ids", ids)
+        raise broken("$.id", "a list of ids", ids)
     # polars tries out types on lists in lists, for hours where they are deep: where another list or
     # object can stand in the reply, the types are looked at before.
     if not flat and set(map(type, ids)) - {int}:
@@ -107,16 +109,16 @@ def _no_ids(ids: list[object]) -> ProtocolError:
         (i, v) for i, v in enumerate(ids) if type(v) is not int or not 0 <= v <= MAX_ID
     )
     expected = f"0 to {MAX_ID}" if type(value) is int else "a whole number"
-    return _broken(f"$.id[{place}]", expected, value)
+    return broken(f"$.id[{place}]", expected, value)
 
 
 def parse_count(body: bytes) -> int:
     """Read the reply of a count."""
-    _refuse_crowded(body, _MOST)
-    reply = _object(_strict_json(body))
+    refuse_crowded(body, _MOST)
+    reply = object_at(strict_json(body))
     count = reply.get(COUNT)
     if type(count) is not int or not 0 <= count <= MAX_ID:
-        raise _broken(f"$.{COUNT}", "a count", count, COUNT in reply)
+        raise broken(f"$.{COUNT}", "a count", count, COUNT in reply)
     return count
 
 
@@ -133,10 +135,10 @@ def parse_classification(body: bytes) -> pl.DataFrame:
 def parse_unit(body: bytes, asked: int) -> dict[str, object]:
     """Read the record of a unit: its known fields, checked, absent ones left out."""
     where = f"id {asked}: "
-    _refuse_crowded(body, _MOST)
-    reply = _object(_strict_json(body, where), where)
+    refuse_crowded(body, _MOST)
+    reply = object_at(strict_json(body, where), where)
     if reply.get("id") != asked or type(reply.get("id")) is not int:
-        raise _broken(f"{where}$.id", str(asked), reply.get("id"), "id" in reply)
+        raise broken(f"{where}$.id", str(asked), reply.get("id"), "id" in reply)
     record = {}
     for name, read in _UNIT_FIELDS.items():
         value = reply.get(name)
@@ -144,7 +146,7 @@ def parse_unit(body: bytes, asked: int) -> dict[str, object]:
             try:
                 record[name] = read(value)
             except ValueError as error:
-                raise _broken(f"{where}$.{name}", str(error), value) from None
+                raise broken(f"{where}$.{name}", str(error), value) from None
     return record
 
 
@@ -214,20 +216,20 @@ _UNIT_FIELDS: Final = {name: _reader(dtype) for name, dtype in UNITS.items()}
 
 
 def _codelist(body: bytes, key: str, schema: pl.Schema) -> pl.DataFrame:
-    _refuse_crowded(body, _MOST_OF_A_CODELIST, (b'"', b"[", b"{", b","))
-    reply = _object(_strict_json(body))
+    refuse_crowded(body, _MOST_OF_A_CODELIST, (b'"', b"[", b"{", b","))
+    reply = object_at(strict_json(body))
     entries = reply.get(key)
     if type(entries) is not list:
-        raise _broken(f"$.{key}", "a list of entries", entries, key in reply)
+        raise broken(f"$.{key}", "a list of entries", entries, key in reply)
     rows: dict[str, tuple[str | None, ...]] = {}
     repeated: list[str] = []
     for place, entry in enumerate(entries):
         path = f"$.{key}[{place}]"
-        row = _entry(_object(entry, path=path), path)
+        row = _entry(object_at(entry, path=path), path)
         code = str(row[0])
         if code in rows and rows[code] != row:
             raise ProtocolError(
-                f"{path}: the code {_short(code)} is listed twice, with other content"
+                f"{path}: the code {short(code)} is listed twice, with other content"
             )
         if code in rows:
             repeated.append(code)
@@ -246,38 +248,19 @@ def _codelist(body: bytes, key: str, schema: pl.Schema) -> pl.DataFrame:
     return pl.DataFrame(series[: len(schema)])
 
 
-def _at_most_one(body: bytes, mark: bytes) -> bool:
-    # To find a second one takes a tenth of the time of counting them.
-    return body.find(mark, body.find(mark) + 1) < 0
-
-
-def _refuse_crowded(body: bytes, most: int, marks: Sequence[bytes] = (b'"', b"[", b"{")) -> None:
-    """Refuse a reply of more texts, lists and objects than any can have, before they are built.
-
-    Of three bytes each they take a hundred times their memory, and of deep ones the time is spent
-    in collecting them again.
-    """
-    found = sum(map(body.count, marks))
-    if found > most:
-        raise ProtocolError(
-            f"$: a reply with {found:,} texts, lists and objects or what looks like them; the "
-            f"register sends fewer than {most:,}: was its base URL meant?"
-        )
-
-
 def _entry(entry: Mapping[str, object], path: str) -> tuple[str | None, ...]:
     """Return code, both names and parent of one entry of a codelist."""
     code = _code(entry.get("kod"), f"{path}.kod")
     if code is None:
-        raise _broken(f"{path}.kod", "a code", entry.get("kod"), "kod" in entry)
+        raise broken(f"{path}.kod", "a code", entry.get("kod"), "kod" in entry)
     names = entry.get("nazov")
     if names is None:
         names = {}
     if type(names) is not dict:
-        raise _broken(f"{path}.nazov", "an object with sk and en", names)
+        raise broken(f"{path}.nazov", "an object with sk and en", names)
     for language in ("sk", "en"):
         if type(names.get(language, "")) not in (str, type(None)):
-            raise _broken(f"{path}.nazov.{language}", "a text", names[language])
+            raise broken(f"{path}.nazov.{language}", "a text", names[language])
     parent = _code(entry.get("nadradenaLokacia"), f"{path}.nadradenaLokacia")
     return code, names.get("sk"), names.get("en"), parent
 
@@ -290,79 +273,4 @@ def _code(value: object, path: str) -> str | None:
         return str(value)
     if type(value) is str and value:
         return value
-    raise _broken(path, "a code", value)
-
-
-def _fast_json(body: bytes) -> object:
-    """Read what `_strict_json` reads, faster where it is one flat object without texts."""
-    try:
-        reply: object = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return _strict_json(body)
-    # Two quotes a key and no others: then no key stands there twice. Otherwise the slow one judges.
-    if type(reply) is dict and body.count(b'"') == 2 * len(reply):
-        return reply
-    return _strict_json(body)
-
-
-def _strict_json(body: bytes, where: str = "") -> object:
-    """Read JSON as the standard has it: no NaN, no repeated keys, UTF-8 with or without BOM."""
-    try:
-        text = body.decode("utf-8-sig")
-        reply: object = _DECODER.decode(text)
-        if "\\u" in text:  # only an escape can bring half a letter, which no frame takes
-            json.dumps(reply, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise ProtocolError(f"{where}a text holds half a letter (a lone surrogate)") from None
-    except UnicodeDecodeError:
-        raise NotJson("bytes that are no UTF-8") from None
-    except RecursionError:
-        raise NotJson("endless nesting") from None
-    except _RepeatedKey as error:
-        key = error.args[0]
-        raise ProtocolError(f"{where}the key {_short(key)} stands twice in one object") from None
-    except ValueError:
-        raise NotJson("something else" if body.strip() else "an empty body") from None
-    return reply
-
-
-class _RepeatedKey(ValueError):
-    pass
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        counts = Counter(key for key, _ in pairs)
-        raise _RepeatedKey(next(key for key, count in counts.items() if count > 1))
-    return found
-
-
-def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON")
-
-
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
-
-
-def _object(reply: object, where: str = "", *, path: str = "$") -> dict[str, object]:
-    if type(reply) is not dict:
-        raise _broken(where + path, "an object", reply)
-    return reply
-
-
-def _broken(path: str, expected: str, got: object, present: bool = True) -> ProtocolError:
-    seen = f"got {_short(got)}" if present else "it is missing"
-    return ProtocolError(
-        f"{path}: expected {expected}, {seen}; the reply is broken or the register's format has "
-        "changed: try again, and look for a newer finstat_kit if it stays"
-    )
-
-
-def _short(value: object) -> str:
-    """Return a value for a message: lists and objects by their size, they may be deep."""
-    if isinstance(value, list | dict):
-        kind = "a list" if isinstance(value, list) else "an object"
-        return f"{kind} of {len(value)}" if value else f"{kind} that is empty"
-    text = repr(value[:80] if isinstance(value, str) else value)
-    return text if len(text) <= 80 else text[:79] + "…"
+    raise broken(path, "a code", value)

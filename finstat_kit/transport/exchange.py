@@ -85,7 +85,7 @@ class Exchange:
         self.invented: str | None = None
         forks.renew_in_child(self)
 
-    def after_fork(self) -> None:
+    def _after_fork(self) -> None:
         """Take a lock of its own; the rate and a pause asked for hold in the child too."""
         self._lock = threading.Lock()
 

@@ -11,7 +11,8 @@ from typing import Final, Protocol
 class Inherited(Protocol):
     """Something a forked child gets a copy of, and must renew before it is used."""
 
-    def after_fork(self) -> None:
+    # Under an underscore: users hold some of these, and completion shows them the interface alone.
+    def _after_fork(self) -> None:
         """Renew what cannot be shared; runs in the child, before anything else there."""
 
 
@@ -19,7 +20,7 @@ _inherited: Final[weakref.WeakSet[Inherited]] = weakref.WeakSet()
 
 
 def renew_in_child(thing: Inherited) -> None:
-    """Call ``thing.after_fork`` in every child forked from now on, as long as *thing* lives."""
+    """Call ``thing._after_fork`` in every child forked from now on, as long as *thing* lives."""
     _inherited.add(thing)
 
 
@@ -31,7 +32,7 @@ def in_child(work: Callable[[], None]) -> None:
 
 def _renew() -> None:
     for thing in list(_inherited):
-        thing.after_fork()
+        thing._after_fork()
 
 
 in_child(_renew)

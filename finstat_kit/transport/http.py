@@ -71,7 +71,7 @@ class Sockets:
         self._headers = [(b"Host", base.netloc), *_headers_sent()]
         forks.renew_in_child(self)
 
-    def after_fork(self) -> None:
+    def _after_fork(self) -> None:
         """Leave the connections to the parent, which goes on using them."""
         for connection in self._all:
             connection.let_go()

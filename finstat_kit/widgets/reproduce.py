@@ -21,9 +21,9 @@ _HEAD: Final = "import finstat_kit as fk\nimport polars as pl\n"
 def choose(register: Register) -> str:
     """Return the line that chooses a register, or a comment where only its owner can."""
     if isinstance(register, Sample):
-        if register.recipe is None:
+        if register._recipe is None:
             return f"# Choose the same register first: {register!r}, changed since it was made.\n"
-        return f"fk.use({register.recipe})  # a sample: its units are invented\n"
+        return f"fk.use({register._recipe})  # a sample: its units are invented\n"
     if register.base_url == LIVE:
         return "fk.use(fk.LIVE)\n"
     if register.base_url.startswith("http"):

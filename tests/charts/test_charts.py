@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections import Counter, deque
 from datetime import date
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from nbclient import NotebookClient
 import finstat_kit as fk
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import bars as bar_chart, drawing, tile_map, tiles
-from finstat_kit.frames import labels
+from finstat_kit.frames.counts import COUNTS, LAST_CHANGES, PERIODS
 from finstat_kit.protocol import wire
 from tests.support.registers import Watched
 
@@ -114,7 +114,7 @@ def written(ax: Axes) -> str:
 def counts_of(number: int, *, label: str = "Obec {}") -> pl.DataFrame:
     """Return counts by municipality of so many invented codes, as `count_by` gives them."""
     rows = [(f"X{n}", label.format(n), number - n, 1 / number, "labelled") for n in range(number)]
-    return pl.DataFrame(rows, schema=labels.COUNTS, orient="row")
+    return pl.DataFrame(rows, schema=COUNTS, orient="row")
 
 
 @pytest.mark.parametrize("lang", LANGS)
@@ -150,7 +150,7 @@ def test_numbers_as_each_language_writes_them() -> None:
     """Count and share stand at the bar."""
     counts = pl.DataFrame(
         [("SK010", "Bratislavský kraj", 12_345, 0.3617, "labelled")],
-        schema=labels.COUNTS,
+        schema=COUNTS,
         orient="row",
     )
 
@@ -466,19 +466,6 @@ def test_tiles_are_the_counts(by: Any) -> None:
     assert by == "okres" or "Extra-regio (SKZZ): " in below
 
 
-def test_classes() -> None:
-    """About equally many in each, equal values together, all values in order."""
-    values = [float(n % 7) for n in range(79)]
-
-    found = tile_map.classes(values, 5)
-
-    assert sorted(values) == [value for part in found for value in part]
-    assert all(max(a) < min(b) for a, b in pairwise(found))
-    assert [len(c) for c in tile_map.classes(list(range(80)), 5)] == [16] * 5
-    assert tile_map.classes([3.0] * 8, 4) == [[3.0] * 8]
-    assert tile_map.classes([], 4) == []
-
-
 def test_legend_gives_the_bounds() -> None:
     """Every class has its colour, its least and greatest value, and its tiles."""
     table = pl.DataFrame({"code": list(tiles.REGIONS)[:7], "rate": [1.0, 2, 3.5, 4, 5, 6.25, 7]})
@@ -587,7 +574,7 @@ def test_count_last_changes() -> None:
 
     changes = fk.count_last_changes(frame, lang="en")
 
-    assert changes.schema == labels.LAST_CHANGES
+    assert changes.schema == LAST_CHANGES
     assert changes.rows() == [
         (date(2026, 3, 1), "SK010", "Region of Bratislava", 2, "labelled"),
         (date(2026, 3, 1), None, None, 1, "no code"),
@@ -605,10 +592,10 @@ def test_count_last_changes() -> None:
     ]
     ax = fk.plot_last_changes(frame, lang="en", ax=axes(9, 4.8))
     assert "Without a date of change (not shown): 1." in ax.get_xlabel()
-    assert fk.count_last_changes(frame.head(0)).schema == labels.LAST_CHANGES
+    assert fk.count_last_changes(frame.head(0)).schema == LAST_CHANGES
 
 
-@pytest.mark.parametrize("every", labels.PERIODS)
+@pytest.mark.parametrize("every", PERIODS)
 @pytest.mark.parametrize("field", ["kraj", "okres", "pravnaForma"])
 def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
     """No unit is lost, whatever the period and the code."""

@@ -6,6 +6,7 @@ import gc
 import threading
 import weakref
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -172,6 +173,17 @@ def test_what_is_no_register(wrong: object) -> None:
     """A wrong choice names the right ones."""
     with pytest.raises(fk.UsageError, match=r"register=.*give a URL"):
         fk.use(wrong)  # type: ignore[call-overload]
+
+
+def test_a_folder_of_a_mirror_is_named(tmp_path: Path) -> None:
+    """Its path alone is no register; the text has the call that makes one of it."""
+    fk.Mirror(tmp_path / "ruz", register=fk.sample(10)).sync()
+
+    with pytest.raises(fk.UsageError, match=r"fk.use\(fk.Mirror\('.*ruz'\)\)"):
+        fk.use(str(tmp_path / "ruz"))
+    with pytest.raises(fk.UsageError) as error:
+        fk.use(str(tmp_path / "none"))
+    assert "Mirror" not in str(error.value)
 
 
 def test_functions_carry_the_methods_documentation() -> None:

@@ -63,7 +63,7 @@ def test_a_sample_comes_from_its_recipe(again: Callable[[fk.Sample], fk.Sample])
     other = again(sample)
 
     assert repr(other) == repr(sample)
-    assert other.recipe == sample.recipe
+    assert other._recipe == sample._recipe
     assert other.units.get(other.units.ids()).equals(sample.units.get(sample.units.ids()))
 
 

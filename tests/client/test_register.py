@@ -21,11 +21,13 @@ from hypothesis import given, settings, strategies as st
 import finstat_kit as fk
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.wire import Reply
+from finstat_kit.service import population
 from tests.support.memory import needs_proc
 from tests.support.registers import Scripted, changes, days, sample_of, store_of
 
 DAY = date(2024, 5, 17)
 REG = fk.sample(0)
+LIKE = population.draw(0)
 
 
 def body(ids: list[int], more: bool) -> bytes:
@@ -50,7 +52,7 @@ def test_ids_are_exactly_what_matches(
     strict: bool,
 ) -> None:
     """For any ids, days, page size and cursor: the ids are what matches, and so is the count."""
-    reg = fk.Sample(store_of(changed, like=REG.store), strict=strict)
+    reg = fk.Sample(store_of(changed, like=LIKE), strict=strict)
     due = [i for i in sorted(changed) if i > after and (since is None or changed[i] >= since)]
 
     found = reg.units.ids(changed_since=since, after_id=after, limit=limit, page_size=size)

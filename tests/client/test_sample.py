@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from datetime import date
 from pathlib import Path
 
@@ -49,8 +50,8 @@ def test_data_is_small() -> None:
 
 def test_size_and_seed() -> None:
     """The same arguments give the same units, another seed others."""
-    assert same(fk.sample(300, seed=5).store, fk.sample(300, seed=5).store)
-    assert not same(fk.sample(300, seed=5).store, fk.sample(300, seed=6).store)
+    assert same(fk.sample(300, seed=5)._store, fk.sample(300, seed=5)._store)
+    assert not same(fk.sample(300, seed=5)._store, fk.sample(300, seed=6)._store)
     assert fk.sample(7).units.count() == 7
     assert fk.sample(0).units.ids().height == 0
     assert repr(fk.sample(7, strict=True)).startswith("SAMPLE DATA <7 invented units")
@@ -138,7 +139,7 @@ def test_the_ids_of_units_are_those_of_the_lists(
     """What units own is exactly the list; nothing was changed after its unit."""
     sample = fk.sample()
     name = {"statements": STATEMENTS, "annual_reports": ANNUAL_REPORTS}[collection]
-    line = sample.store.lines[name]
+    line = population.load().lines[name]
     owned = (
         units.select("datumPoslednejUpravy", pl.col(field).alias("id")).explode("id").drop_nulls()
     )
@@ -212,10 +213,42 @@ def test_touch_delete_hide_vanish() -> None:
         sample.units.get(ids[3])
 
 
+def test_published_without_a_number() -> None:
+    """None for a field: the record has none, and no number finds it."""
+    sample = fk.sample(0)
+
+    new = sample.publish(ico=None, dic=None)
+
+    record = sample.units.get(new).row(0, named=True)
+    assert (record["ico"], record["dic"]) == (None, None)
+    assert sample.units.ids(dic="2020202020").height == 0
+
+
+def test_changes_from_two_threads() -> None:
+    """None is lost: a day that is set while another thread publishes stays set."""
+    sample = fk.sample(0)
+    ended = threading.Event()
+
+    def publish_on() -> None:
+        while not ended.is_set():
+            sample.publish()
+
+    other = threading.Thread(target=publish_on)
+    other.start()
+    try:
+        for number in range(1, 29):
+            sample.set_today(date(2027, 2, number))
+            sample.publish()  # once it is back, what was under way at `set_today` has ended
+            assert sample.today == date(2027, 2, number)
+    finally:
+        ended.set()
+        other.join()
+
+
 def test_verbs_name_what_is_wrong() -> None:
     """Unknown ids, fields and values are refused and nothing is changed."""
     sample = fk.sample(10)
-    before = sample.store
+    before = sample._store
 
     with pytest.raises(fk.UsageError, match="no units of this sample"):
         sample.touch([1, 2**40])
@@ -226,7 +259,7 @@ def test_verbs_name_what_is_wrong() -> None:
     with pytest.raises(fk.UsageError, match="on="):
         sample.delete(sample.units.ids(limit=1), on="today")
 
-    assert sample.store is before
+    assert sample._store is before
 
 
 @settings(deadline=None, max_examples=40)
@@ -255,4 +288,4 @@ def test_changes_keep_the_register_whole(verbs: list[tuple[str, int]]) -> None:
     for record in records.to_dicts():
         expected = owned.get(record["id"]) if record["stav"] is None else None
         assert record["idUctovnychZavierok"] == expected
-    assert len(sample.store.columns["ico"]) == len(sample.store.lines[UNITS].ids)
+    assert len(sample._store.columns["ico"]) == len(sample._store.lines[UNITS].ids)

@@ -111,18 +111,10 @@ def test_rows_are_counted_before_the_predicate(engine: Any) -> None:
 
 def asked(query: Step) -> list[str]:
     """Return the requests that a query sends, records summed up as a number."""
-    reg = small()
-    targets: list[str] = []
-    answer = reg.answer
-
-    def noted(method: str, path: str, query: str) -> Any:
-        targets.append(f"{path}?{query}")
-        return answer(method, path, query)
-
-    reg._session.exchange._transport._answer = noted  # type: ignore[attr-defined]
+    reg = Watched(small())
     query(reg.units.scan()).collect()
-    lists = [t.removeprefix("/api/uctovne-jednotky?") for t in targets if "jednotky" in t]
-    return [*lists, f"{len(targets) - len(lists)} records"]
+    lists = [t.removeprefix("/api/uctovne-jednotky?") for t in reg.asked if "jednotky" in t]
+    return [*lists, f"{len(reg.asked) - len(lists)} records"]
 
 
 A, B = IDS[10], IDS[20]
@@ -160,6 +152,15 @@ def test_columns() -> None:
     with pytest.warns(UserWarning, match="2030-01-01"):
         scan = REG.reports.scan(changed_since="2030-01-01")
     assert scan.collect().schema == replies.IDS
+
+
+def test_head_behind_a_filter_is_refused_with_the_cure() -> None:
+    """No request can narrow it: the text says where head() has to stand."""
+    reg = fk.Register("http://register.example")
+    query = reg.units.scan().filter(pl.col("kraj") == "SK010").head(3)
+
+    with pytest.raises(fk.UsageError, match=r"head\(\) \(before any other filter"):
+        query.collect()
 
 
 def test_days_of_waiting_are_refused() -> None:

@@ -70,7 +70,7 @@ class Unruly(fk.Register):
 
     def matching(self, since: date | None, after: int = 0) -> list[int]:
         """Return what the register would list now, found another way."""
-        line = self.sample.store.lines[UNITS]
+        line = self.sample._store.lines[UNITS]
         first = 0 if since is None else day_number(since)
         rows = zip(line.ids.tolist(), line.changed.tolist(), strict=True)
         return [id_ for id_, changed in rows if changed >= first and id_ > after]
@@ -87,7 +87,7 @@ class Unruly(fk.Register):
             if path != LISTS:
                 if not self.trusted:
                     return Reply(200, {}, b'{"pocetZostavajucichId":%d}' % len(query) ** 2)
-                return self.sample.answer(method, path, query)
+                return self.sample._answer(method, path, query)
             return self._listed(event, method, path, query)
 
     def _listed(self, event: str, method: str, path: str, query: str) -> Reply:
@@ -106,7 +106,7 @@ class Unruly(fk.Register):
         if event == "short":
             size = parse_qs(query)["max-zaznamov"][0]
             query = query.replace(f"max-zaznamov={size}", "max-zaznamov=1")
-        return broken.get(event) or self.sample.answer(method, path, query)
+        return broken.get(event) or self.sample._answer(method, path, query)
 
 
 class Walk:

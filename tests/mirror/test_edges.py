@@ -229,7 +229,7 @@ def test_codelists_that_change_alone(mirror: fk.Mirror, register: Watched, matri
     for each in (mirror, reader):
         each.regions()
         assert each.resolve_labels(frame)["region"][0] == "Bratislavský kraj"
-    body = json.loads(register.sample.answer("GET", "/api/kraje", "").body)
+    body = json.loads(register.sample._answer("GET", "/api/kraje", "").body)
     first = next(entry for entry in body["lokacie"] if entry["kod"] == "SK010")
     first["nazov"]["sk"] = "Bratislavský KRAJ"  # as many bytes as before
     reply = Reply(200, {}, json.dumps(body).encode())

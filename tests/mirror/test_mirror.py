@@ -147,14 +147,14 @@ def test_a_unit_that_comes_back(mirror: fk.Mirror, register: Watched) -> None:
     """It was there, is missing, and is there again: two changes."""
     id_ = int(register.sample.units.ids(limit=1)["id"][0])
     mirror.sync()
-    before, store = mirror.units.get(id_), register.sample.store
+    before = mirror.units.get(id_)
     register.sample.vanish(id_)
     mirror.sync(full=True)
     assert mirror.snapshot().filter(pl.col("gone") == "missing").collect()["id"].to_list() == [id_]
     with pytest.raises(fk.NotFound) as caught:
         mirror.units.get(id_)
     assert caught.value.ids == [id_]
-    register.sample.store = store
+    register.sample = fk.sample(UNITS)  # as it was made, with the unit
     mirror.sync(full=True)
 
     assert_frame_equal(mirror.units.get(id_), before)
@@ -501,7 +501,7 @@ def test_a_codelist_that_shrinks_to_nothing(mirror: fk.Mirror, register: Watched
 def test_codelists_change(mirror: fk.Mirror, register: Watched) -> None:
     """New, changed and dropped entries are counted, and the labels are the new ones."""
     mirror.sync()
-    body = json.loads(register.sample.answer("GET", "/api/kraje", "").body)
+    body = json.loads(register.sample._answer("GET", "/api/kraje", "").body)
     body["lokacie"][0]["nazov"]["en"] = "Another"
     body["lokacie"][1]["kod"] = "SK099"
     reply = Reply(200, {}, json.dumps(body).encode())
@@ -519,7 +519,7 @@ def test_a_new_field(mirror: fk.Mirror, register: Watched) -> None:
     def instead(path: str, query: str) -> Reply | None:
         if path != RECORD:
             return None
-        reply = register.sample.answer("GET", path, query)
+        reply = register.sample._answer("GET", path, query)
         return reply._replace(body=reply.body[:-1] + b',"novy":{"x":[1]}}')
 
     register.instead = instead
@@ -755,7 +755,7 @@ def test_what_it_says_of_the_real_register(tmp_path: Path) -> None:
     """Replies that do not say that their data are invented, at the register's own address."""
 
     def real(method: str, path: str, query: str) -> Reply:
-        reply = sample.answer(method, path[path.index("/api") :], query)
+        reply = sample._answer(method, path[path.index("/api") :], query)
         headers = {k: v for k, v in reply.headers.items() if k != wire.INVENTED}
         return reply._replace(headers=headers)
 

@@ -18,6 +18,7 @@ from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.server import served
 from tests.conftest import Told
 from tests.support.mirrors import assert_in_step, contents
+from tests.support.registers import service
 from tests.support.wire import get, raw
 
 HEADER = "X-Invented-Data"
@@ -28,7 +29,7 @@ def tunnel(sample: Sample) -> Iterator[str]:
     """Serve a sample as a real register: nothing says that it is invented."""
 
     def answer(method: str, path: str, query: str) -> Reply:
-        reply = sample.answer(method, path, query)
+        reply = sample._answer(method, path, query)
         del reply.headers[HEADER]
         return reply
 
@@ -49,7 +50,7 @@ def test_every_reply_says_whose_it_is(target: str) -> None:
         _, headers, _ = get(url, target)
 
     expected = "finstat_kit sample; seed=3; units=7"
-    assert sample.answer("GET", path, query).headers[HEADER] == expected
+    assert sample._answer("GET", path, query).headers[HEADER] == expected
     assert headers[HEADER.lower()] == expected
 
 
@@ -87,12 +88,12 @@ def test_the_newest_good_reply_counts() -> None:
 
 
 def identity(sample: Sample) -> str:
-    return sample.answer("GET", "/api/kraje", "").headers[HEADER]
+    return sample._answer("GET", "/api/kraje", "").headers[HEADER]
 
 
 def test_what_a_sample_is_known_by(tmp_path: Path) -> None:
     """Its seed, its size and codelists of another folder; not its state."""
-    kraje = fk.sample(1).answer("GET", "/api/kraje", "").body
+    kraje = service(1)("GET", "/api/kraje", "").body
     (tmp_path / "kraje.json").write_bytes(kraje.replace(b"SK010", b"SK019"))
     changed = fk.sample(5)
     changed.publish(3)

@@ -16,8 +16,8 @@ from hypothesis import example, given, settings, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import replies
+from finstat_kit.protocol.guarded_json import NotJson
 from finstat_kit.protocol.outcome import first_words
-from finstat_kit.protocol.replies import NotJson
 from finstat_kit.protocol.wire import CODELIST_CAP, PAGE_CAP
 from tests.conftest import Told
 from tests.support.faults import FaultServer, reply
@@ -250,7 +250,7 @@ from tests.support.memory import memory
 from tests.protocol.test_hostile_replies import FAMILIES, READERS
 from finstat_kit.protocol.wire import CODELIST_CAP
 from finstat_kit.protocol.outcome import first_words
-from finstat_kit.protocol.replies import NotJson
+from finstat_kit.protocol.guarded_json import NotJson
 from finstat_kit import RegisterError
 body = FAMILIES[sys.argv[1]](CODELIST_CAP - 100_000)
 before = memory("VmHWM")

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import finstat_kit as fk
 from finstat_kit.protocol import wire
-from finstat_kit.service import routes
-from finstat_kit.service.store import DELETED, LIVING, Line, Store, ico_number
+from finstat_kit.service import changes, population, routes
+from finstat_kit.service.store import DELETED, LIVING, NON_PUBLIC, Line, Store, ico_number
 from tests.support import model
 from tests.support.model import Unit
-from tests.support.registers import days, sample_of, store_of
+from tests.support.registers import days, store_of
 
 LISTS = ["uctovne-jednotky", "uctovne-zavierky", "uctovne-vykazy", "vyrocne-spravy"]
 DAY = date(2024, 5, 17)
+DEFAULT = population.load()
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_count(five: Store, name: str) -> None:
 
 def test_regions() -> None:
     """Regions carry no parent; the two entries for abroad are there."""
-    reply = ask(fk.sample().store, "/api/kraje")
+    reply = ask(DEFAULT, "/api/kraje")
 
     entries = json.loads(reply.body)["lokacie"]
     assert entries[0] == {
@@ -86,7 +86,7 @@ def test_regions() -> None:
 
 def test_districts() -> None:
     """Districts point at their region."""
-    entries = json.loads(ask(fk.sample().store, "/api/okresy").body)["lokacie"]
+    entries = json.loads(ask(DEFAULT, "/api/okresy").body)["lokacie"]
 
     assert {
         "kod": "SK032B",
@@ -98,7 +98,7 @@ def test_districts() -> None:
 
 def test_municipalities() -> None:
     """Municipalities point at their district; some at none."""
-    entries = json.loads(ask(fk.sample().store, "/api/sidla").body)["lokacie"]
+    entries = json.loads(ask(DEFAULT, "/api/sidla").body)["lokacie"]
 
     assert {
         "kod": "SK0315510262",
@@ -119,22 +119,23 @@ def test_municipalities() -> None:
 )
 def test_classifications(name: str, code: str, sk: str, en: str) -> None:
     """The other codelists stand under another key and have no parents."""
-    entries = json.loads(ask(fk.sample().store, f"/api/{name}").body)["klasifikacie"]
+    entries = json.loads(ask(DEFAULT, f"/api/{name}").body)["klasifikacie"]
 
     assert {"kod": code, "nazov": {"sk": sk, "en": en}} in entries
 
 
 def test_unit_record() -> None:
     """A record has what is known of a unit; what is absent is left out."""
-    sample = fk.sample(0)
-    sample.publish(
-        ico="00123456", dic="2020123456", nazovUJ="Vzor", ulica="Vymyslená 1", mesto="Žilina",
-        psc="01001", datumZalozenia="2001-02-03", pravnaForma="112", skNace="62010",
-        velkostOrganizacie="06", druhVlastnictva="2", kraj="SK031", okres="SK031B",
-        sidlo="SK031B517402", konsolidovana=False, zdrojDat="FRSR", datumZrusenia=None,
-    )  # fmt: skip
+    record = {
+        "ico": "00123456", "dic": "2020123456", "nazovUJ": "Vzor", "ulica": "Vymyslená 1",
+        "mesto": "Žilina", "psc": "01001", "datumZalozenia": "2001-02-03", "pravnaForma": "112",
+        "skNace": "62010", "velkostOrganizacie": "06", "druhVlastnictva": "2", "kraj": "SK031",
+        "okres": "SK031B", "sidlo": "SK031B517402", "konsolidovana": False, "zdrojDat": "FRSR",
+        "datumZrusenia": None,
+    }  # fmt: skip
+    store, _ = changes.published(population.draw(0), 1, record)
 
-    reply = ask(sample.store, "/api/uctovna-jednotka?id=1")
+    reply = ask(store, "/api/uctovna-jednotka?id=1")
 
     assert json.loads(reply.body) == json.loads(
         '{"id":1,"ico":"00123456","dic":"2020123456","nazovUJ":"Vzor","ulica":"Vymyslená 1",'
@@ -147,14 +148,14 @@ def test_unit_record() -> None:
 
 def test_gone_record() -> None:
     """Of a deleted or non-public unit only id, state and day are left, under status 200."""
-    sample = sample_of({5: DAY, 6: DAY})
-    sample.delete(5, on="2025-01-02")
-    sample.hide(6, on="2025-01-03")
+    store = store_of({5: DAY, 6: DAY})
+    store = changes.changed(store, np.array([5]), on=date(2025, 1, 2), state=DELETED)
+    store = changes.changed(store, np.array([6]), on=date(2025, 1, 3), state=NON_PUBLIC)
 
-    assert ask(sample.store, "/api/uctovna-jednotka?id=5").body.decode() == (
+    assert ask(store, "/api/uctovna-jednotka?id=5").body.decode() == (
         '{"id":5,"stav":"ZMAZANÉ","datumPoslednejUpravy":"2025-01-02"}'
     )
-    assert ask(sample.store, "/api/uctovna-jednotka?id=6").body.decode() == (
+    assert ask(store, "/api/uctovna-jednotka?id=6").body.decode() == (
         '{"id":6,"stav":"NEVEREJNÁ","datumPoslednejUpravy":"2025-01-03"}'
     )
 
@@ -198,14 +199,17 @@ def test_empty_result(five: Store) -> None:
 
 def test_filters_are_and() -> None:
     """IČO, DIČ and legal form narrow together; deleted units have none of them."""
-    sample = fk.sample(0)
-    sample.publish(2, ico="00000001", pravnaForma="112")
-    sample.publish(1, ico="00000001", pravnaForma="121")
-    sample.publish(1, ico="000000000001", dic="2020202020")
-    sample.delete(1)
+    store = population.draw(0)
+    for n, record in (
+        (2, {"ico": "00000001", "pravnaForma": "112"}),
+        (1, {"ico": "00000001", "pravnaForma": "121"}),
+        (1, {"ico": "000000000001", "dic": "2020202020"}),
+    ):
+        store, _ = changes.published(store, n, record)
+    store = changes.changed(store, np.array([1]), state=DELETED)
 
     def ids(query: str) -> Any:
-        return json.loads(ask(sample.store, f"/api/uctovne-jednotky?{query}").body)["id"]
+        return json.loads(ask(store, f"/api/uctovne-jednotky?{query}").body)["id"]
 
     assert ids("ico=00000001") == [2, 3]
     assert ids("ico=00000001&pravna-forma=112") == [2]
@@ -287,7 +291,7 @@ def test_lists_and_counts_are_those_of_the_model(
 
 
 def store_of_units(units: list[Unit]) -> Store:
-    store = store_of({unit.id: unit.day for unit in units}, like=_LIKE)
+    store = store_of({unit.id: unit.day for unit in units}, like=DEFAULT)
     forms = store.tables["legal_form"]
     units = sorted(units)
     columns = {
@@ -298,9 +302,6 @@ def store_of_units(units: list[Unit]) -> Store:
     }
     of_units = {n: np.asarray(c, dtype=store.columns[n].dtype) for n, c in columns.items()}
     return replace(store, columns={**store.columns, **of_units})
-
-
-_LIKE = fk.sample().store
 
 
 @settings(deadline=None, max_examples=60)

@@ -16,6 +16,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.service.server import served
 from tests.conftest import Told
+from tests.support.registers import service
 from tests.support.wire import raw
 
 COUNT = (
@@ -90,7 +91,7 @@ def test_the_limit_is_for_one_request(url: str, before: int) -> None:
 )
 def test_a_refusal_is_the_last_word(before: int, bad: bytes, code: bytes) -> None:
     """What was asked before is answered before, however long it takes; then nothing more is."""
-    answered = fk.sample(5).answer
+    answered = service(5)
 
     def slowly(*request: Any) -> Any:
         time.sleep(0.05)
@@ -122,7 +123,7 @@ def test_a_body_whose_request_is_answered_is_no_second_request(url: str) -> None
 
 def test_a_request_that_begins_behind_another_has_to_end_too() -> None:
     """Its time runs from its first byte, though that came together with a whole request."""
-    with served(fk.sample(5).answer, host="127.0.0.1", port=0, patience=0.3) as url:
+    with served(service(5), host="127.0.0.1", port=0, patience=0.3) as url:
         answers = told(url, NEXT + b"GET /api/kraje HTTP/1.1\r\nHost:")
 
     assert answers.count(GOOD) == answers.count(b"HTTP/1.1") == 1

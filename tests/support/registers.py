@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS, Reply
+from finstat_kit.service import population, routes
 from finstat_kit.service.store import Line, Store, day_number as day_number
 from finstat_kit.transport.base import InProcess, Timing
 from tests.support.faults import FakeTime
@@ -28,7 +30,7 @@ def line_of(changes: Mapping[int, date]) -> Line:
 
 def store_of(changes: Mapping[int, date], *, like: Store | None = None) -> Store:
     """Return a store whose four id lines are *changes*: id and day of last change."""
-    like = like or fk.sample().store
+    like = like or population.load()
     line = line_of(changes)
     n = len(line.ids)
     columns = {name: np.resize(column, n) for name, column in like.columns.items()}
@@ -42,6 +44,14 @@ def store_of(changes: Mapping[int, date], *, like: Store | None = None) -> Store
 
 def sample_of(changes: Mapping[int, date], *, strict: bool = False) -> Sample:
     return Sample(store_of(changes), strict=strict)
+
+
+Answer = Callable[[str, str, str], Reply]
+
+
+def service(units: int) -> Answer:
+    """Return the embedded register itself: what answers a method, a path and a query."""
+    return partial(routes.answer, population.draw(units))
 
 
 class Scripted(fk.Register):
@@ -71,9 +81,6 @@ class Scripted(fk.Register):
         return answer if isinstance(answer, Reply) else Reply(200, {}, answer)
 
 
-Answer = Callable[[str, str, str], Reply]
-
-
 class Altered(fk.Register):
     """A small sample in process, some of whose paths answer something else.
 
@@ -90,7 +97,7 @@ class Altered(fk.Register):
     def _answer(self, method: str, path: str, query: str) -> Reply:
         self.asked += 1
         answer = self._answers.get(path.removeprefix("/api/"), self._answers.get("*"))
-        reply = self._sample.answer(method, path, query)
+        reply = self._sample._answer(method, path, query)
         if isinstance(answer, BaseException):
             raise answer
         if callable(answer):
@@ -132,4 +139,14 @@ class Watched(fk.Register):
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
         self.asked.append(f"{path}?{query}")
-        return self.instead(path, query) or self.sample.answer(method, path, query)
+        return self.instead(path, query) or self.sample._answer(method, path, query)
+
+
+class Switched:
+    """What a server answers from: a sample that each example of a test replaces by its own."""
+
+    def __init__(self) -> None:
+        self.sample = fk.sample(0)
+
+    def answer(self, method: str, path: str, query: str) -> Reply:
+        return self.sample._answer(method, path, query)

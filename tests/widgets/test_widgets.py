@@ -20,9 +20,9 @@ from finstat_kit.frames import slovak_order
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.background import LatestWins
 from finstat_kit.widgets.options import FIELDS, Path as Choice
-from tests.support.registers import Scripted, Watched, sample_of
+from tests.support.registers import Scripted, Watched, sample_of, service
 
-SAMPLE = fk.sample()
+SAMPLE, SERVICE = fk.sample(), service(0)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids(limit=2_000))
 SMALL = fk.sample(units=500)
 SMALL_UNITS = SMALL.units.get(SMALL.units.ids())
@@ -604,7 +604,7 @@ def test_records_that_come_later_are_drawn_once() -> None:
 
 def test_a_real_register_is_not_asked_for_records() -> None:
     """Without a frame a line says what to give; nothing is fetched."""
-    places = [SAMPLE.answer("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
+    places = [SERVICE("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
     register = Scripted(*places, counted(5), base_url="https://register.example")
     explorer = fk.Explorer(register=register, lang="en")
     assert explorer.change.fetch() == 5
@@ -623,7 +623,7 @@ def test_a_real_register_is_not_asked_for_records() -> None:
 
 def test_a_register_that_fails_while_records_are_fetched() -> None:
     """The error is a line of text, and raised by `fetch`."""
-    places = [SAMPLE.answer("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
+    places = [SERVICE("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
     register = Scripted(*places, *[Reply(400, {}, b"<b>no</b>")] * 2)
     explorer = fk.Explorer(register=register, lang="en")
 

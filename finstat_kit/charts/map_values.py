@@ -1,0 +1,125 @@
+"""The values that a tile map shows: checked or counted, with labels, in classes and as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import polars as pl
+
+from finstat_kit.arguments import By, Lang
+from finstat_kit.charts import tiles
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
+from finstat_kit.errors import UsageError
+from finstat_kit.frames import labels, number_format
+from finstat_kit.frames.counts import KINDS
+from finstat_kit.protocol import wire
+
+
+def of_frame(
+    frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
+) -> pl.DataFrame:
+    """Return what a map shows of a frame: ``code``, ``value``, ``label`` and ``kind``.
+
+    A frame that has codes and values is taken as it is, units are counted.
+    """
+    given = "code" in labels.schema_of(frame)
+    table = _given(frame, by, value) if given else _counted(frame, by, value, lang, register)
+    return _described(table, by, lang, register)
+
+
+def by_code(table: pl.DataFrame) -> dict[str, float]:
+    """Return the value of each code that has one."""
+    present = table.drop_nulls("value")
+    return dict(zip(present["code"], present["value"], strict=True))
+
+
+def classes(values: Sequence[float], number: int) -> list[list[float]]:
+    """Divide values by quantiles into classes, at most so many; equal values stay together.
+
+    Each class is sorted, and so are they.
+
+    >>> classes([7, 1, 1, 9, 1, 8, 2, 3], 4)
+    [[1, 1, 1], [2], [3, 7], [8, 9]]
+    """
+    ordered = sorted(values)
+    found: dict[int, list[float]] = {}
+    for value in ordered:
+        # The first of equal values decides for all.
+        found.setdefault(ordered.index(value) * number // len(ordered), []).append(value)
+    return list(found.values())
+
+
+def writer(values: pl.Series, lang: Lang) -> Callable[[float], str]:
+    """Return how to write the values: whole, or with three digits that count in the middle one."""
+    present = values.drop_nulls()
+    if values.dtype.is_integer() or (present == present.round()).all():
+        return lambda number: number_format.whole(int(number), lang)
+    middle = present.cast(pl.Float64).abs().filter(present != 0).median()
+    size = math.floor(math.log10(middle)) if isinstance(middle, float) else 2
+    places = min(max(2 - size, 0), 9)
+    return lambda number: number_format.decimal(float(number), lang, places)
+
+
+def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
+    """Return code and value of a frame that has them, and kind where it is that of counts."""
+    schema = labels.schema_of(frame)
+    numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
+    if value not in numbers:
+        found = f"is {schema[value]}" if value in schema else "is no column"
+        raise UsageError(f"value={value!r} {found}; give a column of numbers, of {numbers}")
+    if not labels.holds_codes(schema["code"]):
+        raise UsageError(f"the column 'code' is {schema['code']}; codes are text")
+    kind = ["kind"] if schema.get("kind") == pl.String else []
+    table = (
+        frame.lazy()
+        .select(
+            pl.col("code").cast(pl.String), labels.column_of(schema, value).alias("value"), *kind
+        )
+        .collect()
+    )
+    (other,) = set(tiles.LEVELS) - {by}
+    strange = table.filter(pl.col("code").is_in(list(tiles.LEVELS[other])))["code"]
+    if strange.len():
+        raise UsageError(f"by={by!r}: {strange[0]!r} is a code of the other level; give {other!r}")
+    twice = table.filter(pl.col("code").is_duplicated() & pl.col("code").is_not_null())["code"]
+    if twice.len():
+        raise UsageError(f"frame: {twice[0]!r} stands in two rows; give each code once")
+    return table if kind and set(table["kind"]) <= set(KINDS) else table.drop(kind)
+
+
+def _counted(
+    frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
+) -> pl.DataFrame:
+    """Return units counted by code, under the name of a value."""
+    if value != "count":
+        raise UsageError(
+            f"value={value!r}: units can only be counted here; give a frame with the columns "
+            f"'code' and {value!r}"
+        )
+    counts = (register or current.register()).count_by(frame, by, lang=lang)
+    return counts.rename({"count": "value"})
+
+
+def _described(table: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
+    """Add the label, and kind where it is missing; what is no finite number becomes null."""
+    if table["value"].dtype.is_float():
+        table = table.with_columns(pl.when(pl.col("value").is_finite()).then("value"))
+    # Tiles bring their own names; only codes without a tile need a register, where there is one.
+    tiled = tiles.LEVELS[by]
+    label = pl.col("code")
+    if register is not None and not set(table["code"].drop_nulls()) <= set(tiled):
+        columns = {"code": wire.BY_FIELD[by].name}
+        found = register.resolve_labels(table.select("code"), lang=lang, columns=columns)
+        on_a_tile = pl.when(label.is_in(list(tiled))).then(label)
+        label = pl.coalesce(found["code_label"], on_a_tile)
+    table = table.with_columns(label.alias("label"))
+    if "kind" in table.columns:
+        return table
+    kind = (
+        pl.when(pl.col("code").is_null()).then(pl.lit("no code"))
+        .when(pl.col("label").is_null()).then(pl.lit("unknown code"))
+        .otherwise(pl.lit("labelled"))
+    )  # fmt: skip
+    return table.with_columns(kind.alias("kind"))

@@ -1,0 +1,84 @@
+"""The options that commands share, and the register they choose."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from finstat_kit.cli.output import FORMATS
+
+if TYPE_CHECKING:
+    from finstat_kit.client.collection import Collection
+    from finstat_kit.client.register import Register
+
+F = TypeVar("F", bound=Callable[..., Any])
+COLLECTIONS: Final = ("units", "statements", "reports", "annual-reports")
+
+
+def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+lang = click.option(
+    "--lang",
+    type=click.Choice(["sk", "en"]),
+    default="sk",
+    show_default=True,
+    help="Language of labels and numbers.",
+)
+register = _together(
+    click.option("--url", metavar="URL", help="The register at a base URL."),
+    click.option("--live", "named", flag_value="live", help="The real register."),
+    click.option("--sample", "named", flag_value="sample", help="Invented data, no network."),
+)
+output = _together(
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        help="Default: by the name of --output, else a table on a terminal and csv in a pipe.",
+    ),
+    click.option(
+        "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file."
+    ),
+)
+selection = _together(
+    click.option(
+        "--collection", type=click.Choice(COLLECTIONS), default="units", show_default=True
+    ),
+    click.option("--changed-since", metavar="YYYY-MM-DD", help="Changed on this day or later."),
+    click.option("--after-id", type=int, default=0, metavar="ID", help="Only ids greater than it."),
+)
+
+
+def chosen(url: str | None, named: str | None) -> Register:
+    """Return the register of the options `register`, else of the environment."""
+    from finstat_kit.client import current
+
+    if url is not None and named is not None:
+        raise click.UsageError("--url, --live and --sample exclude each other")
+    if url is not None:
+        return current.use(url)
+    if named is not None:
+        return current.use(named)
+    if not os.environ.get("FINSTAT_KIT_URL"):
+        raise click.UsageError(
+            "no register is chosen; give --sample (invented data), --live (the real register) or "
+            "--url URL, or set FINSTAT_KIT_URL"
+        )
+    return current.register()
+
+
+def collection(reg: Register, name: str) -> Collection:
+    """Return the collection of the option ``--collection``."""
+    found: Collection = getattr(reg, name.replace("-", "_"))
+    return found

@@ -1,0 +1,107 @@
+"""Rows of a frame counted by their codes: pure functions over frames and codelist frames.
+
+Every row is counted, also one without a code or a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang, lang as checked_lang
+from finstat_kit.errors import UsageError
+from finstat_kit.frames import labels
+from finstat_kit.protocol.wire import BY_FIELD, CHANGED, STATE
+
+COUNTS: Final = pl.Schema(
+    {
+        "code": pl.String,
+        "label": pl.String,
+        "count": pl.Int64,
+        "share": pl.Float64,
+        "kind": pl.String,
+    }
+)
+LAST_CHANGES: Final = pl.Schema(
+    {
+        "period": pl.Date,
+        "code": pl.String,
+        "label": pl.String,
+        "count": pl.Int64,
+        "kind": pl.String,
+    }
+)
+KINDS: Final = ("labelled", "unknown code", "no code", "gone")
+PERIODS: Final = ("1d", "1w", "1mo", "1q", "1y")
+
+Every = Literal["1d", "1w", "1mo", "1q", "1y"]
+
+
+def count_by(
+    frame: labels.Frame, by: str, lookup: labels.Lookup, *, lang: Lang = "sk"
+) -> pl.DataFrame:
+    """Count rows by code; see `Register.count_by`."""
+    share = pl.col("count") / pl.col("count").sum()
+    return (
+        _counted(frame, by, lookup, lang, {})
+        .with_columns(share.alias("share"))
+        .sort(pl.col("kind").cast(pl.Enum(KINDS)), "count", "code", descending=[False, True, False])
+        .select(pl.col(column).cast(dtype) for column, dtype in COUNTS.items())
+    )
+
+
+def count_last_changes(
+    frame: labels.Frame, by: str, lookup: labels.Lookup, *, every: Every = "1mo", lang: Lang = "sk"
+) -> pl.DataFrame:
+    """Count rows by period of their last change and code; see `Register.count_last_changes`."""
+    arguments.one_of("every", every, PERIODS)
+    schema = labels.schema_of(frame)
+    dtype = schema.get(CHANGED)
+    if dtype not in (pl.Date, pl.Null):
+        found = f"is {dtype}" if dtype else "is not there"
+        raise UsageError(f"the column {CHANGED!r} {found}; give records as fk.units.get returns")
+    period = pl.col(CHANGED).cast(pl.Date).dt.truncate(every)
+    order = ("period", pl.col("kind").cast(pl.Enum(KINDS)), "count", "code")
+    return (
+        _counted(frame, by, lookup, lang, {"period": period})
+        .sort(*order, descending=[False, False, True, False], nulls_last=True)
+        .select(pl.col(column).cast(dtype) for column, dtype in LAST_CHANGES.items())
+    )
+
+
+def _counted(
+    frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang, also: Mapping[str, pl.Expr]
+) -> pl.DataFrame:
+    """Count rows by code and what is given besides, in no order, with kind and label."""
+    name = f"name_{checked_lang(lang)}"
+    schema = labels.schema_of(frame)
+    if not isinstance(by, str) or by not in BY_FIELD:
+        raise UsageError(f"by={by!r} is no code column; give one of {list(BY_FIELD)}")
+    (column,) = labels.code_columns(schema, [by])
+    codelist = lookup(column.codelist)
+    # A mirror marks what is gone under a name of its own, also what the register lost.
+    marks = [pl.col(STATE).is_not_null()] if STATE in schema else []
+    if schema.get("gone") == pl.String:  # what else is called so is the reader's own
+        marks.append(pl.col("gone").is_not_null())
+    gone = pl.any_horizontal(pl.lit(value=False), *marks)
+    counts = (
+        frame.lazy()
+        .select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), **also)
+        # What a gone record once said is not counted under its old code.
+        .select("gone", pl.when(~pl.col("gone")).then("code").alias("code"), *also)
+        .group_by("gone", "code", *also)
+        .agg(pl.len().cast(pl.Int64).alias("count"))
+        .collect()
+    )
+    label = labels.label_of(pl.col("code"), pl.String(), codelist["code"], codelist[name])
+    known = pl.col("code").is_in(codelist["code"].implode())
+    kind = (
+        pl.when("gone").then(pl.lit("gone"))
+        .when(pl.col("code").is_null()).then(pl.lit("no code"))
+        .when(known).then(pl.lit("labelled"))
+        .otherwise(pl.lit("unknown code"))
+    )  # fmt: skip
+    return counts.with_columns(kind.alias("kind"), label.alias("label"))

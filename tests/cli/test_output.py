@@ -1,0 +1,116 @@
+"""What the command writes, to a file or to standard output, and how that can fail."""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from finstat_kit.cli.output import write_all
+from tests.cli.test_commands import COMMAND, run, shell
+
+
+@pytest.mark.parametrize("suffix", ["csv", "ndjson", "parquet", "xlsx", "table"])
+def test_output(tmp_path: Path, suffix: str) -> None:
+    """--output writes a file, whose name says the format."""
+    path = tmp_path / f"regions.{suffix}"
+
+    result = run("codelist", "regions", "--sample", "--output", str(path))
+
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert path.stat().st_size > 200
+
+
+def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
+    """Its format is named, and a file that was there stays, whatever it is called."""
+    mirror = tmp_path / "m.parquet"
+    pl.DataFrame({"kraj": ["SK010"], "s": [["a b"]]}).write_parquet(mirror)
+    before = tmp_path / "before"
+    before.write_text("kept")
+
+    nameless = shell("codelist", "regions", "--sample", "--output", str(before))
+    refused = shell("label", str(mirror), "--sample", "--output", str(before), "--format", "csv")
+
+    assert (nameless.returncode, nameless.stdout) == (2, "")
+    assert "give a name that ends in .csv" in nameless.stderr
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "the column 's' has a blank" in refused.stderr
+    assert before.read_text() == "kept"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["before", "m.parquet"]
+
+
+@pytest.mark.parametrize("name", ["none/x.csv", "", "y" * 250 + ".csv"])
+def test_an_output_that_no_file_can_be(tmp_path: Path, name: str) -> None:
+    """One line and exit code 2."""
+    output = str(tmp_path / name) if name else ""
+
+    seen = shell("codelist", "regions", "--sample", "--output", output, "--format", "csv")
+
+    assert (seen.returncode, seen.stdout, seen.stderr.count("\n")) == (2, "", 1)
+    assert seen.stderr.startswith("Error: path=")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_standard_output_that_takes_nothing(tmp_path: Path) -> None:
+    """Closed or full, it is told in one line, and exit code 1 says that the result is not whole."""
+    line = f"{' '.join(map(shlex.quote, COMMAND))} codelist municipalities --sample"
+    full = shlex.quote(str(tmp_path / "full"))
+
+    for command, said in [
+        (f"{line} >&-", "Error: standard output is closed; send it to a file or a pipe\n"),
+        (f"ulimit -f 1; {line} > {full}", "Error: File too large\n"),
+        (f"ulimit -f 1; {line} --output {full}.csv", "Error: File too large\n"),
+    ]:
+        for unbuffered in ("", "1"):  # then a write to a full disk may take a part and say nothing
+            env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+            seen = subprocess.run(
+                ["bash", "-c", command], capture_output=True, text=True, timeout=60, env=env
+            )
+            assert (seen.returncode, seen.stdout, seen.stderr) == (1, "", said)
+
+
+def test_a_write_that_returns_early_is_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A raw stream may take less than it is given; nothing is left out then."""
+
+    class Narrow(io.RawIOBase):
+        taken = b""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: Any) -> int:
+            part = bytes(data[:3])
+            self.taken += part
+            return len(part)
+
+    narrow = Narrow()
+    monkeypatch.setattr(sys, "stdout", types.SimpleNamespace(buffer=narrow))
+    write_all(b"0123456789")
+    monkeypatch.undo()
+
+    assert narrow.taken == b"0123456789"
+
+
+def test_help_answers_at_once() -> None:
+    """Neither polars nor an HTTP library is loaded for it."""
+    script = (
+        "import sys\n"
+        "from finstat_kit.cli.commands import cli\n"
+        "cli(['sync', '--help'], standalone_mode=False)\n"
+        "print([name for name in ('polars', 'numpy', 'httpx') if name in sys.modules])"
+    )
+
+    seen = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert seen.stdout.startswith("Usage:")
+    assert seen.stdout.endswith("[]\n")

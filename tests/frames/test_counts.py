@@ -1,0 +1,65 @@
+"""Rows counted by code: none is lost, and each says of what kind it is."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import finstat_kit as fk
+from finstat_kit.frames import counts
+from tests.frames.test_labels import REG, column
+
+
+def test_count_by() -> None:
+    """Labelled first, by count; then unknown codes, no code, gone. Counts add up."""
+    frame = pl.DataFrame(
+        {
+            "kraj": ["SK021", "SK010", "SK010", "SK022", "1", None, "SK010", None],
+            "stav": [None] * 6 + ["ZMAZANÉ", "NEVEREJNÁ"],
+        }
+    )
+
+    counted = REG.count_by(frame, "kraj", lang="en")
+
+    assert counted.schema == counts.COUNTS
+    assert counted.rows() == [
+        ("SK010", "Region of Bratislava", 2, 0.25, "labelled"),
+        ("SK021", "Region of Trnava", 1, 0.125, "labelled"),
+        ("SK022", "Region of Trenčín", 1, 0.125, "labelled"),
+        ("1", None, 1, 0.125, "unknown code"),
+        (None, None, 1, 0.125, "no code"),
+        (None, None, 2, 0.25, "gone"),
+    ]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(column("okres"), st.sampled_from([None, None, "ZMAZANÉ"])), max_size=40),
+    st.booleans(),
+)
+def test_counts_add_up(rows: list[tuple[str | None, str | None]], lazy: bool) -> None:
+    """No row is lost in counting, whatever it says."""
+    frame = pl.DataFrame(rows, schema={"okres": pl.String, "stav": pl.String}, orient="row")
+
+    counted = REG.count_by(frame.lazy() if lazy else frame, "okres")
+
+    assert counted["count"].sum() == frame.height
+    assert counted.filter(pl.col("kind") == "gone")["count"].sum() == frame["stav"].count()
+    assert counted["share"].sum() == pytest.approx(1 if rows else 0)
+    assert counted.schema == counts.COUNTS
+
+
+def test_a_column_that_is_only_called_gone() -> None:
+    """The mark of a mirror is a text; what readers add under that name hides no row."""
+    frame = pl.DataFrame({"kraj": ["SK010", "SK010"], "gone": [False, True]})
+
+    assert REG.count_by(frame, "kraj")["kind"].to_list() == ["labelled"]
+
+
+def test_count_by_an_unknown_column() -> None:
+    """What can be counted by is told."""
+    with pytest.raises(fk.UsageError, match=r"by='region' is no code column.*'kraj'"):
+        REG.count_by(pl.DataFrame({"region": ["x"]}), "region")  # type: ignore[arg-type]
+    with pytest.raises(fk.UsageError, match=r"by=\['kraj'\] is no code column; give one of"):
+        REG.count_by(pl.DataFrame({"kraj": ["x"]}), ["kraj"])  # type: ignore[arg-type]
