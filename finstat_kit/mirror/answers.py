@@ -40,6 +40,16 @@ class Answers:
         """
         return self._held.complete(self._folder.begun())
 
+    def today(self) -> date:
+        """Return the day on which the last complete sync started, looked up anew.
+
+        Raises:
+            MirrorError: No sync is complete.
+        """
+        completed = self._held.completed()
+        day: date = (completed if completed.height else self.complete())["started"][-1]
+        return day
+
     def since(self) -> date | None:
         """Return the day that a part of the register begins with, None for all of it.
 

@@ -86,6 +86,7 @@ class Mirror(Register):
             self._session,
             at_hand=self._answers.records,
             since=self._answers.since,
+            today=self._answers.today,  # which looks: what is asked is of the newest sync
             undated=_UNDATED,
         )
         about = self._folder.about if self._since else self._folder.read()

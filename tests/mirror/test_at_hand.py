@@ -147,6 +147,8 @@ def test_what_another_process_synced(tmp_path: Path) -> None:
         (date(2026, 7, 2), lambda: early.statements.ids()),
         (date(2026, 7, 3), lambda: early.snapshot()),
         (date(2026, 7, 4), lambda: early.units.get(sample.units.ids(limit=1))),
+        (date(2026, 7, 5), lambda: early.units.count(changed_since="2026-07-05")),
+        (date(2026, 7, 6), lambda: early.units.count(changed_since="-1d")),
     ):
         before = early.today
         sample.set_today(day)
