@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
+from math import isqrt
 from pathlib import Path
 from typing import Final
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +45,29 @@ _NONE: Final = 65_535  # a code column's "absent"
 # The columns of code fields, the codelist each points into, and weights of codes that are common.
 _CODES: Final[dict[str, tuple[str, dict[str, int]]]] = {
     "legal_form": ("pravne-formy", {"112": 1200, "101": 260, "701": 120, "121": 40, "801": 30}),
-    "activity": ("sk-nace", {}),
+    "activity": (
+        "sk-nace",
+        {
+            "46900": 240,
+            "68200": 170,
+            "47110": 160,
+            "70220": 150,
+            "43210": 120,
+            "62010": 110,
+            "49410": 100,
+            "56101": 90,
+            "69200": 70,
+            "45200": 60,
+            "71129": 50,
+            "86210": 40,
+            "85200": 40,
+            "84110": 40,
+            "66220": 30,
+            "96020": 30,
+            "93120": 30,
+            "25620": 30,
+        },
+    ),
     "size": ("velkosti-organizacie", {"00": 120, "01": 160, "02": 60, "03": 30, "04": 30}),
     "ownership": ("druhy-vlastnictva", {"2": 150, "7": 15}),
 }
@@ -192,6 +216,7 @@ def _places(bodies: Mapping[str, bytes]) -> tuple[list[Place], list[int]]:
         share = share * seat_weight(name, district) // (below[region] * inside[district])
         places.append(Place(region, district, code, name))
         weights.append(max(share, 1))
+    _deal_out(places, weights, label, shares["largest"])
     for region in regions:
         if region not in below and region in region_share:
             places.append(Place(region, None, None, "Zahraničie"))
@@ -200,6 +225,32 @@ def _places(bodies: Mapping[str, bytes]) -> tuple[list[Place], list[int]]:
     old = [_under_old_codes(place) for place in places]
     nowhere = [Place(None, None, None, None), Place("SK099", "SK0999", "SK0999999999", "Neznáma")]
     return [*places, *old, *nowhere], weights
+
+
+def _deal_out(
+    places: Sequence[Place], weights: list[int], label: Mapping[str, str], largest: Sequence[str]
+) -> None:
+    """Deal out what each district has among its municipalities: a few are large, many small.
+
+    The first is the seat, then those known to be large; the n-th has 1 / n^1.5 of the first.
+    """
+    rows: dict[str, list[int]] = {}
+    for row, place in enumerate(places):
+        if place.okres is not None:
+            rows.setdefault(place.okres, []).append(row)
+
+    def order(row: int) -> tuple[bool, int, int]:
+        code, name = str(places[row].sidlo), places[row].mesto
+        known = largest.index(code) if code in largest else len(largest)
+        return name != label.get(str(places[row].okres)), known, crc32(code.encode())
+
+    for within in rows.values():
+        whole = sum(weights[row] for row in within)
+        parts = [10**9 // isqrt(10**6 * n**3) for n in range(1, len(within) + 1)]
+        ranked = sorted(within, key=order)
+        for row, part in zip(ranked, parts, strict=True):
+            weights[row] = max(whole * part // sum(parts), 1)
+        weights[ranked[0]] += whole - sum(weights[row] for row in within)
 
 
 def _under_old_codes(place: Place) -> Place:

@@ -101,13 +101,10 @@ class Sockets(BaseTransport):
         return bodies.reply(response.status, response.headers, raw, limits.cap), len(raw)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request of httpx and read the whole response, its body packed as it came.
+        """Send a request of httpx and read the whole response; its body stays packed.
 
-        The read timeout is the deadline of the whole exchange, None is no deadline. The body, as
-        it came, may have 64 MiB.
-
-        Raises:
-            httpx.TransportError: No whole response arrived, or one beyond the limit of size.
+        The read timeout is the deadline of the whole exchange, None is no deadline. A body of
+        more than 64 MiB, as it came, is an ``httpx.RemoteProtocolError``.
         """
         seconds = request.extensions.get("timeout", {}).get("read")
         deadline = math.inf if seconds is None else self.timing.clock() + seconds
@@ -232,10 +229,7 @@ class _Connection:
     def exchange(
         self, request: httpcore.Request, limits: Limits, *, whole: bool
     ) -> tuple[httpcore.Response, bytes]:
-        """Send a request; return the response and its body as it came.
-
-        With *whole*, the body of an error is read to its end too.
-        """
+        """Send a request; return the response and its body as it came, *whole* an error's too."""
         self.limits = limits
         # What cannot be sent again goes over a new connection, which cannot be out of step.
         if limits.clock() >= self._expires or request.method != b"GET":
@@ -356,7 +350,13 @@ def _pool(
     named = httpx.Proxy(proxy)
     settings |= {"proxy_url": _address(named.url), "proxy_auth": named.raw_auth}
     if named.url.scheme.startswith("socks"):
-        return httpcore.SOCKSProxy(**settings)
+        try:
+            return httpcore.SOCKSProxy(**settings)
+        except RuntimeError as error:  # of httpcore, where its extra is not installed
+            raise UsageError(
+                f"the environment names the proxy {named.url}, which needs socksio: pip install "
+                "'httpx[socks]', or unset it"
+            ) from error
     return httpcore.HTTPProxy(**settings, proxy_headers=named.headers.raw)
 
 

@@ -17,7 +17,7 @@ import finstat_kit as fk
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, STATEMENTS, UNITS
 from finstat_kit.service import population
 from finstat_kit.service.files import data_folder
-from finstat_kit.service.store import Store
+from finstat_kit.service.store import Place, Store
 from tests.support.memory import needs_proc
 
 
@@ -289,3 +289,28 @@ def test_changes_keep_the_register_whole(verbs: list[tuple[str, int]]) -> None:
         expected = owned.get(record["id"]) if record["stav"] is None else None
         assert record["idUctovnychZavierok"] == expected
     assert len(sample._store.columns["ico"]) == len(sample._store.lines[UNITS].ids)
+
+
+def test_few_are_large_and_many_small(units: pl.DataFrame) -> None:
+    """Units are spread over municipalities and activities as such things are, not evenly."""
+    of_activity = units["skNace"].drop_nulls().value_counts(sort=True)["count"]
+    petrzalka = units.filter(okres="SK0105")["sidlo"].value_counts(sort=True)
+
+    assert of_activity[0] > 5 * of_activity.median()  # type: ignore[operator]
+    assert petrzalka["sidlo"][0] == "SK0105529460"
+    assert petrzalka["count"][0] > petrzalka["count"].sum() / 2
+
+
+@pytest.mark.parametrize("number", [1, 2, 7, 100])
+def test_what_a_district_has_is_dealt_out_whole(number: int) -> None:
+    """The seat has most, then fewer and fewer, none is left out, and the sum stays."""
+    places = [Place("SK010", "SK0106", f"SK0106{n:06}", f"Obec {n}") for n in range(number)]
+    places[-1] = places[-1]._replace(mesto="Malacky")
+    weights = [10**6] * number
+
+    population._deal_out(places, weights, {"SK0106": "Malacky"}, ["SK0106000000"])
+
+    assert sum(weights) == number * 10**6
+    assert max(weights) == weights[-1]
+    assert min(weights) > 0
+    assert number < 3 or weights[0] == sorted(weights)[-2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
@@ -110,3 +111,15 @@ def test_the_deadline(monkeypatch: pytest.MonkeyPatch, counts: Counts, steps: li
 
     assert isinstance(caught.value, httpx.TimeoutException) or "deadline" in str(caught.value)
     assert 0.4 < time.monotonic() - begin < 1.0
+
+
+@pytest.mark.skipif(find_spec("socksio") is not None, reason="SOCKS is supported here")
+def test_a_socks_proxy_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proxy of the environment is named, and what to install."""
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+
+    with fk.Register("http://register.example") as reg:
+        with pytest.raises(fk.UsageError, match=r"socks5://127.0.0.1:9.*httpx\[socks\]"):
+            reg.units.count()
