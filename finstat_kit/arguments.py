@@ -106,6 +106,16 @@ def legal_form_code(value: object) -> str:
     )
 
 
+def not_polars(
+    name: str, value: object, wanted: str = "a polars DataFrame or LazyFrame"
+) -> UsageError:
+    """Return the error for what should be polars' and is not; what is pandas' has a cure."""
+    kind, module = type(value).__name__, type(value).__module__.partition(".")[0]
+    cure = f"pl.from_pandas({name})" if module == "pandas" else wanted
+    whose = "" if module == "builtins" else f"{module} "
+    return UsageError(f"{name} is a {whose}{kind}; give {cure}")
+
+
 def ids(value: object) -> pl.Series:
     """Return the ids given as an int, an iterable, a Series or a frame with a column ``id``."""
     if isinstance(value, pl.LazyFrame):
@@ -130,6 +140,8 @@ def ids(value: object) -> pl.Series:
         return numbers
     if isinstance(value, int) and not isinstance(value, bool):
         value = [value]
+    if hasattr(value, "columns"):  # a frame of another library, whose items are its columns
+        raise not_polars("ids", value)
     try:
         if isinstance(value, str | bytes):
             raise TypeError

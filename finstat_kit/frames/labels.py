@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from finstat_kit.arguments import Lang, lang as checked_lang
+from finstat_kit.arguments import Lang, lang as checked_lang, not_polars
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol import old_codes
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS, LOCATION_FIELDS
@@ -132,9 +132,7 @@ def schema_of(frame: object) -> pl.Schema:
         return frame.collect_schema()
     if isinstance(frame, pl.DataFrame):
         return frame.schema
-    module = type(frame).__module__.partition(".")[0]
-    cure = "pl.from_pandas(frame)" if module == "pandas" else "a polars DataFrame or LazyFrame"
-    raise UsageError(f"frame is a {module} {type(frame).__name__}; give {cure}")
+    raise not_polars("frame", frame)
 
 
 def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:

@@ -93,9 +93,7 @@ def _texts(names: object) -> pl.Series:
         except (TypeError, pl.exceptions.PolarsError):
             names = pl.Series([str(name) for name in names])
     if not isinstance(names, pl.Series):
-        module = type(names).__module__.partition(".")[0]
-        cure = "pl.from_pandas(series)" if module == "pandas" else "a polars Series, or a list"
-        raise UsageError(f"names is a {module} {type(names).__name__}; give {cure}")
+        raise arguments.not_polars("names", names, "a polars Series, or a list")
     dtype = names.dtype
     if not dtype.is_integer() and not holds_codes(dtype):
         raise UsageError(f"names is a Series of {dtype}; give names or codes, as text")

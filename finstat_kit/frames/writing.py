@@ -12,6 +12,7 @@ from typing import IO, Final, Literal
 
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import sheets
 
@@ -63,7 +64,7 @@ def write(
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
     if not isinstance(frame, pl.DataFrame):
-        raise UsageError(f"frame is a {type(frame).__name__}; give a polars DataFrame or LazyFrame")
+        raise arguments.not_polars("frame", frame)
     if not isinstance(path, str | os.PathLike):
         raise UsageError(f"path={path!r} is no path; give a text or a pathlib.Path")
     path = Path(path)

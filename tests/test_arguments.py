@@ -1,0 +1,56 @@
+"""What is not polars' is refused with the cure, wherever a frame or a column is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import finstat_kit as fk
+
+REG = fk.sample(20)
+
+
+class DataFrame(dict[str, list[object]]):
+    """What a frame of pandas looks like from outside."""
+
+    __module__ = "pandas.core.frame"
+    columns = ("id", "kraj")
+
+
+class Series:
+    """What a column of pandas looks like from outside."""
+
+    __module__ = "pandas.core.series"
+
+
+FRAME: Any = DataFrame(id=[1], kraj=["SK010"])
+TAKING: dict[str, Callable[[], object]] = {
+    "resolve_labels": lambda: REG.resolve_labels(FRAME),
+    "unresolved_codes": lambda: REG.unresolved_codes(FRAME),
+    "count_by": lambda: REG.count_by(FRAME, "kraj"),
+    "count_last_changes": lambda: REG.count_last_changes(FRAME),
+    "compare": lambda: REG.compare(FRAME, FRAME),
+    "units.get": lambda: REG.units.get(FRAME),
+    "write": lambda: fk.write(FRAME, "x.csv"),
+    "plot_counts": lambda: REG.plot_counts(FRAME),
+    "plot_map": lambda: REG.plot_map(FRAME),
+    "plot_last_changes": lambda: REG.plot_last_changes(FRAME),
+    "Explorer": lambda: REG.Explorer(FRAME),
+    "LocationPicker.filter": lambda: REG.LocationPicker().filter(FRAME),
+    "ChangePicker.filter": lambda: REG.ChangePicker().filter(FRAME),
+}
+
+
+@pytest.mark.parametrize("name", TAKING)
+def test_frames_of_pandas(name: str) -> None:
+    """The text names the line that makes it one of polars."""
+    with pytest.raises(fk.UsageError, match=r"is a pandas DataFrame; give pl.from_pandas\("):
+        TAKING[name]()
+
+
+def test_columns_of_pandas() -> None:
+    """Names in a column are refused likewise."""
+    with pytest.raises(fk.UsageError, match=r"is a pandas Series; give pl.from_pandas\(names\)"):
+        REG.match_places(Series(), level="region")  # type: ignore[arg-type]
