@@ -10,8 +10,7 @@ from typing import Final
 _TEXT: Final = r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 # Arguments of the library that are options of the command.
 _OPTIONS: Final = (
-    "changed_since", "after_id", "limit", "max_requests", "max_missing", "lang", "level", "by",
-    "host", "port", "units",
+    "changed_since", "after_id", "limit", "max_requests", "max_missing", "host", "port", "units",
 )  # fmt: skip
 
 
@@ -93,6 +92,6 @@ _WRITTEN: Final[tuple[_Rule, ...]] = (
     (r"\bids\[\d+\]=", "ID "),
     (r"\bfk\.(\w+)\.ids\(([^)]*)\)", _walk),
     # Named at last: the rules above know some of them by their Python names.
-    (rf"\b({'|'.join(_OPTIONS)})=({_TEXT}|-?\d[\d,]*(?<!,))?", _option),
+    (rf"(?<![\w'\"])({'|'.join(_OPTIONS)})=({_TEXT}|-?\d[\d,]*(?<!,))?", _option),
 )
 _RULES: Final = tuple((re.compile(pattern), replacement) for pattern, replacement in _WRITTEN)
