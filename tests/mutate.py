@@ -409,6 +409,20 @@ MUTATIONS = [
     Mutation("mirror/sealed.py", "except OSError as error:\n        raise MirrorError(f\"{path} cannot be read: {error}; see to the disk\") from error\n    return", "except ZeroDivisionError as error:\n        raise MirrorError(f\"{path} cannot be read: {error}; see to the disk\") from error\n    return", "edges"),
     Mutation("mirror/tables.py", "with self._lock, told(self.path):\n            sealed", "with self._lock:\n            sealed", "edges"),
     Mutation("transport/exchange.py", "type(error).__name__, 0, attempt, good=True", "type(error).__name__, 0, attempt, good=False", "patience"),
+    Mutation('cli/rows.py', 'if self._waiting or not self._begun:', 'if not self._begun:', 'get'),
+    Mutation('cli/rows.py', 'self.streams and time.monotonic() >= self._next_write', 'False', 'get'),
+    Mutation('cli/records.py', '        if rows.count:\n            _write(rows, reg, form, output)\n', '', 'get'),
+    Mutation('cli/records.py', '        _report(unreadable)\n        raise SystemExit(1)', '        _report(unreadable)', 'get'),
+    Mutation('cli/records.py', 'found, max_requests=max_requests)', 'found)', 'get'),
+    Mutation('cli/records.py', 'error.cursor = None', 'pass', 'get'),
+    Mutation('client/stream.py', 'refuse_long_work(unique.len(), session, max_requests)', 'pass', 'get'),
+    Mutation('client/stream.py', 'if id_ in repeats:', 'if False:', 'stream'),
+    Mutation('cli/reading.py', 'if name not in codes]', ']', 'reading'),
+    Mutation('cli/reading.py', 'days if days.null_count() == column.null_count() else column', 'days', 'reading'),
+    Mutation('cli/options.py', 'refuse_missing(output.parent)', 'pass', 'shell'),
+    Mutation('cli/mirrors.py', 'options.refuse_missing(folder.parent)', 'pass', 'shell'),
+    Mutation('cli/upright.py', 'shown(c, None)', 'str(c)', 'terminal'),
+    Mutation('cli/commands.py', 'warnings.showwarning = _warned', 'pass', 'shell'),
 ]  # fmt: skip
 
 
