@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.client.register import Register
+from finstat_kit.client.register import Register, language_of_environment
 from finstat_kit.client.sample import sample
 from finstat_kit.frames import number_format
 
@@ -17,10 +17,20 @@ _BAR = 22
 _NAMES = 34
 
 
+def language(environment: Mapping[str, str]) -> Lang:
+    """Return the language of FINSTAT_KIT_LANG, else English for an English locale, else Slovak."""
+    if environment.get("FINSTAT_KIT_LANG"):
+        return language_of_environment()
+    # Of these the first one that is set counts, as everywhere in POSIX.
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    locale = next((environment[name] for name in names if environment.get(name)), "")
+    return "en" if locale.startswith("en") else "sk"
+
+
 def lines(*, lang: Lang = "sk", changed_since: str = "2026-01-01") -> Iterator[str]:
     """Do the main job step by step and tell each in a few lines."""
-    lang, since = arguments.lang(lang), arguments.changed_since(changed_since).isoformat()
     reg = sample()
+    since = arguments.changed_since(changed_since, lambda: reg.today).isoformat()
     yield repr(reg)
     yield "The units are invented, the codes and names of places are real."
     yield from _codelists(reg, lang)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from finstat_kit.cli.output import FORMATS
+from finstat_kit.errors import UsageError
 
 if TYPE_CHECKING:
     from finstat_kit.client.collection import Collection
     from finstat_kit.client.register import Register
 
 F = TypeVar("F", bound=Callable[..., Any])
+_SINCE: Final = "Changed on this day or later, or -30d for the last 30 days."
 COLLECTIONS: Final = ("units", "statements", "reports", "annual-reports")
 
 
@@ -28,17 +30,34 @@ def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return add
 
 
+def refuse_missing(folder: Path) -> None:
+    """Refuse a folder that is not there, before anything is fetched for it."""
+    if not folder.exists():
+        raise UsageError(f"there is no folder {str(folder)!r}; create it, or give another")
+
+
+def _in_a_folder(
+    context: click.Context, parameter: click.Parameter, output: Path | None
+) -> Path | None:
+    if output is not None:
+        refuse_missing(output.parent)
+    return output
+
+
 lang = click.option(
     "--lang",
     type=click.Choice(["sk", "en"]),
-    default="sk",
-    show_default=True,
-    help="Language of labels and numbers.",
+    help="Language of labels and numbers; default: FINSTAT_KIT_LANG, else sk.",
 )
 register = _together(
     click.option("--url", metavar="URL", help="The register at a base URL."),
     click.option("--live", "named", flag_value="live", help="The real register."),
     click.option("--sample", "named", flag_value="sample", help="Invented data, no network."),
+)
+max_requests = click.option(
+    "--max-requests",
+    type=click.IntRange(0),
+    help="Send no more requests for records; default: 10,000 to a real host.",
 )
 output = _together(
     click.option(
@@ -48,14 +67,17 @@ output = _together(
         help="Default: by the name of --output, else a table on a terminal and csv in a pipe.",
     ),
     click.option(
-        "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file."
+        "--output",
+        type=click.Path(dir_okay=False, path_type=Path),
+        callback=_in_a_folder,
+        help="Write to a file.",
     ),
 )
 selection = _together(
     click.option(
         "--collection", type=click.Choice(COLLECTIONS), default="units", show_default=True
     ),
-    click.option("--changed-since", metavar="YYYY-MM-DD", help="Changed on this day or later."),
+    click.option("--changed-since", metavar="YYYY-MM-DD", help=_SINCE),
     click.option("--after-id", type=int, default=0, metavar="ID", help="Only ids greater than it."),
 )
 

@@ -1,4 +1,4 @@
-"""What the command writes, to standard output or a file, and the files that it reads.
+"""What the command writes, to standard output or a file.
 
 Modules that load polars are imported where they are used, so that ``--help`` answers at once.
 """
@@ -27,12 +27,24 @@ FORMATS: Final = ("table", "csv", "ndjson", "parquet", "xlsx")
 
 
 def format_of(form: str | None, output: Path | None) -> str:
-    """Return the format given, else that of the file's name, else that of standard output."""
-    if form is not None:
-        return form
-    if output is not None:
-        return output.suffix.removeprefix(".").lower()
-    return "table" if sys.stdout.isatty() else "csv"
+    """Return the format given, else that of the file's name, else that of standard output.
+
+    Raises:
+        UsageError: The file's name is of no format, or the format is not for a terminal.
+    """
+    if form is None and output is not None:
+        form = output.suffix.removeprefix(".").lower()
+        if form not in FORMATS:
+            *most, last = (f".{known}" for known in FORMATS[1:])
+            raise UsageError(
+                f"--output {output}: give a name that ends in {', '.join(most)} or {last}, or "
+                "--format"
+            )
+    if form is None:
+        form = "table" if sys.stdout.isatty() else "csv"
+    if output is None and form in ("parquet", "xlsx") and sys.stdout.isatty():
+        raise click.UsageError(f"{form} is not for a terminal; give --output FILE")
+    return form
 
 
 def print_frame(frame: pl.DataFrame, form: str | None, output: Path | None) -> None:
@@ -40,11 +52,11 @@ def print_frame(frame: pl.DataFrame, form: str | None, output: Path | None) -> N
     from finstat_kit.frames.writing import replaced, write
 
     form = format_of(form, output)
-    if output is None and form in ("parquet", "xlsx") and sys.stdout.isatty():
-        raise click.UsageError(f"{form} is not for a terminal; give --output FILE")
-    if output is None:
-        write_all(_for_output(rendered(frame, form)))
-    elif form not in FORMATS or (form != "table" and output.suffix == f".{form}"):
+    if output is None and form == "table" and on_terminal():
+        write_all(harmless(f"{_for_terminal(frame)}\n").encode())
+    elif output is None:
+        write_all(for_output(rendered(frame, form)))
+    elif form != "table" and output.suffix.lower() == f".{form}":
         write(frame, output)
     else:
         data = rendered(frame, form)
@@ -97,29 +109,12 @@ def harmless(text: str) -> str:
     return "\n".join(shown(line, None) for line in text.split("\n"))
 
 
-def as_text(file: Path) -> pl.DataFrame:
-    """Read a csv or parquet file with every column as text: a number would lose its zeros."""
-    import polars as pl
-
-    if file.suffix.lower() not in (".csv", ".parquet"):
-        raise UsageError(f"FILE {str(file)!r}: give a name that ends in .csv or .parquet")
-    try:
-        if file.suffix.lower() == ".parquet":
-            frame = pl.read_parquet(file)
-            if any(frame.schema[name].is_nested() for name in frame.columns):
-                from finstat_kit.frames.writing import flat
-
-                frame = flat(frame)
-            return frame.cast(pl.String)
-        with file.open(encoding="utf-8-sig") as opened:
-            first = opened.readline()
-        separator = ";" if first.count(";") > first.count(",") else ","
-        return pl.read_csv(file, infer_schema=False, separator=separator)
-    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
-        raise UsageError(f"FILE {str(file)!r} cannot be read: {error}") from error
+def on_terminal() -> bool:
+    """Return whether standard output is a terminal."""
+    return sys.stdout.isatty()
 
 
-def _for_output(data: bytes) -> bytes:
+def for_output(data: bytes) -> bytes:
     """Return text as it is for a pipe, harmless for a terminal."""
     return harmless(data.decode()).encode() if sys.stdout.isatty() else data
 
@@ -129,3 +124,15 @@ def _table(frame: pl.DataFrame) -> str:
 
     with pl.Config(tbl_rows=200, tbl_cols=-1, tbl_hide_column_data_types=True, fmt_str_lengths=100):
         return str(frame)
+
+
+def _for_terminal(frame: pl.DataFrame) -> str:
+    """Return a table, of a single row that is too wide for the terminal a line per field."""
+    import polars as pl
+
+    from finstat_kit.cli.upright import is_too_wide, upright
+
+    if frame.height != 1:
+        return _table(frame)
+    with pl.Config(tbl_width_chars=65_535):
+        return upright(frame) if is_too_wide(_table(frame)) else _table(frame)

@@ -133,13 +133,13 @@ def test_find() -> None:
     [
         (["count"], 2, "--sample .*--live .*--url URL"),
         (["count", "--sample", "--url", "http://127.0.0.1:9"], 2, "exclude each other"),
-        (["count", "--url", "127.0.0.1"], 2, "give a URL"),
+        (["count", "--url", "127.0.0.1"], 2, "--url '127.0.0.1': give a URL"),
         (["count", "--sample", "--changed-since", "1.7.2026"], 2, "YYYY-MM-DD"),
         (["codelist", "kraje", "--sample"], 2, "regions"),
         (["get", "x1", "--sample"], 2, "ID 'x1' is no id"),
-        (["get", "999999999", "--sample"], 1, "no record: 999999999"),
+        (["get", "999999999", "--sample"], 1, "id 999999999: no record; --keep-going"),
         (["label", "nowhere.csv", "--sample"], 2, "nowhere.csv"),
-        (["find", " ", "--sample"], 2, "text=' '"),
+        (["find", " ", "--sample"], 2, "TEXT ' '"),
         (["nonsense"], 2, "No such command"),
     ],
 )

@@ -29,6 +29,14 @@ def test_output(tmp_path: Path, suffix: str) -> None:
     assert path.stat().st_size > 200
 
 
+def test_an_output_in_capitals(tmp_path: Path) -> None:
+    """A suffix counts in any case: the file is one that its program opens right."""
+    for name in ("r.CSV", "r.csv"):
+        run("codelist", "regions", "--sample", "--output", str(tmp_path / name))
+
+    assert (tmp_path / "r.CSV").read_bytes() == (tmp_path / "r.csv").read_bytes()
+
+
 def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
     """Its format is named, and a file that was there stays, whatever it is called."""
     mirror = tmp_path / "m.parquet"
@@ -47,24 +55,34 @@ def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["before", "m.parquet"]
 
 
-@pytest.mark.parametrize("name", ["none/x.csv", "", "y" * 250 + ".csv"])
-def test_an_output_that_no_file_can_be(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("none/x.csv", "there is no folder "),
+        ("", "--output . cannot be written"),
+        ("y" * 250 + ".csv", "--output "),
+    ],
+)
+def test_an_output_that_no_file_can_be(tmp_path: Path, name: str, told: str) -> None:
     """One line and exit code 2."""
     output = str(tmp_path / name) if name else ""
 
     seen = shell("codelist", "regions", "--sample", "--output", output, "--format", "csv")
 
     assert (seen.returncode, seen.stdout, seen.stderr.count("\n")) == (2, "", 1)
-    assert seen.stderr.startswith("Error: path=")
+    assert seen.stderr.startswith(f"Error: {told}")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_standard_output_that_takes_nothing(tmp_path: Path) -> None:
     """Closed or full, it is told in one line, and exit code 1 says that the result is not whole."""
     line = f"{' '.join(map(shlex.quote, COMMAND))} codelist municipalities --sample"
+    # So short that all of it waits in a buffer, which Python flushes once more at exit.
+    short = line.replace("municipalities", "districts")
     full = shlex.quote(str(tmp_path / "full"))
 
     for command, said in [
+        (f"ulimit -f 1; {short} > {full}", "Error: File too large\n"),
         (f"{line} >&-", "Error: standard output is closed; send it to a file or a pipe\n"),
         (f"ulimit -f 1; {line} > {full}", "Error: File too large\n"),
         (f"ulimit -f 1; {line} --output {full}.csv", "Error: File too large\n"),

@@ -42,11 +42,15 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def on_a_terminal(*arguments: str) -> str:
+def on_a_terminal(*arguments: str, columns: int = 500) -> str:
     """Run the command with a terminal for its output; return all that was shown."""
     terminal, end = pty.openpty()
-    termios.tcsetwinsize(end, (50, 500))
-    with subprocess.Popen([*COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=end, stderr=end):
+    termios.tcsetwinsize(end, (50, columns))
+    # Readline, where it is loaded, puts the width of another terminal into the environment.
+    env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=end, stderr=end, env=env
+    ):
         os.close(end)
         seen = b""
         with contextlib.suppress(OSError):  # EIO: nobody writes to it any more
@@ -95,6 +99,30 @@ def test_a_terminal(matrix: Told, url: str, form: str) -> None:
     assert harmless(seen)
 
 
+def test_a_record_too_wide_for_the_terminal_stands_upright() -> None:
+    """A line per field, with the label of a code; a table where it fits, or has two rows."""
+    lines = on_a_terminal("get", "210", "--sample", columns=80).splitlines()
+    found = ["find", "Malacky", "--sample", "--level", "municipality"]
+
+    assert lines[:2] == ["id                    210", "ico                   00470439"]
+    assert "kraj                  SK010  Bratislavský kraj" in lines
+    assert "sid                   –" in lines
+    assert len(lines) == 23
+    assert "│ 210 " in on_a_terminal("get", "210", "365", "--sample", columns=80)
+    assert "│ municipality ┆ " in on_a_terminal(*found, columns=80)
+    assert "level     municipality\n" in on_a_terminal(*found, columns=30)
+
+
+def test_a_value_upright_cannot_look_like_a_field() -> None:
+    """A line break within a value stays within its line."""
+    body = json.dumps({"id": 7, "nazovUJ": "A\nico   1\x1b[31m"}).encode()
+    with FaultServer([reply(body)]) as server:
+        lines = on_a_terminal("get", "7", "--url", server.url, columns=40).splitlines()
+
+    assert len(lines) == 23
+    assert "nazovUJ               A ico   1?[31m" in lines
+
+
 def test_a_pipe_gets_the_data(url: str) -> None:
     """In csv and ndjson that go elsewhere every character is kept."""
     csv = subprocess.run(
@@ -114,6 +142,9 @@ def test_messages(tmp_path: Path) -> None:
     odd.write_text(f'"{HOSTILE}"\n1\n', encoding="utf-8")
     folder = tmp_path / "ruz\x1b[31m\u202e"
     folder.mkdir()
+    # Delta Lake keeps tables in a folder of this name, and messages name it as it is.
+    turned = tmp_path / "ruz\x9b31m\u202e"
+    turned.mkdir()
     with FaultServer([reply(HOSTILE.encode(), 400)]) as server:
         said = [
             on_a_terminal(*arguments)
@@ -128,6 +159,9 @@ def test_messages(tmp_path: Path) -> None:
                 ["mirror", str(folder)],
                 ["mirror", str(folder), "--verify"],
                 ["mirror", str(folder), HOSTILE],
+                ["mirror", str(turned)],
+                ["mirror", str(turned), "--verify"],
+                ["codelist", "regions", "--sample", "--output", str(turned / "\x1b[31m.odd")],
             )
         ]
 

@@ -284,3 +284,13 @@ def test_replies_longer_than_any_are_read() -> None:
 
     assert replies.parse_locations(body).height == 88_110
     assert replies.parse_page(page).ids.len() == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [("[[[1]],2]", "a list of 2"), ("[]", "a list that is empty"), ('{"a":[]}', "an object of 1")],
+)
+def test_lists_and_objects_are_told_by_their_size(value: str, told: str) -> None:
+    """A message never holds what may be deep and long."""
+    with pytest.raises(fk.ProtocolError, match=f"expected a text, got {told};"):
+        replies.parse_unit(b'{"id":7,"nazovUJ":' + value.encode() + b"}", 7)

@@ -1,0 +1,63 @@
+"""The commands that keep and describe a mirror: `sync`, `mirror`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from finstat_kit.cli import options
+from finstat_kit.cli.output import format_of, harmless, print_frame
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--changed-since", metavar="YYYY-MM-DD", help="A new mirror: only what changed since then."
+)
+@click.option("--full", is_flag=True, help="Fetch everything again, and find what is missing.")
+@click.option("--max-missing", type=click.IntRange(0), help="Mark no more than so many missing.")
+@options.register
+@options.output
+def sync(
+    folder: Path,
+    changed_since: str | None,
+    full: bool,
+    max_missing: int | None,
+    url: str | None,
+    named: str | None,
+    form: str | None,
+    output: Path | None,
+) -> None:
+    """Bring the mirror in FOLDER in step with the register, and print what came."""
+    options.refuse_missing(folder.parent)
+    form = format_of(form, output)
+    from finstat_kit.mirror.mirror import Mirror
+
+    copy = Mirror(folder, changed_since=changed_since, register=options.chosen(url, named))
+    print_frame(copy.sync(full=full, max_missing=max_missing), form, output)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--verify", is_flag=True, help="Look for damage; exit code 1 where there is some.")
+@click.option("--compact", is_flag=True, help="Put small files together.")
+@options.output
+def mirror(
+    folder: Path, verify: bool, compact: bool, form: str | None, output: Path | None
+) -> None:
+    """Describe the mirror in FOLDER, verify or compact it."""
+    options.refuse_missing(folder)
+    form = format_of(form, output)
+    from finstat_kit.mirror.mirror import Mirror
+
+    copy = Mirror(folder)
+    if compact:
+        copy.compact()
+    if not verify:
+        click.echo(harmless(repr(copy)))
+        return
+    report = copy.verify()
+    print_frame(report, form, output)
+    if report["damaged"].sum():  # a meaning without damage is a notice
+        raise SystemExit(1)

@@ -1,0 +1,34 @@
+"""Places that were found, with all names in one language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from finstat_kit.arguments import Lang
+    from finstat_kit.client.register import Register
+    from finstat_kit.frames.places import Level
+
+
+def found(reg: Register, text: str, level: Level | None, lang: Lang | None) -> pl.DataFrame:
+    """Return the places of `Register.find_places` with one name each, and the names of the path.
+
+    Returns:
+        ``level``, ``code``, ``name``, ``district``, ``region``; all String. Where a place has no
+        name in the language, the other one.
+    """
+    lang = reg._language(lang)
+    other = "en" if lang == "sk" else "sk"
+    places = reg.locations().with_columns(
+        pl.coalesce(f"name_{lang}", f"name_{other}").alias("name")
+    )
+    names = places.select("code", "name")
+    for part in ("district", "region"):
+        up = names.rename({"code": f"{part}_code", "name": part}).unique(f"{part}_code")
+        places = places.join(up, on=f"{part}_code", how="left", maintain_order="left")
+    order = reg.find_places(text, level).select("level", "code")
+    return order.join(
+        places, on=["level", "code"], how="left", maintain_order="left", validate="m:1"
+    ).select("level", "code", "name", "district", "region")

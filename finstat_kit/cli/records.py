@@ -1,0 +1,236 @@
+"""The commands that fetch ids and records, and how to resume them: `ids`, `count`, `get`."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from finstat_kit.cli import options
+from finstat_kit.cli.output import (
+    format_of,
+    harmless,
+    on_terminal,
+    print_frame,
+    rendered,
+    uninterrupted,
+    write_all,
+)
+from finstat_kit.cli.rows import Rows
+from finstat_kit.errors import Interrupted, NotFound, RegisterError, UsageError
+from finstat_kit.protocol.wire import BY_FIELD
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from finstat_kit.arguments import By, Lang
+    from finstat_kit.client.collection import Collection
+    from finstat_kit.client.register import Register
+
+
+@click.command()
+@options.selection
+@click.option("--limit", type=click.IntRange(0), help="No more than this many.")
+@options.register
+@options.output
+def ids(
+    collection: str,
+    changed_since: str | None,
+    after_id: int,
+    limit: int | None,
+    url: str | None,
+    named: str | None,
+    form: str | None,
+    output: Path | None,
+) -> None:
+    """Print ids as they arrive."""
+    form = format_of(form, output)
+    chosen = options.collection(options.chosen(url, named), collection)
+    if output is None and form in ("csv", "ndjson"):
+        _stream_ids(chosen, changed_since, after_id, limit, form)
+        return
+    try:
+        found = chosen.ids(changed_since=changed_since, after_id=after_id, limit=limit)
+    except (RegisterError, Interrupted) as error:
+        if error.partial is not None and error.partial.height:
+            print_frame(error.partial, form, output)
+            _cut_off(error, error.partial.height, error.cursor)
+        raise
+    print_frame(found, form, output)
+
+
+def _stream_ids(
+    collection: Collection, changed_since: str | None, after_id: int, limit: int | None, form: str
+) -> None:
+    printed = 0
+    try:
+        for page in collection.pages(changed_since=changed_since, after_id=after_id, limit=limit):
+            # What polars does must not stand in the block: interrupted there without an error, it
+            # returns less than it should.
+            text = rendered(page, form, header=printed == 0)
+            cursor = page["id"].to_list()[-1] if page.height else after_id
+            with uninterrupted():
+                write_all(text)
+                printed += page.height
+                after_id = cursor
+    except UsageError:
+        raise
+    except (RegisterError, KeyboardInterrupt) as error:
+        _cut_off(error, printed, after_id)
+        raise
+
+
+def _cut_off(error: BaseException, printed: int, cursor: int | None) -> None:
+    """Report where to resume; the error itself need not do so again."""
+    click.echo(
+        f"cut off after {printed:,} ids; to resume, add --after-id {cursor or 0} to the command",
+        err=True,
+    )
+    if isinstance(error, RegisterError):
+        error.cursor = None
+    if isinstance(error, Interrupted):
+        error.args = ()
+
+
+@click.command()
+@options.selection
+@click.option(
+    "--by",
+    type=click.Choice(list(BY_FIELD)),
+    help="A table of the units' records by this code; needs one request per record.",
+)
+@options.max_requests
+@options.lang
+@options.register
+@options.output
+def count(
+    collection: str,
+    changed_since: str | None,
+    after_id: int,
+    by: By | None,
+    max_requests: int | None,
+    lang: Lang | None,
+    url: str | None,
+    named: str | None,
+    form: str | None,
+    output: Path | None,
+) -> None:
+    """Print how many ids match, or with --by how many records have each code."""
+    if by is None and (form, output, lang, max_requests) != (None, None, None, None):
+        raise click.UsageError("--format, --output, --lang and --max-requests go with --by")
+    if by is not None and collection != "units":
+        raise click.UsageError("--by counts records, which only the collection units has")
+    reg = options.chosen(url, named)
+    if by is None:
+        chosen = options.collection(reg, collection)
+        click.echo(chosen.count(changed_since=changed_since, after_id=after_id))
+        return
+    form = format_of(form, output)
+    found = reg.units.ids(changed_since=changed_since, after_id=after_id)
+    records = reg.units.get(found, max_requests=max_requests)
+    print_frame(reg.count_by(records, by, lang=lang), form, output)
+
+
+@click.command()
+@click.argument("id_", metavar="ID…", nargs=-1, required=True)
+@click.option("--keep-going", is_flag=True, help="Report ids without a readable record at the end.")
+@options.max_requests
+@options.register
+@options.output
+def get(
+    id_: tuple[str, ...],
+    keep_going: bool,
+    max_requests: int | None,
+    url: str | None,
+    named: str | None,
+    form: str | None,
+    output: Path | None,
+) -> None:
+    """Print the records of units as they arrive; "-" reads ids from standard input.
+
+    Rows of csv and ndjson are printed while others are fetched; a table, parquet, xlsx and the
+    file of --output are written at the end. Whatever ends the command early, the records fetched
+    before are written.
+    """
+    from finstat_kit import arguments
+    from finstat_kit.client.stream import stream_units
+
+    form = format_of(form, output)
+    wanted = arguments.ids(_ids_given(id_))
+    reg = options.chosen(url, named)
+    rows = Rows(form, output)
+    # A bar and rows on the same terminal would write over each other.
+    progress = False if rows.streams and sys.stdout.isatty() else None
+    records = stream_units(wanted, reg._session, max_requests=max_requests, progress=progress)
+    unreadable: list[str] = []
+    done = 0
+    try:
+        with contextlib.closing(records):
+            for number, record in records:
+                if isinstance(record, dict):
+                    rows.add(record)
+                elif keep_going:
+                    unreadable.append(_reason(number, record))
+                else:
+                    record.message = f"{_reason(number, record)}; --keep-going goes on past it"
+                    raise record
+                done += 1
+    except (RegisterError, KeyboardInterrupt):
+        if rows.count:
+            _write(rows, reg, form, output)
+        if done:
+            many = "" if rows.count == 1 else "s"
+            click.echo(
+                f"cut off after {rows.count:,} row{many}; to resume, give the ids from "
+                f"{wanted[done]} on, number {done + 1:,} of {wanted.len():,}",
+                err=True,
+            )
+        _report(unreadable)
+        raise
+    _write(rows, reg, form, output)
+    if unreadable:
+        _report(unreadable)
+        raise SystemExit(1)
+
+
+def _ids_given(words: tuple[str, ...]) -> list[int]:
+    given = sys.stdin.read().split() if words == ("-",) else list(words)
+    # What `ids` prints has a header.
+    given = [word for word in given if word != "id"]
+    wrong = [word for word in given if not re.fullmatch(r"[0-9]{1,19}", word, re.ASCII)]
+    if wrong:
+        raise UsageError(f"ID {wrong[0]!r} is no id; give whole numbers, or - for standard input")
+    return [int(word) for word in given]
+
+
+def _reason(id_: int, error: RegisterError) -> str:
+    # The message of a broken record names its id already.
+    return f"id {id_}: no record" if isinstance(error, NotFound) else error.message
+
+
+def _report(unreadable: list[str]) -> None:
+    if unreadable:
+        told = "\n".join([f"ids without a readable record: {len(unreadable):,}", *unreadable])
+        click.echo(harmless(told), err=True)
+
+
+def _write(rows: Rows, reg: Register, form: str, output: Path | None) -> None:
+    if rows.streams:
+        rows.end()
+        return
+    frame = rows.frame()
+    if frame.height == 1 and form == "table" and output is None and on_terminal():
+        frame = _labelled(frame, reg)
+    print_frame(frame, form, output)
+
+
+def _labelled(frame: pl.DataFrame, reg: Register) -> pl.DataFrame:
+    """Add the labels of the codes that one record has, unless the register has none to give."""
+    present = [name for name in BY_FIELD if frame[name].item() is not None]
+    with contextlib.suppress(RegisterError):
+        frame = reg.resolve_labels(frame, columns=present) if present else frame
+    return frame

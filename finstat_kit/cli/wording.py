@@ -1,0 +1,97 @@
+"""Messages of the library, which name Python's arguments and calls, in the words of the shell."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from typing import Final
+
+_TEXT: Final = r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+# Arguments of the library that are options of the command.
+_OPTIONS: Final = (
+    "changed_since", "after_id", "limit", "max_requests", "max_missing", "host", "port", "units",
+)  # fmt: skip
+
+
+def worded(text: str) -> str:
+    """Return a message of the library as the command puts it: options in the place of arguments.
+
+    >>> worded("changed_since='1.7.2026' is no day; give 'YYYY-MM-DD' or a datetime.date")
+    '--changed-since 1.7.2026 is no day; give YYYY-MM-DD, or -30d for the last 30 days'
+    >>> worded("go on with after_id=5")
+    'go on with --after-id 5'
+    """
+    for pattern, replacement in _RULES:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def _walk(match: re.Match[str]) -> str:
+    collection = match[1].replace("_", "-")
+    chosen = "" if collection == "units" else f" --collection {collection}"
+    return f"finstat-kit ids{chosen} {match[2].replace(', ', ' ')}"
+
+
+def _option(match: re.Match[str]) -> str:
+    name = match[1].replace("_", "-")
+    value = match[2]
+    if value is None:
+        return f"--{name} N"
+    if value[0] in "'\"":
+        return f"--{name} {_quoted(value)}"
+    return f"--{name} {value.replace(',', '')}"
+
+
+def _output(match: re.Match[str]) -> str:
+    return f"--output {_quoted(match[1])}"
+
+
+def _quoted(literal: str) -> str:
+    """Return a text as a shell takes it, given as Python writes it.
+
+    What had to be escaped stays as it was written.
+    """
+    return literal if "\\" in literal else shlex.quote(literal[1:-1])
+
+
+_Rule = tuple[str, str | Callable[[re.Match[str]], str]]
+_WRITTEN: Final[tuple[_Rule, ...]] = (
+    # Registers to choose from.
+    (
+        rf"register={_TEXT} is no register; give a URL, or one of",
+        r"--url \1: give a URL, or one of",
+    ),
+    (r"fk\.use\(fk\.sample\(\)\) +#", "--sample  #"),
+    (r"fk\.use\(fk\.LIVE\) +#", "--live    #"),
+    (r"\n *fk\.use\(fk\.Mirror\([^\n]*", ""),
+    (r"base_url=", "--url "),
+    (r"base_url:", "--url:"),
+    # Mirrors.
+    (rf"fk\.Mirror\({_TEXT}\)\.sync\(\)", r"finstat-kit sync \1"),
+    (r"keep a mirror \(fk\.Mirror\), which", "keep a mirror (finstat-kit sync FOLDER), which"),
+    (r"; give register= or another folder", "; give its register or another folder"),
+    (r"\bsync\(full=True, max_missing=(\d+)\)", r"--full --max-missing \1"),
+    (r"\b(?:mirror\.)?sync\(full=True\)", "sync --full"),
+    (r"\b(?:mirror\.)?sync\(\)", "sync"),
+    (r"\b(?:mirror\.)?verify\(\)", "mirror --verify"),
+    (r"\b(?:mirror\.)?compact\(\)", "mirror --compact"),
+    # Files and columns.
+    (rf"path={_TEXT}(?= cannot be written)", _output),
+    (rf"path={_TEXT}", r"FOLDER \1"),
+    (r"; name others by columns=", ""),
+    (r" by frame\.unnest\([^;]*\), or write", ", or write"),
+    (r"; (?:[^;]* )?(?:by )?\.(?:list|bin)\.[^;]*, or write", "; write"),
+    # Values.
+    (r"; the others are in \.partial of this error, or give errors=\"keep\"", ""),
+    (r"; what came is in \.partial of this error", ""),
+    (r"'YYYY-MM-DD' or a datetime\.date", "YYYY-MM-DD, or -30d for the last 30 days"),
+    (r" \(\.today of the register\)", ""),
+    (r"; leave out changed_since\b", "; leave out --changed-since"),
+    (r"\btext=", "TEXT "),
+    (r"\bids\[\d+\]=", "ID "),
+    (r"\bfk\.(\w+)\.ids\(([^)]*)\)", _walk),
+    # Named at last: the rules above know some of them by their Python names.
+    (rf"(?<![\w'\"])({'|'.join(_OPTIONS)})=({_TEXT}|-?\d[\d,]*(?<!,))?", _option),
+)
+_RULES: Final = tuple((re.compile(pattern), replacement) for pattern, replacement in _WRITTEN)

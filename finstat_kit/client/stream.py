@@ -1,0 +1,74 @@
+"""Records one by one as they arrive, for output that does not wait for the last one."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Generator
+from contextlib import closing
+
+import polars as pl
+
+from finstat_kit.client.records import fetch_unit, refuse_long_work
+from finstat_kit.client.session import Session
+from finstat_kit.errors import NotFound, ProtocolError
+from finstat_kit.progress import bar
+from finstat_kit.protocol import replies
+from finstat_kit.transport.threads import in_order
+
+Record = dict[str, object]
+Fetched = tuple[int, Record | NotFound | ProtocolError]
+
+
+def stream_units(
+    ids: pl.Series, session: Session, *, max_requests: int | None, progress: bool | None
+) -> Generator[Fetched, None, None]:
+    """Yield each id, in the order given, with its record or the error of that record alone.
+
+    An id that repeats is fetched once.
+
+    Raises:
+        UsageError: More requests than *max_requests*, before the first one.
+        RegisterError: Any fault that is not of a single record, after all records before it.
+    """
+    unique = ids.unique(maintain_order=True)
+    refuse_long_work(unique.len(), session, max_requests)
+    return _streamed(ids, unique, session, progress)
+
+
+def _streamed(
+    ids: pl.Series, unique: pl.Series, session: Session, progress: bool | None
+) -> Generator[Fetched, None, None]:
+    repeats = {id_ for id_, times in Counter(ids).items() if times > 1}
+    kept: dict[int, Record | NotFound | ProtocolError] = {}
+    fetched = _local(unique, session) if session.at_hand else _fetched(unique, session)
+    with (
+        closing(fetched),
+        bar("records", unique.len(), remote=session.remote, progress=progress) as advance,
+    ):
+        for id_ in ids:
+            if id_ in kept:
+                yield id_, kept[id_]
+                continue
+            _, record = next(fetched)
+            advance(1)
+            if id_ in repeats:
+                kept[id_] = record
+            yield id_, record
+
+
+def _fetched(ids: pl.Series, session: Session) -> Generator[Fetched, None, None]:
+    def fetch(id_: int, stop: threading.Event) -> Record | NotFound | ProtocolError:
+        try:
+            return fetch_unit(session, id_, stop)
+        except (NotFound, ProtocolError) as error:
+            return error
+
+    yield from in_order(ids.to_list(), fetch, session.connections)
+
+
+def _local(ids: pl.Series, session: Session) -> Generator[Fetched, None, None]:
+    assert session.at_hand is not None
+    found = session.at_hand(ids).select(replies.UNITS.names()).collect()
+    records = {record["id"]: record for record in found.iter_rows(named=True)}
+    return ((id_, records.get(id_) or NotFound("no record", ids=[id_])) for id_ in ids)

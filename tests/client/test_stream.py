@@ -1,0 +1,45 @@
+"""Records one by one: the same as in a frame, over several connections and from a mirror."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.client.stream import stream_units
+from finstat_kit.protocol.replies import unit_frame
+
+
+def streamed(ids: list[int], register: fk.Register) -> pl.DataFrame:
+    stream = stream_units(
+        pl.Series("id", ids), register._session, max_requests=None, progress=False
+    )
+    return unit_frame([record for _, record in stream if isinstance(record, dict)])
+
+
+def test_several_connections() -> None:
+    """The records come in the order asked, those that repeat too."""
+    sample = fk.sample(500)
+    ids = sample.units.ids()["id"].reverse().to_list()
+    ids += ids[:3]
+
+    with sample.serve() as url, fk.Register(url, connections=4) as register:
+        found = streamed(ids, register)
+        requests = register.stats.requests
+
+    assert found.equals(sample.units.get(ids))
+    assert requests == len(ids) - 3
+
+
+def test_a_mirror(tmp_path: Path) -> None:
+    """Records on disk need no request; an id without one is an error of that id alone."""
+    pytest.importorskip("deltalake")
+    mirror = fk.Mirror(tmp_path / "ruz", register=fk.sample(200))
+    mirror.sync()
+    ids = mirror.units.ids()["id"].to_list()
+
+    found = streamed([*ids, 1, ids[0]], mirror)
+
+    assert found.equals(mirror.units.get([*ids, ids[0]]))
