@@ -142,7 +142,7 @@ class ChangePicker(base.Picker):
             self._tell()
 
     def _relabel(self) -> None:
-        said = words(self._lang)
+        said = words(self.lang)
         self.calendar.description = said.since
         for name, button in self.quick.items():
             button.description = getattr(said, name)
@@ -154,25 +154,23 @@ class ChangePicker(base.Picker):
     def _tell(self) -> None:
         """Show what is known of the newest question; called on any thread."""
         with self._lock:
-            said = words(self._lang)
+            said = words(self.lang)
             outcome = self._counts.outcome
-            since = since_text(outcome.question if outcome else self.value, self._lang)
+            since = since_text(outcome.question if outcome else self.value, self.lang)
             if outcome is None:
                 text = said.counting.format(since=since)
             elif outcome.error is not None:
                 text = f"{said.failed}: {one_line(outcome.error)}"
             else:
-                number = number_format.whole(outcome.answer or 0, self._lang)
+                number = number_format.whole(outcome.answer or 0, self.lang)
                 text = said.in_register.format(n=number, since=since)
             self.line.value = base.said(text)
 
     def _static(self) -> str:
-        said = words(self._lang)
+        said = words(self.lang)
         count = self.count
-        known = said.nothing_chosen if count is None else number_format.whole(count, self._lang)
-        return base.table(
-            ["", said.units], [[since_text(self.value, self._lang), known]], numbers=1
-        )
+        known = said.nothing_chosen if count is None else number_format.whole(count, self.lang)
+        return base.table(["", said.units], [[since_text(self.value, self.lang), known]], numbers=1)
 
 
 def one_line(error: Exception) -> str:

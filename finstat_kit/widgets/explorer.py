@@ -68,14 +68,14 @@ class Explorer(base.Picker):
         super().__init__(register, lang)
         self._given = None if units is None else _checked(units)
         self._units: pl.DataFrame | None = None  # what changed since the day, once it is here
-        self.location = LocationPicker(self._register, lang=self._lang)
-        self.change = ChangePicker(self._register, lang=self._lang)
+        self.location = LocationPicker(self._register, lang=self.lang)
+        self.change = ChangePicker(self._register, lang=self.lang)
         # Each calls the other under its lock: two locks would wait for each other.
         self.location.share(self)
         self.change.share(self)
         self.language = ipywidgets.Dropdown(
             options=[("Slovenčina", "sk"), ("English", "en")],
-            value=self._lang,
+            value=self.lang,
             layout={"width": base.WIDTH},
         )
         self.language.style.description_width = base.LABEL_WIDTH
@@ -170,7 +170,7 @@ class Explorer(base.Picker):
 
     def _relabel(self) -> None:
         self.language.value = self.location.lang = self.change.lang = self.lang
-        self.language.description = words(self._lang).language
+        self.language.description = words(self.lang).language
 
     def _load(self) -> None:
         """Get the records for the day: at once from a frame, else in the background."""
@@ -201,7 +201,7 @@ class Explorer(base.Picker):
 
     def _draw(self) -> None:
         """Show the selection; one message to the browser, so that nothing flickers."""
-        said = words(self._lang)
+        said = words(self.lang)
         if self._units is not None:
             self.panel.value = panel(self._shown(self._units))
             self.line.value = ""
@@ -214,7 +214,7 @@ class Explorer(base.Picker):
             self.line.value = base.said(said.loading)
 
     def _counted(self, selection: pl.DataFrame) -> pl.DataFrame:
-        return self._register.count_by(selection, _BELOW[self.location.level], lang=self._lang)
+        return self._register.count_by(selection, _BELOW[self.location.level], lang=self.lang)
 
     def _shown(self, units: pl.DataFrame) -> Shown:
         return Shown(
@@ -223,8 +223,8 @@ class Explorer(base.Picker):
             place=self.location.name,
             narrowed=self.location.level != "municipality",
             day=self.change.value,
-            source=source(self._register, self._lang),
-            lang=self._lang,
+            source=source(self._register, self.lang),
+            lang=self.lang,
         )
 
     def _settle(self) -> None:

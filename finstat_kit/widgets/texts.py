@@ -21,12 +21,11 @@ class Words:
     """The texts of one language."""
 
     levels: dict[str, str]
-    every: dict[str, str]  # the option of a level by which nothing is chosen
+    every: dict[str, str]  # stands in the field of a level where nothing is chosen
+    clear: dict[str, str]
     by: dict[str, str]  # the end of a title, by the column counted
     kinds: dict[str, str]  # rows of `count_by` without a label
 
-    type_here: str
-    clear: str
     nothing_found: str
     elsewhere: str
     more: str  # {n} is how many
@@ -58,11 +57,18 @@ class Words:
 
 SK: Final = Words(
     levels={"region": "Kraj", "district": "Okres", "municipality": "Obec"},
-    every={"region": "Všetky kraje", "district": "Všetky okresy"},
+    every={
+        "region": "Všetky kraje",
+        "district": "Všetky okresy",
+        "municipality": "Všetky obce, píšte názov",
+    },
+    clear={
+        "region": "Vymazať kraj",
+        "district": "Vymazať okres",
+        "municipality": "Vymazať obec",
+    },
     by={"kraj": "podľa krajov", "okres": "podľa okresov", "sidlo": "podľa obcí"},
     kinds={"unknown code": "neznámy kód", "no code": "bez kódu", "gone": "zmazané alebo neverejné"},
-    type_here="píšte názov obce",
-    clear="Vymazať obec",
     nothing_found="Nič sa nenašlo",
     elsewhere="Inde",
     more="… a ešte {n}, píšte ďalej",
@@ -94,11 +100,18 @@ SK: Final = Words(
 )
 EN: Final = Words(
     levels={"region": "Region", "district": "District", "municipality": "Municipality"},
-    every={"region": "All regions", "district": "All districts"},
+    every={
+        "region": "All regions",
+        "district": "All districts",
+        "municipality": "All municipalities, type a name",
+    },
+    clear={
+        "region": "Clear the region",
+        "district": "Clear the district",
+        "municipality": "Clear the municipality",
+    },
     by={"kraj": "by region", "okres": "by district", "sidlo": "by municipality"},
     kinds={"unknown code": "unknown code", "no code": "no code", "gone": "deleted or non-public"},
-    type_here="type its name",
-    clear="Clear the municipality",
     nothing_found="Nothing found",
     elsewhere="Elsewhere",
     more="… and {n} more, go on typing",

@@ -77,7 +77,8 @@ def assert_consistent(picker: fk.LocationPicker) -> None:
         for code, region in PLACES.filter(level="district").select("code", "region_code").rows()
         if path.region in ("", region)
     ]
-    assert sorted(code for _, code in picker.district.options[1:]) == sorted(inside)
+    assert sorted(code for _, code in picker.district.options) == sorted(inside)
+    assert picker.district.within == path.region
     assert picker.municipality.within == (path.district or path.region)
     if path.deepest:
         level, code = path.deepest
@@ -107,7 +108,6 @@ def test_regions_are_offered_in_slovak_order_abroad_last() -> None:
     picker = fk.LocationPicker(SAMPLE)
 
     assert labels(picker.region) == [
-        "Všetky kraje",
         "Banskobystrický kraj",
         "Bratislavský kraj",
         "Košický kraj",
@@ -120,7 +120,9 @@ def test_regions_are_offered_in_slovak_order_abroad_last() -> None:
         "Zahraničie (SKZZZ)",
     ]
     picker.region.value = "SK031"
-    assert labels(picker.district)[:4] == ["Všetky okresy", "Bytča", "Čadca", "Dolný Kubín"]
+    assert labels(picker.district)[:3] == ["Bytča", "Čadca", "Dolný Kubín"]
+    assert picker.region.texts["placeholder"] == "Všetky kraje"
+    assert picker.district.texts["placeholder"] == "Všetky okresy"
 
 
 def test_a_municipality_brings_its_district_and_region() -> None:
@@ -165,7 +167,7 @@ def test_clearing_goes_up_one_level() -> None:
 control_actions = st.one_of(
     st.tuples(st.just("value"), st.none() | st.sampled_from(CODES)),
     st.tuples(st.just("region"), st.sampled_from(["", *codes_of("region")])),
-    st.tuples(st.just("district"), st.integers(0, 79)),
+    st.tuples(st.just("district"), st.sampled_from(["", *codes_of("district")])),
     st.tuples(st.just("municipality"), st.sampled_from(["", *codes_of("municipality")])),
     st.tuples(st.just("lang"), st.sampled_from(["sk", "en"])),
 )
@@ -177,9 +179,8 @@ PICKER = fk.LocationPicker(SAMPLE)
 def test_no_stale_choice_in_any_order(actions: list[tuple[str, object]]) -> None:
     """After any actions, by controls or from code, everything shown agrees."""
     for name, choice in actions:
-        if name == "district":  # as the browser does it: by the place in what is offered
-            place = int(str(choice)) % len(PICKER.district.options)
-            PICKER.district.set_state({"index": place})
+        if name == "district":  # as the browser does it
+            PICKER.district.set_state({"value": choice})
         elif name in ("value", "lang"):
             kept = PICKER.value
             setattr(PICKER, name, choice)
@@ -198,9 +199,10 @@ def test_the_language_changes_labels_and_nothing_else() -> None:
     picker.lang = "en"
 
     assert told.seen == []
-    assert picker.region.label == "Region of Bratislava"
-    assert (picker.region.description, picker.district.description) == ("Region", "District")
-    assert picker.municipality.texts["label"] == "Municipality"
+    assert ("Region of Bratislava", "SK010") in picker.region.options
+    assert picker.region.texts["placeholder"] == "All regions"
+    fields = (picker.region, picker.district, picker.municipality)
+    assert [field.texts["label"] for field in fields] == ["Region", "District", "Municipality"]
     assert_consistent(picker)
     with pytest.raises(fk.UsageError, match="lang='de'"):
         picker.lang = "de"
@@ -232,13 +234,14 @@ def test_districts_without_a_known_parent(tmp_path: Path) -> None:
     )
     picker = fk.LocationPicker(register)
 
-    assert labels(picker.district) == ["Všetky okresy", "Áno", "Nie (D2)", "Nie (D3)"]
+    assert labels(picker.district) == ["Áno", "Nie (D2)", "Nie (D3)"]
     assert ("R2", "R2") in picker.region.options
+    assert [item[2] for item in picker.district.items] == ["Prvý kraj", "", ""]
     picker.municipality.value = "M2"
     assert picker.codes == {"kraj": None, "okres": "D2", "sidlo": "M2"}
     assert [item[2] for item in picker.municipality.items] == ["okres Nie, M1", "okres Nie, M2"]
     picker.region.value = "R1"
-    assert labels(picker.district) == ["Všetky okresy", "Áno"]
+    assert labels(picker.district) == ["Áno"]
     assert picker.value == "R1"
 
 
@@ -480,7 +483,7 @@ def test_one_redraw_per_action() -> None:
         "lang": lambda: setattr(explorer, "lang", "en"),
         "language": lambda: setattr(explorer.language, "value", "sk"),
         "nothing": lambda: setattr(explorer.location, "value", None),
-        "browser": lambda: explorer.location.region.set_state({"index": 3}),
+        "browser": lambda: explorer.location.region.set_state({"value": "SK023"}),
     }
 
     assert {name: drawn.of(action) for name, action in actions.items()} == dict.fromkeys(actions, 1)
@@ -755,8 +758,8 @@ def test_every_control_has_a_name() -> None:
     for lang in ("sk", "en"):
         explorer.lang = lang
         names = [
-            explorer.location.region.description,
-            explorer.location.district.description,
+            explorer.location.region.texts["label"],
+            explorer.location.district.texts["label"],
             explorer.location.municipality.texts["label"],
             explorer.change.calendar.description,
             explorer.language.description,
