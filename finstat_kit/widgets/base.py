@@ -18,7 +18,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.widgets.keys import Keys
 
 LABEL_WIDTH: Final = "8.5em"  # of all controls, so that they stand in line; as in typeahead.css
-WIDTH: Final = "340px"
+LAYOUT: Final = {"width": "340px", "max_width": "100%"}
 _CELL: Final = "padding:2px 8px;line-height:1.4;text-align:"
 
 

@@ -64,13 +64,16 @@ class ChangePicker(base.Picker):
 
     def __init__(self, register: Register | str | None = None, *, lang: Lang | None = None) -> None:
         super().__init__(register, lang)
-        self.calendar = ipywidgets.DatePicker(layout={"width": base.WIDTH})
+        self.calendar = ipywidgets.DatePicker(layout=base.LAYOUT)
         self.calendar.style.description_width = base.LABEL_WIDTH
         self.calendar.add_class("fk-day")
         self.quick = {name: _button(name) for name in _QUICK}
         self.line = base.line()
         self.line.add_class("fk-count")
-        buttons = ipywidgets.HBox(list(self.quick.values()), layout=self.line.layout)
+        buttons = ipywidgets.HBox(
+            list(self.quick.values()),
+            layout={"margin": self.line.layout.margin, "flex_flow": "row wrap"},
+        )
         self._hold(self.calendar, buttons, self.line)
         self._counts = LatestWins(self._ask, self._tell, at_once=isinstance(self._register, Sample))
         self._relabel()
@@ -162,8 +165,8 @@ class ChangePicker(base.Picker):
             elif outcome.error is not None:
                 text = f"{said.failed}: {one_line(outcome.error)}"
             else:
-                number = number_format.whole(outcome.answer or 0, self.lang)
-                text = said.in_register.format(n=number, since=since)
+                units = number_format.units(outcome.answer or 0, self.lang)
+                text = said.in_register.format(units=units, since=since)
             self.line.value = base.said(text)
 
     def _static(self) -> str:
@@ -185,6 +188,6 @@ def asked_of(day: date | None) -> date | None:
 
 
 def _button(name: str) -> ipywidgets.Button:
-    button = ipywidgets.Button(layout={"width": "auto"})
+    button = ipywidgets.Button(layout={"width": "auto", "flex": "none"})
     button.add_class(f"fk-{name.replace('_', '-')}")
     return button

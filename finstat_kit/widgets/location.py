@@ -191,6 +191,6 @@ def _code(path: Path) -> str | None:
 
 def _field(level: str) -> TypeAhead:
     field = TypeAhead()
-    field.layout.width = base.WIDTH
+    field.layout = base.LAYOUT
     field.add_class(f"fk-{level}")
     return field

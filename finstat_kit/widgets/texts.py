@@ -40,14 +40,16 @@ class Words:
     everything: str
     changed_since: str  # {day}
     changed_ever: str
-    in_register: str  # {n} and what follows it
+    in_register: str  # {units} and {since}
     counting: str
     failed: str
 
     units: str
     share: str
     code: str
-    number_of_units: str  # {n}
+    of_given: str  # {n} is how many
+    on_map: str  # what Enter, a click and Escape do
+    off_map: str  # {units}
     loading: str
     nothing: str
     pass_frame: str
@@ -60,7 +62,7 @@ SK: Final = Words(
     every={
         "region": "Všetky kraje",
         "district": "Všetky okresy",
-        "municipality": "Všetky obce, píšte názov",
+        "municipality": "Všetky obce",
     },
     clear={
         "region": "Vymazať kraj",
@@ -82,13 +84,15 @@ SK: Final = Words(
     everything="Všetko",
     changed_since="zmenené od {day}",
     changed_ever="zmenené kedykoľvek",
-    in_register="V registri: {n} jednotiek, {since}",
+    in_register="V registri {since}: {units}",
     counting="Počítam jednotky, {since} …",
     failed="Nepodarilo sa",
     units="Jednotky",
     share="Podiel",
     code="Kód",
-    number_of_units="Počet jednotiek: {n}",
+    of_given="odovzdané záznamy: {n}",
+    on_map="Kliknutím alebo klávesom Enter vyberiete, Esc vedie o úroveň vyššie.",
+    off_map="Mimo mapy: {units}",
     loading="Načítavam záznamy jednotiek …",
     nothing="Výberu nezodpovedá žiadna jednotka.",
     pass_frame=(
@@ -103,7 +107,7 @@ EN: Final = Words(
     every={
         "region": "All regions",
         "district": "All districts",
-        "municipality": "All municipalities, type a name",
+        "municipality": "All municipalities",
     },
     clear={
         "region": "Clear the region",
@@ -125,13 +129,15 @@ EN: Final = Words(
     everything="Everything",
     changed_since="changed since {day}",
     changed_ever="changed at any time",
-    in_register="In the register: {n} units {since}",
+    in_register="In the register: {units} {since}",
     counting="Counting units {since} …",
     failed="Failed",
     units="Units",
     share="Share",
     code="Code",
-    number_of_units="Number of units: {n}",
+    of_given="of the {n} given",
+    on_map="A click or Enter chooses, Esc goes up one level.",
+    off_map="Not on the map: {units}",
     loading="Fetching the records of units …",
     nothing="No unit matches the choice.",
     pass_frame=(

@@ -82,14 +82,14 @@ def test_a_district_typed_with_nothing_chosen(opened: lab.Notebook, delay: int, 
 def test_all_three_levels_without_a_pause(opened: lab.Notebook, delay: int) -> None:
     """Each field is narrowed by the one above at once, not when the kernel has answered."""
     keyboard = opened.page.keyboard
+    all_fields = fields(opened)
     for typed, names in {
         ("zil", "mart", "martin"): ("Žilinský kraj", "Martin", "Martin"),
         ("trenc", "ban", "ban"): (
             "Trenčiansky kraj", "Bánovce nad Bebravou", "Bánovce nad Bebravou",
         ),
     }.items():  # fmt: skip
-        all_fields = fields(opened)
-        all_fields[0].focus()
+        all_fields[0].focus()  # the second time the kernel empties what lies in another region
 
         for text in typed:
             keyboard.type(text, delay=delay)
