@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -124,11 +124,12 @@ def test_tab_leaves_what_is_ambiguous(opened: lab.Notebook) -> None:
     district.press("Tab")
     shows(region, district, names=("Žilinský kraj", "Martin"))
 
-    for leave in (
+    ways: list[Callable[[], None]] = [
         lambda: page.keyboard.press("Tab"),
         lambda: page.keyboard.press("Escape"),
         municipality.click,
-    ):
+    ]
+    for leave in ways:
         district.focus()
         page.keyboard.type("kosice")
         expect(active(page)).to_contain_text("Košice")

@@ -34,7 +34,8 @@ CONTRASTS = """root => {
         const layers = [];
         for (let at = element; at; at = at.parentElement) {
             const tile = at.closest('svg') && at.tagName === 'g' && at.querySelector('rect');
-            layers.unshift(tile ? getComputedStyle(tile).fill : getComputedStyle(at).backgroundColor);
+            const style = getComputedStyle(tile || at);
+            layers.unshift(tile ? style.fill : style.backgroundColor);
         }
         return layers;
     };
@@ -163,9 +164,9 @@ def test_the_map_by_keys(opened: lab.Notebook) -> None:
     page.keyboard.press("Enter")
     lab.until_drawn(cell, "Region of Žilina: units by district")
     expect(field(opened, "Region")).to_have_value("Region of Žilina")
-    expect(tile(opened, "Bytča")).to_be_focused()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowDown")
+    expect(tile(opened, "Čadca")).to_be_focused()
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
     expect(tile(opened, "Martin")).to_be_focused()
     page.keyboard.press(" ")
     lab.until_drawn(cell, "Martin: units by municipality")
