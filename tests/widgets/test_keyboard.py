@@ -116,6 +116,28 @@ def test_another_district_after_one_is_chosen(opened: lab.Notebook) -> None:
     expect(municipality).to_be_focused()
 
 
+def test_the_kernel_does_not_take_the_field_away(opened: lab.Notebook) -> None:
+    """What the kernel chooses meanwhile is shown in the other fields; the typist goes on."""
+    page = opened.page
+    region, district, _ = fields(opened)
+    district.fill("martin")
+    district.press("Tab")
+    shows(region, district, names=("Žilinský kraj", "Martin"))
+    district.focus()
+    page.keyboard.type("pop")
+
+    page.evaluate(
+        "code => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+        ".requestExecute({ code }).done.then(() => null)",
+        "picker.value = 'SK010'",
+    )
+    shows(region, district, names=("Bratislavský kraj", "pop"))
+    page.keyboard.type("rad")
+    page.keyboard.press("Enter")
+
+    shows(region, district, names=("Prešovský kraj", "Poprad"))
+
+
 def test_tab_leaves_what_is_ambiguous(opened: lab.Notebook) -> None:
     """Several matches are no choice: Tab, Escape and a click elsewhere leave what was chosen."""
     page = opened.page

@@ -60,6 +60,14 @@ CONTRASTS = """root => {
     return found;
 }"""
 
+SELECTED = """() => {
+    const probe = document.body.appendChild(document.createElement('i'));
+    probe.style = 'forced-color-adjust: none; background: Highlight';
+    const { backgroundColor } = getComputedStyle(probe);
+    probe.remove();
+    return backgroundColor;
+}"""
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
@@ -135,7 +143,7 @@ def test_forced_colours_keep_the_mark(opened: lab.Notebook) -> None:
         for is_marked in ("true", "false")
     )
 
-    assert marked[0] != plain[0]
+    assert marked[0] == page.evaluate(SELECTED) != plain[0]
     assert (marked[1], plain[1]) == ("solid", "none")
     page.keyboard.press("Escape")
     bar = opened.cell(0).locator("figure span[style*=border]").first
