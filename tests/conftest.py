@@ -78,6 +78,7 @@ _OVER_SOCKETS = (
     "test_faults.py", "test_load.py", "test_patience.py", "test_proxies.py", "test_served.py",
     "test_server.py", "test_sockets.py",
 )  # fmt: skip
+_WITH_JUPYTER = ("test_browser.py", "test_keyboard.py", "test_notebooks.py", "test_themes.py")
 
 
 def _sockets() -> set[str]:
@@ -96,7 +97,7 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     speaks = request.path.name in _OVER_SOCKETS
     threads, sockets = set(threading.enumerate()), _sockets() if speaks else set()
     yield
-    if request.path.name in ("test_browser.py", "test_notebooks.py"):  # JupyterLab has its own
+    if request.path.name in _WITH_JUPYTER:  # it has its own
         return
     # Dummies stand for threads that are not Python's, such as those of polars.
     ours = [t for t in threading.enumerate() if not isinstance(t, threading._DummyThread)]

@@ -157,7 +157,7 @@ def title(
         units: How many are shown; None where that is not known.
         beside: Inches that labels to the left of the axes take.
     """
-    facts = [] if units is None else [_units(units, lang)]
+    facts = [] if units is None else [number_format.units(units, lang)]
     if register is not None and not register._is_live:
         facts.append(register._source_name(lang))
     room = inches(ax)[0] * GROWTH - beside
@@ -178,14 +178,6 @@ def nothing(ax: Axes, lang: Lang) -> None:
     )  # fmt: skip
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-
-
-def _units(number: int, lang: Lang) -> str:
-    if lang == "en":
-        noun = "unit" if number == 1 else "units"
-    else:
-        noun = {1: "jednotka", 2: "jednotky", 3: "jednotky", 4: "jednotky"}.get(number, "jednotiek")
-    return f"{number_format.whole(number, lang)} {noun}"
 
 
 def counts(frame: labels.Frame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:

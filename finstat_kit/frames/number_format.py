@@ -16,6 +16,19 @@ def whole(number: int, lang: Lang) -> str:
     return f"{number:,}".replace(",", NO_BREAK if lang == "sk" else ",")
 
 
+def units(number: int, lang: Lang) -> str:
+    """Write a number with its noun: ``1 jednotka``, ``2 jednotky``, ``5 jednotiek``, ``1 unit``.
+
+    >>> [units(number, "sk") for number in (0, 1, 4, 5, 22)]
+    ['0 jednotiek', '1 jednotka', '4 jednotky', '5 jednotiek', '22 jednotiek']
+    """
+    if lang == "en":
+        noun = "unit" if number == 1 else "units"
+    else:
+        noun = {1: "jednotka", 2: "jednotky", 3: "jednotky", 4: "jednotky"}.get(number, "jednotiek")
+    return f"{whole(number, lang)} {noun}"
+
+
 def decimal(number: float, lang: Lang, places: int = 1) -> str:
     """Write a number with decimals: ``1 234,5`` in Slovak, ``1,234.5`` in English.
 

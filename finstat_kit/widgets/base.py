@@ -18,7 +18,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.widgets.keys import Keys
 
 LABEL_WIDTH: Final = "8.5em"  # of all controls, so that they stand in line; as in typeahead.css
-WIDTH: Final = "340px"
+LAYOUT: Final = {"width": "340px", "max_width": "100%"}
 _CELL: Final = "padding:2px 8px;line-height:1.4;text-align:"
 
 
@@ -29,7 +29,8 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
         lang: ``"sk"`` or ``"en"``; settable, and what is chosen stays chosen.
     """
 
-    lang = traitlets.Unicode("sk")
+    # Checked below. No property may return a Literal: jedi fails on it and completes nothing.
+    lang: traitlets.TraitType[Lang, Lang] = traitlets.TraitType("sk")
 
     def __init__(self, register: Register | str | None, lang: Lang | None) -> None:
         self._register = current.named(register)
@@ -50,10 +51,6 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     @traitlets.validate("lang")
     def _known_lang(self, proposal: traitlets.Bunch) -> Lang:
         return arguments.lang(proposal["value"])
-
-    @property
-    def _lang(self) -> Lang:
-        return arguments.lang(self.lang)
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import number_format
+from finstat_kit.frames.labels import schema_of
 from finstat_kit.protocol import wire
 from finstat_kit.widgets import base
 from finstat_kit.widgets.background import LatestWins
@@ -64,13 +65,16 @@ class ChangePicker(base.Picker):
 
     def __init__(self, register: Register | str | None = None, *, lang: Lang | None = None) -> None:
         super().__init__(register, lang)
-        self.calendar = ipywidgets.DatePicker(layout={"width": base.WIDTH})
+        self.calendar = ipywidgets.DatePicker(layout=base.LAYOUT)
         self.calendar.style.description_width = base.LABEL_WIDTH
         self.calendar.add_class("fk-day")
         self.quick = {name: _button(name) for name in _QUICK}
         self.line = base.line()
         self.line.add_class("fk-count")
-        buttons = ipywidgets.HBox(list(self.quick.values()), layout=self.line.layout)
+        buttons = ipywidgets.HBox(
+            list(self.quick.values()),
+            layout={"margin": self.line.layout.margin, "flex_flow": "row wrap"},
+        )
         self._hold(self.calendar, buttons, self.line)
         self._counts = LatestWins(self._ask, self._tell, at_once=isinstance(self._register, Sample))
         self._relabel()
@@ -105,9 +109,9 @@ class ChangePicker(base.Picker):
         Raises:
             UsageError: A day is chosen and the frame has no such column.
         """
+        columns = schema_of(frame).names()
         if self.value is None:
             return frame
-        columns = frame.collect_schema().names()
         if wire.CHANGED not in columns:
             raise UsageError(f"the frame has no column {wire.CHANGED!r}; it has {columns}")
         return frame.filter(pl.col(wire.CHANGED) >= self.value)
@@ -142,37 +146,38 @@ class ChangePicker(base.Picker):
             self._tell()
 
     def _relabel(self) -> None:
-        said = words(self._lang)
+        said = words(self.lang)
         self.calendar.description = said.since
         for name, button in self.quick.items():
             button.description = getattr(said, name)
             button.tooltip = f"{said.since}: {button.description}"
 
     def _ask(self, day: date | None, _: Callable[[], bool]) -> int:
-        return self._register.units.count(changed_since=asked_of(day))
+        return self._register.units.count(changed_since=asked_of(self._register, day))
 
     def _tell(self) -> None:
         """Show what is known of the newest question; called on any thread."""
         with self._lock:
-            said = words(self._lang)
+            said = words(self.lang)
             outcome = self._counts.outcome
-            since = since_text(outcome.question if outcome else self.value, self._lang)
+            since = self._since(outcome.question if outcome else self.value)
             if outcome is None:
                 text = said.counting.format(since=since)
             elif outcome.error is not None:
                 text = f"{said.failed}: {one_line(outcome.error)}"
             else:
-                number = number_format.whole(outcome.answer or 0, self._lang)
-                text = said.in_register.format(n=number, since=since)
+                units = number_format.units(outcome.answer or 0, self.lang)
+                text = said.in_register.format(units=units, since=since)
             self.line.value = base.said(text)
 
     def _static(self) -> str:
-        said = words(self._lang)
+        said = words(self.lang)
         count = self.count
-        known = said.nothing_chosen if count is None else number_format.whole(count, self._lang)
-        return base.table(
-            ["", said.units], [[since_text(self.value, self._lang), known]], numbers=1
-        )
+        known = said.nothing_chosen if count is None else number_format.whole(count, self.lang)
+        return base.table(["", said.units], [[self._since(self.value), known]], numbers=1)
+
+    def _since(self, day: date | None) -> str:
+        return since_text(day or self._register.since, self.lang)
 
 
 def one_line(error: Exception) -> str:
@@ -180,13 +185,13 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def asked_of(day: date | None) -> date | None:
-    """Return the day to ask a register for; None for everything."""
+def asked_of(register: Register, day: date | None) -> date | None:
+    """Return the day to request of a register; None for everything that it has."""
     # A year typed into the calendar arrives digit by digit, as 0002, 0020, 0202 and 2026.
-    return day if day is None or day >= wire.BEGINNING else None
+    return register.since if day is None or day < wire.BEGINNING else day
 
 
 def _button(name: str) -> ipywidgets.Button:
-    button = ipywidgets.Button(layout={"width": "auto"})
+    button = ipywidgets.Button(layout={"width": "auto", "flex": "none"})
     button.add_class(f"fk-{name.replace('_', '-')}")
     return button

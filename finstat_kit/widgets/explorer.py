@@ -1,4 +1,4 @@
-"""Both pickers with a chart and a table of what they select."""
+"""Both pickers with a map, a chart and a table of what they select."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ import ipywidgets
 import polars as pl
 import traitlets
 
+from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
+from finstat_kit.charts import tiles
 from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol.replies import UNITS
 from finstat_kit.protocol.wire import CHANGED
-from finstat_kit.widgets import base, reproduce
+from finstat_kit.widgets import base, drawn, reproduce
 from finstat_kit.widgets.background import LatestWins
 from finstat_kit.widgets.change import ChangePicker, asked_of, one_line
 from finstat_kit.widgets.location import LocationPicker
 from finstat_kit.widgets.options import FIELDS
-from finstat_kit.widgets.panel import Shown, panel, source, static
+from finstat_kit.widgets.panel import Shown, panel, source, static, title
 from finstat_kit.widgets.texts import words
+from finstat_kit.widgets.tilemap import TileMap
 
 _BELOW: dict[str | None, By] = {
     None: "kraj",
@@ -36,6 +39,8 @@ _BLOCK = 1_000  # records between two looks at whether they are still wanted
 class Explorer(base.Picker):
     """Pick a place and a day of change; see the units counted one level below.
 
+    The map takes a click, or arrow keys and Enter; Escape goes up one level.
+
     Args:
         units: Records of units, such as `fk.units.get` returns; those changed since the chosen day
             are shown. None takes the units of the register and fetches their records itself, but
@@ -47,6 +52,7 @@ class Explorer(base.Picker):
         location: The `LocationPicker`.
         change: The `ChangePicker`.
         language: The drop-down of the language.
+        map: The regions, or the districts of the chosen one; its ``value`` is a code or "".
         lang: Settable; what is chosen stays chosen.
 
     Raises:
@@ -73,21 +79,22 @@ class Explorer(base.Picker):
         super().__init__(register, lang)
         self._given = None if units is None else _checked(units)
         self._units: pl.DataFrame | None = None  # what changed since the day, once it is here
-        self.location = LocationPicker(self._register, lang=self._lang)
-        self.change = ChangePicker(self._register, lang=self._lang)
+        self.location = LocationPicker(self._register, lang=self.lang)
+        self.change = ChangePicker(self._register, lang=self.lang)
         # Each calls the other under its lock: two locks would wait for each other.
         self.location.share(self)
         self.change.share(self)
         self.language = ipywidgets.Dropdown(
             options=[("Slovenčina", "sk"), ("English", "en")],
-            value=self._lang,
-            layout={"width": base.WIDTH},
+            value=self.lang,
+            layout=base.LAYOUT,
         )
         self.language.style.description_width = base.LABEL_WIDTH
         self.language.add_class("fk-language")
         self.line = base.line()
         self.line.add_class("fk-line")
-        self.panel = ipywidgets.HTML()
+        self.map = TileMap()
+        self.panel = ipywidgets.HTML(layout={"flex": "1 1 20em", "min_width": "0"})
         self.panel.add_class("fk-panel")
         self._hold(*self._arranged())
         self._records = LatestWins(self._fetch, self._arrived)
@@ -95,6 +102,7 @@ class Explorer(base.Picker):
         self._load()
         self.location.observe(self._on_place, "value")
         self.change.observe(self._on_day, "value")
+        self.map.observe(self._on_map, "value")
         self.language.observe(self._on_language, "value")
         self.observe(self._on_lang, "lang")
 
@@ -138,7 +146,7 @@ class Explorer(base.Picker):
         It fetches the records again: by the day where the frame holds all that changed since it,
         else id by id. Columns of your own are left out, and the text says so.
         """
-        day = asked_of(self.change.value)
+        day = asked_of(self._register, self.change.value)
         level, code = self.location.level, self.location.value
         field = FIELDS[level] if level else None
         if self._given is None:
@@ -155,11 +163,19 @@ class Explorer(base.Picker):
         controls = ipywidgets.HBox(
             [self.location, side], layout={"flex_flow": "row wrap", "grid_gap": "0 2em"}
         )
-        return controls, self.line, self.panel
+        shown = ipywidgets.HBox(
+            [self.map, self.panel], layout={"flex_flow": "row wrap", "grid_gap": "0 2em"}
+        )
+        return controls, self.line, shown
 
     def _on_place(self, _: traitlets.Bunch) -> None:
         with self._lock:
             self._draw()
+
+    def _on_map(self, change: traitlets.Bunch) -> None:
+        with self._lock:
+            if not self._quiet:
+                self.location.value = change["new"] or None
 
     def _on_day(self, _: traitlets.Bunch) -> None:
         with self._lock:
@@ -175,7 +191,7 @@ class Explorer(base.Picker):
 
     def _relabel(self) -> None:
         self.language.value = self.location.lang = self.change.lang = self.lang
-        self.language.description = words(self._lang).language
+        self.language.description = words(self.lang).language
 
     def _load(self) -> None:
         """Get the records for the day: at once from a frame, else in the background."""
@@ -188,7 +204,7 @@ class Explorer(base.Picker):
 
     def _fetch(self, day: date | None, given_up: Callable[[], bool]) -> pl.DataFrame:
         units = self._register.units
-        ids = units.ids(changed_since=asked_of(day), progress=False)
+        ids = units.ids(changed_since=asked_of(self._register, day), progress=False)
         frames = [pl.DataFrame(schema=UNITS)]
         for block in ids.iter_slices(_BLOCK):
             if given_up():
@@ -206,20 +222,45 @@ class Explorer(base.Picker):
 
     def _draw(self) -> None:
         """Show the selection; one message to the browser, so that nothing flickers."""
-        said = words(self._lang)
+        said = words(self.lang)
         if self._units is not None:
             self.panel.value = panel(self._shown(self._units))
+            self._draw_map(self._mapped(self._units))
             self.line.value = ""
         elif self._register._session.remote:
             self.line.value = base.said(said.pass_frame)
         elif (outcome := self._records.outcome) is not None and outcome.error is not None:
             self.panel.value = ""
+            self._draw_map("")
             self.line.value = base.said(f"{said.failed}: {one_line(outcome.error)}")
         else:
             self.line.value = base.said(said.loading)
 
+    def _draw_map(self, picture: str) -> None:
+        path = self.location.codes
+        above = [code or "" for code in path.values() if code != self.location.value]
+        with self._quietly(), self.map.hold_sync():
+            self.map.picture = picture
+            self.map.hint = words(self.lang).on_map if picture else ""
+            self.map.value = self.location.value or ""
+            self.map.up = next(filter(None, reversed(above)), "")
+
+    def _mapped(self, units: pl.DataFrame) -> str:
+        """Return the map of the districts of the chosen region, else that of the regions."""
+        codes, place = self.location.codes, None
+        by: By = "kraj"
+        region, field, chosen = codes["kraj"], self.location.region, codes["kraj"]
+        if region in tiles.REGIONS:
+            field, by, chosen = self.location.district, "okres", codes["okres"]
+            place = next(name for name, code in self.location.region.options if code == region)
+            units = units.filter(pl.col("kraj") == region)
+        counts = self._register.count_by(units, by, lang=self.lang)
+        names = {code: name for name, code in field.options}
+        heading = title(by, place, self.lang)
+        return drawn.tile_map(by, counts, names, chosen or "", heading, self.lang)
+
     def _counted(self, selection: pl.DataFrame) -> pl.DataFrame:
-        return self._register.count_by(selection, _BELOW[self.location.level], lang=self._lang)
+        return self._register.count_by(selection, _BELOW[self.location.level], lang=self.lang)
 
     def _shown(self, units: pl.DataFrame) -> Shown:
         return Shown(
@@ -227,9 +268,10 @@ class Explorer(base.Picker):
             by=_BELOW[self.location.level],
             place=self.location.name,
             narrowed=self.location.level != "municipality",
-            day=self.change.value,
-            source=source(self._register, self._lang),
-            lang=self._lang,
+            day=self.change.value or (self._register.since if self._given is None else None),
+            given=None if self._given is None else self._given.height,
+            source=source(self._register, self.lang),
+            lang=self.lang,
         )
 
     def _settle(self) -> None:
@@ -239,14 +281,16 @@ class Explorer(base.Picker):
 
     def _static(self) -> str:
         known = self._units
-        return self.line.value if known is None else static(self._shown(known))
+        if known is None:
+            return str(self.line.value)
+        return static(self._shown(known), self._mapped(known))
 
 
 def _checked(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
     if not isinstance(frame, pl.DataFrame):
-        raise UsageError(f"frame is a {type(frame).__name__}; give a polars DataFrame or LazyFrame")
+        raise arguments.not_polars("units", frame)
     missing = [name for name in (*FIELDS.values(), CHANGED) if name not in frame.columns]
     if missing:
         raise UsageError(f"the frame has no columns {missing}; give records, as of fk.units.get()")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-import ipywidgets
 import polars as pl
 import traitlets
 
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
+from finstat_kit.frames.labels import schema_of
 from finstat_kit.frames.places import LEVELS
 from finstat_kit.widgets import base
 from finstat_kit.widgets.options import FIELDS, Path, Places
@@ -23,9 +23,10 @@ Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 class LocationPicker(base.Picker):
     """Pick a region, a district, a municipality; each narrows the next.
 
-    Options stand in Slovak alphabetical order, abroad last. The field of the municipality finds
-    any of them while you type, without accents and case; choosing one sets district and region.
-    An entry whose parent the codelist does not know is offered while nothing is chosen above it.
+    Each field finds its entries while you type: without accents and case, words in any order.
+    Enter takes the marked one, Tab the only one that fits or an exact name, an emptied field
+    chooses nothing at its level. A choice sets what is above it. Options stand in Slovak
+    alphabetical order, abroad last; those outside the choice above are found below the others.
 
     Args:
         register: Whose codelists: a `Register`, or what `use` takes; None is the current one.
@@ -34,9 +35,9 @@ class LocationPicker(base.Picker):
     Attributes:
         value: Code of the deepest choice, or None; settable, and to be observed.
         lang: Settable; the choice stays.
-        region: The drop-down; ``.value`` is a code or "".
-        district: The drop-down; ``.value`` is a code or "".
-        municipality: The type-ahead; ``.value`` is a code or "".
+        region: Its field; ``.value`` is a code, or "" for all regions.
+        district: Its field; ``.value`` is a code, or "" for all districts.
+        municipality: Its field; ``.value`` is a code or "".
 
     Example:
         >>> import finstat_kit as fk
@@ -58,11 +59,9 @@ class LocationPicker(base.Picker):
         super().__init__(register, lang)
         self._places = Places(self._register.locations())
         self._path = Path()
-        self.region = _drop_down("fk-region")
-        self.district = _drop_down("fk-district")
-        self.municipality = TypeAhead()
-        self.municipality.layout.width = base.WIDTH
-        self.municipality.add_class("fk-municipality")
+        self.region = _field("region")
+        self.district = _field("district")
+        self.municipality = _field("municipality")
         self._relabel()
         self._hold(*self._controls)
         for level, control in zip(LEVELS, self._controls, strict=True):
@@ -70,7 +69,7 @@ class LocationPicker(base.Picker):
         self.observe(self._on_lang, "lang")
 
     def __repr__(self) -> str:
-        name = self._places.name(self._path, self._lang)
+        name = self._places.name(self._path, self.lang)
         return f"LocationPicker(value={self.value!r}, name={name!r}, lang={self.lang!r})"
 
     @property
@@ -86,7 +85,7 @@ class LocationPicker(base.Picker):
     @property
     def name(self) -> str | None:
         """The name of the deepest choice, or None."""
-        return self._places.name(self._path, self._lang)
+        return self._places.name(self._path, self.lang)
 
     def filter(self, frame: Frame) -> Frame:
         """Return the rows of the chosen place, all rows where nothing is chosen.
@@ -99,11 +98,11 @@ class LocationPicker(base.Picker):
         Raises:
             UsageError: The frame has no such column.
         """
+        columns = schema_of(frame).names()
         deepest = self._path.deepest
         if deepest is None:
             return frame
         level, code = deepest
-        columns = frame.collect_schema().names()
         if FIELDS[level] not in columns:
             raise UsageError(
                 f"the frame has no column {FIELDS[level]!r} to filter by; it has {columns}"
@@ -111,7 +110,7 @@ class LocationPicker(base.Picker):
         return frame.filter(pl.col(FIELDS[level]) == code)
 
     @property
-    def _controls(self) -> tuple[ipywidgets.Dropdown, ipywidgets.Dropdown, TypeAhead]:
+    def _controls(self) -> tuple[TypeAhead, TypeAhead, TypeAhead]:
         return self.region, self.district, self.municipality
 
     @traitlets.validate("value")
@@ -151,51 +150,38 @@ class LocationPicker(base.Picker):
         self.value = _code(path)
 
     def _show(self) -> None:
-        """Make the controls offer and show what goes with the choice."""
-        region, district, municipality = self._path
+        """Make the fields show the choice, and offer first what lies within it."""
+        region, district, _ = self._path
+        within = ("", region, district or region)
         with self._quietly():
-            self.region.value = region
-            self._offer("district", self.district, district, within=region)
-            with self.municipality.hold_sync():
-                self.municipality.within = district or region
-                self.municipality.value = municipality
+            for control, code, choice in zip(self._controls, self._path, within, strict=True):
+                with control.hold_sync():
+                    control.within = choice
+                    control.value = code
 
     def _relabel(self) -> None:
-        said = words(self._lang)
-        for level, control in zip(LEVELS[:2], self._controls[:2], strict=True):
-            control.description = said.levels[level]
-        with self._quietly(), self.municipality.hold_sync():
-            self._offer("region", self.region, self._path.region)
-            self.municipality.texts = {
-                "label": said.levels["municipality"],
-                "placeholder": said.type_here,
-                "clear": said.clear,
-                "none": said.nothing_found,
-                "elsewhere": said.elsewhere,
-                "more": said.more,
-            }
-            self.municipality.items = self._places.items(
-                self._lang, said.district_of, said.no_district
-            )
-        self._show()
-
-    def _offer(
-        self, level: str, control: ipywidgets.Dropdown, code: str, *, within: str = ""
-    ) -> None:
-        every = (words(self._lang).every[level], "")
-        options = (every, *self._places.options(level, self._lang, within))
-        # One message to the browser: new options alone would reset the choice for a moment.
-        with control.hold_sync():
-            if control.options != options:
-                control.options = options
-            control.value = code
+        said = words(self.lang)
+        with self._quietly():
+            for level, control in zip(LEVELS, self._controls, strict=True):
+                with control.hold_sync():
+                    control.texts = {
+                        "label": said.levels[level],
+                        "placeholder": said.every[level],
+                        "clear": said.clear[level],
+                        "none": said.nothing_found,
+                        "elsewhere": said.elsewhere,
+                        "more": said.more,
+                    }
+                    control.items = self._places.items(
+                        level, self.lang, said.district_of, said.no_district
+                    )
 
     def _static(self) -> str:
-        said = words(self._lang)
+        said = words(self.lang)
         rows = []
         for level, code in zip(LEVELS, self._path, strict=True):
             path = self._places.path(level, code) if code else None
-            name = self._places.name(path, self._lang) if path else None
+            name = self._places.name(path, self.lang) if path else None
             rows.append([said.levels[level], name or said.nothing_chosen, code])
         return base.table(["", "", said.code], rows)
 
@@ -204,9 +190,8 @@ def _code(path: Path) -> str | None:
     return path.deepest[1] if path.deepest else None
 
 
-def _drop_down(name: str) -> ipywidgets.Dropdown:
-    # An option whose value is None would blank the drop-down: "" is no choice.
-    control = ipywidgets.Dropdown(options=[("", "")], value="", layout={"width": base.WIDTH})
-    control.style.description_width = base.LABEL_WIDTH
-    control.add_class(name)
-    return control
+def _field(level: str) -> TypeAhead:
+    field = TypeAhead()
+    field.layout = base.LAYOUT
+    field.add_class(f"fk-{level}")
+    return field

@@ -10,8 +10,6 @@ from finstat_kit.arguments import Lang
 from finstat_kit.frames import slovak_order
 from finstat_kit.frames.places import LEVELS, folded
 
-Options = list[tuple[str, str]]
-
 FIELDS: Final = {"region": "kraj", "district": "okres", "municipality": "sidlo"}
 
 
@@ -84,32 +82,31 @@ class Places:
         level, code = path.deepest
         return self._places[level][code].name(lang)
 
-    def options(self, level: str, lang: Lang, within: str = "") -> Options:
-        """Return labels and codes of a level, only those within a region or district if given."""
-        return [
-            (label, place.code)
-            for label, place in self._in_order(level, lang)
-            if not within or within in (place.district, place.region)
-        ]
-
-    def items(self, lang: Lang, district_of: str, no_district: str) -> list[list[str]]:
-        """Return code, label, what to tell apart by, district and region of all municipalities."""
-        districts = self._places["district"]
+    def items(self, level: str, lang: Lang, district_of: str, no_district: str) -> list[list[str]]:
+        """Return code, label, what to tell apart by, district and region of all of a level."""
         return [
             [
                 place.code,
-                place.name(lang),
-                _detail(
-                    district_of.format(name=districts[place.district].name(lang))
-                    if place.district
-                    else no_district,
-                    "" if label == place.name(lang) else place.code,
-                ),
+                # A municipality carries its code beside the district, not in the name.
+                place.name(lang) if level == "municipality" else label,
+                self._detail(place, label, lang, district_of, no_district),
                 place.district,
-                place.region,
+                place.region if level != "region" else "",
             ]
-            for label, place in self._in_order("municipality", lang)
+            for label, place in self._in_order(level, lang)
         ]
+
+    def _detail(
+        self, place: Place, label: str, lang: Lang, district_of: str, no_district: str
+    ) -> str:
+        if place.level == "region":
+            return ""
+        if place.level == "district":
+            above = self._places["region"].get(place.region)
+            return above.name(lang) if above else ""
+        district = self._places["district"].get(place.district)
+        where = district_of.format(name=district.name(lang)) if district else no_district
+        return where if label == place.name(lang) else f"{where}, {place.code}"
 
     def _in_order(self, level: str, lang: Lang) -> list[tuple[str, Place]]:
         if (level, lang) not in self._ordered:
@@ -139,7 +136,3 @@ def _told(place: Place, lang: Lang) -> tuple[str, str]:
 
 def _label(place: Place, lang: Lang, *, repeats: bool) -> str:
     return f"{place.name(lang)} ({place.code})" if repeats else place.name(lang)
-
-
-def _detail(*parts: str) -> str:
-    return ", ".join(part for part in parts if part)

@@ -21,12 +21,11 @@ class Words:
     """The texts of one language."""
 
     levels: dict[str, str]
-    every: dict[str, str]  # the option of a level by which nothing is chosen
+    every: dict[str, str]  # stands in the field of a level where nothing is chosen
+    clear: dict[str, str]
     by: dict[str, str]  # the end of a title, by the column counted
     kinds: dict[str, str]  # rows of `count_by` without a label
 
-    type_here: str
-    clear: str
     nothing_found: str
     elsewhere: str
     more: str  # {n} is how many
@@ -41,14 +40,16 @@ class Words:
     everything: str
     changed_since: str  # {day}
     changed_ever: str
-    in_register: str  # {n} and what follows it
+    in_register: str  # {units} and {since}
     counting: str
     failed: str
 
     units: str
     share: str
     code: str
-    number_of_units: str  # {n}
+    of_given: str  # {n} is how many
+    on_map: str  # what Enter, a click and Escape do
+    off_map: str  # {units}
     loading: str
     nothing: str
     pass_frame: str
@@ -58,11 +59,18 @@ class Words:
 
 SK: Final = Words(
     levels={"region": "Kraj", "district": "Okres", "municipality": "Obec"},
-    every={"region": "Všetky kraje", "district": "Všetky okresy"},
+    every={
+        "region": "Všetky kraje",
+        "district": "Všetky okresy",
+        "municipality": "Všetky obce",
+    },
+    clear={
+        "region": "Vymazať kraj",
+        "district": "Vymazať okres",
+        "municipality": "Vymazať obec",
+    },
     by={"kraj": "podľa krajov", "okres": "podľa okresov", "sidlo": "podľa obcí"},
     kinds={"unknown code": "neznámy kód", "no code": "bez kódu", "gone": "zmazané alebo neverejné"},
-    type_here="píšte názov obce",
-    clear="Vymazať obec",
     nothing_found="Nič sa nenašlo",
     elsewhere="Inde",
     more="… a ešte {n}, píšte ďalej",
@@ -76,13 +84,15 @@ SK: Final = Words(
     everything="Všetko",
     changed_since="zmenené od {day}",
     changed_ever="zmenené kedykoľvek",
-    in_register="V registri: {n} jednotiek, {since}",
+    in_register="V registri {since}: {units}",
     counting="Počítam jednotky, {since} …",
     failed="Nepodarilo sa",
     units="Jednotky",
     share="Podiel",
     code="Kód",
-    number_of_units="Počet jednotiek: {n}",
+    of_given="odovzdané záznamy: {n}",
+    on_map="Kliknutím alebo klávesom Enter vyberiete, Esc vedie o úroveň vyššie.",
+    off_map="Mimo mapy: {units}",
     loading="Načítavam záznamy jednotiek …",
     nothing="Výberu nezodpovedá žiadna jednotka.",
     pass_frame=(
@@ -94,11 +104,18 @@ SK: Final = Words(
 )
 EN: Final = Words(
     levels={"region": "Region", "district": "District", "municipality": "Municipality"},
-    every={"region": "All regions", "district": "All districts"},
+    every={
+        "region": "All regions",
+        "district": "All districts",
+        "municipality": "All municipalities",
+    },
+    clear={
+        "region": "Clear the region",
+        "district": "Clear the district",
+        "municipality": "Clear the municipality",
+    },
     by={"kraj": "by region", "okres": "by district", "sidlo": "by municipality"},
     kinds={"unknown code": "unknown code", "no code": "no code", "gone": "deleted or non-public"},
-    type_here="type its name",
-    clear="Clear the municipality",
     nothing_found="Nothing found",
     elsewhere="Elsewhere",
     more="… and {n} more, go on typing",
@@ -112,13 +129,15 @@ EN: Final = Words(
     everything="Everything",
     changed_since="changed since {day}",
     changed_ever="changed at any time",
-    in_register="In the register: {n} units {since}",
+    in_register="In the register: {units} {since}",
     counting="Counting units {since} …",
     failed="Failed",
     units="Units",
     share="Share",
     code="Code",
-    number_of_units="Number of units: {n}",
+    of_given="of the {n} given",
+    on_map="A click or Enter chooses, Esc goes up one level.",
+    off_map="Not on the map: {units}",
     loading="Fetching the records of units …",
     nothing="No unit matches the choice.",
     pass_frame=(

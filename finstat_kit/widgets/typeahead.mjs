@@ -1,31 +1,41 @@
 // The list is here once: typing asks the kernel nothing, only a choice is told to it.
 
-const SHOWN = 50;
+const SHOWN = 100;
+const PAGE = 8;
 
 const fold = (text) =>
-  text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/\s+/g, " ").trim();
+  text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
 
 function entry([code, name, detail, district, region]) {
   const folded = fold(name);
-  const words = folded.split(/[ -]/);
-  return { code, name, detail, district, region, folded, words };
+  return { code, name, detail, district, region, folded, words: folded.split(" ") };
 }
 
-// 0 for a name or code that begins so, 1 for a word that does, 2 for any other hit.
+// 0 for a name or code that begins so, 1 for words that do, in any order, 2 for any other hit.
 function rank(sought, { code, folded, words }) {
   if (folded.startsWith(sought) || code.toLowerCase().startsWith(sought)) return 0;
-  if (words.some((word) => word.startsWith(sought))) return 1;
+  const begun = (part) => words.some((word) => word.startsWith(part));
+  if (sought.split(" ").every(begun)) return 1;
   return folded.includes(sought) ? 2 : 3;
 }
 
-function matching(entries, text, within) {
-  const sought = fold(text);
-  const inside = ({ district, region }) => !within || within === district || within === region;
-  if (!sought) return { here: entries.filter(inside), elsewhere: [] };
+const inside = ({ district, region }, within) =>
+  !within || within === district || within === region;
+
+function matching(entries, sought, within) {
+  const here = (one) => inside(one, within);
+  if (!sought) return { here: entries.filter(here), elsewhere: [] };
   const ranked = [[], [], []];
   for (const one of entries) ranked[rank(sought, one)]?.push(one);
   const hits = ranked.flat();
-  return { here: hits.filter(inside), elsewhere: hits.filter((one) => !inside(one)) };
+  return { here: hits.filter(here), elsewhere: hits.filter((one) => !here(one)) };
+}
+
+// The one entry that a text can mean: an exact name goes before all that contain it.
+function meant(sought, { here, elsewhere }) {
+  const exact = (hits) => hits.filter(({ folded }) => folded === sought);
+  const among = [exact(here), exact(elsewhere), here, elsewhere].find((hits) => hits.length);
+  return among?.length === 1 ? among[0] : undefined;
 }
 
 function make(tag, properties, ...children) {
@@ -42,7 +52,10 @@ function render({ model, el }) {
   const input = make("input", {
     id: `${id}-input`, type: "text", role: "combobox", autocomplete: "off", spellcheck: false,
   });
-  const clear = make("button", { type: "button", className: "fk-clear", textContent: "×" });
+  // Not in the order of the Tab key: there the next field is meant, and an emptied text clears too.
+  const clear = make("button", {
+    type: "button", className: "fk-clear", textContent: "×", tabIndex: -1,
+  });
   const list = make("ul", { id: `${id}-list`, role: "listbox", popover: "manual" });
   const field = make("div", { className: "fk-field" }, input, clear, list);
   // The classes of ipywidgets' own fields, so that this one stands in line with them.
@@ -63,6 +76,7 @@ function render({ model, el }) {
       top: upwards ? "auto" : `${bottom}px`,
       bottom: upwards ? `${innerHeight - top}px` : "auto",
       minWidth: `${width}px`,
+      maxWidth: `${innerWidth - left - 8}px`,
       maxHeight: `${Math.min(320, (upwards ? top : below) - 8)}px`,
     });
   }
@@ -70,16 +84,43 @@ function render({ model, el }) {
   let entries = [];
   let offered = [];
   let active = -1;
+  let typing = false; // what stands in the field is not what is chosen
 
   const chosen = () => entries.find(({ code }) => code === model.get("value"));
-  const showChosen = () => {
+  el.fkChosen = chosen;
+
+  // Read from the fields above: what the kernel makes of a choice there may still be on its way.
+  function within() {
+    const fields = [...(el.closest(".fk-picker")?.querySelectorAll(".fk-typeahead") ?? [])];
+    if (!fields.length) return model.get("within");
+    const above = fields.slice(0, fields.indexOf(el)).map((one) => one.fkChosen());
+    return above.reduce((code, one) => (one && inside(one, code) ? one.code : code), "");
+  }
+
+  const matches = (sought) => matching(entries, sought, within());
+
+  function showChosen() {
+    // What the kernel sends must not take the field away from the typist.
+    if (typing) return;
     input.value = chosen()?.name ?? "";
     clear.hidden = !input.value;
-  };
-  const choose = (code) => {
-    model.set("value", code);
-    model.save_changes();
-  };
+    // The next letter begins anew.
+    if (input.matches(":focus")) input.select();
+  }
+  function choose(code) {
+    typing = false;
+    close();
+    if (code !== model.get("value")) {
+      model.set("value", code);
+      model.save_changes();
+    }
+    showChosen();
+  }
+  function giveUp() {
+    typing = false;
+    close();
+    showChosen();
+  }
 
   function close() {
     if (isOpen()) list.hidePopover();
@@ -96,8 +137,8 @@ function render({ model, el }) {
   }
 
   function open() {
-    const text = input.value === chosen()?.name ? "" : input.value;
-    const { here, elsewhere } = matching(entries, text, model.get("within"));
+    const sought = typing ? fold(input.value) : "";
+    const { here, elsewhere } = matches(sought);
     const texts = model.get("texts");
     const note = (words) => make("li", { role: "presentation", className: "fk-note" }, words);
     offered = [...here, ...elsewhere].slice(0, SHOWN);
@@ -110,7 +151,8 @@ function render({ model, el }) {
     show();
     list.scrollTop = 0;
     input.setAttribute("aria-expanded", "true");
-    activate(text && offered.length ? 0 : -1);
+    if (typing) activate(sought && offered.length ? 0 : -1);
+    else activate(offered.indexOf(chosen()));
   }
 
   function activate(place) {
@@ -125,44 +167,63 @@ function render({ model, el }) {
     } else input.removeAttribute("aria-activedescendant");
   }
 
-  function take(place) {
-    const { code } = offered[place];
-    close();
-    choose(code);
-    showChosen();
+  const emptied = () => typing && !input.value.trim();
+
+  function enter() {
+    if (isOpen() && active >= 0) choose(offered[active].code);
+    else if (emptied()) choose("");
+  }
+  // Looked up anew: the list may be closed, and Tab must not take what merely stands first in it.
+  function leave() {
+    const sought = typing ? fold(input.value) : "";
+    const one = sought && meant(sought, matches(sought));
+    if (one) choose(one.code);
+    else if (emptied()) choose("");
+    else giveUp();
   }
 
-  const keys = {
-    ArrowDown: () => (!isOpen() ? open() : activate(Math.min(active + 1, offered.length - 1))),
-    ArrowUp: () => isOpen() && activate(Math.max(active - 1, 0)),
-    Enter: () => isOpen() && active >= 0 && take(active),
-    Escape: () => (close(), showChosen()),
+  const move = (to) => () => {
+    if (isOpen() && offered.length) activate(Math.max(0, Math.min(to(), offered.length - 1)));
+  };
+  const always = {
+    ArrowDown: () => (isOpen() ? move(() => active + 1)() : open()),
+    ArrowUp: move(() => active - 1),
+    Enter: enter,
+    Escape: giveUp,
+  };
+  const inTheList = {
+    Home: move(() => 0),
+    End: move(() => offered.length - 1),
+    PageUp: move(() => active - PAGE),
+    PageDown: move(() => active + PAGE),
   };
 
   input.addEventListener("keydown", (event) => {
-    if (!(event.key in keys)) return;
+    if (event.isComposing) return;
+    if (event.key === "Tab") leave();
+    const act = always[event.key] ?? (isOpen() ? inTheList[event.key] : undefined);
+    if (!act) return;
     event.preventDefault();
-    keys[event.key]();
+    act();
   });
   input.addEventListener("input", () => {
+    typing = true;
     clear.hidden = !input.value;
-    if (!input.value) choose("");
     open();
   });
   input.addEventListener("click", open);
   input.addEventListener("focus", () => input.select());
   // What was typed and not chosen is no choice: the field goes back to what is chosen.
-  input.addEventListener("blur", () => (close(), showChosen()));
+  input.addEventListener("blur", giveUp);
   clear.addEventListener("click", () => {
     choose("");
-    showChosen();
     input.focus();
   });
   // Pressing the mouse on the list must not take the focus away before the click arrives.
   list.addEventListener("mousedown", (event) => event.preventDefault());
   list.addEventListener("click", (event) => {
     const item = event.target.closest("[role=option]");
-    if (item) take(Number(item.dataset.place));
+    if (item) choose(offered[Number(item.dataset.place)].code);
   });
 
   function takeItems() {

@@ -1,4 +1,4 @@
-"""A field that finds one of thousands while you type; the searching is done by the browser."""
+"""A field that finds one of thousands while you type; the browser does the searching."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import traitlets
 
 
 class TypeAhead(anywidget.AnyWidget):
-    """A text field with a list of what matches, accents and case ignored.
+    """A text field with a list of what matches: accents and case ignored, words in any order.
+
+    Nothing is chosen before Enter, Tab or a click.
 
     Attributes:
         value: Code of the chosen entry, "" for none.
-        items: Code, name, what tells it apart, code of its district and of its region, an entry;
+        items: Per entry: code, name, what tells it apart, code of its district and of its region;
             sent to the browser once, in the order in which they are offered.
         within: Code of a district or region whose entries come first, "" for none. The others are
             found below them, so that an entry without a parent is never out of reach.

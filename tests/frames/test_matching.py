@@ -119,7 +119,7 @@ def test_wrong_arguments() -> None:
     """Each is named with its cure."""
     with pytest.raises(fk.UsageError, match="level='town'"):
         REG.match_places(["x"], level="town")  # type: ignore[arg-type]
-    with pytest.raises(fk.UsageError, match="names is a builtins str"):
+    with pytest.raises(fk.UsageError, match="names is a str"):
         REG.match_places("Žilina", level="region")
     with pytest.raises(fk.UsageError, match="Series of Float64"):
         REG.match_places(pl.Series([1.5]), level="region")

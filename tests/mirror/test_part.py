@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
@@ -248,14 +249,32 @@ def test_a_folder_that_another_object_has_begun_anew(tmp_path: Path) -> None:
 
 
 def test_a_picker_shows_the_error_as_text(part: fk.Mirror) -> None:
-    """Nothing is raised where nobody could catch it."""
+    """Nothing is raised where nobody could catch it; everything is all that the part has."""
     picker = fk.ChangePicker(register=part, lang="en")
+    assert picker.fetch() == part.units.count(changed_since=DAY)
     picker.value = "2020-01-01"
     with pytest.raises(fk.UsageError, match="this mirror holds what changed since 2026-01-01"):
         picker.fetch()
     assert picker.count is None
     picker.value = part.since
     assert picker.fetch() == part.units.count(changed_since=DAY)
+
+
+def test_what_is_shown_of_a_part_says_its_day(part: fk.Mirror) -> None:
+    """In titles and panels, with whose copy it is and of which day."""
+    explorer = fk.Explorer(register=part, lang="en")
+    units = explorer.fetch()
+    source = (
+        "invented data of a finstat_kit sample, changed since 2026-01-01, copied as of 2026-06-30"
+    )
+
+    assert units.height == part.units.count(changed_since=DAY)
+    assert "changed since 1\u00a0January\u00a02026" in explorer.panel.value
+    assert source in explorer.panel.value
+    assert "Register of Financial Statements" not in explorer.panel.value
+    ax = part.plot_counts(units, lang="en", ax=Figure(layout="constrained").subplots())
+    assert source in " ".join(ax.get_title().split())
+    assert 'changed_since="2026-01-01"' in explorer.code()
 
 
 def test_the_next_day(tmp_path: Path) -> None:

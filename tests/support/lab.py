@@ -165,17 +165,25 @@ def notebook(
     page.close()
 
 
-def alt(picture: Locator) -> str:
-    return picture.get_attribute("alt") or ""
-
-
 def until_drawn(cell: Locator, title: str) -> Locator:
-    """Wait for the chart whose text begins with a title, loaded whole, and return it."""
-    picture = cell.locator("figure img")
-    expect(picture).to_have_attribute("alt", re.compile(rf"\w+.*\. {re.escape(title)}\. "))
-    handle = picture.element_handle()
-    cell.page.wait_for_function("image => image.complete && image.naturalWidth > 300", arg=handle)
-    return picture
+    """Wait for the chart whose text begins with a title, and return it."""
+    chart = cell.locator("figure[role=img]")
+    expect(chart).to_have_attribute("aria-label", re.compile(rf"\w+.*\. {re.escape(title)}\. "))
+    return chart
+
+
+def set_theme(page: Page, name: str) -> None:
+    """Choose ``Light`` or ``Dark``, and wait until its style sheet is in force."""
+    theme = f"JupyterLab {name}"
+    page.evaluate(
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme
+    )
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-name", theme)
+    page.wait_for_function(
+        "dark => (getComputedStyle(document.body).getPropertyValue('--jp-layout-color0')"
+        ".trim() === '#111') === dark",
+        arg=name == "Dark",
+    )
 
 
 def _free_port() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -16,7 +17,9 @@ from hypothesis import given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.frames import slovak_order
+from finstat_kit.arguments import By
+from finstat_kit.charts.tiles import REGIONS
+from finstat_kit.frames import number_format, slovak_order
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.background import LatestWins
 from finstat_kit.widgets.options import FIELDS, Path as Choice
@@ -75,7 +78,8 @@ def assert_consistent(picker: fk.LocationPicker) -> None:
         for code, region in PLACES.filter(level="district").select("code", "region_code").rows()
         if path.region in ("", region)
     ]
-    assert sorted(code for _, code in picker.district.options[1:]) == sorted(inside)
+    assert sorted(code for _, code in picker.district.options) == sorted(inside)
+    assert picker.district.within == path.region
     assert picker.municipality.within == (path.district or path.region)
     if path.deepest:
         level, code = path.deepest
@@ -105,7 +109,6 @@ def test_regions_are_offered_in_slovak_order_abroad_last() -> None:
     picker = fk.LocationPicker(SAMPLE)
 
     assert labels(picker.region) == [
-        "Všetky kraje",
         "Banskobystrický kraj",
         "Bratislavský kraj",
         "Košický kraj",
@@ -118,7 +121,9 @@ def test_regions_are_offered_in_slovak_order_abroad_last() -> None:
         "Zahraničie (SKZZZ)",
     ]
     picker.region.value = "SK031"
-    assert labels(picker.district)[:4] == ["Všetky okresy", "Bytča", "Čadca", "Dolný Kubín"]
+    assert labels(picker.district)[:3] == ["Bytča", "Čadca", "Dolný Kubín"]
+    assert picker.region.texts["placeholder"] == "Všetky kraje"
+    assert picker.district.texts["placeholder"] == "Všetky okresy"
 
 
 def test_a_municipality_brings_its_district_and_region() -> None:
@@ -163,7 +168,7 @@ def test_clearing_goes_up_one_level() -> None:
 control_actions = st.one_of(
     st.tuples(st.just("value"), st.none() | st.sampled_from(CODES)),
     st.tuples(st.just("region"), st.sampled_from(["", *codes_of("region")])),
-    st.tuples(st.just("district"), st.integers(0, 79)),
+    st.tuples(st.just("district"), st.sampled_from(["", *codes_of("district")])),
     st.tuples(st.just("municipality"), st.sampled_from(["", *codes_of("municipality")])),
     st.tuples(st.just("lang"), st.sampled_from(["sk", "en"])),
 )
@@ -175,9 +180,8 @@ PICKER = fk.LocationPicker(SAMPLE)
 def test_no_stale_choice_in_any_order(actions: list[tuple[str, object]]) -> None:
     """After any actions, by controls or from code, everything shown agrees."""
     for name, choice in actions:
-        if name == "district":  # as the browser does it: by the place in what is offered
-            place = int(str(choice)) % len(PICKER.district.options)
-            PICKER.district.set_state({"index": place})
+        if name == "district":  # as the browser does it
+            PICKER.district.set_state({"value": choice})
         elif name in ("value", "lang"):
             kept = PICKER.value
             setattr(PICKER, name, choice)
@@ -196,12 +200,13 @@ def test_the_language_changes_labels_and_nothing_else() -> None:
     picker.lang = "en"
 
     assert told.seen == []
-    assert picker.region.label == "Region of Bratislava"
-    assert (picker.region.description, picker.district.description) == ("Region", "District")
-    assert picker.municipality.texts["label"] == "Municipality"
+    assert ("Region of Bratislava", "SK010") in picker.region.options
+    assert picker.region.texts["placeholder"] == "All regions"
+    fields = (picker.region, picker.district, picker.municipality)
+    assert [field.texts["label"] for field in fields] == ["Region", "District", "Municipality"]
     assert_consistent(picker)
     with pytest.raises(fk.UsageError, match="lang='de'"):
-        picker.lang = "de"
+        picker.lang = "de"  # type: ignore[assignment]
 
 
 def test_entries_without_a_parent_stay_reachable() -> None:
@@ -230,13 +235,14 @@ def test_districts_without_a_known_parent(tmp_path: Path) -> None:
     )
     picker = fk.LocationPicker(register)
 
-    assert labels(picker.district) == ["Všetky okresy", "Áno", "Nie (D2)", "Nie (D3)"]
+    assert labels(picker.district) == ["Áno", "Nie (D2)", "Nie (D3)"]
     assert ("R2", "R2") in picker.region.options
+    assert [item[2] for item in picker.district.items] == ["Prvý kraj", "", ""]
     picker.municipality.value = "M2"
     assert picker.codes == {"kraj": None, "okres": "D2", "sidlo": "M2"}
     assert [item[2] for item in picker.municipality.items] == ["okres Nie, M1", "okres Nie, M2"]
     picker.region.value = "R1"
-    assert labels(picker.district) == ["Všetky okresy", "Áno"]
+    assert labels(picker.district) == ["Áno"]
     assert picker.value == "R1"
 
 
@@ -352,7 +358,7 @@ def test_the_count_is_told_in_both_languages() -> None:
     assert picker.count == 1659
     wait_for(picker.line, "1\u00a0659")
 
-    assert "V registri: 1\u00a0659 jednotiek, zmenené od 1.\u00a01.\u00a02026" in picker.line.value
+    assert "V registri zmenené od 1.\u00a01.\u00a02026: 1\u00a0659 jednotiek" in picker.line.value
     picker.lang = "en"
     assert (
         "In the register: 1,659 units changed since 1\u00a0January\u00a02026" in picker.line.value
@@ -408,14 +414,14 @@ def test_the_newest_question_wins() -> None:
     picker.value = "2025-01-01"
     register.let["2025-01-01"].set()
     assert picker.fetch() == 3
-    wait_for(picker.line, "V registri: 3 ")
+    wait_for(picker.line, ": 3 jednotky")
     for slow in ("2000-01-01", "2024-01-01"):
         register.let[slow].set()
     for thread in threading.enumerate():
         if thread.name == "finstat_kit":
             thread.join(WAIT)
 
-    assert "V registri: 3 " in picker.line.value
+    assert ": 3 jednotky" in picker.line.value
     assert len(told.seen) == 2  # that it counts since 2025, and how many
     assert repr(picker) == "ChangePicker(value='2025-01-01', count=3, lang='sk')"
 
@@ -478,7 +484,7 @@ def test_one_redraw_per_action() -> None:
         "lang": lambda: setattr(explorer, "lang", "en"),
         "language": lambda: setattr(explorer.language, "value", "sk"),
         "nothing": lambda: setattr(explorer.location, "value", None),
-        "browser": lambda: explorer.location.region.set_state({"index": 3}),
+        "browser": lambda: explorer.location.region.set_state({"value": "SK023"}),
     }
 
     assert {name: drawn.of(action) for name, action in actions.items()} == dict.fromkeys(actions, 1)
@@ -490,7 +496,9 @@ explorer_actions = st.one_of(
     st.tuples(st.just("day"), st.none() | st.dates(date(2012, 1, 1), date(2027, 1, 1))),
     st.tuples(st.just("lang"), st.sampled_from(["sk", "en"])),
 )
-_BELOW = {None: "kraj", "region": "okres", "district": "sidlo", "municipality": "sidlo"}
+_BELOW: dict[str | None, By] = {
+    None: "kraj", "region": "okres", "district": "sidlo", "municipality": "sidlo",
+}  # fmt: skip
 
 
 @settings(deadline=None, max_examples=15)
@@ -510,11 +518,11 @@ def test_frame_and_counts_in_any_order(actions: list[tuple[str, object]]) -> Non
     wanted = UNITS if day is None else UNITS.filter(pl.col("datumPoslednejUpravy") >= day)
     wanted = wanted.filter(pl.col(FIELDS[level]) == code) if level else wanted
     assert EXPLORER.fetch().equals(wanted)
-    counts = SAMPLE.count_by(wanted, _BELOW[level], lang=lang)  # type: ignore[arg-type]
+    counts = SAMPLE.count_by(wanted, _BELOW[level], lang=lang)
     same(EXPLORER.counts, counts)
     shown = EXPLORER.panel.value
     assert shown.count("<tr>") == (counts.height + 1 if counts.height else 0)
-    assert shown.count("<img") == min(counts.height, 1)
+    assert shown.count("<figure") == min(counts.height, 1)
     assert f' lang="{lang}"' in shown
     assert lang == EXPLORER.location.lang == EXPLORER.change.lang
     if code:
@@ -529,11 +537,75 @@ def test_what_is_shown_is_said() -> None:
     explorer.change.value = "2026-06-01"
 
     assert "Region of Žilina: units by district" in explorer.panel.value
-    assert f"Number of units: {explorer.fetch().height} · " in explorer.panel.value
-    assert "changed since 1\u00a0June\u00a02026 · sample (invented) data (SAMPLE DATA" in (
+    assert f">{explorer.fetch().height} units · changed since" in explorer.panel.value
+    assert "1\u00a0June\u00a02026 · of the 2,000 given · sample (invented) data (SAMPLE DATA" in (
         explorer.panel.value
     )
-    assert 'alt="Bar chart. Region of Žilina: units by district. ' in explorer.panel.value
+    assert 'aria-label="Bar chart. Region of Žilina: units by district. ' in explorer.panel.value
+
+
+def test_given_records_are_not_said_to_have_changed() -> None:
+    """The number given stands where a register's units have their day; nouns follow numbers."""
+    for height, sk, en in [
+        (1, "1 jednotka", "1 unit"), (3, "3 jednotky", "3 units"), (5, "5 jednotiek", "5 units"),
+    ]:  # fmt: skip
+        explorer = fk.Explorer(UNITS.head(height), SAMPLE)
+        assert f">{sk} · odovzdané záznamy: {height} · ukážkové" in explorer.panel.value
+        explorer.lang = "en"
+        assert f">{en} · of the {height} given · sample" in explorer.panel.value
+
+
+def tiles_of(explorer: fk.Explorer) -> dict[str, int]:
+    """Return the number on each tile."""
+    tiles = re.findall(
+        r'<g data-code="(\w+)".*?>([0-9\u00a0]+)</text></g>', explorer.map.picture, re.DOTALL
+    )
+    return {code: int(number.replace("\u00a0", "")) for code, number in tiles}
+
+
+def test_the_map_shows_the_regions_then_districts() -> None:
+    """Each tile has the number of the table; a choice below keeps its region's map, marked."""
+    explorer = fk.Explorer(UNITS, SAMPLE)
+    numbers = dict(SAMPLE.count_by(UNITS, "kraj").select("code", "count").iter_rows())
+    assert tiles_of(explorer) == {code: numbers[code] for code in REGIONS}
+    assert "aria-current" not in explorer.map.picture
+
+    explorer.location.value = "SK031"
+    inside = SAMPLE.count_by(UNITS.filter(kraj="SK031"), "okres").select("code", "count")
+    assert tiles_of(explorer) == dict(inside.iter_rows())
+    explorer.location.value = "SK0316"
+    assert tiles_of(explorer) == dict(inside.iter_rows())
+    assert 'data-code="SK0316" data-x="1" data-y="3" aria-current="true"' in explorer.map.picture
+    martin = number_format.units(dict(inside.iter_rows())["SK0316"], "sk")
+    assert f"<title>Martin: {martin} (" in explorer.map.picture
+    explorer.location.value = "SKZZ"
+    assert set(tiles_of(explorer)) == set(REGIONS)
+
+
+def test_the_map_chooses() -> None:
+    """A tile chosen in the browser is the choice; Escape has the code one level up."""
+    explorer = fk.Explorer(UNITS, SAMPLE)
+    drawn = Counting(explorer.map, "picture")
+
+    assert drawn.of(lambda: explorer.map.set_state({"value": "SK032"})) == 1
+    assert (explorer.location.value, explorer.map.up) == ("SK032", "")
+    explorer.map.set_state({"value": "SK032D"})
+    assert (explorer.location.value, explorer.map.up) == ("SK032D", "SK032")
+    explorer.location.municipality.value = "SK032D516589"
+    assert (explorer.map.value, explorer.map.up) == ("SK032D516589", "SK032D")
+    explorer.map.set_state({"value": ""})
+    assert explorer.location.value is None
+
+
+def test_the_saved_map_is_the_one_chosen() -> None:
+    """Without a kernel the same picture is shown, with its text in the language."""
+    explorer = fk.Explorer(UNITS, SAMPLE, lang="en")
+    explorer.location.value = "SK031"
+
+    saved = str(explorer._repr_mimebundle_()["text/html"])
+
+    assert explorer.map.picture in saved
+    assert 'aria-label="Region of Žilina: units by district"' in saved
 
 
 def test_nothing_matches() -> None:
@@ -543,8 +615,8 @@ def test_nothing_matches() -> None:
     explorer.change.value = "2027-01-01"
 
     assert "No unit matches the choice." in explorer.panel.value
-    assert "Number of units: 0 · changed since" in explorer.panel.value
-    assert "<img" not in explorer.panel.value
+    assert ">0 units · changed since" in explorer.panel.value
+    assert "<figure" not in explorer.panel.value
     same(explorer.frame, UNITS.clear())
     same(explorer.counts, SAMPLE.count_by(UNITS.clear(), "kraj"))
 
@@ -593,7 +665,7 @@ def test_records_that_come_later_are_drawn_once() -> None:
     register = sample_of(dict.fromkeys(range(1, 5), date(2024, 1, 1)))
     explorer = fk.Explorer(register=register)
     explorer.fetch()
-    wait_for(explorer.panel, "Počet jednotiek: 4")
+    wait_for(explorer.panel, ">4 jednotky · zmenené kedykoľvek · ")
     drawn = Counting(explorer.panel, "value")
 
     explorer.change.value = "2023-01-01"
@@ -680,7 +752,7 @@ def test_explorer_refuses_what_is_no_frame_of_records() -> None:
         fk.UsageError, match=r"no columns \['okres', 'sidlo', 'datumPosl.*units.get"
     ):
         fk.Explorer(UNITS.select("id", "kraj"), SAMPLE)
-    with pytest.raises(fk.UsageError, match="frame is a list"):
+    with pytest.raises(fk.UsageError, match="units is a list"):
         fk.Explorer([1], SAMPLE)  # type: ignore[arg-type]
 
 
@@ -740,6 +812,7 @@ def test_hostile_labels_are_escaped(tmp_path: Path) -> None:
         explorer.location.value = code
         for html in (
             explorer.panel.value,
+            explorer.map.picture,
             explorer._repr_mimebundle_()["text/html"],
             explorer.location._repr_mimebundle_()["text/html"],
         ):
@@ -753,8 +826,8 @@ def test_every_control_has_a_name() -> None:
     for lang in ("sk", "en"):
         explorer.lang = lang
         names = [
-            explorer.location.region.description,
-            explorer.location.district.description,
+            explorer.location.region.texts["label"],
+            explorer.location.district.texts["label"],
             explorer.location.municipality.texts["label"],
             explorer.change.calendar.description,
             explorer.language.description,
@@ -770,6 +843,8 @@ def test_the_browsers_part_is_in_the_package() -> None:
 
     assert {path.name for path in folder.iterdir() if path.suffix in (".mjs", ".css")} == {
         "keys.mjs",
+        "tilemap.css",
+        "tilemap.mjs",
         "typeahead.css",
         "typeahead.mjs",
     }

@@ -1,0 +1,62 @@
+"""Completion in a notebook: jedi, which it asks, finds what is public on every name and object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import jedi
+import pytest
+
+import finstat_kit as fk
+
+
+def completed(thing: object) -> set[str]:
+    found = jedi.Interpreter("thing.", [{"thing": thing}]).complete()
+    return {completion.name for completion in found}
+
+
+def public(thing: object) -> set[str]:
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", ["the package", *sorted(dir(fk))])
+def test_public_names_complete(name: str) -> None:
+    """Each name, and the package itself."""
+    thing = fk if name == "the package" else getattr(fk, name)
+
+    found = completed(thing)
+
+    assert found
+    assert public(thing) <= found
+
+
+OBJECTS: dict[str, Callable[[], object]] = {
+    "register": lambda: fk.Register("https://register.example"),
+    "sample": lambda: fk.sample(20),
+    "units": lambda: fk.sample(20).units,
+    "statements": lambda: fk.sample(20).statements,
+    "pages": lambda: fk.sample(20).units.pages(),
+    "scan": lambda: fk.sample(20).units.scan(),
+    "LocationPicker": lambda: fk.LocationPicker(fk.sample(20)),
+    "a field": lambda: fk.LocationPicker(fk.sample(20)).district,
+    "ChangePicker": lambda: fk.ChangePicker(fk.sample(20)),
+    "Explorer": lambda: fk.Explorer(register=fk.sample(20)),
+    "error": lambda: fk.UsageError("wrong"),
+}
+
+
+@pytest.mark.parametrize("make", OBJECTS.values(), ids=OBJECTS)
+def test_objects_complete(make: Callable[[], object]) -> None:
+    """What one holds after a call."""
+    thing = make()
+
+    assert len(public(thing)) > 1
+    assert public(thing) <= completed(thing)
+
+
+def test_a_mirror_completes(tmp_path: Path) -> None:
+    """A mirror, too, which needs a folder."""
+    mirror = fk.Mirror(tmp_path / "mirror")
+
+    assert public(mirror) <= completed(mirror)
