@@ -224,8 +224,8 @@ class Explorer(base.Picker):
         """Show the selection; one message to the browser, so that nothing flickers."""
         said = words(self.lang)
         if self._units is not None:
-            self.panel.value = panel(self._shown(self._units))
             self._draw_map(self._mapped(self._units))
+            self.panel.value = panel(self._shown(self._units))
             self.line.value = ""
         elif self._register._session.remote:
             self.line.value = base.said(said.pass_frame)

@@ -32,7 +32,7 @@ function render({ model, el }) {
   }
 
   function draw() {
-    const focused = box.contains(document.activeElement);
+    const before = box.querySelector("[data-code]:focus")?.dataset.code ?? "";
     box.innerHTML = model.get("picture");
     box.querySelector("svg")?.setAttribute("role", "group");
     for (const tile of tiles()) {
@@ -40,10 +40,11 @@ function render({ model, el }) {
       tile.setAttribute("aria-label", said(tile));
       tile.setAttribute("aria-pressed", String(tile.hasAttribute("aria-current")));
     }
-    const first = box.querySelector("[aria-current]") ?? tiles()[0];
+    // The keyboard goes on from the same tile, or from that of the region around it.
+    const same = tiles().find(({ dataset }) => before.startsWith(dataset.code));
+    const first = box.querySelector("[aria-current]") ?? same ?? tiles()[0];
     point(first);
-    // Who came by the keyboard goes on by the keyboard.
-    if (focused) first?.focus();
+    if (before) first?.focus();
     rest();
   }
 

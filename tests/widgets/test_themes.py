@@ -183,8 +183,11 @@ def test_the_map_by_keys(opened: lab.Notebook) -> None:
 
     page.keyboard.press("Escape")
     lab.until_drawn(cell, "Region of Žilina: units by district")
+    expect(cell.locator("[aria-current]")).to_have_count(0)
+    expect(tile(opened, "Martin")).to_be_focused()
     page.keyboard.press("Escape")
     lab.until_drawn(cell, "Units by region")
+    expect(tile(opened, "Region of Žilina")).to_be_focused()
 
 
 def test_the_map_by_mouse(opened: lab.Notebook) -> None:

@@ -578,7 +578,9 @@ def test_the_map_shows_the_regions_then_districts() -> None:
     assert 'data-code="SK0316" data-x="1" data-y="3" aria-current="true"' in explorer.map.picture
     martin = number_format.units(dict(inside.iter_rows())["SK0316"], "sk")
     assert f"<title>Martin: {martin} (" in explorer.map.picture
+    assert "Mimo mapy" not in explorer.map.picture
     explorer.location.value = "SKZZ"
+    assert "Mimo mapy: " in explorer.map.picture
     assert set(tiles_of(explorer)) == set(REGIONS)
 
 
