@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
 Auto = Literal["auto"]
 _LANG: Final = "FINSTAT_KIT_LANG"
-
-
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "live": "Register účtovných závierok",
@@ -189,7 +187,8 @@ class Register(Codelists):
     def __repr__(self) -> str:
         many = "s" if self.connections > 1 else ""
         rate = "no rate limit" if self.rate is None else f"{self.rate:g} requests/s"
-        return f"<Register {self.base_url}, {self.connections} connection{many}, {rate}>"
+        source = source_name(self.base_url, True, "en") if self.invented else self.base_url
+        return f"<Register {source}, {self.connections} connection{many}, {rate}>"
 
     @property
     def invented(self) -> bool | None:

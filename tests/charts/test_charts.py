@@ -352,6 +352,8 @@ def test_a_served_sample_is_invented_too() -> None:
         title = reg.plot_counts(units, ax=axes()).get_title()
 
     assert title.endswith(f"10 units, {url}, invented data")
+    assert repr(reg).startswith(f"<Register {url}, invented data, ")
+    assert "invented" not in repr(fk.Register(url))
 
 
 def test_own_numbers_need_no_register() -> None:
