@@ -37,7 +37,7 @@ def test_nothing_is_run_or_unpickled(path: Path) -> None:
 
 
 def test_scripts_write_no_html() -> None:
-    """What the pickers' scripts put on the page is text, never markup."""
+    """What the pickers' scripts put on the page is text; the map's markup is parsed apart."""
     scripts = list(PACKAGE.rglob("*.mjs"))
 
     assert scripts

@@ -33,7 +33,9 @@ function render({ model, el }) {
 
   function draw() {
     const before = box.querySelector("[data-code]:focus")?.dataset.code ?? "";
-    box.innerHTML = model.get("picture");
+    // Parsed apart from the page, where no script runs; the names in it were escaped.
+    const parsed = new DOMParser().parseFromString(model.get("picture"), "text/html");
+    box.replaceChildren(...parsed.body.childNodes);
     box.querySelector("svg")?.setAttribute("role", "group");
     for (const tile of tiles()) {
       tile.setAttribute("role", "button");
