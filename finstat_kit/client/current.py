@@ -11,8 +11,8 @@ from typing import Final, overload
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.client.codelists import Codelists
 from finstat_kit.client.collection import Collection
+from finstat_kit.client.labelling import Labelling
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.sample import sample
 from finstat_kit.client.session import Session
@@ -174,7 +174,7 @@ def _session() -> Session:
     return register()._session
 
 
-class _Current(Codelists):
+class _Current(Labelling):
     """The names of the register that is current at each call."""
 
     def __repr__(self) -> str:
