@@ -1,7 +1,8 @@
-"""Bars: how many units each code has."""
+"""Bars: how many units each code has, or by how many two counts differ."""
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import polars as pl
@@ -9,12 +10,12 @@ from matplotlib.axes import Axes
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import drawing
-from finstat_kit.charts.drawing import GREY, INK, TEXT_SIZE
+from finstat_kit.charts import colours, drawing
+from finstat_kit.charts.cutting import cut
+from finstat_kit.charts.drawing import TEXT_SIZE
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.frames import labels, number_format
-from finstat_kit.frames.counts import COUNTS, KINDS
 
 MOST_BARS: Final = 200
 _BARS: Final = 30  # by default
@@ -22,16 +23,17 @@ _BAR_HEIGHT: Final = 0.27  # inches
 _LEAST_HEIGHT: Final = 0.19  # of a bar in axes that are given
 _GAP: Final = 0.15  # inches between a bar, its number and the edge
 _LETTER: Final = 0.6  # of the height of a bar
-_BLUE: Final = "#0072b2"
 _TOO_LONG: Final = 2  # a rest of more than so many times the longest bar would dwarf all others
-_PALE: Final = "#8fbcd8"  # what was cut off
+_ORDERED: Final = frozenset({"velkostOrganizacie"})  # codelists whose codes are a scale
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
-        "bars": "počet jednotiek a ich podiel na všetkých",
+        "count": "počet jednotiek a ich podiel na všetkých",
+        "difference": "o koľko jednotiek viac (+) alebo menej (−)",
         "off": "Pruh „ostatné“ je dlhší, než sa sem zmestí.",
     },
     "en": {
-        "bars": "number of units and their share of all",
+        "count": "number of units and their share of all",
+        "difference": "how many units more (+) or fewer (−)",
         "off": "The bar “other” is longer than fits here.",
     },
 }
@@ -48,11 +50,14 @@ def plot_counts(
 ) -> Axes:
     """Draw how many units each code has: horizontal bars, largest first, with count and share.
 
-    What has no label stands below in grey, a bar for each kind: unknown codes, no code, gone. A
-    label that repeats carries its code.
+    Size classes stand in their own order. What has no label stands below in grey, a bar for each
+    kind: unknown codes, no code, gone. A label that repeats carries its code. A lone bar would show
+    nothing, so it is a sentence. A comparison is drawn as its differences, rises to the right of
+    zero and falls to the left.
 
     Args:
-        frame: Units, or counts as `count_by` returns them, whose labels and shares are kept.
+        frame: Units, or counts as `count_by` returns them, whose labels and shares are kept, or
+            a comparison as `compare` returns it.
         by: What to count by, or what the counts were made by; a code field as in `count_by`.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         top: How many labelled bars, 1 to 200; the others are summed in one pale bar. None shows
@@ -79,93 +84,129 @@ def plot_counts(
     source, lang = current.drawn_from(register, lang)
     if top is not None:
         top = arguments.whole("top", top, 1, MOST_BARS)
-    counts = drawing.counts(frame, by, lang, source)
-    bars = cut(counts, _BARS if top is None else top)
-    ax = drawing.axes(ax, 8, 1.3 + _BAR_HEIGHT * max(bars.height, 3))
-    room = int(drawing.inches(ax)[1] / _LEAST_HEIGHT)
-    if top is None and bars.height > room:
-        bars = cut(counts, max(1, room - 4))
-    heading = drawing.WORDS[lang]["by"].format(by=drawing.WORDS[lang][by])
-    names = drawing.names(bars, lang, among=counts)
-    longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
-    drawing.title(ax, heading, lang, source, int(counts["count"].sum()), beside=longest)
-    for side in ("top", "right", "bottom"):
-        ax.spines[side].set_visible(False)
-    if bars.is_empty():
-        drawing.nothing(ax, lang)
+    value = "difference" if drawing.is_comparison(frame) else "count"
+    units: int | tuple[int, int]
+    if value == "difference":
+        table = drawing.comparison(frame, by)
+        units = int(table["count_a"].sum()), int(table["count_b"].sum())
     else:
-        _draw_bars(ax, bars, names, longest, lang)
+        table = drawing.counts(frame, by, lang, source)
+        units = int(table["count"].sum())
+    by_code = by in _ORDERED
+    bars = cut(table, _BARS if top is None else top, value=value, by_code=by_code)
+    with drawing.axes(ax, 8, 1.3 + _BAR_HEIGHT * max(bars.height, 3)) as ax:
+        width, height = drawing.inches(ax)
+        room = int(height / _LEAST_HEIGHT)
+        if top is None and bars.height > room:
+            bars = cut(table, max(1, room - 4), value=value, by_code=by_code)
+        short = by == "kraj" and width < drawing.NARROW
+        names = drawing.names(bars, lang, among=table, short=short)
+        longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
+        heading = drawing.WORDS[lang]["by" if value == "count" else value]
+        heading = heading.format(by=drawing.WORDS[lang][by])
+        drawing.title(ax, heading, lang, source, units, beside=longest)
+        for side in ("top", "right", "bottom"):
+            ax.spines[side].set_visible(False)
+        if bars.is_empty():
+            drawing.sentence(ax, drawing.WORDS[lang]["nothing"])
+        elif (alone := _alone(bars, names, lang)) is not None:
+            drawing.sentence(ax, alone)
+        else:
+            _draw_bars(ax, bars, names, value, longest, lang)
     return ax
 
 
-def cut(counts: pl.DataFrame, top: int) -> pl.DataFrame:
-    """Return the rows that are drawn of counts: `top` labelled, one of the rest, one of each kind.
-
-    Their columns are those of counts and ``codes``, how many codes a row sums; counts add up to the
-    same. The rest is of the kind ``rest``.
-    """
-    labelled = counts.filter(pl.col("kind") == "labelled").sort(
-        "count", "code", descending=[True, False]
-    )
-    groups = [labelled.slice(top).with_columns(kind=pl.lit("rest"))]
-    groups += [counts.filter(pl.col("kind") == kind) for kind in KINDS[1:]]
-    one = pl.lit(1, pl.Int64).alias("codes")
-    rows = [labelled.head(top).with_columns(one)]
-    rows += [_summed(group) for group in groups if group.height]
-    types = dict(COUNTS) | {"codes": pl.Int64()}
-    return pl.concat(
-        part.select(pl.col(name).cast(to) for name, to in types.items()) for part in rows
-    )
+def _alone(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
+    """Return what to write of a lone bar, which would show nothing; None where there are more."""
+    if bars.height > 1:
+        return None
+    if "difference" in bars.columns:
+        a, b, by = bars.select("count_a", "count_b", "difference").row(0)
+        counts = " → ".join(number_format.whole(count, lang) for count in (a, b))
+        return f"{names[0]}: {counts} ({drawing.signed(by, lang)})"
+    share = bars["share"][0]
+    # A row picked from counts is not all there is.
+    if share is not None and share < 1:
+        return None
+    return f"{drawing.all_units(bars['count'][0], lang)}: {names[0]}"
 
 
-def _summed(group: pl.DataFrame) -> pl.DataFrame:
-    only = group["code"][0] if group.height == 1 else None
-    return group.select(
-        pl.lit(only, pl.String).alias("code"),
-        pl.lit(None, pl.String).alias("label"),
-        pl.col("count").cast(pl.Int64).sum(),
-        pl.col("share").cast(pl.Float64).sum(),
-        pl.col("kind").first(),
-        pl.len().cast(pl.Int64).alias("codes"),
-    )
-
-
-def _draw_bars(ax: Axes, bars: pl.DataFrame, names: list[str], beside: float, lang: Lang) -> None:
+def _draw_bars(
+    ax: Axes, bars: pl.DataFrame, names: list[str], value: str, beside: float, lang: Lang
+) -> None:
     width, height = drawing.inches(ax)
     size = min(TEXT_SIZE, _LETTER * 72 * height / max(bars.height, 3))
-    colours = {"labelled": _BLUE, "rest": _PALE}
+    lengths = [float(length) for length in bars[value]]
     drawn = ax.barh(
         range(bars.height),
-        bars["count"].to_list(),
+        lengths,
         height=0.72,
-        color=[colours.get(kind, GREY) for kind in bars["kind"]],
+        color=[_colour(kind, x) for kind, x in zip(bars["kind"], lengths, strict=True)],
     )
-    numbers = [
+    numbers = _numbers(bars, value, lang)
+    rest = bars["kind"].index_of("rest")
+    others = max((abs(x) for n, x in enumerate(lengths) if n != rest), default=0) or 1.0
+    off = rest is not None and abs(lengths[rest]) > _TOO_LONG * others
+    if off and rest is not None:
+        # It runs off the axis, so that the others can be seen; its number stands in it.
+        side = math.copysign(1, lengths[rest])
+        lengths[rest] = side * others
+        _write_inside(ax, rest, side, numbers[rest], size)
+        numbers[rest] = ""
+    ink = colours.ink(ax)
+    ax.set_xlim(_ends(lengths, width - beside, size, numbers))
+    ax.bar_label(drawn, numbers, padding=3, fontsize=size, color=ink)
+    ax.set_yticks(range(bars.height), [drawing.literal(name) for name in names], fontsize=size)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xticks([])
+    if value == "difference":
+        ax.axvline(0, color=ink, linewidth=0.8)
+        ax.spines["left"].set_visible(False)
+    # A few bars keep the thickness that they would have among others.
+    ax.set_ylim(max(bars.height, 3) - 0.5, -0.5)
+    note = [_WORDS[lang][value]] + ([_WORDS[lang]["off"]] if off else [])
+    ax.set_xlabel("\n".join(note), fontsize=TEXT_SIZE, x=0, ha="left")
+
+
+def _colour(kind: str, length: float) -> str:
+    if kind == "labelled":
+        return colours.BLUE if length >= 0 else colours.ORANGE
+    return colours.PALE if kind == "rest" else colours.GREY
+
+
+def _numbers(bars: pl.DataFrame, value: str, lang: Lang) -> list[str]:
+    if value == "difference":
+        return [drawing.signed(by, lang) for by in bars["difference"]]
+    return [
         f"{number_format.whole(count, lang)}  ({number_format.percent(share, lang)})"
         for count, share in bars.select("count", pl.col("share").fill_null(0)).iter_rows()
     ]
-    rest = bars["kind"].index_of("rest")
-    others = max(bars.filter(pl.col("kind") != "rest")["count"], default=1) or 1
-    off = rest is not None and bars["count"][rest] > _TOO_LONG * others
-    longest = others if off else max(bars["count"]) or 1
-    ax.set_xlim(0, longest * _room_for_numbers(width - beside, size, numbers))
-    if off and rest is not None:
-        # It runs off the axis, so that the others can be seen; its number stands in it.
-        inside = ax.get_yaxis_transform()
-        for x, text, side in ((0.008, numbers[rest], "left"), (0.992, "→", "right")):
-            ax.text(x, rest, text, transform=inside, ha=side, va="center", fontsize=size, color=INK)
-        numbers[rest] = ""
-    ax.bar_label(drawn, numbers, padding=3, fontsize=size, color=INK)
-    ax.set_yticks(range(bars.height), [drawing.literal(name) for name in names], fontsize=size)
-    ax.tick_params(axis="y", length=0, labelcolor=INK)
-    ax.set_xticks([])
-    # A lone bar keeps the thickness that it would have among others.
-    ax.set_ylim(max(bars.height, 3) - 0.5, -0.5)
-    note = [_WORDS[lang]["bars"]] + ([_WORDS[lang]["off"]] if off else [])
-    ax.set_xlabel("\n".join(note), fontsize=TEXT_SIZE, color=INK, x=0, ha="left")
 
 
-def _room_for_numbers(width: float, size: float, numbers: list[str]) -> float:
-    """Return by how much the axis is longer than the longest bar, so that its number fits."""
+def _write_inside(ax: Axes, row: int, side: float, number: str, size: float) -> None:
+    """Write in a bar that runs off the axis its number, and an arrow where it leaves."""
+    near, far = ("left", "right") if side > 0 else ("right", "left")
+    edge, arrow = (0.992, "→") if side > 0 else (0.008, "←")
+    ink = colours.ink_on(colours.PALE)
+    ax.annotate(
+        number, (0, row), (4 * side, 0), textcoords="offset points",
+        ha=near, va="center", fontsize=size, color=ink,
+    )  # fmt: skip
+    ax.text(
+        edge, row, arrow, transform=ax.get_yaxis_transform(),
+        ha=far, va="center", fontsize=size, color=ink,
+    )  # fmt: skip
+
+
+def _ends(
+    lengths: list[float], width: float, size: float, numbers: list[str]
+) -> tuple[float, float]:
+    """Return the ends of the axis: those of the bars, and room for the numbers beyond them."""
+    low, high = min(0, *lengths), max(0, *lengths)
+    if low == high:
+        high = 1
     number = max(drawing.breadth(number, size) for number in numbers) + _GAP
-    return 1 / max(1 - number / max(width, 0.1), 0.25)
+    sides = (low < 0) + (high > 0)
+    bars = max(width - sides * number, 0.25 * width, 0.1)
+    room = number * (high - low) / bars
+    return low - room * (low < 0), high + room * (high > 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import polars as pl
@@ -11,10 +13,12 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from finstat_kit.arguments import By, Lang
+from finstat_kit.charts import colours, tiles
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, number_format
+from finstat_kit.frames.comparison import COMPARISON
 from finstat_kit.frames.counts import COUNTS, KINDS
 from finstat_kit.protocol import wire
 
@@ -23,8 +27,7 @@ TITLE_SIZE: Final = 11
 TEXT_SIZE: Final = 9
 LONGEST: Final = 40  # letters of a label
 GROWTH: Final = 1.2  # of the axes, at least, when the figure is laid out to its edges
-INK: Final = "#222222"
-GREY: Final = "#9a9a9a"  # what has no label
+NARROW: Final = 6.0  # inches of axes that have no room for long labels beside them
 
 WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
@@ -36,6 +39,7 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "druhVlastnictva": "druhu vlastníctva",
         "velkostOrganizacie": "veľkosti organizácie",
         "by": "Účtovné jednotky podľa {by}",
+        "difference": "Rozdiel v počte účtovných jednotiek podľa {by}",
         "rest": "ostatné",
         "unknown code": "neznámy kód",
         "unknown codes": "neznáme kódy",
@@ -52,6 +56,7 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "druhVlastnictva": "type of ownership",
         "velkostOrganizacie": "size of organisation",
         "by": "Accounting units by {by}",
+        "difference": "Difference in the number of accounting units by {by}",
         "rest": "other",
         "unknown code": "unknown code",
         "unknown codes": "unknown codes",
@@ -62,18 +67,28 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
 }
 
 
-def axes(ax: Axes | None, width: float, height: float) -> Axes:
-    """Return the axes given, or those of a new figure of so many inches, which a cell shows."""
-    if ax is None:
-        # Only here: pyplot keeps its figures in a global, which threads of widgets must not touch.
-        from matplotlib import pyplot as plt
+@contextmanager
+def axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
+    """Hand out the axes given, or those of a new figure of so many inches, which a cell shows.
 
-        return plt.subplots(figsize=(width, height), layout="constrained")[1]
-    if not isinstance(ax, Axes):
-        raise UsageError(
-            f"ax is a {type(ax).__name__}; give the Axes of a figure, or None for a new one"
-        )
-    return ax
+    A new figure is closed when drawing fails, so that no cell shows half a picture.
+    """
+    if ax is not None:
+        if not isinstance(ax, Axes):
+            raise UsageError(
+                f"ax is a {type(ax).__name__}; give the Axes of a figure, or None for a new one"
+            )
+        yield ax
+        return
+    # Only here: pyplot keeps its figures in a global, which threads of widgets must not touch.
+    from matplotlib import pyplot as plt
+
+    figure, made = plt.subplots(figsize=(width, height), layout="constrained")
+    try:
+        yield made
+    except BaseException:
+        plt.close(figure)
+        raise
 
 
 def inches(ax: Axes) -> tuple[float, float]:
@@ -114,13 +129,22 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def names(
-    rows: pl.DataFrame, lang: Lang, *, among: pl.DataFrame, longest: int = LONGEST
+    rows: pl.DataFrame,
+    lang: Lang,
+    *,
+    among: pl.DataFrame,
+    longest: int = LONGEST,
+    short: bool = False,
 ) -> list[str]:
     """Return what to call each row: its label, with the code where labels repeat among all.
 
-    A column ``codes`` says how many codes a row sums, where it is more than one.
+    A column ``codes`` says how many codes a row sums, where it is more than one. Where it shall be
+    `short`, a region goes by its name alone, unless its label is one of the reader's own.
     """
     words = WORDS[lang]
+    if short:
+        of_regions = pl.col("label").replace(_short_regions())
+        rows, among = rows.with_columns(of_regions), among.with_columns(of_regions)
     seen = Counter(shortened(label, longest) for label in among["label"].drop_nulls())
     called = []
     for row in rows.iter_rows(named=True):
@@ -138,12 +162,25 @@ def names(
     return called
 
 
+def _short_regions() -> dict[str, str]:
+    """Return the short name of each region by its labels in the codelist."""
+    return {
+        label: name
+        for tile in tiles.REGIONS.values()
+        for label, name in (
+            (f"{tile.name_sk} kraj", tile.name_sk),
+            (f"Region of {tile.name_en}", tile.name_en),
+            (f"Reg.of {tile.name_en}", tile.name_en),
+        )
+    }
+
+
 def title(
     ax: Axes,
     heading: str,
     lang: Lang,
     register: Register | None,
-    units: int | None = None,
+    units: int | tuple[int, int] | None = None,
     *,
     beside: float = 0,
 ) -> None:
@@ -154,10 +191,13 @@ def title(
         heading: What is shown.
         lang: Language of the rest.
         register: The source; None where the numbers were given and no register is chosen.
-        units: How many are shown; None where that is not known.
+        units: How many are shown, or how many there were and are; None where that is not known.
         beside: Inches that labels to the left of the axes take.
     """
-    facts = [] if units is None else [number_format.units(units, lang)]
+    if isinstance(units, tuple):
+        facts = [f"{number_format.whole(units[0], lang)} → {number_format.units(units[1], lang)}"]
+    else:
+        facts = [] if units is None else [number_format.units(units, lang)]
     if register is not None and not register._is_live:
         facts.append(register._source_name(lang))
     room = inches(ax)[0] * GROWTH - beside
@@ -166,40 +206,76 @@ def title(
     lines += [line] if breadth(line, TITLE_SIZE) <= room else facts
     ax.set_title(
         literal("\n".join(filter(None, lines))),
-        x=0, ha="left", fontsize=TITLE_SIZE, color=INK, linespacing=1.4, pad=10,
+        x=0, ha="left", fontsize=TITLE_SIZE, linespacing=1.4, pad=10,
     )  # fmt: skip
 
 
-def nothing(ax: Axes, lang: Lang) -> None:
-    """Say that there is nothing to draw."""
+def sentence(ax: Axes, text: str) -> None:
+    """Write a sentence in place of a picture."""
+    lines = wrapped(" ".join(text.split()), max(inches(ax)[0] - 0.4, 1), TITLE_SIZE)
     ax.text(
-        0.5, 0.5, WORDS[lang]["nothing"], transform=ax.transAxes, ha="center", va="center",
-        fontsize=TEXT_SIZE, color=INK,
+        0.5, 0.5, literal("\n".join(lines)), transform=ax.transAxes, ha="center", va="center",
+        fontsize=TITLE_SIZE, color=colours.ink(ax), linespacing=1.4,
     )  # fmt: skip
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
 
 
+def all_units(number: int, lang: Lang) -> str:
+    """Write that these are all units there are, in the right form.
+
+    >>> all_units(1, "sk"), all_units(2, "sk"), all_units(323, "sk")
+    ('Jediná jednotka', 'Všetky 2 jednotky', 'Všetkých 323 jednotiek')
+    """
+    if number == 1:
+        return "The only unit" if lang == "en" else "Jediná jednotka"
+    every = "All" if lang == "en" else "Všetky" if number in (2, 3, 4) else "Všetkých"
+    return f"{every} {number_format.units(number, lang)}"
+
+
+def signed(number: int, lang: Lang) -> str:
+    """Write a whole number with its sign.
+
+    >>> signed(1200, "en"), signed(-3, "en"), signed(0, "en")
+    ('+1,200', '−3', '0')
+    """
+    sign = "+" if number > 0 else "−" if number < 0 else ""
+    return sign + number_format.whole(abs(number), lang)
+
+
+def is_comparison(frame: labels.Frame) -> bool:
+    """Whether a frame is one of `Register.compare`."""
+    return set(COMPARISON) <= set(labels.schema_of(frame))
+
+
+def comparison(frame: labels.Frame, by: By) -> pl.DataFrame:
+    """Return the comparison that is given, checked."""
+    return _given(frame, by, COMPARISON, ("count_a", "count_b"), "fk.compare")
+
+
 def counts(frame: labels.Frame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
     """Return the counts behind a picture: those given, or those of the units given."""
-    schema = labels.schema_of(frame)
-    if not set(COUNTS) <= set(schema):
+    if not set(COUNTS) <= set(labels.schema_of(frame)):
         return (register or current.register()).count_by(frame, by, lang=lang)
+    return _given(frame, by, COUNTS, ("count",), "fk.count_by")
+
+
+def _given(
+    frame: labels.Frame, by: By, columns: pl.Schema, numbers: tuple[str, ...], maker: str
+) -> pl.DataFrame:
     if by not in wire.BY_FIELD:
         raise UsageError(f"by={by!r} is no code column; give one of {list(wire.BY_FIELD)}")
-    table = frame.lazy().select(COUNTS.names()).collect()
-    _check_counts(table)
-    return table
-
-
-def _check_counts(table: pl.DataFrame) -> None:
-    for column, dtype in COUNTS.items():
+    table = frame.lazy().select(columns.names()).collect()
+    for column, dtype in columns.items():
         found = table.schema[column]
-        fits = found.is_integer() if column == "count" else found in (dtype, pl.Null)
+        fits = found.is_integer() if dtype == pl.Int64 else found in (dtype, pl.Null)
         if not fits:
-            raise UsageError(f"the column {column!r} is {found}; give counts as fk.count_by does")
-    if table["count"].null_count() or (table["count"] < 0).any():
-        raise UsageError("the column 'count' has nulls or negative numbers; give whole counts")
+            raise UsageError(f"the column {column!r} is {found}; give counts as {maker} does")
+        below = column in numbers and (table[column] < 0).any()
+        if dtype == pl.Int64 and (table[column].null_count() or below):
+            of = "nulls or negative numbers" if column in numbers else "nulls"
+            raise UsageError(f"the column {column!r} has {of}; give whole counts")
     kinds = set(table["kind"]) - set(KINDS)
     if kinds:
         raise UsageError(f"the column 'kind' says {kinds}; give some of {list(KINDS)}")
+    return table.cast(columns)  # shares may be null, and counts of any size of integer

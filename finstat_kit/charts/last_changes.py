@@ -14,8 +14,8 @@ from matplotlib.patches import StepPatch
 from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator
 
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import drawing
-from finstat_kit.charts.drawing import INK, TEXT_SIZE
+from finstat_kit.charts import colours, drawing
+from finstat_kit.charts.drawing import TEXT_SIZE
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.frames import labels, number_format
@@ -130,25 +130,25 @@ def plot_last_changes(
     source, lang = current.drawn_from(register, lang)
     counted = (source or current.register()).count_last_changes
     changes = counted(units, by, every=every, lang=lang)
-    ax = drawing.axes(ax, 9, 4.8)
-    words = _WORDS[lang]
-    heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
-    drawing.title(ax, heading, lang, source, int(changes["count"].sum()))
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    ax.tick_params(labelsize=TEXT_SIZE, colors=INK)
-    dated = changes.drop_nulls("period")
-    if dated.is_empty():
-        drawing.nothing(ax, lang)
-    else:
-        _draw_stack(ax, dated, every, lang)
-    axis = words["axis"].format(period=words[f"axis {every}"])
-    undated = int(changes["count"].sum()) - int(dated["count"].sum())
-    note = [words["undated"].format(n=number_format.whole(undated, lang))] if undated else []
-    ax.set_xlabel(
-        "\n".join([axis, "", words["not"], *note]),
-        fontsize=TEXT_SIZE, color=INK, x=0, ha="left", linespacing=1.3,
-    )  # fmt: skip
+    with drawing.axes(ax, 9, 4.8) as ax:
+        words = _WORDS[lang]
+        heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
+        drawing.title(ax, heading, lang, source, int(changes["count"].sum()))
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+        ax.tick_params(labelsize=TEXT_SIZE)
+        dated = changes.drop_nulls("period")
+        if dated.is_empty():
+            drawing.sentence(ax, drawing.WORDS[lang]["nothing"])
+        else:
+            _draw_stack(ax, dated, every, lang)
+        axis = words["axis"].format(period=words[f"axis {every}"])
+        undated = int(changes["count"].sum()) - int(dated["count"].sum())
+        note = [words["undated"].format(n=number_format.whole(undated, lang))] if undated else []
+        ax.set_xlabel(
+            "\n".join([axis, "", words["not"], *note]),
+            fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.3,
+        )  # fmt: skip
     return ax
 
 
@@ -184,7 +184,7 @@ def _draw_stack(ax: Axes, changes: pl.DataFrame, every: Every, lang: Lang) -> No
     ax.legend(
         outlines[::-1], [drawing.literal(name) for name, _, _ in series[::-1]],
         loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, frameon=False,
-        fontsize=TEXT_SIZE, labelcolor=INK, handlelength=1.1, handleheight=1.1,
+        fontsize=TEXT_SIZE, labelcolor=colours.ink(ax), handlelength=1.1, handleheight=1.1,
     )  # fmt: skip
 
 
@@ -217,7 +217,7 @@ def _series(changes: pl.DataFrame, lang: Lang) -> list[tuple[str, str, pl.DataFr
 
 
 def _write_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> None:
-    ax.set_ylabel(_WORDS[lang]["count"], fontsize=TEXT_SIZE, color=INK)
+    ax.set_ylabel(_WORDS[lang]["count"], fontsize=TEXT_SIZE)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))
     if bounds.len() <= _FEW_PERIODS:

@@ -1,9 +1,9 @@
-"""The values that a tile map shows: checked or counted, with labels, in classes and as text."""
+"""The values that a tile map shows: checked or counted, with labels, and as text."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import polars as pl
 
@@ -35,31 +35,15 @@ def by_code(table: pl.DataFrame) -> dict[str, float]:
     return dict(zip(present["code"], present["value"], strict=True))
 
 
-def classes(values: Sequence[float], number: int) -> list[list[float]]:
-    """Divide values by quantiles into classes, at most so many; equal values stay together.
-
-    Each class is sorted, and so are they.
-
-    >>> classes([7, 1, 1, 9, 1, 8, 2, 3], 4)
-    [[1, 1, 1], [2], [3, 7], [8, 9]]
-    """
-    ordered = sorted(values)
-    found: dict[int, list[float]] = {}
-    for value in ordered:
-        # The first of equal values decides for all.
-        found.setdefault(ordered.index(value) * number // len(ordered), []).append(value)
-    return list(found.values())
-
-
 def writer(values: pl.Series, lang: Lang) -> Callable[[float], str]:
     """Return how to write the values: whole, or with three digits that count in the middle one."""
     present = values.drop_nulls()
     if values.dtype.is_integer() or (present == present.round()).all():
-        return lambda number: number_format.whole(int(number), lang)
+        return lambda number: number_format.whole(int(number), lang).replace("-", "−")
     middle = present.cast(pl.Float64).abs().filter(present != 0).median()
     size = math.floor(math.log10(middle)) if isinstance(middle, float) else 2
     places = min(max(2 - size, 0), 9)
-    return lambda number: number_format.decimal(float(number), lang, places)
+    return lambda number: number_format.decimal(float(number), lang, places).replace("-", "−")
 
 
 def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:

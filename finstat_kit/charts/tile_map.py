@@ -7,30 +7,29 @@ from typing import Final, Literal, NamedTuple
 
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.backend_bases import RendererBase
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Patch, Rectangle
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox, ScaledTranslation
+from matplotlib.transforms import ScaledTranslation
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
-from finstat_kit.charts import drawing, map_values, tiles
-from finstat_kit.charts.drawing import INK, TEXT_SIZE
+from finstat_kit.arguments import By, Lang
+from finstat_kit.charts import classes as scales, colours, drawing, map_values, tiles
+from finstat_kit.charts.drawing import TEXT_SIZE
+from finstat_kit.charts.tile_text import TileText
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.frames import labels, number_format
 from finstat_kit.frames.counts import KINDS
 
-_NO_VALUE: Final = "#dedede"
-_ONE_ROW: Final = 6.0  # inches of axes that the legend needs for one row
+_HANDLE: Final = 0.5  # inches that an entry of the legend needs besides its text
 _ABSENT: Final = {"bare": "–", "zero": "0"}
 _MOST_NAMED: Final = 4  # codes without a tile
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "other": "{value} podľa {by}",
         "count": "počet jednotiek",
-        "quantiles": ", triedy podľa kvantilov",
+        "difference": "rozdiel v počte jednotiek",
+        "breaks": ", triedy podľa prirodzených hraníc",
         "none": "žiadna jednotka",
         "missing": "bez hodnoty",
         "off": "Mimo mapy: ",
@@ -39,7 +38,8 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "en": {
         "other": "{value} by {by}",
         "count": "number of units",
-        "quantiles": ", classes by quantiles",
+        "difference": "difference in the number of units",
+        "breaks": ", classes by natural breaks",
         "none": "no units",
         "missing": "no value",
         "off": "Not on the map: ",
@@ -50,24 +50,15 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
 
 class _Grid(NamedTuple):
     tiles: Mapping[str, tiles.Tile]
-    colours: Sequence[str]  # light to dark: classes of about equally many tiles
+    classes: int
     inches: tuple[float, float]
     text: float  # height of a letter by that of a tile
     lines: tuple[float, float]  # where name and number stand between the edges of a tile
 
 
-# Five classes of viridis, and four where there are but eight tiles.
 _GRIDS: Final = {
-    "kraj": _Grid(
-        tiles.REGIONS, ("#c2df23", "#35b779", "#2e6f8e", "#46327e"), (8, 3.9), 0.125, (0.38, 0.66)
-    ),
-    "okres": _Grid(
-        tiles.DISTRICTS,
-        ("#d8e219", "#6ece58", "#1f9e89", "#31688e", "#482878"),
-        (10, 6.4),
-        0.17,
-        (0.36, 0.78),
-    ),
+    "kraj": _Grid(tiles.REGIONS, 4, (8, 3.9), 0.125, (0.38, 0.66)),
+    "okres": _Grid(tiles.DISTRICTS, 5, (10, 6.4), 0.17, (0.36, 0.78)),
 }
 
 
@@ -76,21 +67,34 @@ def plot_map(
     by: Literal["kraj", "okres"] = "kraj",
     *,
     value: str = "count",
+    title: str | None = None,
+    unit: str | None = None,
+    classes: Sequence[float] | None = None,
     lang: Lang | None = None,
     ax: Axes | None = None,
     register: Register | str | None = None,
 ) -> Axes:
     """Draw a tile map of Slovakia: equal tiles, 8 regions or 79 districts, coloured by class.
 
-    The classes hold about equally many tiles each (quantiles), equal values are in one class, and
-    the legend gives the least and the greatest value in each. What has no tile (abroad, unknown
-    codes, no code, gone) is told under the map. Raw counts show where people live; for anything
-    else divide them, by inhabitants for instance, and give the result as *value*.
+    The classes are natural breaks (Jenks), 4 of regions and 5 of districts: what is alike has one
+    colour, and what stands apart has its own, as quantiles would not. The legend gives the least
+    and the greatest value in each. Differences, and values some of which are negative, are graded
+    around zero: falls in orange, rises in blue, the same size as deep on either side. What has no
+    tile (abroad, unknown codes, no code, gone) is told under the map. Raw counts show where people
+    live; for anything else divide them, by inhabitants for instance, and give the result as
+    *value*.
 
     Args:
-        frame: Units, counts as `count_by` returns them, or any frame with ``code`` and *value*.
+        frame: Units, counts as `count_by` returns them, a comparison as `compare` returns it, whose
+            differences are drawn, or any frame with ``code`` and *value*.
         by: Level of the codes.
         value: Column of numbers to draw; null, NaN and infinite mean that there is no value.
+        title: Heading; None names the column, or that units are counted.
+        unit: What the numbers are, for the legend: ``"per 1,000 inhabitants"``. With it, a column
+            ``count`` is a value like any other and no number of units.
+        classes: Upper bounds of the classes, 1 to 8 ascending numbers, for maps side by side: a
+            value on a bound belongs below it, the last class is above them all, and the legend has
+            every class. A negative bound makes the scale one around zero.
         lang: Language of title, numbers, region names and legend, ``"sk"`` or ``"en"``; None is the
             register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"`` so that the legend
@@ -118,88 +122,108 @@ def plot_map(
     source, lang = current.drawn_from(register, lang)
     arguments.one_of("by", by, tuple(_GRIDS))
     grid = _GRIDS[by]
-    table = map_values.of_frame(frame, by, value, lang, source)
+    tops = None if classes is None else scales.bounds(classes)
+    shown = _shown(frame, by, value, unit, lang, source)
     tiled = pl.col("code").is_in(list(grid.tiles)).fill_null(value=False)
-    of_units = value == "count"
-    if of_units:
-        heading, measure = drawing.WORDS[lang]["by"], _WORDS[lang]["count"]
-        units = int(table["value"].sum())
+    values = map_values.by_code(shown.table.filter(tiled))
+    if tops is not None:
+        scale = scales.by_bounds(list(values.values()), tops, lang)
+    elif shown.differs or any(number < 0 for number in values.values()):
+        scale = scales.around_zero(list(values.values()), shown.write, lang)
     else:
-        heading, measure, units = _WORDS[lang]["other"], value, None
-    write = map_values.writer(table["value"], lang)
+        scale = scales.by_breaks(list(values.values()), grid.classes, shown.write)
     given = "code" in labels.schema_of(frame)
     missing = ("bare", "missing") if given else ("zero", "none")
+    breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
+    legend = scale.entries
+    if len(values) < len(grid.tiles):
+        legend = [*legend, (colours.NO_VALUE, _WORDS[lang][missing[1]])]
 
-    ax = drawing.axes(ax, *grid.inches)
-    drawing.title(ax, heading.format(value=value, by=drawing.WORDS[lang][by]), lang, source, units)
-    legend = _draw_tiles(ax, grid, map_values.by_code(table.filter(tiled)), write, missing, lang)
-    _draw_borders(ax, grid)
-    classed = _WORDS[lang]["quantiles"] if len(legend) > 2 else ""
-    rows = _draw_legend(ax, legend, measure + classed)
-    _tell_the_rest(ax, _off_the_map(table.filter(~tiled), write, lang, of_units), rows)
+    with drawing.axes(ax, *grid.inches) as ax:
+        heading = shown.heading if title is None else title
+        drawing.title(ax, heading, lang, source, shown.units)
+        _draw_tiles(ax, grid, values, scale, shown.write, _ABSENT[missing[0]], lang)
+        _draw_borders(ax, grid)
+        rows = _draw_legend(ax, legend, shown.measure + breaks)
+        below = _off_the_map(shown.table.filter(~tiled), shown.write, lang, shown.units is not None)
+        _tell_the_rest(ax, below, rows)
     return ax
+
+
+class _Shown(NamedTuple):
+    table: pl.DataFrame
+    heading: str
+    measure: str  # what the numbers are
+    units: int | tuple[int, int] | None  # None where the numbers are not of units
+    differs: bool
+    write: Callable[[float], str]
+
+
+def _shown(
+    frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
+) -> _Shown:
+    """Return what is shown of a frame: counts, differences of counts, or values of one's own."""
+    differs = value in ("count", "difference") and drawing.is_comparison(frame)
+    counted = value == "count" and unit is None and not differs
+    value = "difference" if differs else value
+    heading = drawing.WORDS[lang]["difference" if differs else "by"]
+    units: int | tuple[int, int] | None = None
+    if differs:
+        compared = drawing.comparison(frame, by)
+        units = int(compared["count_a"].sum()), int(compared["count_b"].sum())
+    table = map_values.of_frame(frame, by, value, lang, source)
+    write = map_values.writer(table["value"], lang)
+    if counted:
+        units = int(table["value"].sum())
+    elif not differs:
+        heading = _WORDS[lang]["other"]
+    own = _WORDS[lang][value] if units is not None else value
+    return _Shown(
+        table,
+        heading.format(value=value, by=drawing.WORDS[lang][by]),
+        own if unit is None else unit,
+        units,
+        differs,
+        (lambda number: drawing.signed(int(number), lang)) if differs else write,
+    )
 
 
 def _draw_tiles(
     ax: Axes,
     grid: _Grid,
     values: Mapping[str, float],
+    scale: scales.Scale,
     write: Callable[[float], str],
-    missing: tuple[str, str],
+    absent: str,
     lang: Lang,
-) -> list[tuple[str, str]]:
-    """Draw the tiles and return colour and text of each entry of the legend."""
-    found = map_values.classes(list(values.values()), len(grid.colours))
-    colours = _spread(grid.colours, len(found))
-    colour_of = {value: colour for colour, c in zip(colours, found, strict=True) for value in c}
+) -> None:
     named = {
         code: tile.name_sk if lang == "sk" else tile.name_en for code, tile in grid.tiles.items()
     }
-    written = {
-        code: write(values[code]) if code in values else _ABSENT[missing[0]] for code in grid.tiles
-    }
+    written = {code: write(values[code]) if code in values else absent for code in grid.tiles}
     # One size for all names and one for all numbers: that of the longest.
     name_width = max(
         drawing.breadth(line, 72) for name in named.values() for line in name.split("\n")
     )
     number_width = max(drawing.breadth(number, 72) for number in set(written.values()))
+    between = ax.get_facecolor()
     for code, tile in grid.tiles.items():
         x, y = tile.column, tile.row
-        colour = colour_of[values[code]] if code in values else _NO_VALUE
-        ax.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
-        ink = "white" if _is_dark(colour) else INK
+        colour = scale.colour_of(values[code]) if code in values else colours.NO_VALUE
+        tile_of = Rectangle((x, y), 1, 1, facecolor=colour, edgecolor=between, linewidth=1.5)
+        ax.add_patch(tile_of)
+        ink = colours.ink_on(colour)
         ax.add_artist(
-            _TileText(ax, (x + 0.5, y + grid.lines[0]), named[code], grid.text, name_width, ink)
+            TileText(ax, (x + 0.5, y + grid.lines[0]), named[code], grid.text, name_width, ink)
         )
         ax.add_artist(
-            _TileText(ax, (x + 0.5, y + grid.lines[1]), written[code], grid.text, number_width, ink)
+            TileText(ax, (x + 0.5, y + grid.lines[1]), written[code], grid.text, number_width, ink)
         )
     # Tiles fill the axes: in axes of a fixed shape constrained layout cuts off what hangs below.
     ax.set_xlim(0, 1 + max(tile.column for tile in grid.tiles.values()))
     ax.set_ylim(1 + max(tile.row for tile in grid.tiles.values()), 0)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    bounds = [
-        write(c[0]) if write(c[0]) == write(c[-1]) else f"{write(c[0])} – {write(c[-1])}"
-        for c in found
-    ]
-    entries = list(zip(colours, bounds, strict=True))
-    if len(values) < len(grid.tiles):
-        entries.append((_NO_VALUE, _WORDS[lang][missing[1]]))
-    return entries
-
-
-def _spread(colours: Sequence[str], number: int) -> list[str]:
-    """Return so many of the colours, as far apart as they are."""
-    if number == 1:
-        return [colours[len(colours) // 2]]
-    return [colours[round(n * (len(colours) - 1) / (number - 1))] for n in range(number)]
-
-
-def _is_dark(colour: str) -> bool:
-    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    luminance: float = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
-    return luminance < 0.26
 
 
 def _draw_borders(ax: Axes, grid: _Grid) -> None:
@@ -215,23 +239,30 @@ def _draw_borders(ax: Axes, grid: _Grid) -> None:
             if region.get(beside) != code:
                 lines.append([(x + x0, y + y0), (x + x1, y + y1)])
     ax.add_collection(
-        LineCollection(lines, colors=INK, linewidths=1.1, capstyle="projecting", clip_on=False)
+        LineCollection(
+            lines, colors=colours.ink(ax), linewidths=1.1, capstyle="projecting", clip_on=False
+        )
     )
 
 
 def _draw_legend(ax: Axes, entries: Sequence[tuple[str, str]], heading: str) -> int:
     """Draw the legend below the tiles and return how many rows it has."""
-    columns = len(entries) if drawing.inches(ax)[0] >= _ONE_ROW else 3
+    breadths = [drawing.breadth(text, TEXT_SIZE) + _HANDLE for _, text in entries]
+    room = drawing.inches(ax)[0] * drawing.GROWTH
+    columns = len(entries)
+    if sum(breadths) > room:
+        rows = -(-columns // max(int(room / max(breadths)), 1))
+        columns = -(-columns // rows)  # so that rows are equally full
     below = ax.transAxes + ScaledTranslation(0, -7 / 72, ax.figure.dpi_scale_trans)
     legend = ax.legend(
         [Patch(facecolor=colour) for colour, _ in entries],
         [text for _, text in entries],
         title=drawing.literal(heading), title_fontsize=TEXT_SIZE, alignment="left",
         loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, borderaxespad=0,
-        borderpad=0, ncols=columns, frameon=False, fontsize=TEXT_SIZE, labelcolor=INK,
+        borderpad=0, ncols=columns, frameon=False, fontsize=TEXT_SIZE, labelcolor=colours.ink(ax),
         columnspacing=1.6, handlelength=1.4,
     )  # fmt: skip
-    legend.get_title().set_color(INK)
+    legend.get_title().set_color(colours.ink(ax))
     return -(-len(entries) // columns)
 
 
@@ -270,33 +301,5 @@ def _tell_the_rest(ax: Axes, text: str, rows: int) -> None:
     lines = drawing.wrapped(text, drawing.inches(ax)[0] * drawing.GROWTH, TEXT_SIZE)
     ax.set_xlabel(
         drawing.literal("\n".join(lines)), labelpad=TEXT_SIZE * (1.9 * rows + 2.3),
-        fontsize=TEXT_SIZE, color=INK, x=0, ha="left", linespacing=1.3,
+        fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.3,
     )  # fmt: skip
-
-
-class _TileText(Text):
-    """A text whose size follows that of its tile, so that it fits in a figure of any size."""
-
-    def __init__(
-        self, ax: Axes, xy: tuple[float, float], text: str, size: float, width: float, ink: str
-    ) -> None:
-        self._in = ax
-        super().__init__(*xy, text, color=ink, ha="center", va="center", linespacing=1.15)
-        self._height = size  # of a letter, by that of a tile
-        self._width = max(width, 0.1)  # of the longest text, by the height of a letter
-
-    def _fit(self) -> None:
-        (left, top), (right, bottom) = self._in.transData.transform([(0, 0), (1, 1)])
-        high, wide = abs(bottom - top), abs(right - left)
-        pixels = float(min(self._height * high, 0.88 * wide / self._width))
-        self.set_fontsize(max(pixels * 72 / self._in.figure.dpi, 0.1))
-
-    def draw(self, renderer: RendererBase) -> None:
-        self._fit()
-        super().draw(renderer)
-
-    def get_window_extent(
-        self, renderer: RendererBase | None = None, dpi: float | None = None
-    ) -> Bbox:
-        self._fit()
-        return super().get_window_extent(renderer, dpi)

@@ -10,8 +10,8 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.charts import drawing, tiles
-from finstat_kit.charts.bars import cut
-from finstat_kit.charts.map_values import classes
+from finstat_kit.charts.classes import natural
+from finstat_kit.charts.cutting import cut
 from finstat_kit.frames import number_format
 from finstat_kit.widgets.texts import words
 
@@ -80,7 +80,7 @@ def tile_map(
     if not grid:
         return ""
     found = {code: n for code, n in counts.select("code", "count").iter_rows() if code in grid}
-    classed = classes(list(found.values()), min(len(_SHADES), max(2, len(grid) // 2)))
+    classed = natural(list(found.values()), min(len(_SHADES), max(2, len(grid) // 2)))
     shade_of = {count: shade for shade, one in zip(_shades(len(classed)), classed, strict=True)
                 for count in one}  # fmt: skip
     left = min(tile.column for tile in grid.values())

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections import Counter, deque
 from datetime import date
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +13,26 @@ import matplotlib as mpl
 import nbformat
 import polars as pl
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle, StepPatch
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 from nbclient import NotebookClient
 
 import finstat_kit as fk
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import bars as bar_chart, drawing, tile_map, tiles
+from finstat_kit.charts import cutting, drawing, tiles
+from finstat_kit.charts.tile_text import TileText
 from finstat_kit.frames.counts import COUNTS, LAST_CHANGES, PERIODS
 from finstat_kit.protocol import wire
+from tests.support.pictures import (
+    axes,
+    bars,
+    check_legible,
+    drawn,
+    own,
+    texts,
+    tile_numbers,
+    written,
+)
 from tests.support.registers import Watched
 
 SAMPLE = fk.sample(4_000)
@@ -38,77 +43,6 @@ LANGS: list[Lang] = ["sk", "en"]
 @pytest.fixture(autouse=True)
 def sample_chosen(nothing_chosen: None) -> None:
     fk.use(SAMPLE)
-
-
-def axes(width: float = 8, height: float = 5) -> Axes:
-    """Return axes of a bare figure, of which pyplot knows nothing."""
-    return Figure((width, height), layout="constrained").subplots()
-
-
-def own(number: int) -> Axes:
-    """Return axes as tall as those that a chart makes for so many bars."""
-    return axes(8, 1.3 + 0.27 * max(number, 3))
-
-
-def drawn(ax: Axes) -> FigureCanvasAgg:
-    figure = ax.figure
-    assert isinstance(figure, Figure)
-    agg = FigureCanvasAgg(figure)
-    agg.draw()  # type: ignore[no-untyped-call]
-    return agg
-
-
-def texts(ax: Axes) -> list[Text]:
-    """Return every text that is drawn; ticks beyond the ends of an axis are not."""
-    beyond = {
-        id(label)
-        for axis, (low, high), at in ((ax.xaxis, ax.get_xlim(), 0), (ax.yaxis, ax.get_ylim(), 1))
-        for label in axis.get_ticklabels()
-        if not min(low, high) <= label.get_position()[at] <= max(low, high)
-    }
-    return [
-        text
-        for text in ax.findobj(Text)
-        if isinstance(text, Text)
-        and text.get_visible()
-        and text.get_text().strip()
-        and id(text) not in beyond
-    ]
-
-
-def check_legible(ax: Axes) -> None:
-    """Every text lies inside the picture and on no other text."""
-    agg = drawn(ax)
-    renderer = agg.get_renderer()  # type: ignore[no-untyped-call]
-    boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in texts(ax)]
-    whole = ax.figure.bbox
-    cut_off = [
-        text
-        for text, box in boxes
-        if box.x0 < whole.x0 - 1 or box.x1 > whole.x1 + 1 or box.y0 < -1 or box.y1 > whole.y1 + 1
-    ]
-    over = [(a, b) for (a, box), (b, other) in combinations(boxes, 2) if _overlap(box, other)]
-
-    assert boxes
-    assert cut_off == []
-    assert over == []
-
-
-def _overlap(one: Bbox, other: Bbox) -> bool:
-    common = Bbox.intersection(one, other)
-    return common is not None and common.width > 1 and common.height > 1
-
-
-def bars(ax: Axes) -> dict[str, float]:
-    """Return the length of each bar by its name."""
-    names = [label.get_text() for label in ax.get_yticklabels()]
-    widths = [patch.get_width() for patch in ax.patches if isinstance(patch, Rectangle)]
-    assert len(set(names)) == len(names)
-    return dict(zip(names, widths, strict=True))
-
-
-def written(ax: Axes) -> str:
-    return "\n".join(text.get_text() for text in texts(ax))
 
 
 def counts_of(number: int, *, label: str = "Obec {}") -> pl.DataFrame:
@@ -163,7 +97,7 @@ def test_what_top_cuts_off_is_one_bar() -> None:
     counts = fk.count_by(UNITS, "okres")
     labelled = counts.filter(pl.col("kind") == "labelled")
 
-    rows = bar_chart.cut(counts, 5)
+    rows = cutting.cut(counts, 5)
     found = bars(fk.plot_counts(counts, "okres", top=5, ax=axes()))
 
     assert rows["kind"].to_list() == ["labelled"] * 5 + ["rest", "unknown code", "no code", "gone"]
@@ -177,9 +111,7 @@ def test_what_top_cuts_off_is_one_bar() -> None:
 def test_a_long_rest_hides_nothing() -> None:
     """A rest that would dwarf all others runs off the axis, which says so."""
     ax = fk.plot_counts(UNITS, "okres", top=2, lang="en", ax=axes())
-    rest = bar_chart.cut(fk.count_by(UNITS, "okres"), 2).filter(pl.col("kind") == "rest")["count"][
-        0
-    ]
+    rest = cutting.cut(fk.count_by(UNITS, "okres"), 2).filter(pl.col("kind") == "rest")["count"][0]
 
     assert bars(ax)["other (77)"] == rest
     assert ax.get_xlim()[1] < rest
@@ -226,7 +158,7 @@ def test_counts_keep_their_labels() -> None:
 @pytest.mark.parametrize("field", wire.BY_FIELD)
 def test_bars_are_legible(field: By, lang: Lang) -> None:
     """No text lies on another or over the edge, whatever is counted."""
-    number = bar_chart.cut(fk.count_by(UNITS, field), 30).height
+    number = cutting.cut(fk.count_by(UNITS, field), 30).height
     ax = fk.plot_counts(UNITS, field, lang=lang, ax=own(number))
 
     check_legible(ax)
@@ -435,7 +367,7 @@ def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale:
     check_legible(ax)
     renderer = drawn(ax).get_renderer()  # type: ignore[no-untyped-call]
     cells = [patch.get_window_extent(renderer) for patch in ax.patches]
-    inside = [text for text in texts(ax) if isinstance(text, tile_map._TileText)]
+    inside = [text for text in texts(ax) if isinstance(text, TileText)]
     assert len(inside) == 2 * len(cells)
     for text in inside:
         box = text.get_window_extent(renderer)
@@ -443,11 +375,6 @@ def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale:
             cell.x0 <= box.x0 and box.x1 <= cell.x1 and cell.y0 <= box.y0 and box.y1 <= cell.y1
             for cell in cells
         ), text.get_text()
-
-
-def tile_numbers(ax: Axes) -> list[str]:
-    """Return what is written in the lower half of each tile, in the order of the grid."""
-    return [text.get_text() for text in texts(ax) if isinstance(text, tile_map._TileText)][1::2]
 
 
 @pytest.mark.parametrize("by", ["kraj", "okres"])
@@ -477,11 +404,11 @@ def test_legend_gives_the_bounds() -> None:
     legend = ax.get_legend()
     assert legend is not None
     entries = [text.get_text() for text in legend.get_texts()]
-    assert entries == ["1,00 – 2,00", "3,50 – 4,00", "5,00 – 6,25", "7,00", "bez hodnoty"]
+    assert entries == ["1,00 – 2,00", "3,50 – 4,00", "5,00", "6,25 – 7,00", "bez hodnoty"]
     colours = [to_hex(handle.get_facecolor()) for handle in legend.get_patches()]
     tile_colours = Counter(to_hex(patch.get_facecolor()) for patch in ax.patches)
-    assert [tile_colours[colour] for colour in colours] == [2, 2, 2, 1, 1]
-    assert legend.get_title().get_text() == "rate, triedy podľa kvantilov"
+    assert [tile_colours[colour] for colour in colours] == [2, 2, 1, 2, 1]
+    assert legend.get_title().get_text() == "rate, triedy podľa prirodzených hraníc"
     assert tile_numbers(ax)[-1] == "–"
     assert ax.get_title() == "rate podľa kraja\nukážkové (vymyslené) údaje"
 

@@ -1,0 +1,75 @@
+"""The colours of the charts: which there are, how they are graded, and what can be read on them.
+
+Texts, lines and faces are those of the reader's style; only what stands for a number is ours, seen
+on white as on black.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+
+BLUE: Final = "#0072b2"  # a number of units, and a rise
+ORANGE: Final = "#d55e00"  # a fall
+PALE: Final = "#5598c1"  # a rest
+GREY: Final = "#8a8a8a"  # what has no label
+NO_VALUE: Final = "#c4c4c4"
+
+# A colour for each code of a short codelist, most of them of Okabe and Ito's set, which
+# colour-blind people tell apart.
+OF_CODES: Final = (
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#cc79a7",
+    "#56b4e9",
+    "#d55e00",
+    "#8a6fd1",
+    "#a3a300",
+    "#8c564b",
+    "#7fbfb0",
+)
+
+VIRIDIS: Final = ("#d8e219", "#6ece58", "#1f9e89", "#31688e", "#482878")
+NO_CHANGE: Final = "#f5f0e1"
+RISES: Final = ("#b9d6ea", "#5fa2cf", "#0f5c97")
+FALLS: Final = ("#f8cfae", "#e8894a", "#a6460b")
+
+
+def ink(ax: Axes) -> str:
+    """Return the colour of text in the style that the axes were made in."""
+    return to_hex(ax.xaxis.label.get_color())
+
+
+def ink_on(colour: str) -> str:
+    """Return black or white, whichever is read better on a colour."""
+    return max("black", "white", key=lambda one: contrast(one, colour))
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours as WCAG 2 defines it, 1 to 21.
+
+    >>> contrast("white", "black")
+    21.0
+    """
+    dark, light = sorted(map(_luminance, (one, other)))
+    return round((light + 0.05) / (dark + 0.05), 9)
+
+
+def graded(colours: Sequence[str], number: int) -> list[str]:
+    """Return so many colours of a scale, as far apart as they are."""
+    if number == 1:
+        return [colours[len(colours) // 2]]
+    scale = LinearSegmentedColormap.from_list("scale", list(colours))
+    return [to_hex(scale(n / (number - 1))) for n in range(number)]
+
+
+def _luminance(colour: str) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in to_rgb(colour)
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,40 @@
+"""Which rows of counts are drawn: the greatest, and sums of the others."""
+
+from __future__ import annotations
+
+import polars as pl
+import polars.selectors as cs
+
+from finstat_kit.frames.counts import KINDS
+
+
+def cut(
+    table: pl.DataFrame, top: int, *, value: str = "count", by_code: bool = False
+) -> pl.DataFrame:
+    """Return the rows that are drawn: `top` labelled, one of the rest, one of each kind.
+
+    The labelled are those furthest from zero, in the order of their values or codes. The columns
+    are those of the table and ``codes``, how many codes a row sums; values add up to the same. The
+    rest is of the kind ``rest``.
+    """
+    labelled = table.filter(pl.col("kind") == "labelled").sort(
+        pl.col(value).abs(), "code", descending=[True, False]
+    )
+    shown = labelled.head(top)
+    shown = shown.sort("code") if by_code else shown.sort(value, "code", descending=[True, False])
+    groups = [labelled.slice(top).with_columns(kind=pl.lit("rest"))]
+    groups += [table.filter(pl.col("kind") == kind) for kind in KINDS[1:]]
+    rows = [shown.with_columns(pl.lit(1, pl.Int64).alias("codes"))]
+    rows += [_summed(group) for group in groups if group.height]
+    return pl.concat(part.select(*table.columns, "codes") for part in rows)
+
+
+def _summed(group: pl.DataFrame) -> pl.DataFrame:
+    only = group["code"][0] if group.height == 1 else None
+    return group.select(
+        pl.lit(only, pl.String).alias("code"),
+        pl.lit(None, pl.String).alias("label"),
+        cs.numeric().sum(),
+        pl.col("kind").first(),
+        pl.len().cast(pl.Int64).alias("codes"),
+    )

@@ -1,0 +1,193 @@
+"""Comparisons of two counts as bars and maps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from matplotlib.colors import to_hex
+
+import finstat_kit as fk
+from finstat_kit.arguments import Lang
+from finstat_kit.charts import colours, cutting, drawing, tiles
+from tests.support.pictures import axes, bars, check_legible, drawn, own, tile_numbers, written
+
+SAMPLE = fk.sample(3_000)
+UNITS = SAMPLE.units.get(SAMPLE.units.ids())
+A = UNITS.filter(pl.col("id") % 3 == 0)
+B = UNITS.filter((pl.col("id") % 3 == 1) & ((pl.col("kraj") != "SK023") | (pl.col("id") % 2 == 0)))
+LANGS: list[Lang] = ["sk", "en"]
+
+
+@pytest.fixture(autouse=True)
+def sample_chosen(nothing_chosen: None) -> None:
+    fk.use(SAMPLE)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_bars_are_the_differences(lazy: bool) -> None:
+    """Rises from zero to the right, falls to the left, with signs; nothing is lost."""
+    compared = fk.compare(A, B, lang="en")
+    ax = fk.plot_counts(compared.lazy() if lazy else compared, lang="en", ax=axes())
+
+    found = bars(ax)
+    nitra = compared.filter(code="SK023")["difference"][0]
+    labelled = [by for name, by in found.items() if name.startswith("Reg")]
+    assert sum(found.values()) == B.height - A.height
+    assert found["Region of Nitra"] == nitra < 0
+    assert labelled == sorted(labelled, reverse=True)
+    assert f"−{-nitra}" in written(ax)
+    assert f"+{max(labelled):.0f}" in written(ax)
+    low, high = ax.get_xlim()
+    assert low < min(found.values()) < 0 < max(found.values()) < high
+    assert ax.get_title().split("\n")[0] == "Difference in the number of accounting units by region"
+    assert f"{A.height:,} → {B.height:,} units, sample" in ax.get_title()
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("top", [1, 4, 20, None])
+def test_differences_are_legible(lang: Lang, top: int | None) -> None:
+    """A rest of any size hides nothing, in either direction."""
+    for a, b in ((A, B), (B, A), (A.head(0), B), (A, B.head(0))):
+        compared = fk.compare(a, b, "okres", lang=lang)
+        rows = cutting.cut(compared, top or 30, value="difference")
+        ax = fk.plot_counts(compared, "okres", lang=lang, top=top, ax=own(rows.height))
+
+        check_legible(ax)
+        assert rows["difference"].sum() == b.height - a.height
+        assert list(bars(ax).values()) == rows["difference"].to_list()
+
+
+def test_the_furthest_from_zero_are_drawn() -> None:
+    """A great fall is not cut off for being the least number."""
+    compared = fk.compare(A, B)
+
+    rows = cutting.cut(compared, 3, value="difference").filter(kind="labelled")
+
+    size = pl.col("difference").abs()
+    assert set(rows["code"]) == set(
+        compared.filter(kind="labelled")
+        .sort(size, "code", descending=[True, False])["code"]
+        .head(3)
+    )
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("by", ["kraj", "okres"])
+def test_a_map_of_differences(by: Any, lang: Lang) -> None:
+    """Tiles carry signed numbers, falls and rises have colours of their own."""
+    compared = fk.compare(A, B, by, lang=lang)
+    grid = tiles.LEVELS[by]
+    by_code = dict(compared.drop_nulls("code").select("code", "difference").rows())
+
+    ax = fk.plot_map(compared, by, lang=lang, ax=axes(*((8, 3.9) if by == "kraj" else (10, 6.4))))
+
+    check_legible(ax)
+    assert tile_numbers(ax) == [
+        drawing.signed(by_code[code], lang) if code in by_code else "–" for code in grid
+    ]
+    shown = {
+        code: to_hex(patch.get_facecolor()) for code, patch in zip(grid, ax.patches, strict=True)
+    }
+    legend = ax.get_legend()
+    assert legend is not None
+    assert {to_hex(handle.get_facecolor()) for handle in legend.get_patches()} == set(
+        shown.values()
+    )
+    rises = {shown[code] for code, number in by_code.items() if code in grid and number > 0}
+    falls = {shown[code] for code, number in by_code.items() if code in grid and number < 0}
+    assert rises <= set(colours.RISES)
+    assert falls <= set(colours.FALLS)
+    word = {"sk": "Rozdiel v počte", "en": "Difference in the number"}[lang]
+    assert ax.get_title().startswith(word)
+    assert " → " in ax.get_title()
+    assert word.lower() in legend.get_title().get_text()
+
+
+def test_a_share_of_a_comparison_is_a_value_like_any_other() -> None:
+    """Only what is asked for as count or difference is the difference."""
+    ax = fk.plot_map(fk.compare(A, B), value="share_b", lang="en", ax=axes())
+
+    assert ax.get_title().startswith("share_b by region\nsample")
+
+
+def test_a_map_of_own_values_speaks_of_them() -> None:
+    """Heading and unit are the reader's, nothing speaks of units of account."""
+    rates = pl.DataFrame({"code": ["SK010", "SK021", "SKZZ", None], "count": [-1.5, 2.5, 3.5, 4.5]})
+
+    ax = fk.plot_map(
+        rates, title="Nonprofits", unit="per 1,000 inhabitants", lang="en", ax=axes(8, 3.9)
+    )
+
+    legend = ax.get_legend()
+    assert legend is not None
+    check_legible(ax)
+    assert ax.get_title() == "Nonprofits\nsample (invented) data"
+    assert legend.get_title().get_text() == "per 1,000 inhabitants"
+    assert ax.get_xlabel() == "Not on the map: Extra-regio: 3.50; no code: 4.50."
+    assert "units" not in written(ax)
+    assert [text.get_text() for text in legend.get_texts()] == ["−1.50", "2.50", "no value"]
+
+
+def test_a_title_of_counts_keeps_their_number() -> None:
+    """A heading of one's own does not hide how many units there are, nor whose."""
+    ax = fk.plot_map(A, title="Mine", lang="en", ax=axes())
+
+    assert ax.get_title() == f"Mine\n{A.height:,} units, sample (invented) data"
+
+
+def test_maps_side_by_side_have_equal_classes() -> None:
+    """With bounds that are given, one legend fits both maps."""
+    legends = []
+    for units in (A, UNITS):
+        ax = fk.plot_map(units, classes=[100, 200.5, 1000], lang="en", ax=axes(8, 3.9))
+        check_legible(ax)
+        legend = ax.get_legend()
+        assert legend is not None
+        legends.append(
+            [
+                (text.get_text(), to_hex(handle.get_facecolor()))
+                for text, handle in zip(legend.get_texts(), legend.get_patches(), strict=True)
+            ]
+        )
+        assert legend.get_title().get_text() == "number of units"
+
+    assert legends[0] == legends[1]
+    assert [text for text, _ in legends[0]] == ["≤ 100", "100 – 200.5", "200.5 – 1,000", "> 1,000"]
+
+
+plot_map: Any = fk.plot_map  # wrong on purpose
+
+
+@pytest.mark.parametrize(
+    "classes", [[], [2, 1], [1, 1], [float("nan")], [1, float("inf")], "12", 3, ["x"], range(9)]
+)
+def test_bounds_that_are_none(classes: Any) -> None:
+    """What cannot divide values is refused, with what can."""
+    with pytest.raises(fk.UsageError, match=r"^classes=.* 1 to 8 ascending numbers"):
+        plot_map(UNITS, classes=classes)
+
+
+def test_comparisons_are_checked() -> None:
+    """Numbers that no comparison has are named."""
+    compared = fk.compare(A, B)
+    for wrong, named in (
+        (compared.with_columns(count_a=-1), "'count_a' has nulls or negative"),
+        (compared.with_columns(difference=None).cast({"difference": pl.Int64}), "'difference' has"),
+        (compared.cast({"difference": pl.Float64}), "'difference' is Float64.*fk.compare"),
+        (compared.with_columns(kind=pl.lit("x")), "'kind' says"),
+    ):
+        with pytest.raises(fk.UsageError, match=named):
+            fk.plot_counts(wrong)
+
+
+def test_one_difference_is_a_sentence() -> None:
+    """A lone bar would say nothing about the size of it."""
+    a, b = (pl.DataFrame({"kraj": ["SK010"] * n}) for n in (1_200, 1_205))
+
+    ax = fk.plot_counts(fk.compare(a, b, lang="en"), lang="en", ax=axes())
+
+    drawn(ax)
+    assert "Region of Bratislava: 1,200 → 1,205 (+5)" in written(ax).replace("\n", " ")
+    assert not ax.patches

@@ -1,0 +1,171 @@
+"""Charts in the reader's style: what is written can be read on white as on black."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import polars as pl
+import pytest
+from matplotlib import style
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+
+import finstat_kit as fk
+from finstat_kit.charts import colours
+from tests.support.pictures import axes, drawn, texts, written
+
+SAMPLE = fk.sample(3_000)
+UNITS = SAMPLE.units.get(SAMPLE.units.ids())
+STYLES = ["default", "dark_background"]
+CHARTS: dict[str, Any] = {
+    "counts": lambda ax: fk.plot_counts(UNITS, ax=ax),
+    "rest": lambda ax: fk.plot_counts(UNITS, "okres", top=2, ax=ax),
+    "differences": lambda ax: fk.plot_counts(_compared("okres"), "okres", top=3, ax=ax),
+    "sentence": lambda ax: fk.plot_counts(UNITS.filter(kraj="SK010"), ax=ax),
+    "regions": lambda ax: fk.plot_map(UNITS, ax=ax),
+    "districts": lambda ax: fk.plot_map(UNITS, "okres", ax=ax),
+    "map of differences": lambda ax: fk.plot_map(_compared("okres"), "okres", ax=ax),
+    "years": lambda ax: fk.plot_last_changes(UNITS, every="1y", ax=ax),
+    "months": lambda ax: fk.plot_last_changes(UNITS, every="1mo", ax=ax),
+    "nothing": lambda ax: fk.plot_last_changes(UNITS.head(0), ax=ax),
+}
+
+
+@pytest.fixture(autouse=True)
+def sample_chosen(nothing_chosen: None) -> None:
+    fk.use(SAMPLE)
+
+
+def _compared(by: Any) -> pl.DataFrame:
+    return fk.compare(UNITS.head(1_500), UNITS.tail(1_400), by)
+
+
+def behind(text: Text, ax: Axes, agg: FigureCanvasAgg) -> str:
+    """Return the colour that a text stands on: that of the bar or tile, else of the figure."""
+    renderer = agg.get_renderer()  # type: ignore[no-untyped-call]
+    box = text.get_window_extent(renderer)
+    x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+    on = [
+        patch
+        for patch in ax.patches
+        if isinstance(patch, Rectangle)
+        and patch.get_window_extent(renderer).contains(x, y)
+        and ax.bbox.contains(x, y)
+    ]
+    figure = ax.figure
+    assert isinstance(figure, Figure)
+    return to_hex(on[-1].get_facecolor() if on else figure.get_facecolor())
+
+
+@pytest.mark.parametrize("name", STYLES)
+@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("late", [False, True])
+def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:
+    """At least 4.5:1, in the style that the axes were made in, also when it is over by then."""
+    with style.context(name):
+        ax = axes(9, 4.8)
+        if not late:
+            CHARTS[chart](ax)
+    if late:
+        CHARTS[chart](ax)
+
+    agg = drawn(ax)
+    low = {
+        text.get_text(): (to_hex(text.get_color()), behind(text, ax, agg))
+        for text in texts(ax)
+        if colours.contrast(to_hex(text.get_color()), behind(text, ax, agg)) < 4.5
+    }
+    assert low == {}
+
+
+def test_bars_and_tiles_are_seen_on_white_and_black() -> None:
+    """What stands for a number stands out from both."""
+    for colour in (colours.BLUE, colours.ORANGE, colours.PALE, colours.GREY, *colours.OF_CODES):
+        for face in ("white", "black"):
+            assert colours.contrast(colour, face) > 2, (colour, face)
+    for colour in (*colours.VIRIDIS, *colours.RISES, *colours.FALLS, colours.NO_VALUE):
+        assert colours.contrast(colours.ink_on(colour), colour) >= 4.5
+    assert colours.contrast("#777777", "white") == pytest.approx(4.48, abs=0.01)
+
+
+def test_a_failed_chart_leaves_no_figure() -> None:
+    """What fails is closed, what succeeds is the one figure that is returned."""
+    from matplotlib import pyplot as plt
+
+    plt.switch_backend("agg")
+    before = plt.get_fignums()
+    # No font has this sign; as an error, its warning comes in the midst of drawing.
+    strange = fk.count_by(UNITS, "kraj").with_columns(label=pl.lit("\U00012000"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="missing from font"):
+            fk.plot_counts(strange)
+        with pytest.raises(UserWarning, match="missing from font"):
+            fk.plot_map(UNITS, title="A \U00012000")
+    assert plt.get_fignums() == before
+
+    for plot in (fk.plot_counts, fk.plot_map, fk.plot_last_changes):
+        ax = plot(UNITS)
+        assert len(plt.get_fignums()) == len(before) + 1
+        plt.close(ax.figure)  # type: ignore[arg-type]
+        assert plt.get_fignums() == before
+
+
+@pytest.mark.parametrize(
+    ("number", "sk", "en"),
+    [
+        (1, "Jediná jednotka: Bratislavský kraj", "The only unit: Region of Bratislava"),
+        (3, "Všetky 3 jednotky: Bratislavský kraj", "All 3 units: Region of Bratislava"),
+        (323, "Všetkých 323 jednotiek: Bratislavský kraj", "All 323 units: Region of Bratislava"),
+    ],
+)
+def test_one_bar_is_a_sentence(number: int, sk: str, en: str) -> None:
+    """All units of one code are told in words, in the right form."""
+    frame = pl.DataFrame({"kraj": ["SK010"] * number})
+
+    assert sk in written(fk.plot_counts(frame, ax=axes())).replace("\n", " ")
+    ax = fk.plot_counts(frame, lang="en", ax=axes())
+    assert en in written(ax).replace("\n", " ")
+    assert not ax.patches
+
+
+def test_a_part_of_counts_is_not_called_all() -> None:
+    """A row picked from counts keeps its bar and its share."""
+    counts = fk.count_by(UNITS, "kraj").filter(code="SK010")
+
+    ax = fk.plot_counts(counts, ax=axes())
+
+    assert len(ax.patches) == 1
+    assert "Všetkých" not in written(ax)
+
+
+def test_size_classes_stand_in_their_order() -> None:
+    """By code, as the codelist has them, also where only the commonest are drawn."""
+    counts = fk.count_by(UNITS, "velkostOrganizacie", lang="en").filter(kind="labelled")
+    for top in (None, 5):
+        ax = fk.plot_counts(counts, "velkostOrganizacie", lang="en", top=top, ax=axes(8, 9))
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        shown = counts.head(top or 30).sort("code")["label"].to_list()
+        assert names[: len(shown)] == shown
+
+
+def test_narrow_axes_have_short_regions() -> None:
+    """The name alone where there is no room; a label of one's own stays as it is."""
+    counts = fk.count_by(UNITS, "kraj", lang="en").with_columns(
+        pl.col("label").replace({"Region of Nitra": "My Nitra"})
+    )
+
+    def names(ax: Axes) -> list[str]:
+        return [label.get_text() for label in ax.get_yticklabels()]
+
+    narrow = names(fk.plot_counts(counts, lang="en", ax=axes(5, 4)))
+    wide = names(fk.plot_counts(counts, lang="en", ax=axes(10, 4)))
+    slovak = names(fk.plot_counts(UNITS, lang="sk", ax=axes(5, 4)))
+    assert {"Banská Bystrica", "Bratislava", "My Nitra"} <= set(narrow)
+    assert {"Reg.of Banská Bystrica", "Region of Bratislava", "My Nitra"} <= set(wide)
+    assert "Banskobystrický" in slovak
