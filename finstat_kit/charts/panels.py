@@ -70,7 +70,9 @@ def draw(
             periods.hatch(panel, edges, float(one.counts[-1]))
         greatest = float(one.counts.max())
         panel.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.05 * max(shared, greatest)))
-        panel.set_title(drawing.literal("\n".join(lines[n])), loc="left", fontsize=TEXT_SIZE, pad=2)
+        panel.set_title(
+            drawing.literal("\n".join(lines[n])), loc="left", fontsize=TEXT_SIZE, pad=2, color=ink
+        )
         for side in ("top", "right"):
             panel.spines[side].set_visible(False)
         panel.tick_params(labelsize=_SIZE, colors=ink, labelleft=column == 0 and greatest <= shared)
