@@ -14,14 +14,14 @@ import nbformat
 import polars as pl
 import pytest
 from matplotlib.colors import to_hex
-from matplotlib.patches import Rectangle, StepPatch
+from matplotlib.patches import Rectangle
 from nbclient import NotebookClient
 
 import finstat_kit as fk
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import cutting, drawing, tiles
 from finstat_kit.charts.tile_text import TileText
-from finstat_kit.frames.counts import COUNTS, LAST_CHANGES, PERIODS
+from finstat_kit.frames.counts import COUNTS, LAST_CHANGES
 from finstat_kit.protocol import wire
 from tests.support.pictures import (
     axes,
@@ -454,36 +454,6 @@ def test_values_without_a_tile_are_told() -> None:
     )
 
 
-def test_last_changes_are_the_counts() -> None:
-    """What is stacked over a period is what was last changed in it, by code."""
-    changes = fk.count_last_changes(UNITS)
-    ax = fk.plot_last_changes(UNITS, ax=axes(9, 4.8))
-    outlines = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
-    legend = ax.get_legend()
-    assert legend is not None
-    names = [text.get_text() for text in legend.get_texts()][::-1]
-    sizes = dict(zip(names, (_heights(outline) for outline in outlines), strict=True))
-    by_label = dict(
-        changes.filter(kind="labelled").group_by("label").agg(pl.col("count").sum()).rows()
-    )
-    months = changes["period"].n_unique()
-
-    assert sum(sum(heights) for heights in sizes.values()) == UNITS.height
-    assert sum(sizes["Bratislavský kraj"]) == by_label["Bratislavský kraj"]
-    assert sum(sizes["ostatné (2)"]) == by_label["Zahraničie"]
-    bare = changes.filter(pl.col("kind") != "labelled")["count"].sum()
-    assert sum(sizes["bez známeho kódu,\nzmazané, neverejné"]) == bare
-    assert len(next(iter(sizes.values()))) >= months
-    march = changes.filter(period=date(2025, 3, 1))["count"].sum()
-    assert march in outlines[-1].get_data()[0]
-    assert "Nie je to vývoj počtu zmien." in ax.get_xlabel()
-
-
-def _heights(outline: StepPatch) -> list[float]:
-    values, _, baseline = outline.get_data()
-    return [float(height) for height in values - baseline]
-
-
 def test_count_last_changes() -> None:
     """By period, then as `count_by`; gone rows and those without code or date are kept."""
     frame = pl.DataFrame(
@@ -522,17 +492,6 @@ def test_count_last_changes() -> None:
     ax = fk.plot_last_changes(frame, lang="en", ax=axes(9, 4.8))
     assert "Without a date of change (not shown): 1." in ax.get_xlabel()
     assert fk.count_last_changes(frame.head(0)).schema == LAST_CHANGES
-
-
-@pytest.mark.parametrize("every", PERIODS)
-@pytest.mark.parametrize("field", ["kraj", "okres", "pravnaForma"])
-def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
-    """No unit is lost, whatever the period and the code."""
-    changes = fk.count_last_changes(UNITS, field, every=every)
-    ax = fk.plot_last_changes(UNITS, field, every=every, lang="en", ax=axes(9, 4.8))
-
-    assert changes["count"].sum() == UNITS.height
-    check_legible(ax)
 
 
 def test_foreign_text_is_no_formula() -> None:
@@ -658,7 +617,7 @@ def test_what_was_drawn_before_stays() -> None:
     ax = axes(9, 4.8)
     ax.add_patch(Rectangle((0, 0), 1, 1, label="mine"))
 
-    fk.plot_last_changes(UNITS, ax=ax)
+    fk.plot_last_changes(UNITS, every="1y", ax=ax)
 
     legend = ax.get_legend()
     assert legend is not None

@@ -70,6 +70,7 @@ def test_the_same_size_is_as_deep_on_either_side_of_zero() -> None:
     assert scale.colour_of(0) == colours.NO_CHANGE
     assert scale.colour_of(900) == colours.RISES[-1]
     assert [text for _, text in scale.entries] == ["-2", "0", "1 to 3", "50 to 52", "900"]
+    assert classes.around_zero([-900, -50, 2], str, "en").colour_of(-900) == colours.FALLS[-1]
 
 
 def test_bounds_make_equal_classes_of_any_values() -> None:

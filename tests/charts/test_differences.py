@@ -128,6 +128,18 @@ def test_a_map_of_own_values_speaks_of_them() -> None:
     assert ax.get_xlabel() == "Not on the map: Extra-regio: 3.50; no code: 4.50."
     assert "units" not in written(ax)
     assert [text.get_text() for text in legend.get_texts()] == ["−1.50", "2.50", "no value"]
+    fall, rise, _ = (to_hex(handle.get_facecolor()) for handle in legend.get_patches())
+    assert fall in colours.FALLS
+    assert rise in colours.RISES
+
+
+def test_rises_alone_are_rises() -> None:
+    """Where nothing falls, a map of differences has the colours of differences all the same."""
+    ax = fk.plot_map(fk.compare(UNITS.head(0), UNITS), lang="en", ax=axes(8, 3.9))
+
+    legend = ax.get_legend()
+    assert legend is not None
+    assert {to_hex(handle.get_facecolor()) for handle in legend.get_patches()} <= set(colours.RISES)
 
 
 def test_a_title_of_counts_keeps_their_number() -> None:

@@ -1,0 +1,205 @@
+"""Charts of last changes: stacks and panels that are the counts, colours, the unfinished period."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.patches import StepPatch
+
+import finstat_kit as fk
+from finstat_kit.arguments import By, Lang
+from finstat_kit.charts import colours
+from finstat_kit.frames.counts import PERIODS
+from tests.support.pictures import axes, check_legible
+
+SAMPLE = fk.sample(4_000)
+UNITS = SAMPLE.units.get(SAMPLE.units.ids())
+LANGS: list[Lang] = ["sk", "en"]
+
+
+@pytest.fixture(autouse=True)
+def sample_chosen(nothing_chosen: None) -> None:
+    fk.use(SAMPLE)
+
+
+def panels(ax: Axes) -> dict[str, Axes]:
+    """Return each panel by its heading."""
+    return {
+        one.get_title(loc="left").replace("\n", " "): one
+        for one in ax.child_axes
+        if isinstance(one, Axes)
+    }
+
+
+def outlines(ax: Axes) -> list[StepPatch]:
+    return [patch for patch in ax.patches if isinstance(patch, StepPatch)]
+
+
+def heights(outline: StepPatch) -> list[float]:
+    values, _, baseline = outline.get_data()
+    return [float(height) for height in values - (0 if baseline is None else baseline)]
+
+
+def stacked(ax: Axes) -> dict[str, StepPatch]:
+    """Return each outline of a stack by its name in the legend."""
+    legend = ax.get_legend()
+    assert legend is not None
+    names = [text.get_text().replace("\n", " ") for text in legend.get_texts()]
+    return dict(zip(names[::-1], outlines(ax), strict=True))
+
+
+def drawn_heights(ax: Axes) -> dict[str, list[float]]:
+    """Return what is drawn of each series, in a stack or in panels."""
+    if ax.get_legend() is not None:
+        return {name: heights(outline) for name, outline in stacked(ax).items()}
+    return {name: heights(*outlines(panel)) for name, panel in panels(ax).items()}
+
+
+def hatched(ax: Axes) -> list[Any]:
+    return [patch for patch in ax.patches if patch.get_hatch()]
+
+
+@pytest.mark.parametrize("every", ["1mo", "1y"])
+def test_last_changes_are_the_counts(every: Any) -> None:
+    """What is drawn of a period is what was last changed in it, by code."""
+    changes = fk.count_last_changes(UNITS, every=every)
+    ax = fk.plot_last_changes(UNITS, every=every, ax=axes(9, 4.8))
+
+    sizes = drawn_heights(ax)
+    by_code = dict(changes.group_by("code").agg(pl.col("count").sum()).rows())
+    short = "" if every == "1mo" else " kraj"
+    assert (ax.get_legend() is None) == (every == "1mo")
+    assert sum(sum(numbers) for numbers in sizes.values()) == UNITS.height
+    assert sum(sizes[f"Bratislavský{short}"]) == by_code["SK010"]
+    assert sum(sizes["ostatné (2)"]) == by_code["SKZZ"] + by_code["SKZZZ"]
+    bare = changes.filter(pl.col("kind") != "labelled")["count"].sum()
+    assert sum(sizes["bez známeho kódu, zmazané, neverejné"]) == bare
+    last = changes["period"].max()
+    assert sum(numbers[-1] for numbers in sizes.values()) == (
+        changes.filter(period=last)["count"].sum()
+    )
+    assert len(next(iter(sizes.values()))) >= changes["period"].n_unique()
+    assert "Nie je to vývoj počtu zmien." in ax.get_xlabel()
+
+
+@pytest.mark.parametrize("every", PERIODS)
+@pytest.mark.parametrize("field", ["kraj", "okres", "pravnaForma"])
+def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
+    """No unit is lost, whatever the period and the code."""
+    changes = fk.count_last_changes(UNITS, field, every=every)
+    ax = fk.plot_last_changes(UNITS, field, every=every, lang="en", ax=axes(9, 4.8))
+
+    assert changes["count"].sum() == UNITS.height
+    check_legible(ax)
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("field", ["kraj", "sidlo", "velkostOrganizacie"])
+@pytest.mark.parametrize("size", [(5, 4), (9, 4.8), (14, 8)])
+def test_panels_are_legible_in_any_size(field: By, lang: Lang, size: tuple[float, float]) -> None:
+    """Headings and labels of panels lie on nothing, in figures of any shape."""
+    for every in ("1d", "1mo"):
+        check_legible(fk.plot_last_changes(UNITS, field, every=every, lang=lang, ax=axes(*size)))
+
+
+def test_panels_from_24_periods_on() -> None:
+    """One stack too few is a stack still; panels share their scales."""
+    months = [date(2024 + n // 12, n % 12 + 1, 5) for n in range(24)]
+    frame = pl.DataFrame(
+        {"datumPoslednejUpravy": months * 3, "kraj": (["SK010"] * 2 + ["SK021"]) * 24}
+    )
+
+    stack = fk.plot_last_changes(
+        frame.filter(pl.col("datumPoslednejUpravy") < months[-1]), ax=axes()
+    )
+    apart = fk.plot_last_changes(frame, ax=axes())
+
+    assert not panels(stack)
+    assert stack.get_legend() is not None
+    assert list(panels(apart)) == ["Bratislavský", "Trnavský"]
+    assert not outlines(apart)
+    assert len({(one.get_xlim(), one.get_ylim()) for one in panels(apart).values()}) == 1
+
+
+def test_a_great_rest_flattens_nothing() -> None:
+    """A sum that is higher than any code has a scale of its own, which its heading names."""
+    few = fk.plot_last_changes(UNITS, "okres", every="1y", lang="en", ax=axes(9, 4.8))
+
+    found = panels(few)
+    (name,) = [name for name in found if "other scale" in name]
+    rest = found.pop(name)
+    most = max(heights(*outlines(rest)))
+    assert name == f"other (71) other scale: to {most:.0f}"
+    assert rest.get_ylim()[1] >= most
+    assert len({one.get_ylim() for one in found.values()}) == 1
+    greatest = max(max(heights(*outlines(one))) for one in found.values())
+    assert greatest > 0.9 * next(iter(found.values())).get_ylim()[1]
+
+
+def colour_of(ax: Axes, name: str) -> str:
+    """Return the colour of a region, whether it is stacked or has a panel."""
+    if ax.get_legend() is not None:
+        return to_hex(stacked(ax)[name].get_facecolor())
+    (outline,) = outlines(panels(ax)[name.removesuffix(" kraj")])
+    return to_hex(outline.get_facecolor())
+
+
+def test_a_colour_belongs_to_its_code() -> None:
+    """The same in each selection, in stacks and in panels; no two codes share one."""
+    regions = fk.regions()
+    charts = [
+        fk.plot_last_changes(UNITS, every="1y", ax=axes(9, 4.8)),
+        fk.plot_last_changes(UNITS, ax=axes(9, 4.8)),
+        fk.plot_last_changes(UNITS.filter(kraj="SK042"), every="1y", ax=axes(9, 4.8)),
+    ]
+
+    for n, (code, name) in enumerate(regions.head(8).select("code", "name_sk").iter_rows()):
+        for ax in charts[: 3 if code == "SK042" else 2]:
+            assert colour_of(ax, name) == colours.OF_CODES[n]
+    assert len(set(colours.OF_CODES)) == regions.height == len(colours.OF_CODES)
+
+
+@pytest.mark.parametrize(
+    ("today", "every", "sk", "en"),
+    [
+        ("2026-06-15", "1mo", "do 15. júna", "to 15 June"),
+        ("2026-06-30", "1mo", None, None),
+        ("2026-06-30", "1q", None, None),
+        ("2026-06-30", "1y", "do 30. júna", "to 30 June"),
+        ("2026-06-30", "1w", "do 30. júna", "to 30 June"),
+        ("2026-06-30", "1d", None, None),
+        ("2026-07-01", "1mo", None, None),
+        ("2026-12-30", "1y", "do 30. decembra", "to 30 December"),
+        ("2026-12-31", "1y", None, None),
+    ],
+)
+@pytest.mark.parametrize("long", [False, True])
+def test_the_unfinished_period_is_hatched(
+    today: str, every: Any, sk: str | None, en: str | None, long: bool
+) -> None:
+    """By the register's day, in stacks and panels; a period that is over is not hatched."""
+    register = fk.sample(10)
+    register.set_today(today)
+    days = [date(2026, 6, 10), date(2026, 6, 30)]
+    days += [days[0] - timedelta(days=400 * n) for n in range(1, 27)] if long else []
+    frame = pl.DataFrame({"datumPoslednejUpravy": days, "kraj": ["SK010"] * len(days)})
+
+    for lang, to in (("sk", sk), ("en", en)):
+        ax = register.plot_last_changes(frame, every=every, lang=lang, ax=axes(9, 4.8))
+
+        places = list(panels(ax).values()) or [ax]
+        assert bool(panels(ax)) == long
+        for place in places:
+            assert len(hatched(place)) == (to is not None)
+        if to is None:
+            assert not any(word in ax.get_xlabel() for word in ("hatched", "šrafovaný"))
+        else:
+            assert ax.get_xlabel().endswith(f": {to}.")
+            (patch,) = hatched(places[0])
+            assert patch.get_x() + patch.get_width() == outlines(places[0])[0].get_data()[1][-1]
+        check_legible(ax)
