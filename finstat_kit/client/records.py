@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.client.kept import to_fetch, unchanged
 from finstat_kit.client.scan import RecordsStopped
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
@@ -17,18 +18,19 @@ from finstat_kit.protocol import replies, requests, wire
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
+UNIT_PATH: Final = f"/api/{wire.UNIT}"
 _BATCH: Final = 10_000  # records that wait to become a frame
 _MOST_REQUESTS: Final = 10_000  # record requests that a real host is sent unasked
 
 
-def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:
+def refuse_long_work(ids: list[int], session: Session, max_requests: int | None) -> None:
     """Refuse before the first request what would take longer than anybody expects.
 
     Raises:
         UsageError: With the number, the time it would take, and the ways out.
     """
     most = most_requests(session, max_requests)
-    if requests <= most:
+    if len(ids) <= most or (requests := to_fetch(session, UNIT_PATH, ids)) <= most:
         return
     took = "" if session.rate is None else f", about {_duration(requests / session.rate)}"
     raise UsageError(
@@ -65,9 +67,20 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def fetch_unit(session: Session, id_: int, stop: threading.Event) -> dict[str, object]:
-    """Fetch the record of an id, unless *stop* is set meanwhile."""
-    return session.exchange.get(requests.unit(id_), stop)
+def fetch_unit(
+    session: Session, id_: int, stop: threading.Event, kept: frozenset[int] = frozenset()
+) -> dict[str, object]:
+    """Fetch the record of an id, unless *stop* is set meanwhile, or take it from *kept* ones."""
+    request = requests.unit(id_)
+    exchange = session.exchange
+    return exchange.kept(request, stop) if id_ in kept else exchange.get(request, stop)
+
+
+def kept_units(
+    session: Session, ids: list[int], stop: threading.Event | None = None
+) -> frozenset[int]:
+    """Return the ids whose records are kept and have not changed; see `unchanged`."""
+    return unchanged(session, UNIT_PATH, wire.UNITS, ids, stop)
 
 
 def fetch_units(
@@ -77,12 +90,16 @@ def fetch_units(
     *,
     keep: bool,
     stop: threading.Event | None = None,
+    kept: frozenset[int] | None = None,
 ) -> pl.DataFrame:
-    """Fetch the records of ids, none repeated, unless *stop* is set; see `Units.get`."""
+    """Fetch the records of ids, none repeated, unless *stop* is set; see `Units.get`.
+
+    Those in *kept* are taken from the file; None finds out which may be.
+    """
 
     def fetch(id_: int, stop: threading.Event) -> dict[str, object] | RegisterError:
         try:
-            return fetch_unit(session, id_, stop)
+            return fetch_unit(session, id_, stop, usable)
         except NotFound as error:
             return error
         except ProtocolError as error:
@@ -98,6 +115,7 @@ def fetch_units(
         return pl.concat([*frames, replies.unit_frame(batch)], rechunk=True)
 
     try:
+        usable = kept_units(session, ids, stop) if kept is None else kept
         for id_, record in in_order(ids, fetch, session.connections, stop):
             advance(1)
             if isinstance(record, RegisterError):
