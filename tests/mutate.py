@@ -498,7 +498,7 @@ def caught_by(mutation: Mutation, tree: Path) -> str | None:
     try:
         seen = subprocess.run(
             [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-            + ["--hypothesis-profile=unshrunk"]
+            + ["--hypothesis-profile=unshrunk", "-m", ""]
             + [
                 str(next(Path(tree / "tests").rglob(f"test_{n}.py")))
                 for n in mutation.tests.split()

@@ -18,6 +18,7 @@ def cells(path: Path) -> list[dict[str, object]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_rebuild_changes_nothing() -> None:
     """notebooks/build.py would write what is committed."""
     seen = subprocess.run(

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service import population
+from tests.support.examples import examples
 from tests.support.memory import needs_proc
 from tests.support.registers import Scripted, changes, days, sample_of, store_of
 
@@ -34,7 +35,6 @@ def body(ids: list[int], more: bool) -> bytes:
     return json.dumps({"id": ids, "existujeDalsieId": more}).encode()
 
 
-@settings(deadline=None)
 @given(
     changes,
     st.none() | days,
@@ -549,7 +549,7 @@ print(peak(1_000_000) - short)
     assert float(seen.stdout) < 20
 
 
-@settings(deadline=None, max_examples=400)
+@examples(400)
 @given(
     st.sampled_from(["http://", "https://", ""]),
     st.text(max_size=20) | st.text(alphabet="a.:/[]%@\x1b \n\u0130-1", max_size=20),

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, STATEMENTS, UNITS
 from finstat_kit.service import population
 from finstat_kit.service.files import data_folder
 from finstat_kit.service.store import Place, Store
+from tests.support.examples import examples
 from tests.support.memory import needs_proc
 
 
@@ -262,7 +263,7 @@ def test_verbs_name_what_is_wrong() -> None:
     assert sample._store is before
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(st.tuples(st.sampled_from("ptdhv"), st.integers(0, 50)), max_size=12))
 def test_changes_keep_the_register_whole(verbs: list[tuple[str, int]]) -> None:
     """After any verbs: ids ascend, every id has its record, units own only listed ids."""

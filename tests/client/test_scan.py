@@ -8,12 +8,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.wire import Reply
+from tests.support.examples import examples
 from tests.support.registers import Watched
 
 ID, DAY = pl.col("id"), pl.col("datumPoslednejUpravy")
@@ -80,7 +81,7 @@ steps: st.SearchStrategy[Step] = st.one_of(
 
 
 @pytest.mark.filterwarnings("ignore:changed_since=.* lies after")
-@settings(deadline=None, max_examples=250)
+@examples(250)
 @given(
     st.lists(steps, max_size=3),
     st.sampled_from([None, ["id"], ["kraj", "id"], ["ico"], ["idUctovnychZavierok", "stav"]]),

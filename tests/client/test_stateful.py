@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis import HealthCheck, strategies as st
 from hypothesis.stateful import (
     Bundle,
     RuleBasedStateMachine,
@@ -31,6 +31,7 @@ from finstat_kit.client.pages import Pages
 from finstat_kit.protocol.wire import UNITS, Reply
 from finstat_kit.service.store import day_number
 from finstat_kit.transport.base import InProcess
+from tests.support.examples import examples
 from tests.support.faults import FakeTime
 from tests.support.registers import sample_of
 
@@ -301,15 +302,13 @@ def _seen_by(machine: Histories, change: Change) -> Change:
     return lambda register: machine._changed(change)
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("steps", [6, 30])
 def test_histories(steps: int) -> None:
     """Nothing that was there throughout is lost or doubled, nothing is invented, order is kept."""
     run_state_machine_as_test(
         Histories,
-        settings=settings(
-            max_examples=600 // steps,
-            stateful_step_count=steps,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
+        settings=examples(
+            600 // steps, stateful_step_count=steps, suppress_health_check=list(HealthCheck)
         ),
     )

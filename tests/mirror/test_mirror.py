@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
@@ -23,6 +23,7 @@ from finstat_kit.errors import Interrupted
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
+from tests.support.examples import examples
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
 
@@ -651,7 +652,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     return mirror
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_flipped_bit(sound: fk.Mirror, data: st.DataObject) -> None:
     """Wherever a bit is flipped, verify finds the file, and does not break down with it."""

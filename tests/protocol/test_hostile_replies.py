@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import replies
@@ -20,6 +20,7 @@ from finstat_kit.protocol.guarded_json import NotJson
 from finstat_kit.protocol.outcome import first_words
 from finstat_kit.protocol.wire import CODELIST_CAP, PAGE_CAP
 from tests.conftest import Told
+from tests.support.examples import examples
 from tests.support.faults import FaultServer, reply
 from tests.support.memory import needs_proc
 
@@ -94,7 +95,7 @@ def places(value: Any) -> list[Any]:
 TEMPLATES = [(kind, json.dumps(t)) for kind, value in VALID.items() for t in places(value)]
 
 
-@settings(deadline=None, max_examples=1_500)
+@examples(1_500)
 @given(st.sampled_from(TEMPLATES), values, st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
 @example(("page", f'{{"id":["{MARK}"],"existujeDalsieId":true}}'), "1" * 310, "utf-8")
 @example(("page", f'{{"id":[1],"existujeDalsieId":"{MARK}"}}'), "[" * 1_000 + "]" * 1_000, "utf-8")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol.paging import Query, check
@@ -22,6 +22,7 @@ from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
 from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.transport.threads import split
 from tests.conftest import Told
+from tests.support.examples import examples
 from tests.support.faults import FakeTime, FaultServer, Step, reply
 from tests.support.registers import Scripted, timed
 
@@ -96,7 +97,7 @@ id_sets = st.sets(st.integers(1, 3_000), max_size=400) | st.builds(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
 def test_the_same_ids_within_the_budget(
     ids: set[int], size: int, connections: int, seed: int
@@ -111,7 +112,7 @@ def test_the_same_ids_within_the_budget(
     assert model.requests <= max(1.35 * sequential, sequential + 1)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(
     id_sets,
     st.integers(1, 40),
@@ -134,7 +135,7 @@ def test_counts_that_lie(
     assert model.requests <= 3 * sequential + 6 * connections + 2
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(
     id_sets,
     st.integers(1, 40),
@@ -152,7 +153,7 @@ def test_ids_just_below_the_largest(
     assert Model(lambda: due, size, connections, seed, lambda n: lie or n).run() == due
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(id_sets, id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
 def test_a_register_that_changes(
     ids: set[int], others: set[int], size: int, connections: int, seed: int
@@ -176,7 +177,7 @@ def test_a_register_that_changes(
     assert always <= set(found) <= always | others
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(id_sets, id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
 def test_a_register_that_grows_below_its_end(
     ids: set[int], others: set[int], size: int, connections: int, seed: int
@@ -210,7 +211,7 @@ class Ending(Model):
         return Page(page.ids.clear(), page.more) if self._empty else Page(page.ids, more=False)
 
 
-@settings(deadline=None, max_examples=500)
+@examples(500)
 @given(
     id_sets,
     st.integers(1, 40),

@@ -8,13 +8,14 @@ from datetime import date
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import UNITS
 from finstat_kit.service import changes, population, routes
 from finstat_kit.service.store import DELETED, NON_PUBLIC, Ints, Store, day_number
+from tests.support.examples import examples
 
 DAY = date(2026, 7, 2)
 
@@ -36,7 +37,7 @@ def counted(store: Store) -> int:
 steps = st.lists(st.tuples(st.sampled_from("pcdhwt"), st.sets(st.integers(0, 30))), max_size=8)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(0, 20), steps)
 def test_any_changes_one_after_the_other(units: int, chosen: list[tuple[str, set[int]]]) -> None:
     """The former store keeps every byte; ids ascend strictly, the count and all columns follow."""

@@ -11,12 +11,13 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from finstat_kit.protocol import wire
 from finstat_kit.service import changes, population, routes
 from finstat_kit.service.store import DELETED, LIVING, NON_PUBLIC, Line, Store, ico_number
 from tests.support import model
+from tests.support.examples import examples
 from tests.support.model import Unit
 from tests.support.registers import days, store_of
 
@@ -273,7 +274,7 @@ def queries(draw: st.DrawFn) -> str:
     return "&".join(draw(st.permutations(parts)))
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(units, queries(), st.sampled_from([LISTS[0], *LISTS]), st.booleans(), st.booleans())
 def test_lists_and_counts_are_those_of_the_model(
     units: list[Unit], query: str, name: str, count: bool, strict: bool
@@ -304,7 +305,7 @@ def store_of_units(units: list[Unit]) -> Store:
     return replace(store, columns={**store.columns, **of_units})
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.integers(16_000, 70_000),
     st.lists(st.integers(0, 69_999), max_size=40),

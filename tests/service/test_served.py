@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from datetime import date
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.service.server import served
+from tests.support.examples import examples
 from tests.support.registers import Switched, sample_of
 from tests.support.wire import get
 
@@ -293,7 +294,7 @@ since = date(2025, 1, 1)
 verbs = st.lists(st.tuples(st.sampled_from("ptdhvo"), st.integers(0, 99)), max_size=4)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, 6), st.lists(verbs, min_size=1, max_size=8))
 def test_data_that_change_between_two_pages(
     switched: Switched,

@@ -193,6 +193,7 @@ def test_two_hundred_connections_while_others_dawdle(serving: tuple[str, int]) -
     assert grown < 20
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_walk_of_a_million_pages() -> None:
     """A million replies, an id each: memory stays where it was, every id is counted."""

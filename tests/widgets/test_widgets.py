@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import traitlets
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
@@ -23,6 +23,7 @@ from finstat_kit.frames import number_format, slovak_order
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.background import LatestWins
 from finstat_kit.widgets.options import FIELDS, Path as Choice
+from tests.support.examples import examples
 from tests.support.registers import Scripted, Watched, sample_of, service
 
 SAMPLE, SERVICE = fk.sample(), service(0)
@@ -175,7 +176,7 @@ control_actions = st.one_of(
 PICKER = fk.LocationPicker(SAMPLE)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(control_actions, max_size=8))
 def test_no_stale_choice_in_any_order(actions: list[tuple[str, object]]) -> None:
     """After any actions, by controls or from code, everything shown agrees."""
@@ -501,7 +502,7 @@ _BELOW: dict[str | None, By] = {
 }  # fmt: skip
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(st.lists(explorer_actions, max_size=5))
 def test_frame_and_counts_in_any_order(actions: list[tuple[str, object]]) -> None:
     """After any actions frame, counts, table and title are of what is chosen last."""
