@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 
 from finstat_kit.client.session import Session
@@ -71,6 +72,12 @@ def _not_named(
             return left
     assert query is not None
     return {id_ for id_ in left if id_ <= query.after_id}
+
+
+def gathering(session: Session) -> AbstractContextManager[None]:
+    """Return a block whose many replies are kept some at a time."""
+    file = session.exchange.cache
+    return nullcontext() if file is None else file.gathering()
 
 
 def to_fetch(session: Session, path: str, ids: Sequence[int]) -> int:

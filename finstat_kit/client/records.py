@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.kept import to_fetch, unchanged
+from finstat_kit.client.kept import gathering, to_fetch, unchanged
 from finstat_kit.client.scan import RecordsStopped
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
@@ -116,18 +116,19 @@ def fetch_units(
 
     try:
         usable = kept_units(session, ids, stop) if kept is None else kept
-        for id_, record in in_order(ids, fetch, session.connections, stop):
-            advance(1)
-            if isinstance(record, RegisterError):
-                if keep:
-                    batch.append({"id": id_})
+        with gathering(session):
+            for id_, record in in_order(ids, fetch, session.connections, stop):
+                advance(1)
+                if isinstance(record, RegisterError):
+                    if keep:
+                        batch.append({"id": id_})
+                    else:
+                        missing.append(id_)
                 else:
-                    missing.append(id_)
-            else:
-                batch.append(record)
-            if len(batch) >= _BATCH:
-                frames.append(replies.unit_frame(batch))
-                batch.clear()
+                    batch.append(record)
+                if len(batch) >= _BATCH:
+                    frames.append(replies.unit_frame(batch))
+                    batch.clear()
     except RegisterError as error:
         error.partial = so_far()
         raise

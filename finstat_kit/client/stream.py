@@ -9,6 +9,7 @@ from contextlib import closing
 
 import polars as pl
 
+from finstat_kit.client.kept import gathering
 from finstat_kit.client.records import fetch_unit, kept_units, refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound, ProtocolError
@@ -65,7 +66,8 @@ def _fetched(ids: pl.Series, session: Session) -> Generator[Fetched, None, None]
             return error
 
     kept = kept_units(session, ids.to_list())
-    yield from in_order(ids.to_list(), fetch, session.connections)
+    with gathering(session):
+        yield from in_order(ids.to_list(), fetch, session.connections)
 
 
 def _local(ids: pl.Series, session: Session) -> Generator[Fetched, None, None]:

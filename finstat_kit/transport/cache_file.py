@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sqlite3
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -33,6 +35,7 @@ from finstat_kit.transport.cache_format import (
 
 _BUSY: Final = 5.0  # seconds to wait for another process's commit
 _AT_ONCE: Final = 500  # keys per statement
+_SOON: Final = 0.3  # seconds between two commits within a block that gathers replies
 
 
 class CacheFile:
@@ -68,6 +71,9 @@ class CacheFile:
         self._warned = False
         self._mark = ""  # which invented data the kept replies are
         self._since = date.min  # the server's day of the newest reply
+        self._pending: dict[tuple[str, str], tuple[Row, bytes]] = {}  # for the next commit
+        self._gathering = 0  # blocks that commit some replies at a time
+        self._committed = -math.inf  # when, on the process's clock
         self._state = CacheState(path)
         forks.renew_in_child(self)
         if not self._file.parent.is_dir():
@@ -90,10 +96,13 @@ class CacheFile:
         self._lock = threading.RLock()
         self._inherited.append(self._connection)
         self._connection = None
+        self._pending = {}  # which the parent commits
+        self._gathering = 0
 
     def close(self) -> None:
         """Close the file; it opens again when it is needed."""
         with self._lock:
+            self._commit()
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
@@ -119,6 +128,7 @@ class CacheFile:
     def state(self) -> CacheState:
         """What the file holds, as last seen where another process is writing just now."""
         with contextlib.suppress(sqlite3.Error, OSError), self._lock:
+            self._commit()
             if not self._file.exists():
                 return self._state
             connection = self._open()
@@ -152,6 +162,7 @@ class CacheFile:
         """
         path, query = key_of(target)
         with self._lock, self._reading():
+            self._commit()
             if not self._agreed or not self._file.exists():
                 return None
             row = (
@@ -193,15 +204,44 @@ class CacheFile:
         path, query = key_of(target)
         body = zlib.compress(reply.body if reply.status == 200 else b"", 6)
         day, now = self._today(), float(self._wall())
-        since = min(day, day_of(reply, day)).isoformat()
-        row = Row(reply.status, now, day.isoformat(), since, now, sha256(body).digest())
-        with self._lock, self._writing() as connection:
-            self._agree(connection, reply, day)
-            connection.execute(
+        since = min(day, day_of(reply, day))
+        seen = sha256(body).digest()
+        row = Row(reply.status, now, day.isoformat(), since.isoformat(), now, seen)
+        with self._lock:
+            self._pending[path, query] = row, body
+            if not self._is_agreed(reply):
+                self._commit(reply.headers.get(INVENTED, ""))
+            elif not self._gathering or time.monotonic() > self._committed + _SOON:
+                self._commit()
+
+    @contextlib.contextmanager
+    def gathering(self) -> Iterator[None]:
+        """Commit the replies of a block some at a time, all of them at its end.
+
+        Every commit waits for the disk, longer than a fast register takes to reply.
+        """
+        with self._lock:
+            self._gathering += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._gathering -= 1
+                self._commit()
+
+    def _commit(self, mark: str | None = None) -> None:
+        """Write the replies that wait; a new *mark* is compared with the file's."""
+        with self._lock:
+            pending, self._pending = self._pending, {}
+            if not pending:
+                return
+            self._write(
+                self._mark if mark is None else mark,
                 f"INSERT OR REPLACE INTO replies (path, query, body, {FIELDS})"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (path, query, body, *row, row.seal(path, query)),
+                [(*key, body, *row, row.seal(*key)) for key, (row, body) in pending.items()],
             )
+            self._committed = time.monotonic()
 
     def ages(self, path: str, ids: Sequence[int]) -> dict[int, Age]:
         """Return the age of every kept reply to ``path?id=…`` for some ids."""
@@ -216,8 +256,9 @@ class CacheFile:
             (f"id={id_}", row._replace(since=self._since.isoformat(), checked=float(now)))
             for id_, row in self._rows(path, list(ids))
         ]
-        with self._lock, self._writing() as connection:
-            connection.executemany(
+        with self._lock:
+            self._write(
+                self._mark,
                 "UPDATE replies SET since = ?, checked = ?, seal = ? WHERE path = ? AND query = ?"
                 " AND sum = ?",
                 [
@@ -234,6 +275,7 @@ class CacheFile:
         found: list[tuple[int, Row]] = []
         try:
             with self._lock, self._reading():
+                self._commit()
                 if not self._agreed or not self._file.exists():
                     return []
                 connection = self._open()
@@ -258,21 +300,26 @@ class CacheFile:
         Raises:
             UsageError: They are two.
         """
-        with self._lock, self._writing() as connection:
-            self._agree(connection, reply, self._today())
+        with self._lock:
+            if not self._is_agreed(reply):
+                self._write(reply.headers.get(INVENTED, ""))
 
-    def _agree(self, connection: sqlite3.Connection, reply: Reply, day: date) -> None:
+    def _is_agreed(self, reply: Reply) -> bool:
+        """Take over the server's day, and tell whether the reply is known to be the register's."""
+        day = self._today()
+        self._since = min(day, day_of(reply, day))
+        return self._agreed and self._mark == reply.headers.get(INVENTED, "")
+
+    def _agree(self, connection: sqlite3.Connection, mark: str) -> None:
         """Write what the file is of, where that is new, unless it is of another register."""
         assert self._register is not None
-        mark = reply.headers.get(INVENTED, "")
-        register = replace(self._register, invented=mark, today=day.isoformat())
+        register = replace(self._register, invented=mark, today=self._today().isoformat())
         written = read_about(connection, self.path)
         if written is not None and written.name != register.name:
             raise self._another(written, register)
         if written != register:
             write_about(connection, register)
         self._agreed, self._mark = True, mark
-        self._since = min(day, day_of(reply, day))
 
     def _fits(self, written: About | None) -> bool:
         """Tell whether a file is of this register; not yet, where only a reply will show it.
@@ -303,7 +350,8 @@ class CacheFile:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is not None and self._opened != self._there():
-            self.close()  # another file took its place, or it was removed
+            self._connection.close()  # another file took its place, or it was removed
+            self._connection = None
         if self._connection is None:
             connection = sqlite3.connect(
                 f"file:{quote(str(self._file))}?mode={'rwc' if self._register else 'rw'}",
@@ -327,14 +375,17 @@ class CacheFile:
             return None
         return found.st_dev, found.st_ino
 
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Commit what the block writes; a full or locked disk is warned of once."""
+    def _write(
+        self, mark: str, statement: str = "", rows: Sequence[tuple[object, ...]] = ()
+    ) -> None:
+        """Commit rows to a file of the same register; a full or locked disk is warned of once."""
         try:
             connection = self._open()
             connection.execute("BEGIN IMMEDIATE")
             with connection:
-                yield connection
+                self._agree(connection, mark)
+                if rows:
+                    connection.executemany(statement, rows)
         except (sqlite3.Error, CacheError) as error:
             self._warn(error)
 

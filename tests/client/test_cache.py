@@ -260,7 +260,7 @@ def test_a_file_belongs_to_one_register(behind: Behind, file: Path) -> None:
     id_ = unchanged_ids(behind.sample, 1)
     behind.register(cache=file).units.get(id_)
 
-    with pytest.raises(fk.UsageError, match="the file is of finstat_kit sample.*not of https"):
+    with pytest.raises(fk.UsageError, match=r"the file is of finstat_kit sample.*not of https"):
         fk.use(fk.LIVE, cache=file)
     with pytest.raises(fk.UsageError, match="seed=0; units=20000"):
         fk.use("sample", cache=file)
@@ -317,8 +317,8 @@ def test_what_is_recorded_is_replayed(
     assert replayed.today == date(2026, 6, 30)
     assert (replayed.stats.requests, replayed.stats.kept > 0) == (0, True)
     assert replayed.cite(lang="en") == (
-        "https://ruz.example, invented data, replies recorded 2026-06-30 16:26:40 UTC to "
-        "2026-06-30 16:26:40 UTC."
+        "https://ruz.example, invented data, replies recorded 2026-06-30 19:33:20 UTC to "
+        "2026-06-30 19:33:20 UTC."
     )
     assert replayed.cache == recorded.cache
     with fk.using(pickle.loads(pickle.dumps(replayed))) as again:
