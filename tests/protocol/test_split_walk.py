@@ -22,8 +22,9 @@ from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
 from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.transport.threads import split
 from tests.conftest import Told
+from tests.support.clock import FakeClock
 from tests.support.examples import examples
-from tests.support.faults import FakeTime, FaultServer, Step, reply
+from tests.support.faults import FaultServer, Step, reply
 from tests.support.registers import Scripted, timed
 
 Register = Callable[[], Sequence[int]]
@@ -461,7 +462,7 @@ def test_where_the_rate_is_the_bottleneck() -> None:
     ids = list(range(1, 1_001))
     with (
         numbers(ids)([]) as server,
-        timed(server.url, FakeTime(), rate=5, connections=4) as reg,
+        timed(server.url, FakeClock(), rate=5, connections=4) as reg,
     ):
         assert reg.units.ids(page_size=50).height == 1_000
 
@@ -486,7 +487,7 @@ def test_being_asked_for_less_halves_the_connections() -> None:
             steps: Sequence[Step] = super()._next(request)
             return [reply(b"", 429, Retry_After="1")] if len(self.asked) in (6, 9) else steps
 
-    with Busy([]) as server, timed(server.url, FakeTime()) as reg:
+    with Busy([]) as server, timed(server.url, FakeClock()) as reg:
         found = reg.units.ids(page_size=50, connections=8)
 
     assert found["id"].to_list() == ids

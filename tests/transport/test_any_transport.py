@@ -12,7 +12,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.transport.http import Adapted
-from tests.support.faults import FakeTime
+from tests.support.clock import FakeClock
 
 URL = "https://register.example/cruz-public"
 PAGE = b'{"id":[3,5],"existujeDalsieId":false}'
@@ -82,7 +82,7 @@ def test_a_body_without_end_is_stopped() -> None:
 
 def test_the_deadline_holds_between_the_parts_of_a_body() -> None:
     """A transport that takes its time is not waited for longer than that."""
-    fake = FakeTime()
+    fake = FakeClock()
 
     def slow() -> Iterator[bytes]:
         while True:

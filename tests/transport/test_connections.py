@@ -17,7 +17,8 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
-from tests.support.faults import FakeTime, FaultServer, ListServer, Step, reply
+from tests.support.clock import FakeClock
+from tests.support.faults import FaultServer, ListServer, Step, reply
 from tests.support.registers import timed
 
 IDS = 3_000
@@ -95,7 +96,7 @@ def test_equal_answers_on_two_connections_cost_nothing() -> None:
 @pytest.mark.parametrize(("idle", "connections"), [(49.9, 1), (50.1, 2)])
 def test_idle_connections_are_not_used_for_ever(idle: float, connections: int) -> None:
     """The register closes them after 60 s: after 50 s another one is opened."""
-    fake = FakeTime()
+    fake = FakeClock()
     with ListServer(1) as server, timed(server.url, fake) as reg:
         reg.units.ids()
         fake.now += idle

@@ -16,12 +16,12 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.transport.http import Sockets
+from tests.support.clock import FakeClock
 from tests.support.faults import (
     CLOSE,
     HANG,
     RESET,
     Drip,
-    FakeTime,
     FaultServer,
     Step,
     packed,
@@ -90,7 +90,7 @@ def test_the_read_timeout_is_the_deadline_of_all(case: str, steps: list[Step]) -
 @pytest.mark.parametrize(("timeout", "status"), [(None, 200), (90.0, None), (110.0, 200)])
 def test_no_deadline_unless_one_is_given(timeout: float | None, status: int | None) -> None:
     """An answer of 100 seconds arrives without a deadline, or within one."""
-    fake, came = FakeTime(), None
+    fake, came = FakeClock(), None
 
     class Slow(FaultServer):
         def _next(self, request: str) -> Sequence[Step]:
