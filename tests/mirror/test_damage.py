@@ -87,12 +87,24 @@ KINDS = [
     *((f"hint of {name}", f"{name}/_delta_log/_last_checkpoint", False) for name in TABLES),
     *((f"seals of {name}", f"{name}/_seals.txt", True) for name in TABLES),
 ]
+QUICK = ("deleted", "flipped in a bit")  # the other faults, and the other tables, are slow tests
 CASES = [
-    pytest.param(kind, pattern, told, fault, id=f"{kind} {fault}")
+    pytest.param(
+        kind,
+        pattern,
+        told,
+        fault,
+        id=f"{kind} {fault}",
+        marks=[] if fault in QUICK and ("of" not in kind or "units" in kind) else pytest.mark.slow,
+    )
     for kind, pattern, told in KINDS
     for fault in (THREE if "of" in kind and "units" not in kind else FAULTS)
 ]
-FOLDERS = [name + rest for name in TABLES for rest in ("", "/_delta_log")]
+FOLDERS = [
+    pytest.param(name + rest, marks=[] if name == "units" else pytest.mark.slow)
+    for name in TABLES
+    for rest in ("", "/_delta_log")
+]
 
 
 class Sound(NamedTuple):

@@ -147,6 +147,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_more_than_fits_into_memory(tmp_path: Path) -> None:
     """Streaming, all columns of 2.5 million units go through less memory than they would take."""
     subprocess.run([sys.executable, "-c", GREAT, tmp_path], cwd=ROOT, check=True)

@@ -216,6 +216,7 @@ def test_the_first_words_of_a_page_cost_little(family: str) -> None:
 _WORTH = 0.02  # seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_work_is_linear_in_the_bytes(matrix: Told, family: str) -> None:
     """Twice the bytes cost less than three times the time; what takes no time is not compared."""
@@ -234,6 +235,7 @@ def test_work_is_linear_in_the_bytes(matrix: Told, family: str) -> None:
     assert worst < 3, ratios
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_full_body_is_judged_within_seconds(family: str) -> None:
     """A page, a record and a codelist of the most that is read are accepted or refused in 10 s."""
@@ -263,6 +265,7 @@ print(memory("VmHWM") - before)
 """
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize(
     "family",

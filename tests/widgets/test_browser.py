@@ -33,7 +33,10 @@ def browser() -> Iterator[Browser]:
         yield shown
 
 
-@pytest.fixture(scope="module", params=["perCommTarget", "disabled"])
+@pytest.fixture(
+    scope="module",
+    params=["perCommTarget", pytest.param("disabled", marks=pytest.mark.slow)],
+)
 def opened(
     request: pytest.FixtureRequest,
     browser: Browser,

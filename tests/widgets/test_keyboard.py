@@ -25,6 +25,9 @@ DISTRICTS = {
 }
 
 
+DELAYS = [0, *(pytest.param(delay, marks=pytest.mark.slow) for delay in (30, 150))]  # milliseconds
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with lab.browser() as shown:
@@ -64,7 +67,7 @@ def active(page: Page) -> Locator:
 
 
 @pytest.mark.parametrize("key", ["Enter", "Tab"])
-@pytest.mark.parametrize("delay", [0, 30, 150])
+@pytest.mark.parametrize("delay", DELAYS)
 def test_a_district_typed_with_nothing_chosen(opened: lab.Notebook, delay: int, key: str) -> None:
     """Nothing is chosen on the way, so no list changes under the typist."""
     for typed, names in DISTRICTS.items():
@@ -78,7 +81,7 @@ def test_a_district_typed_with_nothing_chosen(opened: lab.Notebook, delay: int, 
         shows(district, region, municipality, names=(*names, ""))
 
 
-@pytest.mark.parametrize("delay", [0, 30, 150])
+@pytest.mark.parametrize("delay", DELAYS)
 def test_all_three_levels_without_a_pause(opened: lab.Notebook, delay: int) -> None:
     """Each field is narrowed by the one above at once, not when the kernel has answered."""
     keyboard = opened.page.keyboard
