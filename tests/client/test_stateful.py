@@ -304,7 +304,7 @@ def _seen_by(machine: Histories, change: Change) -> Change:
 
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("steps", [6, 30])
-def test_histories(steps: int) -> None:
+def test_histories_lose_double_and_invent_nothing(steps: int) -> None:
     """Nothing that was there throughout is lost or doubled, nothing is invented, order is kept."""
     run_state_machine_as_test(
         Histories,

@@ -83,7 +83,9 @@ def windows(mirror: fk.Mirror) -> list[tuple[date, date]]:
         ),
     ],
 )  # fmt: skip
-def test_killed_during_the_first_sync(tmp_path: Path, where: str, number: int, moment: str) -> None:
+def test_a_first_sync_that_was_killed_is_put_right(
+    tmp_path: Path, where: str, number: int, moment: str
+) -> None:
     """Whatever was being written, an undisturbed sync brings the mirror in step."""
     ended = run(KILLED, tmp_path, 1, where, number, moment)
 
@@ -106,7 +108,9 @@ def test_killed_during_the_first_sync(tmp_path: Path, where: str, number: int, m
         *slow(("units", 1, "before"), ("units", 4, "after"), ("compact", 2, "after")),
     ],
 )  # fmt: skip
-def test_killed_during_an_increment(tmp_path: Path, where: str, number: int, moment: str) -> None:
+def test_an_increment_that_was_killed_loses_no_record(
+    tmp_path: Path, where: str, number: int, moment: str
+) -> None:
     """The window stays until a run is complete, and no record is lost."""
     fk.Mirror(tmp_path, register=register_on(1)).sync()
     ended = run(KILLED, tmp_path, 2, where, number, moment)
@@ -129,7 +133,7 @@ def test_killed_during_an_increment(tmp_path: Path, where: str, number: int, mom
 
 
 @pytest.mark.parametrize("number", [2, *slow((1,), (3,))])
-def test_killed_while_a_file_is_written(tmp_path: Path, number: int) -> None:
+def test_a_file_without_a_commit_is_nothing(tmp_path: Path, number: int) -> None:
     """A file without a commit is nothing: it is not read, and is swept away some day."""
     command = [sys.executable, "-c", KILLED, str(tmp_path), "1", "nowhere", "1", "before"]
     with subprocess.Popen(command, cwd=ROOT) as child:
@@ -171,7 +175,7 @@ MAY_MOUNT = subprocess.run(["unshare", "-rm", "true"], capture_output=True).retu
 
 @pytest.mark.slow
 @pytest.mark.skipif(not MAY_MOUNT, reason="this machine does not let us mount a small disk")
-def test_a_full_disk(tmp_path: Path) -> None:
+def test_a_full_disk_stops_a_sync_and_breaks_nothing(tmp_path: Path) -> None:
     """Wherever the disk is full it is told; with more room the next sync goes on."""
     command = ["unshare", "-rm", sys.executable, "-c", FULL_DISK, str(tmp_path)]
     seen = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
@@ -202,6 +206,6 @@ assert_in_step(mirror, register.sample)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no limit for the size of files")
-def test_a_disk_that_takes_no_more(tmp_path: Path) -> None:
+def test_a_limit_of_size_stops_a_sync_and_breaks_nothing(tmp_path: Path) -> None:
     """The same where the system refuses to make a file longer."""
     assert run(SHORT_FILES, tmp_path) == 0

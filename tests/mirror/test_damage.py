@@ -204,7 +204,7 @@ def survives(
 
 
 @pytest.mark.parametrize(("kind", "pattern", "told", "fault"), CASES)
-def test_a_file(
+def test_a_damaged_file_is_noticed_and_cured(
     sound: Sound, tmp_path: Path, kind: str, pattern: str, told: bool, fault: str, matrix: Told
 ) -> None:
     """Nothing less is answered unnoticed, verify names it, and the cure brings all of it back."""
@@ -225,7 +225,7 @@ def test_a_file(
 
 @pytest.mark.parametrize("harm", [delete, empty])
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_folder(
+def test_a_damaged_folder_is_noticed_and_cured(
     sound: Sound, tmp_path: Path, name: str, harm: Callable[[Path], None], matrix: Told
 ) -> None:
     """The same of a table, or of all its commits."""

@@ -100,7 +100,9 @@ TEMPLATES = [(kind, json.dumps(t)) for kind, value in VALID.items() for t in pla
 @example(("page", f'{{"id":["{MARK}"],"existujeDalsieId":true}}'), "1" * 310, "utf-8")
 @example(("page", f'{{"id":[1],"existujeDalsieId":"{MARK}"}}'), "[" * 1_000 + "]" * 1_000, "utf-8")
 @example(("count", f'{{"pocetZostavajucichId":"{MARK}"}}'), "1" * 310, "utf-8")
-def test_any_json_in_any_place(template: tuple[str, str], value: str, encoding: str) -> None:
+def test_any_json_in_any_place_is_a_value_or_our_error(
+    template: tuple[str, str], value: str, encoding: str
+) -> None:
     """A reader returns a value or raises an error of ours, never one of a library."""
     kind, text = template
     body = text.replace(f'"{MARK}"', value).encode(encoding, errors="surrogatepass")
@@ -271,7 +273,7 @@ print(memory("VmHWM") - before)
     "family",
     ["entries", "empty objects", "brackets", "letters of five bytes", "whole numbers", "escapes"],
 )
-def test_codelists_of_64_mib_in_bounded_memory(family: str) -> None:
+def test_codelists_of_64_mib_take_bounded_memory(family: str) -> None:
     """They take less than ten times their bytes."""
     done = subprocess.run(
         [sys.executable, "-c", _MEMORY, family],

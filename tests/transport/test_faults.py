@@ -85,7 +85,7 @@ SURVIVED: list[tuple[str, list[Sequence[Step]], int]] = [
 
 
 @pytest.mark.parametrize(("case", "script", "requests"), SURVIVED, ids=[c[0] for c in SURVIVED])
-def test_what_is_survived(
+def test_passing_faults_are_survived(
     fake: FakeClock, matrix: Told, case: str, script: list[Sequence[Step]], requests: int
 ) -> None:
     """The list comes whole, after as many requests as it takes, or not at all."""
@@ -151,7 +151,7 @@ FATAL: list[tuple[str, list[Step], type[fk.RegisterError], str, int]] = [
 @pytest.mark.parametrize(
     ("case", "steps", "error", "words", "requests"), FATAL, ids=[c[0] for c in FATAL]
 )
-def test_what_ends_in_an_error(
+def test_lasting_faults_end_in_the_right_error(
     fake: FakeClock,
     matrix: Told,
     case: str,
@@ -202,7 +202,7 @@ def test_blocked_is_told_from_an_outage() -> None:
     assert not blocked(PAGE)
 
 
-def test_refused_twice_then_good(fake: FakeClock) -> None:
+def test_a_register_that_is_starting_is_waited_for(fake: FakeClock) -> None:
     """A register that is starting is waited for."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -225,7 +225,7 @@ def test_refused_twice_then_good(fake: FakeClock) -> None:
     assert reg.stats.requests == 3
 
 
-def test_refused_for_ever(fake: FakeClock) -> None:
+def test_a_register_that_never_answers_is_named_with_the_cure(fake: FakeClock) -> None:
     """After five attempts the error names the host and the cure."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -303,7 +303,7 @@ RETRY_AFTER = [
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(("value", "waited"), RETRY_AFTER, ids=[str(v) for v, _ in RETRY_AFTER])
-def test_retry_after(
+def test_retry_after_is_obeyed(
     fake: FakeClock, matrix: Told, status: int, value: str | None, waited: float
 ) -> None:
     """Seconds and dates are obeyed; what makes no sense is as if it were not there."""
@@ -316,7 +316,7 @@ def test_retry_after(
     assert fake.now == pytest.approx(waited)
 
 
-def test_retry_after_that_does_not_fit(fake: FakeClock) -> None:
+def test_a_pause_longer_than_a_request_may_wait_is_an_error_at_once(fake: FakeClock) -> None:
     """What is longer than a request may wait is an error at once, with the seconds."""
     with (
         FaultServer([reply(b"", 429, Retry_After="121")]) as server,
@@ -329,7 +329,7 @@ def test_retry_after_that_does_not_fit(fake: FakeClock) -> None:
     assert fake.now == 0
 
 
-def test_jitter_and_the_end_of_patience(fake: FakeClock) -> None:
+def test_pauses_are_drawn_and_end_with_the_patience(fake: FakeClock) -> None:
     """Pauses double from a second, all of them together stay under two minutes."""
     with FaultServer([reply(b"", 500)]) as server, timed(server.url, fake, tries=20) as reg:
         with pytest.raises(fk.RegisterUnavailable):
@@ -401,7 +401,7 @@ def test_the_rate_holds_over_all_threads(fake: FakeClock) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_the_deadline(matrix: Told, case: str, steps: list[Step]) -> None:
+def test_an_attempt_ends_at_its_deadline(matrix: Told, case: str, steps: list[Step]) -> None:
     """An attempt ends at its deadline, whatever the server likes to do."""
     with FaultServer(steps) as server, fk.Register(server.url, deadline=0.6, tries=1) as reg:
         begin = time.monotonic()
@@ -441,7 +441,7 @@ def test_a_stop_ends_all_threads() -> None:
     assert caught.value.partial["id"].to_list() in ([], [1], [1, 2])
 
 
-def test_a_real_ctrl_c_in_many_records() -> None:
+def test_a_real_ctrl_c_ends_many_records_at_once() -> None:
     """The signal itself, while threads wait for a register that hangs: over in half a second."""
     script = """
 import os, signal, sys, threading, time
@@ -480,7 +480,7 @@ except fk.Interrupted as error:
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming", "auto"])
 @pytest.mark.parametrize("connections", [1, 4])
-def test_a_real_ctrl_c_in_a_scan(matrix: Told, engine: str, connections: int) -> None:
+def test_a_real_ctrl_c_ends_a_scan_at_once(matrix: Told, engine: str, connections: int) -> None:
     """The signal itself, in a scan that polars collects: over long before the deadline, with what came."""
     script = """
 import os, signal, sys, threading, time
@@ -530,7 +530,7 @@ except fk.Interrupted as error:
     assert seen.stdout == expected, seen.stderr
 
 
-def test_what_is_sent() -> None:
+def test_a_request_names_the_client_and_sends_no_cookie() -> None:
     """An honest name, gzip and nothing else; no cookie comes back."""
     with FaultServer([reply(GOOD, Set_Cookie="a=b")]) as server, fk.Register(server.url) as reg:
         reg.units.ids()
@@ -542,7 +542,7 @@ def test_what_is_sent() -> None:
         assert "ookie" not in headers
 
 
-def test_no_proxy_for_loopback(monkeypatch: pytest.MonkeyPatch, fake: FakeClock) -> None:
+def test_loopback_needs_no_proxy(monkeypatch: pytest.MonkeyPatch, fake: FakeClock) -> None:
     """Proxies of the environment hold for real hosts, not for this machine."""
     with FaultServer([reply(GOOD)]) as proxy, FaultServer(OK) as server:
         monkeypatch.setenv("http_proxy", proxy.url)

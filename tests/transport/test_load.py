@@ -27,7 +27,7 @@ THREADS = 64
 RATE = 50.0
 
 
-def test_many_threads_one_rate() -> None:
+def test_many_threads_keep_to_one_rate() -> None:
     """64 threads, every fifth answer a fault: all records come, and never faster than the rate."""
     clock = FakeClock()
 
@@ -112,7 +112,7 @@ def serving() -> Iterator[tuple[str, int]]:
 
 
 @needs_proc
-def test_two_hundred_connections_while_others_dawdle(serving: tuple[str, int]) -> None:
+def test_two_hundred_connections_are_served_while_others_dawdle(serving: tuple[str, int]) -> None:
     """50 connections whose request never ends do not disturb 200 others, and are closed."""
     url, pid = serving
     port = int(url.rpartition(":")[2])
@@ -147,7 +147,7 @@ def test_two_hundred_connections_while_others_dawdle(serving: tuple[str, int]) -
 
 @pytest.mark.slow
 @needs_proc
-def test_a_walk_of_a_million_pages() -> None:
+def test_a_walk_of_a_million_pages_takes_flat_memory() -> None:
     """A million replies, an id each: memory stays where it was, every id is counted."""
     pages = 1_000_000
 

@@ -108,7 +108,7 @@ def test_answers_that_came_again_are_no_failures(fake: FakeClock) -> None:
         ("500", 0.0, [reply(b"", 500)], 0.0),
     ],
 )  # fmt: skip
-def test_who_waits(
+def test_threads_wait_for_a_register_that_is_too_slow(
     fake: FakeClock, matrix: Told, case: str, seconds: float, first: list[Step], pause: float
 ) -> None:
     """A register that is too slow, or asks for less, is left alone by all threads."""
