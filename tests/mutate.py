@@ -468,6 +468,8 @@ MUTATIONS = [
     Mutation("transport/http.py", ' or request.method != b"GET":', ":", "sockets"),
     Mutation("transport/http.py", "_PIECE: Final = 2**14", "_PIECE: Final = 2**40", "sockets"),
     Mutation("transport/http.py", 'if target[:1] != "/":', 'if target[:1] == "h":', "sockets"),
+    Mutation("transport/http.py", "private._optional_thread_lock = threading.Lock()", "pass", "interruptions"),
+    Mutation("transport/http.py", "            self.pool = self._new_pool()\n            raise", "            raise", "interruptions"),
     Mutation("transport/http.py", "return type(self), (self._base_url, self.timing)", "return type(self), (self._base_url,)", "pickling"),
     Mutation("transport/http.py", "bodies.readable(raw, bodies.headers(headers).get(\"Content-Encoding\", \"\"), len(raw))", "raw", "sockets"),
     Mutation("transport/exchange.py", "type(error).__name__, 0, attempt, good=True", "type(error).__name__, 0, attempt, good=False", "patience"),

@@ -47,7 +47,7 @@ def test_python_blocks_give_what_they_show(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("language", ["sk", "en"])
-def test_the_demo(language: str) -> None:
+def test_the_demo_is_80_columns_wide_and_the_same_every_time(language: str) -> None:
     """The demo's output is 80 columns wide, the same every time, and stands in the README."""
     runs = [CliRunner().invoke(commands.cli, ["demo", "--lang", language]) for _ in range(2)]
 

@@ -164,7 +164,6 @@ def get(
     progress = False if rows.streams and sys.stdout.isatty() else None
     records = stream_units(wanted, reg._session, max_requests=max_requests, progress=progress)
     unreadable: list[str] = []
-    done = 0
     try:
         with contextlib.closing(records):
             for number, record in records:
@@ -175,8 +174,8 @@ def get(
                 else:
                     record.message = f"{_reason(number, record)}; --keep-going goes on past it"
                     raise record
-                done += 1
     except (RegisterError, KeyboardInterrupt):
+        done = rows.count + len(unreadable)
         if rows.count:
             _write(rows, reg, form, output)
         if done:

@@ -25,12 +25,12 @@ def shown(register: fk.Register) -> list[str]:
     return [name for name in dir(register) if not name.startswith("_")]
 
 
-def test_a_register() -> None:
+def test_a_register_has_these_names() -> None:
     """Behind a URL."""
     with fk.Register("http://127.0.0.1:1") as register:
         assert shown(register) == sorted(REGISTER)
 
 
-def test_a_sample() -> None:
+def test_a_sample_has_these_names_and_its_verbs() -> None:
     """The same, and the verbs that change it."""
     assert shown(fk.sample()) == sorted(SAMPLE)

@@ -138,12 +138,12 @@ ALL = "zmenene-od=2000-01-01"
         (lambda f: f.filter(pl.col("kraj") == "SK010"), [f"{ALL}&max-zaznamov=10000", "35 records"]),
     ],
 )  # fmt: skip
-def test_what_is_asked(query: Step, requests: list[str]) -> None:
+def test_a_scan_sends_these_requests_and_no_others(query: Step, requests: list[str]) -> None:
     """The requests of the shapes that can be pushed down are these and no others."""
     assert asked(query) == requests
 
 
-def test_columns() -> None:
+def test_a_scan_has_the_columns_of_the_records() -> None:
     """A scan has the columns of the records, the other collections have ids."""
     assert REG.units.scan().collect_schema() == replies.UNITS
     assert REG.reports.scan().collect_schema() == replies.IDS
@@ -174,7 +174,7 @@ def test_days_of_waiting_are_refused() -> None:
     assert reg.stats.requests == 0
 
 
-def test_max_requests() -> None:
+def test_max_requests_is_checked_before_the_first_record() -> None:
     """What is allowed is counted in ids before the first record is fetched."""
     reg = small()
     before = reg.stats.requests

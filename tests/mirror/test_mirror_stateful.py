@@ -218,7 +218,7 @@ class History(RuleBasedStateMachine):
 
 
 @pytest.mark.hypothesis
-def test_histories() -> None:
+def test_any_history_can_be_put_right() -> None:
     """Any order of changes, syncs, faults and crashes leaves the mirror fit to be put right."""
     run_state_machine_as_test(
         History,

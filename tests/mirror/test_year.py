@@ -29,7 +29,7 @@ def size(folder: Path) -> tuple[int, int]:
 
 
 @pytest.mark.slow
-def test_a_year(tmp_path: Path) -> None:
+def test_a_year_of_daily_syncs_stays_in_step_and_small(tmp_path: Path) -> None:
     """365 syncs, 5 % of all answers a fault, a crash every tenth day, compaction once a month."""
     chance = random.Random(1)
     sample = fk.sample(UNITS)

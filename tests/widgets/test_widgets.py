@@ -95,7 +95,7 @@ def assert_consistent(picker: fk.LocationPicker) -> None:
 # Places
 
 
-def test_slovak_alphabetical_order() -> None:
+def test_names_are_in_slovak_alphabetical_order() -> None:
     """Letters with a hook come after the plain ones, ch after h; accents decide last."""
     right = ["Cabaj", "Cífer", "Čadca", "Drienov", "Ďurčiná", "Hôrky", "Hruštín", "Chorvátsky Grob"]
     right += ["Ilava", "Ľubica", "Lubina", "Lučka", "Lúčka", "Nová Ves", "Nováčany", "Sučany"]
@@ -178,7 +178,7 @@ PICKER = fk.LocationPicker(SAMPLE)
 
 @examples(60)
 @given(st.lists(control_actions, max_size=8))
-def test_no_stale_choice_in_any_order(actions: list[tuple[str, object]]) -> None:
+def test_no_order_of_choices_leaves_a_stale_one(actions: list[tuple[str, object]]) -> None:
     """After any actions, by controls or from code, everything shown agrees."""
     for name, choice in actions:
         if name == "district":  # as the browser does it
@@ -222,7 +222,7 @@ def test_entries_without_a_parent_stay_reachable() -> None:
     assert_consistent(picker)
 
 
-def test_districts_without_a_known_parent(tmp_path: Path) -> None:
+def test_districts_without_a_known_parent_are_offered(tmp_path: Path) -> None:
     """They are offered while no region is chosen; names missing or repeated show codes."""
     register = codelists(
         tmp_path,
@@ -260,7 +260,7 @@ def test_unknown_codes_are_refused() -> None:
     assert_consistent(picker)
 
 
-def test_full_size(full_size: Path) -> None:
+def test_a_list_of_real_size_is_offered_whole(full_size: Path) -> None:
     """2,940 municipalities are all there, each told apart from those of its name."""
     picker = fk.LocationPicker(fk.sample(units=10, codelists=full_size))
     items = picker.municipality.items
@@ -329,7 +329,7 @@ def test_quick_choices_follow_the_registers_day(quick: str, day: date | None) ->
     assert picker.count == SAMPLE.units.count(changed_since=day)
 
 
-def test_the_day_from_code_and_calendar() -> None:
+def test_the_day_is_set_by_code_and_calendar() -> None:
     """Text and dates are taken, anything else is an error; clearing means everything."""
     picker = fk.ChangePicker(SAMPLE)
     told = Counting(picker, "value")
@@ -504,7 +504,7 @@ _BELOW: dict[str | None, By] = {
 
 @examples(15)
 @given(st.lists(explorer_actions, max_size=5))
-def test_frame_and_counts_in_any_order(actions: list[tuple[str, object]]) -> None:
+def test_frame_and_counts_agree_in_any_order(actions: list[tuple[str, object]]) -> None:
     """After any actions frame, counts, table and title are of what is chosen last."""
     for name, choice in actions:
         if name == "place":
@@ -611,7 +611,7 @@ def test_the_saved_map_is_the_one_chosen() -> None:
     assert 'aria-label="Region of Žilina: units by district"' in saved
 
 
-def test_nothing_matches() -> None:
+def test_an_empty_selection_says_so() -> None:
     """An empty selection says so, with no chart, and has frames with their columns."""
     explorer = fk.Explorer(UNITS, SAMPLE, lang="en")
 
@@ -696,7 +696,7 @@ def test_a_real_register_is_not_asked_for_records() -> None:
     assert "fk.Explorer(fk.units" in explorer._repr_mimebundle_()["text/html"]  # type: ignore[operator]
 
 
-def test_a_register_that_fails_while_records_are_fetched() -> None:
+def test_a_register_that_fails_is_a_line_of_text() -> None:
     """The error is a line of text, and raised by `fetch`."""
     places = [SERVICE("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
     register = Scripted(*places, *[Reply(400, {}, b"<b>no</b>")] * 2)
@@ -763,7 +763,7 @@ def test_explorer_refuses_what_is_no_frame_of_records() -> None:
 
 
 @pytest.mark.parametrize("kind", [fk.LocationPicker, fk.ChangePicker, fk.Explorer])
-def test_arguments_and_what_is_saved(kind: type) -> None:
+def test_wrong_arguments_are_refused_and_reprs_are_stable(kind: type) -> None:
     """Misspelt keywords and wrong arguments are errors; repr and table are the same each time."""
     with pytest.raises(TypeError, match="langg"):
         kind(langg="en")
