@@ -21,9 +21,10 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "drawn": "odhad {n} {N} {units}",
         "one": "jednotky",
         "many": "jednotiek",
-        "count": "odhadovaný počet jednotiek",
-        "thousands": "odhadovaný počet jednotiek v tisícoch",
-        "interval": "95\u00a0% interval spoľahlivosti, pre každé číslo zvlášť",
+        "count": "odhad počtu jednotiek",
+        "thousands": "odhad počtu jednotiek v tisícoch",
+        "interval": "95\u00a0% interval spoľahlivosti",
+        "alone": "každý sám osebe",
     },
     "en": {
         "drawn": "estimate from {n} of {N} {units}",
@@ -31,7 +32,8 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "many": "units",
         "count": "estimated number of units",
         "thousands": "estimated number of units in thousands",
-        "interval": "95% confidence interval, for each number alone",
+        "interval": "95% confidence interval",
+        "alone": "each by itself",
     },
 }
 
@@ -69,7 +71,8 @@ class Short:
     @property
     def measure(self) -> str:
         """What the numbers are."""
-        return measure(self._lang, thousands=self._thousands)
+        words = _WORDS[self._lang]
+        return f"{words['thousands' if self._thousands else 'count']}, {words['interval']}"
 
     def write(self, number: float, rounded: Callable[[float], float] = round) -> str:
         """Write a count."""
@@ -124,7 +127,6 @@ def interval(low: int, high: int, lang: Lang) -> str:
     return _TO.join(number_format.whole(end, lang) for end in (low, high))
 
 
-def measure(lang: Lang, *, thousands: bool = False) -> str:
-    """Say what the numbers of an estimate are."""
-    words = _WORDS[lang]
-    return f"{words['thousands' if thousands else 'count']}; {words['interval']}"
+def measure(lang: Lang) -> str:
+    """Say what stands beside the bars of an estimate."""
+    return "{count}, {interval} ({alone})".format(**_WORDS[lang])

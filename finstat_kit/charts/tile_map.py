@@ -24,7 +24,6 @@ from finstat_kit.frames.counts import KINDS
 
 _HANDLE: Final = 0.5  # inches that an entry of the legend needs besides its text
 _ABSENT: Final = {"bare": "–", "zero": "0"}
-_TWO_LINES: Final = (0.29, 0.73)  # where the name stands and a number with its interval
 _MOST_NAMED: Final = 4  # codes without a tile
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
@@ -56,11 +55,12 @@ class _Grid(NamedTuple):
     inches: tuple[float, float]
     text: float  # height of a letter by that of a tile
     lines: tuple[float, float]  # where name and number stand between the edges of a tile
+    two_lines: tuple[float, float]  # where they stand if an interval is below the number
 
 
 _GRIDS: Final = {
-    "kraj": _Grid(tiles.REGIONS, 4, (8, 3.9), 0.125, (0.38, 0.66)),
-    "okres": _Grid(tiles.DISTRICTS, 5, (10, 6.4), 0.17, (0.36, 0.78)),
+    "kraj": _Grid(tiles.REGIONS, 4, (8, 3.9), 0.125, (0.38, 0.66), (0.34, 0.68)),
+    "okres": _Grid(tiles.DISTRICTS, 5, (10, 6.4), 0.17, (0.36, 0.78), (0.29, 0.73)),
 }
 
 
@@ -219,7 +219,7 @@ def _draw_tiles(
         code: tile.name_sk if lang == "sk" else tile.name_en for code, tile in grid.tiles.items()
     }
     written = {code: texts.get(code, absent) for code in grid.tiles}
-    lines = _TWO_LINES if any("\n" in text for text in written.values()) else grid.lines
+    lines = grid.two_lines if any("\n" in text for text in written.values()) else grid.lines
     # One size for all names and one for all numbers: that of the longest.
     name_width = max(
         drawing.breadth(line, 72) for name in named.values() for line in name.split("\n")
