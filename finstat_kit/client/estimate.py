@@ -112,9 +112,9 @@ class Estimating(Labelling):
         lang = now._language(lang)
         size = _Size(now._session, n, seconds, max_requests)
         ids = _listed(now.units, changed_since, size, progress)
-        chosen = estimation.drawn(ids, seed).head(size.of(ids.len()))
         # Before the records, so that an estimate can be made of whatever comes of them.
         now._lookup(wire.BY_FIELD[by].name)
+        chosen = estimation.drawn(ids, seed).head(size.of(ids.len()))
 
         def estimated(rows: pl.DataFrame) -> pl.DataFrame:
             return estimation.estimated(rows, by, now._lookup, ids.len(), lang=lang)
@@ -215,6 +215,8 @@ def _fetched(
     """Fetch the records of ids in their order until the time is over, and estimate from them."""
 
     def fetch(id_: int, stop: threading.Event) -> _Drawn:
+        if stop.is_set():
+            raise Stopped  # without one more request
         try:
             record = fetch_unit(session, id_, stop)
         except NotFound:
