@@ -247,7 +247,12 @@ class Collection:
         return Pages(self._name, fetch, query, limit)
 
     def _ids(
-        self, query: Query, limit: int | None, connections: int | None, progress: bool | None
+        self,
+        query: Query,
+        limit: int | None,
+        connections: int | None,
+        progress: bool | None,
+        over: threading.Event | None = None,
     ) -> pl.DataFrame:
         session = self._session()
         if connections is None:
@@ -255,7 +260,7 @@ class Collection:
         connections = arguments.whole("connections", connections, 1, 256)
         if session.exchange.cache is not None or session.replayed:
             connections = 1  # where a walk is cut depends on timing, and could not be replayed
-        pages = self._pages(query, limit)
+        pages = self._pages(query, limit, over)
 
         walk = SplitWalk(query)
         frames = [pl.DataFrame(schema=replies.IDS)]
@@ -276,7 +281,7 @@ class Collection:
             with bar("ids", total, remote=session.watched, progress=progress) as advance:
                 # With a limit there is nothing to cut: the walk ends before anybody knows where.
                 if connections > 1 and limit is None:
-                    self._walk_split(walk, connections, advance)
+                    self._walk_split(walk, connections, advance, over)
                 else:
                     for page in pages:
                         frames.append(page)
@@ -290,12 +295,19 @@ class Collection:
             raise Interrupted(text, cursor=cursor, partial=partial) from interrupt
         return came()[0]
 
-    def _walk_split(self, walk: SplitWalk, connections: int, advance: Advance) -> None:
+    def _walk_split(
+        self, walk: SplitWalk, connections: int, advance: Advance, over: threading.Event | None
+    ) -> None:
         session = self._session()
         exchange = session.exchange
 
         def fetch(query: Query, stop: threading.Event) -> replies.Page:
             return exchange.get(requests.page(query), stop)
+
+        def advanced(ids: int) -> None:
+            advance(ids)
+            if over is not None and over.is_set():
+                raise Stopped
 
         def pays() -> bool:
             # Where the rate is the bottleneck more connections would only wait for their turn.
@@ -308,7 +320,7 @@ class Collection:
             self._count,
             pressure=lambda: exchange.pressure,
             pays=pays,
-            advance=advance,
+            advance=advanced,
         )
 
     @property

@@ -14,7 +14,7 @@ from typing import Final, overload
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.labelling import Labelling
+from finstat_kit.client.estimate import Estimating
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.replay import Replay
 from finstat_kit.client.sample import sample
@@ -244,7 +244,7 @@ def _session() -> Session:
     return register()._session
 
 
-class _Current(Labelling):
+class _Current(Estimating):
     """The names of the register that is current at each call."""
 
     def __repr__(self) -> str:
@@ -275,5 +275,6 @@ unresolved_codes = _names.unresolved_codes
 count_by = _names.count_by
 count_last_changes = _names.count_last_changes
 compare = _names.compare
+estimate = _names.estimate
 match_places = _names.match_places
 cite = _names.cite

@@ -23,14 +23,14 @@ _BATCH: Final = 10_000  # records that wait to become a frame
 _MOST_REQUESTS: Final = 10_000  # record requests that a real host is sent unasked
 
 
-def refuse_long_work(ids: list[int], session: Session, max_requests: int | None) -> None:
+def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:
     """Refuse before the first request what would take longer than anybody expects.
 
     Raises:
         UsageError: With the number, the time it would take, and the ways out.
     """
     most = most_requests(session, max_requests)
-    if len(ids) <= most or (requests := to_fetch(session, UNIT_PATH, ids)) <= most:
+    if requests <= most:
         return
     took = "" if session.rate is None else f", about {_duration(requests / session.rate)}"
     raise UsageError(
@@ -74,6 +74,11 @@ def fetch_unit(
     request = requests.unit(id_)
     exchange = session.exchange
     return exchange.kept(request, stop) if id_ in kept else exchange.get(request, stop)
+
+
+def requests_for(session: Session, ids: list[int]) -> int:
+    """Return how many requests the records of ids need: none for those that are kept."""
+    return to_fetch(session, UNIT_PATH, ids)
 
 
 def kept_units(

@@ -21,7 +21,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.labelling import Labelling
+from finstat_kit.client.estimate import Estimating
 from finstat_kit.client.session import Session
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
@@ -75,7 +75,7 @@ class _Above(Generic[T]):
         return update_wrapper(partial(function, register=register), function)
 
 
-class Register(Labelling):
+class Register(Estimating):
     """The register behind a base URL.
 
     Args:

@@ -10,7 +10,7 @@ from contextlib import closing
 import polars as pl
 
 from finstat_kit.client.kept import gathering
-from finstat_kit.client.records import fetch_unit, kept_units, refuse_long_work
+from finstat_kit.client.records import fetch_unit, kept_units, refuse_long_work, requests_for
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound, ProtocolError
 from finstat_kit.progress import bar
@@ -33,7 +33,7 @@ def stream_units(
         RegisterError: Any fault that is not of a single record, after all records before it.
     """
     unique = ids.unique(maintain_order=True)
-    refuse_long_work(unique.to_list(), session, max_requests)
+    refuse_long_work(requests_for(session, unique.to_list()), session, max_requests)
     return _streamed(ids, unique, session, progress)
 
 

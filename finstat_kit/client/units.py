@@ -21,6 +21,7 @@ from finstat_kit.client.records import (
     most_requests,
     refuse_long_work,
     refuse_the_whole,
+    requests_for,
     units_at_hand,
 )
 from finstat_kit.client.scan import Needs, lazy
@@ -196,7 +197,7 @@ class Units(Collection):
                 # All ids first: nobody is refused after hours of records.
                 room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
                 ids = pl.concat(bound._scanned_ids(replace(needs, limit=room), stop))
-                refuse_long_work(ids["id"].to_list(), session, max_requests)
+                refuse_long_work(requests_for(session, ids["id"].to_list()), session, max_requests)
                 pages: Iterable[pl.DataFrame] = [ids]
             elif session.exchange.cache is not None:
                 pages = [pl.concat(bound._scanned_ids(needs, stop))]  # their changes: one list
@@ -266,7 +267,7 @@ class Units(Collection):
         asked = arguments.ids(ids)
         unique = asked.unique(maintain_order=True)
         session = self._session()
-        refuse_long_work(unique.to_list(), session, max_requests)
+        refuse_long_work(requests_for(session, unique.to_list()), session, max_requests)
         keep = errors == "keep"
         if session.at_hand is not None:
             found = session.at_hand(unique).collect()

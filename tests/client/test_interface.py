@@ -11,6 +11,8 @@ REGISTER = [
     "size_classes", "codelists", "locations", "find_places", "match_places",
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
+    # What it estimates from a sample.
+    "estimate",
     # What is drawn, reported and picked of it.
     "plot_counts", "plot_map", "plot_last_changes", "doctor",
     "LocationPicker", "ChangePicker", "Explorer", "Mirror",

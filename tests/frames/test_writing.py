@@ -232,9 +232,9 @@ def test_days_of_waiting_are_refused() -> None:
         fk.sample(20).units.get(range(6), max_requests=5)
 
     assert reg.stats.requests == 0
-    records.refuse_long_work(list(range(10_000)), reg._session, None)
-    records.refuse_long_work(list(range(10_001)), reg._session, 10_001)
-    records.refuse_long_work(list(range(20_000)), fk.sample(0)._session, None)
+    records.refuse_long_work(10_000, reg._session, None)
+    records.refuse_long_work(10_001, reg._session, 10_001)
+    records.refuse_long_work(10**9, fk.sample(0)._session, None)
 
 
 OF_A_SCAN = fk.UsageError, pl.exceptions.ComputeError  # an older polars wraps the error
