@@ -58,11 +58,13 @@ html_theme_options = {
     "show_nav_level": 2,
     "navigation_with_keys": False,
     "navbar_align": "left",
+    "header_links_before_dropdown": 8,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars: dict[str, list[str]] = {"index": []}
+_ALONE: Final = ("index", "start", "how-fast", "how-it-is-built", "contributing", "changelog")
+html_sidebars: dict[str, list[str]] = {page: [] for page in _ALONE}
 
 # Types of other libraries in signatures: their inventories are on the network.
 nitpick_ignore_regex = [(r"py:(class|data|exc|func)", r".*")]
@@ -76,7 +78,7 @@ def resolve_short_names(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, content: TextElement
 ) -> Element | None:
     """Link `fk.units.get` and `get` of a docstring to their entries; a name of no entry is code."""
-    if node["reftype"] != "obj":
+    if node["reftype"] != "obj" or node["reftarget"] == "None":
         return None
     found = _SHORT.match(node["reftarget"])
     name, member = (found["name"], found["member"]) if found else (node["reftarget"], None)
@@ -109,10 +111,10 @@ def true_signature(
     app: Sphinx, what: str, name: str, value: object, options: object, given: str | None, back: str
 ) -> tuple[str, str] | None:
     """Show the signature of ``__init__`` for widgets, and none for what users do not construct."""
+    if what == "exception" or name.rpartition(".")[2] in _NOT_CONSTRUCTED:
+        return "", ""
     if what != "class" or not isinstance(value, type):
         return None
-    if name.rpartition(".")[2] in _NOT_CONSTRUCTED:
-        return "", ""
     parameters = inspect.signature(value)
     return re.sub(r": '([^']*)'", r": \1", str(parameters).partition(" -> ")[0]), ""
 

@@ -29,8 +29,8 @@ PARTS: Final = {
     "health": "the health check",
     "mirror": "the copy on disk",
     "client": "registers, collections, records, codelists",
-    "frames": "functions of frames",
-    "service": "the embedded register",
+    "frames": "pure functions",
+    "service": "embedded register",
     "transport": "the network",
     "arguments": "checks of what users pass",
     "protocol": "the register's rules and spelling, no I/O",
@@ -48,7 +48,7 @@ def write(docs: Path) -> None:
         "codelists.md": codelists(),
         "endpoints.md": endpoints(),
         "fields.md": fields(),
-        "errors.md": f"```text\n{error_tree()}\n```\n",
+        "errors.md": errors(),
         "commands.md": commands(),
         "layers.html": layers_picture(layers()),
     }.items():
@@ -111,32 +111,42 @@ def fields() -> str:
         rows = (
             [
                 f"`{field}`",
+                f"{meaning_en}<br>*{meaning_sk}*",
                 f"`{dtype}`",
-                meaning_en,
-                meaning_sk,
                 f"`fk.{codelist}()`" if codelist else "",
             ]
             for field, dtype, meaning_sk, meaning_en, codelist in fk.fields(name).rows()
         )
-        heads = ["column", "type", "meaning", "in Slovak", "codelist"]
+        heads = ["column", "meaning", "type", "codelist"]
         parts.append(f"### `fk.{name}`\n\n{table(heads, rows)}")
     return "\n".join(parts)
 
 
-def error_tree() -> str:
-    """Return the classes of errors as a tree, each with the first sentence of its docstring."""
-    return "\n".join([*_branch(fk.RegisterError, "", ""), *_branch(fk.Interrupted, "", "")])
+def errors() -> str:
+    """Return the classes of errors as a tree, and a table of what each means."""
+    roots = (fk.RegisterError, fk.Interrupted)
+    tree = "\n".join(line for root in roots for line in _branch(root, "", ""))
+    kinds = [kind for root in roots for kind in _family(root)]
+    rows = ([f"`{kind.__name__}`", _sentence(kind)] for kind in kinds)
+    return f"```text\n{tree}\n```\n\n{table(['error', 'meaning'], rows)}"
 
 
 def _branch(kind: type[BaseException], first: str, rest: str) -> Iterator[str]:
-    sentence = (kind.__doc__ or "").strip().split("\n")[0]
-    yield f"{first + kind.__name__:<26}{sentence}"
+    yield first + kind.__name__
     children = kind.__subclasses__()
     for child in children:
-        last = child is children[-1]
-        yield from _branch(
-            child, f"{rest}{'└── ' if last else '├── '}", f"{rest}{'    ' if last else '│   '}"
-        )
+        tee, line = ("└── ", "    ") if child is children[-1] else ("├── ", "│   ")
+        yield from _branch(child, rest + tee, rest + line)
+
+
+def _family(kind: type[BaseException]) -> Iterator[type[BaseException]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _family(child)
+
+
+def _sentence(kind: type[BaseException]) -> str:
+    return (kind.__doc__ or "").partition("\n\n")[0].strip().replace("\n", " ").replace("|", "\\|")
 
 
 def commands() -> str:

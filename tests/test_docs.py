@@ -142,6 +142,21 @@ def test_the_picture_of_the_layers_is_the_contract() -> None:
     assert sorted(described.split()) == sorted(parts)
 
 
+def test_how_fast_shows_every_benchmark() -> None:
+    """Each module with figures has a table written by run.py, and the page includes it."""
+    measured = {
+        path.stem
+        for path in (ROOT / "benchmarks").glob("*.py")
+        if "\ndef figures(" in path.read_text(encoding="utf-8")
+    }
+    tables = {path.stem for path in (ROOT / "benchmarks" / "results").glob("*.md")}
+    page = (DOCS / "how-fast.md").read_text(encoding="utf-8")
+
+    assert measured
+    assert tables == measured
+    assert set(re.findall(r"\{include\} \.\./benchmarks/results/(\w+)\.md", page)) == measured
+
+
 class _Targets(HTMLParser):
     """What an HTML page refers to, and where it can be entered."""
 
@@ -169,7 +184,14 @@ def test_the_site_builds_and_is_whole(tmp_path: Path) -> None:
     """No warning, no link to nothing, nothing loaded from the network."""
     pytest.importorskip("myst_nb", reason="the extra docs is not installed")
     shutil.copytree(DOCS, tmp_path / "docs", ignore=shutil.ignore_patterns("_build", "_generated"))
-    for part in ("notebooks", "pyproject.toml", "SECURITY.md", "CHANGELOG.md", "benchmarks"):
+    for part in (
+        "notebooks",
+        "pyproject.toml",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "benchmarks",
+    ):
         copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
         copy(ROOT / part, tmp_path / part)
     site = tmp_path / "site"
