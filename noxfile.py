@@ -6,16 +6,21 @@ pytest, sphinx-build or the benchmarks.
 
 from __future__ import annotations
 
+import re
+import shlex
+from pathlib import Path
+
 import nox
 
 nox.options.sessions = ["lint", "test", "docs"]
 nox.options.reuse_existing_virtualenvs = True
-NOTEBOOKS = (
-    "--nbval",
-    "--nbval-current-env",
-    "--nbval-sanitize-with=tests/nbval_sanitize.cfg",
-    "--nbval-cell-timeout=60",
-)
+
+
+def readme_tests() -> list[str]:
+    """Return the arguments of pytest in the second command of the README."""
+    text = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
+    command = re.findall(r"```sh\n(.*?)\n```", text, re.DOTALL)[1]
+    return shlex.split(command.partition(".venv/bin/pytest")[2])
 
 
 @nox.session
@@ -31,9 +36,9 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def test(session: nox.Session) -> None:
-    """Run everything that is not slow, notebooks included."""
+    """Run the README's test command: everything that is not slow, notebooks included."""
     session.install("-e", ".[test]")
-    session.run("pytest", "-m", "not slow", *NOTEBOOKS, *session.posargs)
+    session.run("pytest", *readme_tests(), *session.posargs)
 
 
 @nox.session
