@@ -11,9 +11,9 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, Since
+from finstat_kit.client.kept import gathering
 from finstat_kit.client.keywords import with_cures
 from finstat_kit.client.labelling import Labelling
-from finstat_kit.client.kept import gathering
 from finstat_kit.client.records import fetch_unit, kept_units, most_requests, refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.client.units import Units

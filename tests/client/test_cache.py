@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import finstat_kit as fk
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
-from tests.support.faults import FakeTime
+from tests.support.clock import FakeClock
 from tests.support.registers import Scripted
 
 RECORD, LIST = "/api/uctovna-jednotka", "/api/uctovne-jednotky"
@@ -33,7 +33,7 @@ class Behind:
         self.sample, self.url = sample, url
         self.requests: list[str] = []
         self.instead: Reply | BaseException | None = None
-        self.time = FakeTime()
+        self.time = FakeClock()
 
     def register(self, **options: Any) -> fk.Register:
         options = {"rate": None, "connections": 1} | options
