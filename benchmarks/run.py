@@ -62,7 +62,7 @@ def main() -> None:
 
     for name in arguments.only or _SUBJECTS:
         start = time.perf_counter()
-        figures = _SUBJECTS[name](arguments.quick)
+        figures = list(_SUBJECTS[name](arguments.quick))
         section = f"{_table(figures)}\n\n{_machine()}\n"
         print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
         print(f"# {figures[0].subject}\n\n{section}")

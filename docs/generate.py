@@ -60,7 +60,8 @@ def write(docs: Path) -> None:
 def table(heads: list[str], rows: Iterator[list[str]]) -> str:
     """Return a Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    escaped = ([cell.replace("|", r"\|") for cell in cells] for cells in lines)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in escaped)
 
 
 def codelists() -> str:
@@ -146,7 +147,7 @@ def _family(kind: type[BaseException]) -> Iterator[type[BaseException]]:
 
 
 def _sentence(kind: type[BaseException]) -> str:
-    return (kind.__doc__ or "").partition("\n\n")[0].strip().replace("\n", " ").replace("|", "\\|")
+    return (kind.__doc__ or "").partition("\n\n")[0].strip().replace("\n", " ")
 
 
 def commands() -> str:

@@ -54,7 +54,7 @@ class Block:
 
 def pages() -> list[Path]:
     """Return the README and every page of docs, generated ones left out."""
-    docs = [path for path in (ROOT / "docs").rglob("*.md") if "_" not in path.parts[-2][:1]]
+    docs = [path for path in (ROOT / "docs").rglob("*.md") if "/_" not in path.as_posix()]
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(docs)]
 
 
