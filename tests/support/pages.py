@@ -54,7 +54,11 @@ class Block:
 
 def pages() -> list[Path]:
     """Return the README and every page of docs, generated ones left out."""
-    docs = [path for path in (ROOT / "docs").rglob("*.md") if "/_" not in path.as_posix()]
+    docs = [
+        path
+        for path in (ROOT / "docs").rglob("*.md")
+        if "/_" not in path.relative_to(ROOT).as_posix()
+    ]
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(docs)]
 
 
