@@ -99,7 +99,7 @@ class Replay(Register):
         found = self._file.find(target)
         if found is None:
             raise CacheError(
-                f"{target} is not in {self.path}; record it by running the same lines with "
+                f"{target} is not in {self.path}; record it: run the same lines after "
                 f"{_recorded(self.path, self._about.register)}"
             )
         return found.reply
