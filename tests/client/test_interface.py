@@ -17,8 +17,8 @@ REGISTER = [
     "plot_counts", "plot_map", "plot_last_changes", "doctor",
     "LocationPicker", "ChangePicker", "Explorer", "Mirror",
     # What it is.
-    "base_url", "page_size", "connections", "rate", "cache", "lang", "today", "since", "invented", "stats",
-    "cite", "close",
+    "base_url", "page_size", "connections", "rate", "cache", "lang", "today", "since", "invented",
+    "stats", "cite", "close",
 ]  # fmt: skip
 SAMPLE = [*REGISTER, "serve", "publish", "touch", "delete", "hide", "vanish", "set_today"]
 
