@@ -505,7 +505,6 @@ MUTATIONS = [
     Mutation("client/estimate.py", "refuse_long_work(drawn, self._session, self._max_requests)", "pass", "estimate"),
     Mutation("client/estimate.py", "if size.doubtful:", "if False:", "estimate"),
     Mutation("client/estimate.py", "error.partial = so_far() if rows else None", "pass", "estimate"),
-    Mutation("client/estimate.py", "lost.with_columns(problem", "lost.head(0).with_columns(problem", "estimate"),
     Mutation("client/collection.py", "if over is not None and over.is_set():", "if False:", "estimate"),
     Mutation("charts/bars.py", "bars = estimate.intervals(bars) if estimate else bars", "bars = estimate.intervals(estimate.table.head(bars.height)).with_columns(codes=1) if estimate else bars", "estimates"),
     Mutation("charts/estimates.py", "self.write(high, math.ceil)", "self.write(high)", "estimates"),

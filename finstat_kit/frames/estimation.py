@@ -121,7 +121,7 @@ def bounds(hits: int, n: int, number: int) -> tuple[int, int]:
     """Return the least and the greatest size that a group of so many hits can well have.
 
     The hypergeometric distribution inverted, as Clopper and Pearson did with the binomial: a size
-    is left out where the chance of so many hits or more, or of so few or fewer, is 2.5 % or less.
+    is left out where the chance of so many hits or more, or of so few or fewer, is below 2.5 %.
     So whatever the size is, at least 95 % of all samples have it within their bounds.
 
     >>> bounds(40, 100, 100), bounds(0, 3_000, 2_620_000)
@@ -134,13 +134,13 @@ def bounds(hits: int, n: int, number: int) -> tuple[int, int]:
 
 
 def _greatest(hits: int, n: int, number: int) -> int:
-    """Return the greatest group of which there are *hits* or fewer with a chance above 2.5 %."""
+    """Return the greatest group of which there are *hits* or fewer with a chance of 2.5 %."""
     # A group in proportion to its hits: its median in a sample is not above them, as theirs is
     # within one of the mean; so the chance is one half or more.
     low, high = hits * number // n, hits + number - n
     while low < high:
         middle = (low + high + 1) // 2
-        if _chance(hits, n, number, middle) > _TAIL:
+        if _chance(hits, n, number, middle) > _TAIL:  # or just that: it is a little too great
             low = middle
         else:
             high = middle - 1
