@@ -16,15 +16,9 @@ from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import colours
 from finstat_kit.frames.counts import PERIODS
 from tests.support.pictures import axes, check_legible
+from tests.support.units import UNITS
 
-SAMPLE = fk.sample(4_000)
-UNITS = SAMPLE.units.get(SAMPLE.units.ids())
 LANGS: list[Lang] = ["sk", "en"]
-
-
-@pytest.fixture(autouse=True)
-def sample_chosen(nothing_chosen: None) -> None:
-    fk.use(SAMPLE)
 
 
 def panels(ax: Axes) -> dict[str, Axes]:

@@ -18,9 +18,8 @@ from matplotlib.text import Text
 import finstat_kit as fk
 from finstat_kit.charts import colours
 from tests.support.pictures import axes, drawn, texts, written
+from tests.support.units import UNITS
 
-SAMPLE = fk.sample(3_000)
-UNITS = SAMPLE.units.get(SAMPLE.units.ids())
 STYLES = ["default", "dark_background"]
 CHARTS: dict[str, Any] = {
     "counts": lambda ax: fk.plot_counts(UNITS, ax=ax),
@@ -34,11 +33,6 @@ CHARTS: dict[str, Any] = {
     "months": lambda ax: fk.plot_last_changes(UNITS, every="1mo", ax=ax),
     "nothing": lambda ax: fk.plot_last_changes(UNITS.head(0), ax=ax),
 }
-
-
-@pytest.fixture(autouse=True)
-def sample_chosen(nothing_chosen: None) -> None:
-    fk.use(SAMPLE)
 
 
 def _compared(by: Any) -> pl.DataFrame:
