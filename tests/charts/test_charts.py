@@ -155,21 +155,27 @@ def test_bars_are_legible(field: By, lang: Lang) -> None:
     assert drawing.WORDS[lang][field] in ax.get_title()
 
 
+@pytest.fixture(scope="module")
+def municipal(full_size: Path) -> tuple[fk.Sample, pl.DataFrame]:
+    """Give a register with codelists of real size, and all its units."""
+    register = fk.sample(20_000, codelists=full_size)
+    units = register.units.get(register.units.ids())
+    assert register.count_by(units, "sidlo").height > 1_900
+    return register, units
+
+
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("size", [None, (6, 4), (5, 3.2)])
 def test_full_size_is_legible(
-    full_size: Path, lang: Lang, size: tuple[float, float] | None
+    municipal: tuple[fk.Sample, pl.DataFrame], lang: Lang, size: tuple[float, float] | None
 ) -> None:
     """Of 2,900 municipalities the first are shown and the others are one bar."""
-    with fk.using(fk.sample(20_000, codelists=full_size)) as reg:
-        units = reg.units.get(reg.units.ids())
-        counts = fk.count_by(units, "sidlo")
-        assert counts.height > 1_900
-
-        ax = fk.plot_counts(units, "sidlo", lang=lang, ax=axes(*size) if size else own(34))
-        check_legible(ax)
-        last = fk.plot_last_changes(units, "sidlo", lang=lang, ax=axes(9, 4.8))
-        check_legible(last)
+    register, units = municipal
+    ax = axes(*size) if size else own(34)
+    register.plot_counts(units, "sidlo", lang=lang, ax=ax)
+    check_legible(ax)
+    if size is None:
+        check_legible(register.plot_last_changes(units, "sidlo", lang=lang, ax=axes(9, 4.8)))
 
     assert sum(bars(ax).values()) == units.height
     assert len(bars(ax)) <= 34

@@ -40,7 +40,9 @@ def test_bars_are_the_differences(lazy: bool) -> None:
 
 
 @pytest.mark.parametrize("lang", LANGS)
-@pytest.mark.parametrize("top", [1, 4, 20, None])
+@pytest.mark.parametrize(
+    "top", [1, None, *(pytest.param(top, marks=pytest.mark.slow) for top in (4, 20))]
+)
 def test_differences_are_legible(lang: Lang, top: int | None) -> None:
     """A rest of any size hides nothing, in either direction."""
     for a, b in ((A, B), (B, A), (A.head(0), B), (A, B.head(0))):

@@ -94,7 +94,10 @@ def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("field", ["kraj", "sidlo", "velkostOrganizacie"])
-@pytest.mark.parametrize("size", [(5, 4), (9, 4.8), (14, 8)])
+@pytest.mark.parametrize(
+    "size",
+    [(5, 4), *(pytest.param(size, marks=pytest.mark.slow) for size in ((9, 4.8), (14, 8)))],
+)
 def test_panels_are_legible_in_any_size(field: By, lang: Lang, size: tuple[float, float]) -> None:
     """Headings and labels of panels lie on nothing, in figures of any shape."""
     for every in ("1d", "1mo"):

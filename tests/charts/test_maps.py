@@ -16,7 +16,7 @@ from finstat_kit.charts.tile_text import TileText
 from tests.support.pictures import (
     axes,
     check_legible,
-    drawn,
+    laid_out,
     texts,
     tile_numbers,
 )
@@ -102,7 +102,7 @@ def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale:
     ax = fk.plot_map(UNITS, by, lang=lang, ax=axes(size[0] * scale, size[1] * scale))
 
     check_legible(ax)
-    renderer = drawn(ax).get_renderer()  # type: ignore[no-untyped-call]
+    renderer = laid_out(ax)
     cells = [patch.get_window_extent(renderer) for patch in ax.patches]
     inside = [text for text in texts(ax) if isinstance(text, TileText)]
     assert len(inside) == 2 * len(cells)

@@ -85,7 +85,9 @@ except fk.Interrupted as error:
     assert seen.stdout == "[1, 2] True []\n", seen.stderr
 
 
-@pytest.mark.parametrize("engine", ["in-memory", "streaming", "auto"])
+@pytest.mark.parametrize(
+    "engine", ["in-memory", "streaming", pytest.param("auto", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("connections", [1, 4])
 def test_a_real_ctrl_c_ends_a_scan_at_once(matrix: Told, engine: str, connections: int) -> None:
     """The signal itself, in a scan that polars collects: over long before the deadline."""

@@ -290,7 +290,10 @@ def test_a_register_that_fails_is_a_line_of_text() -> None:
     assert "<b>" not in explorer.line.value
 
 
-@pytest.mark.parametrize("place", [None, "SK010", "SK0102", "582000"])
+@pytest.mark.parametrize(
+    "place",
+    ["SK0102", *(pytest.param(p, marks=pytest.mark.slow) for p in (None, "SK010", "582000"))],
+)
 @pytest.mark.parametrize("given_frame", ["none", "all", "some", "narrow"])
 def test_code_gives_the_same_selection_in_a_fresh_process(
     place: str | None, given_frame: str, tmp_path: Path
