@@ -60,7 +60,8 @@ def slow(session: nox.Session) -> None:
 def contract(session: nox.Session) -> None:
     """Hold the embedded register to its own OpenAPI description."""
     session.install("-e", ".[contract]")
-    session.run("pytest", "-q", "tests/service/test_contract.py", *session.posargs)
+    options = ("-q", "-n", "logical", "--hypothesis-profile=thorough")
+    session.run("pytest", *options, "tests/service/test_contract.py", *session.posargs)
 
 
 @nox.session

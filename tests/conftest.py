@@ -76,8 +76,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 _OVER_SOCKETS = (
     "test_replies.py", "test_connections.py", "test_report.py", "test_fault_server.py",
-    "test_faults.py", "test_load.py", "test_patience.py", "test_proxies.py", "test_served.py",
-    "test_server.py", "test_sockets.py",
+    "test_faults.py", "test_interruptions.py", "test_load.py", "test_patience.py",
+    "test_proxies.py", "test_retries.py", "test_served.py", "test_server.py", "test_sockets.py",
 )  # fmt: skip
 _WITH_JUPYTER = ("test_browser.py", "test_keyboard.py", "test_notebooks.py", "test_themes.py")
 

@@ -12,17 +12,11 @@ import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.charts import colours, cutting, drawing, tiles
 from tests.support.pictures import axes, bars, check_legible, drawn, own, tile_numbers, written
+from tests.support.units import UNITS
 
-SAMPLE = fk.sample(3_000)
-UNITS = SAMPLE.units.get(SAMPLE.units.ids())
 A = UNITS.filter(pl.col("id") % 3 == 0)
 B = UNITS.filter((pl.col("id") % 3 == 1) & ((pl.col("kraj") != "SK023") | (pl.col("id") % 2 == 0)))
 LANGS: list[Lang] = ["sk", "en"]
-
-
-@pytest.fixture(autouse=True)
-def sample_chosen(nothing_chosen: None) -> None:
-    fk.use(SAMPLE)
 
 
 @pytest.mark.parametrize("lazy", [False, True])
@@ -46,7 +40,9 @@ def test_bars_are_the_differences(lazy: bool) -> None:
 
 
 @pytest.mark.parametrize("lang", LANGS)
-@pytest.mark.parametrize("top", [1, 4, 20, None])
+@pytest.mark.parametrize(
+    "top", [1, None, *(pytest.param(top, marks=pytest.mark.slow) for top in (4, 20))]
+)
 def test_differences_are_legible(lang: Lang, top: int | None) -> None:
     """A rest of any size hides nothing, in either direction."""
     for a, b in ((A, B), (B, A), (A.head(0), B), (A, B.head(0))):

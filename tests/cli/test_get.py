@@ -53,7 +53,9 @@ def test_rows_are_there_before_the_last_record_and_after_ctrl_c() -> None:
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("fault", [BROKEN, GONE, [reply(b"", 400)]])
+@pytest.mark.parametrize(
+    "fault", [BROKEN, *(pytest.param(f, marks=pytest.mark.slow) for f in (GONE, [reply(b"", 400)]))]
+)
 @pytest.mark.parametrize("form", ["csv", "ndjson", "table", "parquet"])
 def test_what_was_fetched_before_an_error_is_written(
     tmp_path: Path, fault: Sequence[Step], form: str

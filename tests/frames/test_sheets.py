@@ -133,7 +133,7 @@ def test_numbers_are_shown_as_they_are(tmp_path: Path) -> None:
         ["a\x1b", "a\nb"],
         ["*", "^x$"],
         ["=1+1", "http://x.example"],
-        [f"c{n}" for n in range(16_384)],
+        pytest.param([f"c{n}" for n in range(16_384)], marks=pytest.mark.slow),
     ],
     ids=lambda names: names[0][:9] or "empty",
 )

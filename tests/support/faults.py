@@ -60,6 +60,16 @@ def reply(
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
+GOOD = b'{"id":[1,2,3],"existujeDalsieId":false}'
+OK = [reply(GOOD)]
+PAGE = b"<!DOCTYPE html><title>x</title><p>Server je mimo prev&aacute;dzky</p>"
+
+
+def record(request: str) -> bytes:
+    """Return the record that a request asks for: its id alone."""
+    return b'{"id":%b}' % request.split(" ")[1].rpartition("=")[2].encode()
+
+
 def packed(body: bytes) -> bytes:
     return gzip.compress(body, mtime=0)
 

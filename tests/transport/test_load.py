@@ -18,10 +18,9 @@ from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
 from finstat_kit.transport.http import Sockets
 from tests.support.clock import FakeClock
-from tests.support.faults import RESET, FaultServer, Step, reply
+from tests.support.faults import RESET, FaultServer, Step, record, reply
 from tests.support.memory import memory, needs_proc
 from tests.support.wire import get
-from tests.transport.test_faults import record
 
 THREADS = 64
 RATE = 50.0

@@ -17,16 +17,10 @@ from finstat_kit.transport.base import Limits, Repeated
 from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
 from tests.support.clock import FakeClock
-from tests.support.faults import HANG, Drip, FaultServer, Step, reply
+from tests.support.faults import GOOD, HANG, Drip, FaultServer, Step, reply
 from tests.support.registers import timed
 
-GOOD = b'{"id":[1,2,3],"existujeDalsieId":false}'
 COUNT = reply(b'{"pocetZostavajucichId":7}')
-
-
-@pytest.fixture
-def fake() -> FakeClock:
-    return FakeClock()
 
 
 class Slow(FaultServer):

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support import lab
+from tests.widgets.conftest import Served
 
 CELLS = [
     "import finstat_kit as fk\nfk.use(fk.sample())\npicker = fk.LocationPicker()\npicker",
@@ -29,18 +30,8 @@ DELAYS = [0, *(pytest.param(delay, marks=pytest.mark.slow) for delay in (30, 150
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with lab.browser() as shown:
-        yield shown
-
-
-@pytest.fixture(scope="module")
-def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.Notebook]:
-    folder = tmp_path_factory.mktemp("lab")
-    with (
-        lab.jupyterlab(folder) as url,
-        lab.notebook(browser, url, folder, "keyboard", CELLS) as shown,
-    ):
+def opened(browser: Browser, jupyterlab: Served) -> Iterator[lab.Notebook]:
+    with lab.notebook(browser, *jupyterlab, "keyboard", CELLS) as shown:
         yield shown
 
 

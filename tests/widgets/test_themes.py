@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.support import lab
+from tests.widgets.conftest import Served
 
 CELLS = [
     "import finstat_kit as fk\nfk.use(fk.sample())\nexplorer = fk.Explorer(lang='en')\nexplorer",
@@ -70,18 +71,8 @@ SELECTED = """() => {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with lab.browser() as shown:
-        yield shown
-
-
-@pytest.fixture(scope="module")
-def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.Notebook]:
-    folder = tmp_path_factory.mktemp("lab")
-    with (
-        lab.jupyterlab(folder) as url,
-        lab.notebook(browser, url, folder, "themes", CELLS) as shown,
-    ):
+def opened(browser: Browser, jupyterlab: Served) -> Iterator[lab.Notebook]:
+    with lab.notebook(browser, *jupyterlab, "themes", CELLS) as shown:
         yield shown
 
 
