@@ -14,11 +14,11 @@ from datetime import date
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from finstat_kit.errors import CacheError, UsageError, warn
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.transport import forks
+from finstat_kit.transport.cache_database import BUSY, Database
 from finstat_kit.transport.cache_format import (
     FIELDS,
     About,
@@ -28,12 +28,10 @@ from finstat_kit.transport.cache_format import (
     Row,
     day_of,
     key_of,
-    prepare,
     read_about,
     write_about,
 )
 
-_BUSY: Final = 5.0  # seconds to wait for another process's commit
 _AT_ONCE: Final = 500  # keys per statement
 _SOON: Final = 0.3  # seconds between two commits within a block that gathers replies
 
@@ -60,14 +58,11 @@ class CacheFile:
         wall: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.path = path
-        self._file = path.absolute()  # where it was meant, wherever the process goes
-        self._opened: tuple[int, int] | None = None  # device and number of the file that is open
+        self._database = Database(path, creates=register is not None)
         self._register = register
         self._agreed = register is None  # kept replies are known to be of this register
         self._today, self._wall = today, wall
         self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._inherited: list[sqlite3.Connection | None] = []
         self._warned = False
         self._mark = ""  # which invented data the kept replies are
         self._since = date.min  # the server's day of the newest reply
@@ -76,14 +71,14 @@ class CacheFile:
         self._committed = -math.inf  # when, on the process's clock
         self._state = CacheState(path)
         forks.renew_in_child(self)
-        if not self._file.parent.is_dir():
+        if not self._database.path.parent.is_dir():
             raise UsageError(
                 f"cache={str(path)!r}: there is no folder {str(path.parent)!r}; create it"
             )
-        if not self._file.exists():
+        if not self._database.path.exists():
             return
         try:
-            self._agreed = self._fits(read_about(self._open(), self.path))
+            self._agreed = self._fits(read_about(self._database.connection(), self.path))
         except sqlite3.OperationalError as error:  # locked: replies can be had without it
             if register is None:
                 raise self._unreadable(error) from error
@@ -94,8 +89,7 @@ class CacheFile:
     def _after_fork(self) -> None:
         """Take a lock and a connection of its own; the parent's is neither used nor closed."""
         self._lock = threading.RLock()
-        self._inherited.append(self._connection)
-        self._connection = None
+        self._database.leave_to_parent()
         self._pending = {}  # which the parent commits
         self._gathering = 0
 
@@ -103,14 +97,12 @@ class CacheFile:
         """Close the file; it opens again when it is needed."""
         with self._lock:
             self._commit()
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+            self._database.close()
 
     @property
     def undecided(self) -> bool:
         """Whether only a reply will show that the file is of the same register."""
-        return not self._agreed and self._file.exists()
+        return not self._agreed and self._database.path.exists()
 
     def about(self) -> About:
         """Return what the file is of.
@@ -119,7 +111,7 @@ class CacheFile:
             CacheError: It cannot be read, or holds nothing.
         """
         with self._lock, self._reading():
-            written = read_about(self._open(), self.path)
+            written = read_about(self._database.connection(), self.path)
         if written is None:
             raise CacheError(f"the file {self.path} holds no replies; record it first")
         return written
@@ -129,18 +121,18 @@ class CacheFile:
         """What the file holds, as last seen where another process is writing just now."""
         with contextlib.suppress(sqlite3.Error, OSError), self._lock:
             self._commit()
-            if not self._file.exists():
+            if not self._database.path.exists():
                 return self._state
-            connection = self._open()
-            connection.execute("PRAGMA busy_timeout = 0")
+            connection = self._database.connection()
+            self._database.waits(0)
             try:
                 count, first, last = connection.execute(
                     "SELECT count(*), min(day), max(day) FROM replies"
                 ).fetchone()
             finally:
-                connection.execute(f"PRAGMA busy_timeout = {_BUSY * 1000:.0f}")
+                self._database.waits(BUSY)
             days = (date.fromisoformat(day) for day in (first, last)) if count else (None, None)
-            self._state = CacheState(self.path, count, self._file.stat().st_size, *days)
+            self._state = CacheState(self.path, count, self._database.path.stat().st_size, *days)
         return self._state
 
     def fetched(self) -> tuple[float, float]:
@@ -151,7 +143,7 @@ class CacheFile:
         """
         with self._lock, self._reading():
             query = "SELECT min(fetched), max(fetched) FROM replies"
-            first, last = self._open().execute(query).fetchone()
+            first, last = self._database.connection().execute(query).fetchone()
         return first or 0.0, last or 0.0
 
     def find(self, target: str) -> Kept | None:
@@ -163,10 +155,10 @@ class CacheFile:
         path, query = key_of(target)
         with self._lock, self._reading():
             self._commit()
-            if not self._agreed or not self._file.exists():
+            if not self._agreed or not self._database.path.exists():
                 return None
             row = (
-                self._open()
+                self._database.connection()
                 .execute(
                     f"SELECT {FIELDS}, body FROM replies WHERE path = ? AND query = ?",
                     (path, query),
@@ -276,9 +268,9 @@ class CacheFile:
         try:
             with self._lock, self._reading():
                 self._commit()
-                if not self._agreed or not self._file.exists():
+                if not self._agreed or not self._database.path.exists():
                     return []
-                connection = self._open()
+                connection = self._database.connection()
                 for start in range(0, len(ids), _AT_ONCE):
                     keys = [f"id={id_}" for id_ in ids[start : start + _AT_ONCE]]
                     rows = connection.execute(
@@ -348,39 +340,12 @@ class CacheFile:
             "give another file"
         )
 
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is not None and self._opened != self._there():
-            self._connection.close()  # another file took its place, or it was removed
-            self._connection = None
-        if self._connection is None:
-            connection = sqlite3.connect(
-                f"file:{quote(str(self._file))}?mode={'rwc' if self._register else 'rw'}",
-                uri=True,
-                timeout=_BUSY,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-            try:
-                prepare(connection, self.path)
-            except BaseException:
-                connection.close()
-                raise
-            self._connection, self._opened = connection, self._there()
-        return self._connection
-
-    def _there(self) -> tuple[int, int] | None:
-        try:
-            found = self._file.stat()
-        except FileNotFoundError:
-            return None
-        return found.st_dev, found.st_ino
-
     def _write(
         self, mark: str, statement: str = "", rows: Sequence[tuple[object, ...]] = ()
     ) -> None:
         """Commit rows to a file of the same register; a full or locked disk is warned of once."""
         try:
-            connection = self._open()
+            connection = self._database.connection()
             connection.execute("BEGIN IMMEDIATE")
             with connection:
                 self._agree(connection, mark)
@@ -405,8 +370,8 @@ class CacheFile:
     def _warn(self, error: Exception) -> None:
         if not self._warned:
             self._warned = True
-            if self._connection is not None:  # once is enough to wait
-                self._connection.execute("PRAGMA busy_timeout = 100")
+            with contextlib.suppress(sqlite3.Error):  # once is enough to wait
+                self._database.waits(0.1)
             warn(
                 f"cache={str(self.path)!r}: {error}; replies are requested, and those that cannot "
                 "be written are not kept"

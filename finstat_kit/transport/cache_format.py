@@ -13,19 +13,11 @@ from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 from zoneinfo import ZoneInfo
 
-from finstat_kit.errors import CacheError, UsageError
+from finstat_kit.errors import CacheError
 from finstat_kit.protocol.wire import Reply
 
 FIELDS: Final = "status, fetched, day, since, checked, sum, seal"
-_KIND: Final = 0x66736B63  # application_id: a file of this package
-_FORMAT: Final = 1  # user_version
 _BRATISLAVA: Final = ZoneInfo("Europe/Bratislava")
-_TABLES: Final = """
-    CREATE TABLE about (id INTEGER PRIMARY KEY CHECK (id = 1), text TEXT, seal BLOB);
-    CREATE TABLE replies (
-        path TEXT, query TEXT, status INTEGER, fetched REAL, day TEXT, since TEXT, checked REAL,
-        body BLOB, sum BLOB, seal BLOB, PRIMARY KEY (path, query));
-"""
 
 
 @dataclass(frozen=True)
@@ -107,33 +99,6 @@ class Row(NamedTuple):
     def seal(self, path: str, query: str) -> bytes:
         """Return the SHA-256 of all that is kept, under the key that it is looked up by."""
         return sha256(repr((path, query, *self)).encode()).digest()
-
-
-def prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new file; refuse one of another kind or of a later format."""
-
-    def number(name: str) -> int:
-        return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
-
-    def is_new() -> bool:
-        return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-
-    connection.execute("PRAGMA synchronous = NORMAL")
-    if is_new():
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:
-            if is_new():  # another process may have been first
-                for statement in _TABLES.split(";")[:-1]:
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {_KIND}")
-                connection.execute(f"PRAGMA user_version = {_FORMAT}")
-    if number("application_id") != _KIND:
-        raise UsageError(f"{str(path)!r} is no file of kept replies; give another")
-    if number("user_version") > _FORMAT:
-        raise CacheError(
-            f"the file {path} was written by a later version of finstat_kit; "
-            "update finstat_kit, or give another file"
-        )
 
 
 def read_about(connection: sqlite3.Connection, path: Path) -> About | None:

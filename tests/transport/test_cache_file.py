@@ -206,7 +206,7 @@ def locked(file: Path) -> Iterator[None]:
 def test_a_locked_file_is_warned_of_once(
     recorded: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("finstat_kit.transport.cache_file._BUSY", 0.1)
+    monkeypatch.setattr("finstat_kit.transport.cache_database.BUSY", 0.1)
     shutil.copyfile(recorded, file)
     with locked(file), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
