@@ -182,6 +182,7 @@ def test_every_unit_drawn_is_counted(
             REG.districts(), on="code", how="left", maintain_order="left"
         )[f"name_{lang}"]
     ).all()
+    assert ((table["count"] - table["share"].fill_null(0) * number).abs() <= 0.5 + 1e-9).all()
     assert (table["count_low"] <= table["count"]).all()
     assert (table["count"] <= table["count_high"]).all()
     assert (table["count_high"] <= number).all()
