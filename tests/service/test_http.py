@@ -263,7 +263,6 @@ with sample.serve() as url:
     client = """
 import sys
 import finstat_kit as fk
-from tests.support.faults import SOON
 from tests.support.memory import memory
 reg = fk.Register(sys.argv[1])
 def peak(limit):
