@@ -60,6 +60,9 @@ def reply(
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
+# Seconds that a busy machine may take for what ends by a deadline of about half a second; the least
+# that a server of these tests would let it wait otherwise is five.
+SOON = 3.0
 GOOD = b'{"id":[1,2,3],"existujeDalsieId":false}'
 OK = [reply(GOOD)]
 PAGE = b"<!DOCTYPE html><title>x</title><p>Server je mimo prev&aacute;dzky</p>"
