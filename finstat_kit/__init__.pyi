@@ -37,6 +37,7 @@ from .client.sample import Sample as Sample, sample as sample
 from .client.units import Units as Units
 from .errors import (
     BadRequest as BadRequest,
+    CacheError as CacheError,
     Interrupted as Interrupted,
     MirrorError as MirrorError,
     NotFound as NotFound,

@@ -19,13 +19,14 @@ import finstat_kit as fk
 
 tqdm.monitor_interval = 0  # its thread outlives every bar
 
-# A busy machine is not a fault of the code.
-settings.register_profile("patient", deadline=None)
+# No deadline: a busy machine is not a fault of the code.
+settings.register_profile("thorough", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=15)
 # For tests/mutate.py, which wants to know that a test fails, not by how little.
 settings.register_profile(
     "unshrunk", deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate]
 )
-settings.load_profile("patient")
+settings.load_profile("quick")  # --hypothesis-profile=thorough is what CI takes
 
 
 def _only_loopback(event: str, arguments: tuple[object, ...]) -> None:

@@ -258,6 +258,8 @@ class Collection:
         if connections is None:
             connections = session.connections
         connections = arguments.whole("connections", connections, 1, 256)
+        if session.exchange.cache is not None or session.replayed:
+            connections = 1  # where a walk is cut depends on timing, and could not be replayed
         pages = self._pages(query, limit, over)
 
         walk = SplitWalk(query)
@@ -276,7 +278,7 @@ class Collection:
             return count if limit is None or count is None else min(limit, count)
 
         try:
-            with bar("ids", total, remote=session.remote, progress=progress) as advance:
+            with bar("ids", total, remote=session.watched, progress=progress) as advance:
                 # With a limit there is nothing to cut: the walk ends before anybody knows where.
                 if connections > 1 and limit is None:
                     self._walk_split(walk, connections, advance, over)

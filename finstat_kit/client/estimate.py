@@ -11,9 +11,10 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, Since
+from finstat_kit.client.kept import gathering
 from finstat_kit.client.keywords import with_cures
 from finstat_kit.client.labelling import Labelling
-from finstat_kit.client.records import fetch_unit, most_requests, refuse_long_work
+from finstat_kit.client.records import fetch_unit, kept_units, most_requests, refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.client.units import Units
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
@@ -218,7 +219,7 @@ def _fetched(
         if stop.is_set():
             raise Stopped  # without one more request
         try:
-            record = fetch_unit(session, id_, stop)
+            record = fetch_unit(session, id_, stop, kept)
         except NotFound:
             return None, None, NO_RECORD
         except ProtocolError:
@@ -233,12 +234,14 @@ def _fetched(
         return estimated(pl.DataFrame(rows, schema=schema, orient="row"))
 
     try:
-        with bar("records", ids.len(), remote=session.remote, progress=progress) as advance:
+        with bar("records", ids.len(), remote=session.watched, progress=progress) as advance:
             # What is still under way at the end of the time is left out with all that is drawn
             # after it: else records that are served quickly would be drawn more often.
-            for _, row in in_order(ids.to_list(), fetch, session.connections, size.over):
-                rows.append(row)
-                advance(1)
+            kept = kept_units(session, ids.to_list(), size.over)
+            with gathering(session):
+                for _, row in in_order(ids.to_list(), fetch, session.connections, size.over):
+                    rows.append(row)
+                    advance(1)
     except Stopped:
         if not rows:
             raise size.too_short() from None

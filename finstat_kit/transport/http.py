@@ -15,8 +15,10 @@ from __future__ import annotations
 import contextlib
 import math
 import ssl
+import threading
 import weakref
 from collections.abc import Iterable, Iterator
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -224,12 +226,26 @@ class _Connection:
         self.stream: _Stream | None = None  # the newest
         self.answered: tuple[bytes, object] | None = None  # its last request and good answer
         self._expires = -math.inf
-        self.pool = _pool(context, proxy, _Backend(self))
+        self._new_pool = partial(_pool, context, proxy, _Backend(self))
+        self.pool = self._new_pool()
 
     def exchange(
         self, request: httpcore.Request, limits: Limits, *, whole: bool
     ) -> tuple[httpcore.Response, bytes]:
         """Send a request; return the response and its body as it came, *whole* an error's too."""
+        try:
+            return self._exchanged(request, limits, whole=whole)
+        except Exception:
+            raise
+        except BaseException:
+            # Ctrl-C may have left a lock of httpcore taken: nothing of it is used again.
+            self.let_go()
+            self.pool = self._new_pool()
+            raise
+
+    def _exchanged(
+        self, request: httpcore.Request, limits: Limits, *, whole: bool
+    ) -> tuple[httpcore.Response, bytes]:
         self.limits = limits
         # What cannot be sent again goes over a new connection, which cannot be out of step.
         if limits.clock() >= self._expires or request.method != b"GET":
@@ -346,18 +362,27 @@ def _pool(
     """Return a pool of one connection, with TLS and proxy as httpx sets them."""
     settings: Any = {"ssl_context": context, "max_connections": 1, "network_backend": backend}
     if proxy is None:
-        return httpcore.ConnectionPool(**settings)
+        return _interruptible(httpcore.ConnectionPool(**settings))
     named = httpx.Proxy(proxy)
     settings |= {"proxy_url": _address(named.url), "proxy_auth": named.raw_auth}
     if named.url.scheme.startswith("socks"):
         try:
-            return httpcore.SOCKSProxy(**settings)
+            return _interruptible(httpcore.SOCKSProxy(**settings))
         except RuntimeError as error:  # of httpcore, where its extra is not installed
             raise UsageError(
                 f"the environment names the proxy {named.url}, which needs socksio: pip install "
                 "'httpx[socks]', or unset it"
             ) from error
-    return httpcore.HTTPProxy(**settings, proxy_headers=named.headers.raw)
+    return _interruptible(httpcore.HTTPProxy(**settings, proxy_headers=named.headers.raw))
+
+
+def _interruptible(pool: httpcore.ConnectionPool) -> httpcore.ConnectionPool:
+    """Return a pool whose clearing up after Ctrl-C does not wait for ever."""
+    # Private, and pinned by a test. httpcore's own lock is written in Python: Ctrl-C may leave it
+    # taken, before its block begins or ends, and the clearing up takes it again. One in C is safe.
+    private: Any = pool
+    private._optional_thread_lock = threading.Lock()
+    return pool
 
 
 def _body(chunks: Iterable[bytes], cap: int, *, whole: bool) -> bytes:

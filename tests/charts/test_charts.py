@@ -205,7 +205,7 @@ def test_long_labels_are_cut(length: int) -> None:
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("number", [0, 1, 10])
-def test_few_units(number: int, lang: Lang) -> None:
+def test_few_units_are_legible(number: int, lang: Lang) -> None:
     """None, one and ten units give pictures that can be read."""
     few = UNITS.head(number)
 
@@ -429,7 +429,7 @@ def test_values_that_are_no_numbers_are_missing() -> None:
 
 
 @pytest.mark.parametrize("name", ["*", "^x$", "^.*$", "^y$"])
-def test_values_and_codes_of_any_name_and_kind(name: str) -> None:
+def test_values_and_codes_of_any_name_and_kind_are_drawn(name: str) -> None:
     """A column of any name is drawn, and codes of any kind of categories."""
     plain = pl.DataFrame({"code": ["SK010", "SK021"], "x": [1.5, 2.5]})
     odd = plain.select(
@@ -454,7 +454,7 @@ def test_values_without_a_tile_are_told() -> None:
     )
 
 
-def test_count_last_changes() -> None:
+def test_last_changes_are_counted_by_period_and_code() -> None:
     """By period, then as `count_by`; gone rows and those without code or date are kept."""
     frame = pl.DataFrame(
         {
@@ -550,13 +550,13 @@ plot_last_changes: Any = fk.plot_last_changes
         ),
     ],
 )
-def test_what_cannot_be_drawn(call: Any, named: str) -> None:
+def test_what_cannot_be_drawn_is_refused(call: Any, named: str) -> None:
     """What is wrong is named with its value and the cure."""
     with pytest.raises(fk.UsageError, match=named):
         call()
 
 
-def test_no_register_is_chosen() -> None:
+def test_no_chosen_register_is_refused_with_the_choice() -> None:
     """Without a register there is nothing to name; the error says how to choose one."""
     fk.use(None)
 

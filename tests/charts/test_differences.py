@@ -75,7 +75,7 @@ def test_the_furthest_from_zero_are_drawn() -> None:
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("by", ["kraj", "okres"])
-def test_a_map_of_differences(by: Any, lang: Lang) -> None:
+def test_a_map_of_differences_has_signs_and_colours(by: Any, lang: Lang) -> None:
     """Tiles carry signed numbers, falls and rises have colours of their own."""
     compared = fk.compare(A, B, by, lang=lang)
     grid = tiles.LEVELS[by]
@@ -175,7 +175,7 @@ plot_map: Any = fk.plot_map  # wrong on purpose
 @pytest.mark.parametrize(
     "classes", [[], [2, 1], [1, 1], [float("nan")], [1, float("inf")], "12", 3, ["x"], range(9)]
 )
-def test_bounds_that_are_none(classes: Any) -> None:
+def test_bounds_that_are_none_are_refused(classes: Any) -> None:
     """What cannot divide values is refused, with what can."""
     with pytest.raises(fk.UsageError, match=r"^classes=.* 1 to 8 ascending numbers"):
         plot_map(UNITS, classes=classes)

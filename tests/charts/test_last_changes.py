@@ -107,7 +107,7 @@ def test_panels_are_legible_in_any_size(field: By, lang: Lang, size: tuple[float
         check_legible(fk.plot_last_changes(UNITS, field, every=every, lang=lang, ax=axes(*size)))
 
 
-def test_panels_from_24_periods_on() -> None:
+def test_panels_begin_at_24_periods() -> None:
     """One stack too few is a stack still; panels share their scales."""
     months = [date(2024 + n // 12, n % 12 + 1, 5) for n in range(24)]
     frame = pl.DataFrame(

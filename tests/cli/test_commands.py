@@ -66,7 +66,7 @@ def test_commands_are_documented() -> None:
         assert f"finstat-kit {name}" in readme
 
 
-def test_codelist() -> None:
+def test_a_codelist_is_printed_in_each_format() -> None:
     """A codelist in each format; in a pipe it is csv without a byte order mark."""
     with fk.using(fk.sample()):
         regions = fk.regions()
@@ -82,7 +82,7 @@ def test_codelist() -> None:
         assert run("codelist", name, "--sample").exit_code == 0
 
 
-def test_count() -> None:
+def test_a_count_is_a_number() -> None:
     """A count is a number and nothing else."""
     sample = fk.sample()
 
@@ -93,7 +93,7 @@ def test_count() -> None:
     assert int(counted.stdout) == sample.annual_reports.count(changed_since="2026-01-01")
 
 
-def test_ids_and_get_in_a_pipe(units: pl.DataFrame) -> None:
+def test_ids_are_read_by_get_in_a_pipe(units: pl.DataFrame) -> None:
     """What `ids` prints, `get -` reads."""
     ids = run("ids", "--sample", "--limit", "4").stdout
     records = run("get", "-", "--sample", stdin=ids).stdout
@@ -103,7 +103,7 @@ def test_ids_and_get_in_a_pipe(units: pl.DataFrame) -> None:
     assert run("get", *map(str, units["id"]), "--sample").stdout == records
 
 
-def test_label(tmp_path: Path, units: pl.DataFrame) -> None:
+def test_label_adds_labels_and_keeps_text(tmp_path: Path, units: pl.DataFrame) -> None:
     """A file gets its labels; every column stays text, with its zeros."""
     csv, parquet = tmp_path / "u.csv", tmp_path / "u.parquet"
     frame = units.select("ico", "kraj", "pravnaForma")
@@ -121,7 +121,7 @@ def test_label(tmp_path: Path, units: pl.DataFrame) -> None:
     assert output.splitlines()[1] == "00470439,SK010,Region of Bratislava,101,Entrepreneur"
 
 
-def test_find() -> None:
+def test_find_prints_places_by_part_of_a_name() -> None:
     """Places by part of a name."""
     output = run("find", "ziar", "--sample", "--level", "municipality").stdout
 
@@ -143,7 +143,7 @@ def test_find() -> None:
         (["nonsense"], 2, "No such command"),
     ],
 )
-def test_faults(arguments: list[str], code: int, said: str) -> None:
+def test_faults_have_their_exit_codes(arguments: list[str], code: int, said: str) -> None:
     """Nothing but results on standard output; 1 for the register's faults, 2 for usage."""
     seen = shell(*arguments)
 
@@ -212,7 +212,7 @@ def test_an_error_tells_how_to_go_on() -> None:
     assert "--after-id 2" in seen.stderr
 
 
-def test_serve_and_its_end() -> None:
+def test_serve_prints_its_url_and_ends_cleanly() -> None:
     """The URL is printed when it answers; Ctrl-C ends it cleanly. The same by URL as in process."""
     with started("serve", "--port", "0", "--units", "20000") as process:
         assert process.stdout is not None
@@ -233,7 +233,7 @@ def test_serve_and_its_end() -> None:
     assert said == "20,000 invented units; Ctrl-C ends it\n"
 
 
-def test_killed_in_the_middle_and_continued() -> None:
+def test_a_walk_struck_by_ctrl_c_and_resumed_is_the_whole_walk() -> None:
     """SIGINT somewhere in a long `ids`, then --after-id: together exactly the list."""
     sample = fk.sample()
     with sample.serve() as url:
@@ -252,7 +252,7 @@ def test_killed_in_the_middle_and_continued() -> None:
     assert together == sample.reports.ids().write_csv()
 
 
-def test_a_mirror(tmp_path: Path) -> None:
+def test_a_mirror_is_synced_described_and_verified(tmp_path: Path) -> None:
     """It is synced, described, compacted and verified; damage is an exit code."""
     folder = str(tmp_path / "ruz")
     synced = run("sync", folder, "--sample", "--changed-since", "2026-06-01", "--format", "csv")

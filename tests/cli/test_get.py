@@ -81,7 +81,7 @@ def test_what_was_fetched_before_an_error_is_written(
         assert pl.read_parquet(output)["id"].to_list() == [3, 4]
 
 
-def test_keep_going() -> None:
+def test_keep_going_reports_unreadable_ids_at_the_end() -> None:
     """A row for each readable record; the others are reported at the end, exit code 1."""
     with FaultServer(record(3), GONE, BROKEN, record(6)) as server:
         seen = shell("get", "3", "4", "5", "6", "--keep-going", "--url", server.url)
@@ -103,7 +103,7 @@ def test_keep_going_ends_at_other_faults() -> None:
     assert "id 3: no record" in seen.stderr
 
 
-def test_all_is_as_in_python() -> None:
+def test_rows_are_those_of_python() -> None:
     """The rows of a stream are those of `fk.units.get`, repeats included."""
     sample = fk.sample(3_000)
     ids = sample.units.ids().sample(fraction=1, shuffle=True, seed=1)["id"].to_list()
@@ -118,7 +118,7 @@ def test_all_is_as_in_python() -> None:
     assert seen.stdout == buffer.getvalue().decode()
 
 
-def test_no_ids() -> None:
+def test_no_ids_give_the_columns_alone() -> None:
     """A frame without rows has its columns."""
     empty = shell("get", "-", "--sample", stdin="id\n")
 
@@ -141,7 +141,7 @@ def test_a_closed_pipe_ends_it_silently() -> None:
 
 
 @pytest.mark.parametrize("by", ["kraj", "velkostOrganizacie"])
-def test_count_by(by: str) -> None:
+def test_count_by_prints_the_table(by: str) -> None:
     """The table of `count_by` over the records of the selection, in the language asked."""
     sample = fk.sample()
     units = sample.units.get(sample.units.ids(changed_since="2026-06-01", after_id=100_000))
@@ -168,13 +168,13 @@ def test_long_work_is_refused_before_the_first_record(command: list[str]) -> Non
 @pytest.mark.parametrize(
     "options", [["--lang", "en"], ["--max-requests", "9"], ["--format", "csv"], ["--output", "x"]]
 )
-def test_options_of_count_by(options: list[str]) -> None:
+def test_options_that_would_do_nothing_are_refused(options: list[str]) -> None:
     """What would do nothing without --by is refused; --by counts units alone."""
     assert run("count", "--sample", *options).exit_code == 2
     assert run("count", "--sample", "--collection", "reports", "--by", "kraj").exit_code == 2
 
 
-def test_ids_into_a_file_that_were_cut_off(tmp_path: Path) -> None:
+def test_ids_into_a_file_that_were_cut_off_are_kept(tmp_path: Path) -> None:
     """The ids before an error are in the file, and the message says where to resume, once."""
     output = tmp_path / "ids.csv"
     page = [reply(b'{"id":[1,2],"existujeDalsieId":true}')]

@@ -26,7 +26,7 @@ def complete(words: str) -> list[str]:
     return [line.partition(",")[2] for line in seen.stdout.splitlines()]
 
 
-def test_completion() -> None:
+def test_commands_options_and_names_are_completed() -> None:
     """Commands, options and the names of codelists are completed, as click documents it."""
     assert complete("finstat-kit co") == ["codelist", "count"]
     assert complete("finstat-kit codelist re") == ["regions"]
@@ -34,7 +34,7 @@ def test_completion() -> None:
     assert complete("finstat-kit get --k") == ["--keep-going"]
 
 
-def test_the_script_of_completion() -> None:
+def test_the_script_of_completion_is_printed() -> None:
     """It is printed for the shell to read."""
     env = {**os.environ, "_FINSTAT_KIT_COMPLETE": "zsh_source"}
 
@@ -44,7 +44,7 @@ def test_the_script_of_completion() -> None:
     assert "_FINSTAT_KIT_COMPLETE=zsh_complete finstat-kit" in seen.stdout
 
 
-def test_as_a_module() -> None:
+def test_the_module_is_the_same_command() -> None:
     """`python -m finstat_kit` is the same command."""
     seen = subprocess.run(
         [sys.executable, "-m", "finstat_kit", "count", "--sample"], capture_output=True, text=True
@@ -62,7 +62,7 @@ def test_as_a_module() -> None:
         ["ids", "--output", "none/x.csv"],
     ],
 )
-def test_a_missing_folder(tmp_path: Path, command: list[str]) -> None:
+def test_a_missing_folder_is_named_before_any_request(tmp_path: Path, command: list[str]) -> None:
     """It is a sentence, and said before a request: the register here would answer none."""
     register = [] if command[0] == "mirror" else ["--url", "http://127.0.0.1:9"]
     seen = subprocess.run(
@@ -87,7 +87,7 @@ def test_a_missing_folder(tmp_path: Path, command: list[str]) -> None:
         ({"LANG": "sk_SK.UTF-8", "FINSTAT_KIT_LANG": "en"}, "en"),
     ],
 )
-def test_the_language_of_the_demo(
+def test_the_demo_speaks_the_language_of_the_locale(
     environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FINSTAT_KIT_LANG, else English under an English locale, else Slovak."""
@@ -101,7 +101,7 @@ def test_the_language_of_the_demo(
     assert 'lang="en"' in run("demo", "--lang", "en").stdout
 
 
-def test_the_language_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_the_language_of_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """FINSTAT_KIT_LANG is the language of labels where --lang names none."""
     arguments = ["count", "--by", "kraj", "--sample", "--changed-since", "-30d"]
     monkeypatch.setenv("FINSTAT_KIT_LANG", "en")
@@ -110,7 +110,7 @@ def test_the_language_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "Bratislavský kraj" in run(*arguments, "--lang", "sk").stdout
 
 
-def test_a_span_of_days() -> None:
+def test_a_span_of_days_counts_back_from_the_registers_day() -> None:
     """`--changed-since -30d` is counted back from the register's day."""
     sample = fk.sample()
 
@@ -167,7 +167,7 @@ def test_messages_are_worded_for_the_shell(python: str, told: str) -> None:
     assert worded(python) == told
 
 
-def test_messages_of_the_command(tmp_path: Path) -> None:
+def test_no_message_speaks_python(tmp_path: Path) -> None:
     """No fault that a command line can make is told in Python."""
     ruz = str(tmp_path / "ruz")
     assert run("sync", ruz, "--sample", "--changed-since", "2026-06-25").exit_code == 0

@@ -62,7 +62,7 @@ class Noted(fk.Register):
         super().close()
 
 
-def test_who_closes_a_register(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_maker_closes_a_register(monkeypatch: pytest.MonkeyPatch) -> None:
     """`use` closes nothing, `using` what it made itself, ``with reg:`` its register alone."""
     given = Noted("http://127.0.0.1:9")
     fk.use(ONE)
@@ -169,7 +169,7 @@ def test_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["registeruz.sk", 5, "file:///x"])
-def test_what_is_no_register(wrong: object) -> None:
+def test_what_is_no_register_is_refused(wrong: object) -> None:
     """A wrong choice names the right ones."""
     with pytest.raises(fk.UsageError, match=r"register=.*give a URL"):
         fk.use(wrong)  # type: ignore[call-overload]

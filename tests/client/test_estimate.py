@@ -16,7 +16,7 @@ from finstat_kit.frames import estimation
 from finstat_kit.frames.estimation import ESTIMATES
 from finstat_kit.protocol.wire import BY_FIELD, Reply
 from finstat_kit.transport.base import InProcess
-from tests.support.faults import FakeTime
+from tests.support.clock import FakeClock
 from tests.support.registers import Watched, timed
 
 SAMPLE = fk.sample(1_200)
@@ -32,7 +32,7 @@ class Paced(fk.Register):
 
     def __init__(
         self,
-        fake: FakeTime,
+        fake: FakeClock,
         *,
         sample: fk.Sample = SAMPLE,
         seconds: float = 0.0,
@@ -62,8 +62,8 @@ class Paced(fk.Register):
 
 
 @pytest.fixture
-def fake() -> FakeTime:
-    return FakeTime()
+def fake() -> FakeClock:
+    return FakeClock()
 
 
 def drawn(seed: int = 1) -> list[int]:
@@ -154,7 +154,7 @@ def test_every_kind_of_id_is_a_row() -> None:
 
 
 @pytest.mark.parametrize("connections", [1, 4])
-def test_as_many_as_fit(fake: FakeTime, connections: int) -> None:
+def test_as_many_as_fit(fake: FakeClock, connections: int) -> None:
     """At 5 requests per second a minute has 300 requests, those of the list among them."""
     reg = Paced(fake, connections=connections)
 
@@ -170,7 +170,7 @@ def test_as_many_as_fit(fake: FakeTime, connections: int) -> None:
 
 
 @pytest.mark.parametrize("connections", [1, 4])
-def test_a_slow_register_is_stopped_at_the_time(fake: FakeTime, connections: int) -> None:
+def test_a_slow_register_is_stopped_at_the_time(fake: FakeClock, connections: int) -> None:
     """Where replies take longer than the rate allows for, fewer records are drawn, in order."""
     reg = Paced(fake, seconds=0.5, connections=connections)
 
@@ -183,7 +183,7 @@ def test_a_slow_register_is_stopped_at_the_time(fake: FakeTime, connections: int
     assert table.filter(pl.col("share") > 0)["share"].to_list() == known["share"].to_list()
 
 
-def test_a_wait_does_not_outlast_the_time(fake: FakeTime) -> None:
+def test_a_wait_does_not_outlast_the_time(fake: FakeClock) -> None:
     """A register that asks for a pause is waited for until the time is over, and no longer."""
 
     def busy(target: str, request: int) -> Reply | None:
@@ -197,7 +197,7 @@ def test_a_wait_does_not_outlast_the_time(fake: FakeTime) -> None:
     assert table["n"][0] == 100 - 12 - 1  # pages of the list, and a codelist
 
 
-def test_n_takes_the_time_that_it_takes(fake: FakeTime) -> None:
+def test_n_takes_the_time_that_it_takes(fake: FakeClock) -> None:
     """Given n, minutes do not count."""
     reg = Paced(fake)
 
@@ -207,7 +207,7 @@ def test_n_takes_the_time_that_it_takes(fake: FakeTime) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 3.0])
 @pytest.mark.parametrize("connections", [1, 4])
-def test_no_time_for_a_record(fake: FakeTime, seconds: float, connections: int) -> None:
+def test_no_time_for_a_record(fake: FakeClock, seconds: float, connections: int) -> None:
     """Where the list alone takes all the time, the error says so when it is over."""
     reg = Paced(fake, seconds=seconds, connections=connections)
 
@@ -221,7 +221,7 @@ def test_no_time_for_a_record(fake: FakeTime, seconds: float, connections: int) 
 
 
 @pytest.mark.parametrize("options", [{"n": 10_001}, {"minutes": 60}, {"minutes": 1e6}])
-def test_long_work_is_refused(fake: FakeTime, options: dict[str, Any]) -> None:
+def test_long_work_is_refused(fake: FakeClock, options: dict[str, Any]) -> None:
     """More than 10,000 records of a real host need a word; one count is all that is asked."""
     sample = fk.sample(40_000)
     reg = Paced(fake, sample=sample, base_url=FAR, page_size=10_000)
@@ -234,7 +234,7 @@ def test_long_work_is_refused(fake: FakeTime, options: dict[str, Any]) -> None:
     assert reg.estimate(n=100)["n"][0] == 100
 
 
-def test_more_is_allowed_by_a_word(fake: FakeTime) -> None:
+def test_more_is_allowed_by_a_word(fake: FakeClock) -> None:
     """max_requests= allows it, and where there are few ids nothing needs to be allowed."""
     few = Paced(fake, base_url=FAR, page_size=10_000, connections=1)
     assert few.estimate(n=20_000, changed_since="-29d")["n"][0] < 100
@@ -257,7 +257,7 @@ def test_more_is_allowed_by_a_word(fake: FakeTime) -> None:
 )
 @pytest.mark.parametrize("connections", [1, 4])
 def test_what_was_fetched_is_not_lost(
-    fake: FakeTime, fault: Any, error: type[BaseException], connections: int
+    fake: FakeClock, fault: Any, error: type[BaseException], connections: int
 ) -> None:
     """Ctrl-C and faults of the register carry the estimate from the records before them."""
     last = drawn()[90]
@@ -282,7 +282,7 @@ def test_what_was_fetched_is_not_lost(
 
 @pytest.mark.parametrize("fault", [KeyboardInterrupt(), Reply(400, {}, b"")], ids=["Ctrl-C", "400"])
 @pytest.mark.parametrize("request_", [2, 14])
-def test_a_fault_before_the_first_record(fake: FakeTime, fault: Any, request_: int) -> None:
+def test_a_fault_before_the_first_record(fake: FakeClock, fault: Any, request_: int) -> None:
     """While ids are listed, and at the first record, there is no estimate yet, nor a cursor."""
 
     def faulty(target: str, request: int) -> Reply | None:
@@ -302,7 +302,7 @@ def test_a_fault_before_the_first_record(fake: FakeTime, fault: Any, request_: i
     assert len(reg.asked) == request_
 
 
-def test_over_http(fake: FakeTime) -> None:
+def test_over_http(fake: FakeClock) -> None:
     """By URL, over real connections and with a clock of the test's own."""
     with SAMPLE.serve() as url:
         with timed(url, fake, rate=5, connections=4, page_size=1_000) as reg:
@@ -374,7 +374,7 @@ estimate: Mapping[str, Any] = {
 
 
 @pytest.mark.parametrize("options", estimate.values(), ids=estimate)
-def test_wrong_arguments(fake: FakeTime, options: dict[str, Any]) -> None:
+def test_wrong_arguments(fake: FakeClock, options: dict[str, Any]) -> None:
     """Named with value and cure, before any request."""
     reg = Paced(fake)
     name = next(reversed(options))

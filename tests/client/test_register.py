@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service import population
+from tests.support.examples import examples
 from tests.support.memory import needs_proc
 from tests.support.registers import Scripted, changes, days, sample_of, store_of
 
@@ -34,7 +35,6 @@ def body(ids: list[int], more: bool) -> bytes:
     return json.dumps({"id": ids, "existujeDalsieId": more}).encode()
 
 
-@settings(deadline=None)
 @given(
     changes,
     st.none() | days,
@@ -98,7 +98,7 @@ def test_everything_is_asked_since_the_beginning() -> None:
         (datetime(2024, 3, 1, 0, 30, tzinfo=timezone(timedelta(hours=1))), "2024-02-29"),
     ],
 )
-def test_days(given_day: Any, sent: str) -> None:
+def test_a_datetime_is_cut_to_its_day(given_day: Any, sent: str) -> None:
     """A datetime is cut to its day, an aware one in UTC first."""
     reg = Scripted(body([], False))
 
@@ -138,7 +138,9 @@ def test_days(given_day: Any, sent: str) -> None:
         (lambda r: r.units.get(1, errors="ignore"), "errors='ignore'"),
     ],
 )
-def test_wrong_arguments(call: Callable[[fk.Register], object], named: str) -> None:
+def test_wrong_arguments_are_named_before_any_request(
+    call: Callable[[fk.Register], object], named: str
+) -> None:
     """A wrong argument is named with its value and the cure, at the call, before any request."""
     reg = Scripted()
 
@@ -148,7 +150,7 @@ def test_wrong_arguments(call: Callable[[fk.Register], object], named: str) -> N
     assert reg.asked == []
 
 
-def test_unknown_keyword() -> None:
+def test_an_unknown_keyword_is_a_type_error() -> None:
     """Filters exist on units only; a misspelt keyword is a TypeError."""
     with pytest.raises(TypeError, match="ico"):
         REG.statements.ids(ico="12345678")  # type: ignore[call-arg]
@@ -206,7 +208,7 @@ def test_spans_are_counted_from_the_registers_day(span: Any) -> None:
 @pytest.mark.parametrize(
     "span", ["-d", "30d", "-1m", timedelta(days=-1), "-99999d", np.datetime64("NaT"), True]
 )
-def test_what_is_no_span(span: Any) -> None:
+def test_what_is_no_span_is_refused(span: Any) -> None:
     with pytest.raises(fk.UsageError, match="changed_since="):
         REG.units.count(changed_since=span)
 
@@ -242,13 +244,13 @@ def test_a_day_after_the_registers_own_is_warned_of() -> None:
         ({"tries": 0}, "tries=0"),
     ],
 )
-def test_wrong_settings(options: dict[str, Any], named: str) -> None:
+def test_wrong_settings_are_refused(options: dict[str, Any], named: str) -> None:
     """A register's settings are checked when it is made."""
     with pytest.raises(fk.UsageError, match=named):
         fk.Register(**({"base_url": "https://register.example"} | options))
 
 
-def test_polite_by_default() -> None:
+def test_a_real_host_gets_four_connections_and_five_requests_per_second() -> None:
     """Four connections and five requests a second towards a real host; no limits on loopback."""
     real, near = fk.Register("https://register.example/x/"), fk.Register("http://127.0.0.1:9")
 
@@ -409,13 +411,13 @@ def test_get_keeps_the_order_asked(ids: Any) -> None:
     assert reg.stats.requests == 3
 
 
-def test_get_nothing() -> None:
+def test_no_ids_give_no_rows_but_all_columns() -> None:
     """No ids give no rows, but all columns."""
     assert REG.units.get([]).schema == replies.UNITS
     assert REG.units.get(pl.Series("id", [])).height == 0
 
 
-def test_get_with_unknown_ids() -> None:
+def test_unknown_ids_are_named_after_all_others_were_fetched() -> None:
     """All others are fetched first; then the unknown ones are named."""
     reg = sample_of(dict.fromkeys([2, 5, 9], DAY))
 
@@ -445,7 +447,7 @@ def test_get_with_unknown_ids() -> None:
         ('{"id":7,"ico":"1","ico":"2"}', "'ico' stands twice"),
     ],
 )
-def test_a_broken_record(record: str, named: str) -> None:
+def test_a_broken_record_is_named_with_id_and_field(record: str, named: str) -> None:
     """A record that breaks the format is named with id and field; keep gives its id alone."""
     with pytest.raises(fk.ProtocolError, match=named) as caught:
         Scripted(b'{"id":6}', record.encode()).units.get([6, 7])
@@ -456,7 +458,7 @@ def test_a_broken_record(record: str, named: str) -> None:
     assert kept.select("id", "ico").rows() == [(7, None), (9, "1")]
 
 
-def test_get_interrupted() -> None:
+def test_an_interrupted_get_keeps_the_rows_so_far() -> None:
     """Ctrl-C in get keeps the rows so far."""
     reg = Scripted(b'{"id":6}', KeyboardInterrupt())
 
@@ -486,7 +488,7 @@ def test_get_interrupted() -> None:
         (Reply(403, {}, b"<p>no"), fk.RegisterUnavailable, "firewall"),
     ],
 )
-def test_replies_that_are_none(
+def test_what_is_no_reply_is_reported_in_our_words(
     answer: bytes | Reply, error: type[fk.RegisterError], said: str
 ) -> None:
     """What is no reply of the register is told in its own words, never as a parser's error."""
@@ -501,7 +503,7 @@ def test_replies_that_are_none(
 @pytest.mark.parametrize(
     "count", ['{"pocetZostavajucichId":-1}', '{"pocetZostavajucichId":"5"}', "{}"]
 )
-def test_broken_counts(count: str) -> None:
+def test_a_broken_count_is_an_error_of_the_format(count: str) -> None:
     """A count that is none is an error of the format."""
     with pytest.raises(fk.ProtocolError, match="pocetZostavajucichId"):
         Scripted(count.encode()).units.count()
@@ -549,12 +551,12 @@ print(peak(1_000_000) - short)
     assert float(seen.stdout) < 20
 
 
-@settings(deadline=None, max_examples=400)
+@examples(400)
 @given(
     st.sampled_from(["http://", "https://", ""]),
     st.text(max_size=20) | st.text(alphabet="a.:/[]%@\x1b \n\u0130-1", max_size=20),
 )
-def test_any_text_as_a_base_url(scheme: str, rest: str) -> None:
+def test_any_text_as_a_base_url_is_a_register_or_refused(scheme: str, rest: str) -> None:
     """It is taken, or an error names it; no error of another library comes out."""
     with contextlib.suppress(fk.UsageError), fk.Register(scheme + rest) as reg:
         assert reg.base_url.startswith("http")

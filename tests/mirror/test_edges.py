@@ -80,7 +80,9 @@ def test_a_name_is_any_name(tmp_path: Path, name: str) -> None:
     ["[1]", "a[1]b", "%41", "a%2Fb", "back\\slash", "line\nbreak", "tab\t", "a|b", "^", "\x7f",
      "\udcff"],
 )  # fmt: skip
-def test_a_name_that_delta_lake_mistakes(tmp_path: Path, name: str, matrix: Told) -> None:
+def test_a_name_that_delta_lake_mistakes_is_refused(
+    tmp_path: Path, name: str, matrix: Told
+) -> None:
     """It is refused before anything is written, here or elsewhere."""
     with pytest.raises(fk.UsageError, match=r"Delta Lake cannot keep a table in .*another name"):
         fk.Mirror(tmp_path / name, register=fk.sample(5))
@@ -91,7 +93,7 @@ def test_a_name_that_delta_lake_mistakes(tmp_path: Path, name: str, matrix: Told
     matrix(f"a mirror in {name!a}", "UsageError before anything is written", "UsageError")
 
 
-def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     """It is told as one, also where it comes on the way, and stays as it is."""
     file = tmp_path / "ruz"
     file.write_text("notes")
@@ -161,7 +163,7 @@ SHAPES: dict[str, Callable[[dict[str, Any]], str]] = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_mirror_json_of_another_shape(
+def test_mirror_json_of_another_shape_is_named_and_written_anew(
     mirror: fk.Mirror, register: Watched, shape: str, matrix: Told
 ) -> None:
     """Reading, verify and sync say so; removed as they say, it is written anew."""
@@ -183,7 +185,7 @@ def test_mirror_json_of_another_shape(
 
 
 @pytest.mark.parametrize("number", [3, "3", "99", 10**30])
-def test_a_newer_format(mirror: fk.Mirror, number: object, matrix: Told) -> None:
+def test_a_newer_format_is_refused(mirror: fk.Mirror, number: object, matrix: Told) -> None:
     """It is refused with a clear word, and nothing is written."""
     file = mirror.path / "mirror.json"
     file.write_text(changed(json.loads(file.read_bytes()), format=number), encoding="utf-8")
@@ -201,7 +203,9 @@ def test_a_newer_format(mirror: fk.Mirror, number: object, matrix: Told) -> None
 
 
 @pytest.mark.parametrize("said", ["[]", "{}", "7", "\udcff"])
-def test_a_broken_note_of_the_writer(mirror: fk.Mirror, register: Watched, said: str) -> None:
+def test_a_broken_note_of_the_writer_stops_nothing(
+    mirror: fk.Mirror, register: Watched, said: str
+) -> None:
     """Who writes is then not known, and that is all."""
     told: list[str] = []
 
@@ -222,7 +226,9 @@ def test_a_broken_note_of_the_writer(mirror: fk.Mirror, register: Watched, said:
 # Codelists that change alone
 
 
-def test_codelists_that_change_alone(mirror: fk.Mirror, register: Watched, matrix: Told) -> None:
+def test_codelists_that_change_alone_are_observed(
+    mirror: fk.Mirror, register: Watched, matrix: Told
+) -> None:
     """They are seen at once by the same object and by readers, with and without refresh."""
     reader = fk.Mirror(mirror.path)
     frame = pl.DataFrame({"kraj": ["SK010"]})
@@ -249,7 +255,7 @@ def test_codelists_that_change_alone(mirror: fk.Mirror, register: Watched, matri
 # What no test noticed
 
 
-def test_an_ico_of_twelve_digits(tmp_path: Path) -> None:
+def test_an_ico_of_twelve_digits_is_found(tmp_path: Path) -> None:
     """It is found by all of its digits, and by no others."""
     sample = fk.sample(30)
     for ico in ("000012345678", "123456789012", "12345678", "00000001"):
@@ -344,7 +350,9 @@ def test_what_a_crash_left_is_looked_at_before(tmp_path: Path) -> None:
     assert_in_step(mirror, register.sample)
 
 
-def test_a_reader_whose_commits_were_compacted_away(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_reader_whose_commits_were_compacted_away_reads_on(
+    mirror: fk.Mirror, register: Watched
+) -> None:
     """It opens the table anew: the commits between its last look and now are no more."""
     reader = fk.Mirror(mirror.path)
     before = reader.snapshot().collect().height
@@ -363,7 +371,7 @@ def test_a_reader_whose_commits_were_compacted_away(mirror: fk.Mirror, register:
     assert_in_step(reader, register.sample)
 
 
-def test_storage_that_fails(mirror: fk.Mirror, register: Watched) -> None:
+def test_storage_that_fails_is_an_error_with_the_cure(mirror: fk.Mirror, register: Watched) -> None:
     """What Delta Lake raises when it writes is a MirrorError with the cure."""
     register.sample.set_today(register.today + timedelta(days=1))
     register.sample.touch(register.sample.units.ids())
@@ -466,7 +474,7 @@ def test_a_loss_is_made_good_by_a_full_sync_alone(mirror: fk.Mirror, register: W
     assert missing["id"].to_list() == [gone]
 
 
-def test_compaction_of_what_is_compacted(mirror: fk.Mirror) -> None:
+def test_compacting_again_changes_nothing(mirror: fk.Mirror) -> None:
     """It changes nothing that was sealed."""
     for _ in range(3):
         mirror.compact()
@@ -477,7 +485,9 @@ def test_compaction_of_what_is_compacted(mirror: fk.Mirror) -> None:
 
 
 @pytest.mark.parametrize("name", ["units", "statements", "runs"])
-def test_a_reader_beside_a_cure(mirror: fk.Mirror, register: Watched, name: str) -> None:
+def test_a_reader_beside_a_cure_reads_the_new_table(
+    mirror: fk.Mirror, register: Watched, name: str
+) -> None:
     """A table that was removed and fetched anew is opened anew, by an object that had read it."""
     for _ in range(3):
         register.sample.set_today(register.today + timedelta(days=1))
@@ -496,7 +506,7 @@ def test_a_reader_beside_a_cure(mirror: fk.Mirror, register: Watched, name: str)
     assert_in_step(mirror, register.sample)
 
 
-def test_a_commit_that_is_garbage(mirror: fk.Mirror) -> None:
+def test_a_commit_that_is_garbage_is_named_with_the_cure(mirror: fk.Mirror) -> None:
     """What comes behind the last look and cannot be read is told, with the cure."""
     reader = fk.Mirror(mirror.path)
     reader.snapshot()
@@ -509,7 +519,7 @@ def test_a_commit_that_is_garbage(mirror: fk.Mirror) -> None:
             each.snapshot()
 
 
-def test_a_table_of_format_1_that_vanishes(mirror: fk.Mirror) -> None:
+def test_a_table_of_format_1_that_vanishes_is_noticed(mirror: fk.Mirror) -> None:
     """How far it was is not written down; that it was there is known to who has read it."""
     runs = mirror._held.runs
     rows = (
@@ -555,9 +565,7 @@ def test_verify_leaves_the_tables_of_the_object_alone(mirror: fk.Mirror) -> None
     assert all(t._delta is b for t, b in zip(mirror._held.tables, before, strict=True))
 
 
-def test_verify_in_a_thread_while_the_same_object_syncs(
-    mirror: fk.Mirror, register: Watched
-) -> None:
+def test_verify_runs_beside_a_sync_of_the_same_object(mirror: fk.Mirror, register: Watched) -> None:
     """The versions go up, and the copy is in step."""
     ended = threading.Event()
 
@@ -613,7 +621,7 @@ def two_days_more(mirror: fk.Mirror, register: Watched) -> None:
 
 @pytest.mark.parametrize("also", [(), ("mirror.json",), ("mirror.json", *LISTS[1:])])
 @pytest.mark.parametrize("name", LISTS)
-def test_a_list_lost_with_the_runs(
+def test_a_list_lost_with_the_runs_is_fetched_again(
     mirror: fk.Mirror, register: Watched, name: str, also: tuple[str, ...]
 ) -> None:
     """A run that has ended is not taken for an open one: all is fetched again."""
@@ -630,7 +638,9 @@ def test_a_list_lost_with_the_runs(
 
 
 @pytest.mark.parametrize("full", [True, False])
-def test_a_file_lost_with_the_runs(tmp_path: Path, register: Watched, *, full: bool) -> None:
+def test_a_file_lost_with_the_runs_is_fetched_again(
+    tmp_path: Path, register: Watched, *, full: bool
+) -> None:
     """Also where the newest run that has ended was a full one: it is not gone on with."""
     mirror = fk.Mirror(tmp_path / "ruz", register=register)
     mirror.sync(full=full)
@@ -650,7 +660,7 @@ def test_a_file_lost_with_the_runs(tmp_path: Path, register: Watched, *, full: b
 @pytest.mark.parametrize(
     "hours", [1e300, pytest.param(10**5000, id="huge"), 10**400, 1_000_001, -1, float("nan"), "1"]
 )
-def test_hours_that_nobody_can_keep(mirror: fk.Mirror, hours: Any) -> None:
+def test_hours_that_cannot_be_kept_are_refused(mirror: fk.Mirror, hours: Any) -> None:
     """They are refused before anything is done."""
     before = contents(mirror.path)
     with pytest.raises(fk.UsageError, match=r"is not allowed; give hours, 0 to 1,000,000"):
@@ -687,7 +697,7 @@ def test_compaction_seals_nothing_unseen(mirror: fk.Mirror) -> None:
 
 
 @pytest.mark.parametrize("method", ["stat", "open", "is_dir"])
-def test_a_file_that_may_not_be_read(
+def test_a_file_that_may_not_be_read_is_named(
     mirror: fk.Mirror, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     """It is a MirrorError that names the path, and what the mirror says of itself is no error."""

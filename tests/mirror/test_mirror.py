@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
@@ -23,6 +23,7 @@ from finstat_kit.errors import Interrupted
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
+from tests.support.examples import examples
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
 
@@ -89,7 +90,7 @@ def test_a_repeated_sync_writes_nothing(mirror: fk.Mirror, register: Watched) ->
     assert register.records()  # the day before the last sync is looked at again
 
 
-def test_a_day_without_news(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_day_without_news_is_a_sync_all_the_same(mirror: fk.Mirror, register: Watched) -> None:
     """A sync that brings nothing is one all the same: the mirror is in step as of its day."""
     mirror.sync()
     began = register.today
@@ -101,7 +102,7 @@ def test_a_day_without_news(mirror: fk.Mirror, register: Watched) -> None:
     assert mirror.today == register.today > began
 
 
-def test_an_increment(mirror: fk.Mirror, register: Watched) -> None:
+def test_an_increment_fetches_what_changed(mirror: fk.Mirror, register: Watched) -> None:
     """The window is the day before the last sync started; only what changed since is fetched."""
     mirror.sync()
     started = register.today
@@ -121,7 +122,7 @@ def test_an_increment(mirror: fk.Mirror, register: Watched) -> None:
     assert_in_step(mirror, register.sample)
 
 
-def test_changes(mirror: fk.Mirror, register: Watched) -> None:
+def test_changes_are_one_row_per_field(mirror: fk.Mirror, register: Watched) -> None:
     """Each changed field is a row; new, gone and returned units are one row each."""
     mirror.sync()
     first = register.today
@@ -143,7 +144,7 @@ def test_changes(mirror: fk.Mirror, register: Watched) -> None:
     assert mirror.changes(first).schema == mirror.changes(second + timedelta(days=1)).schema
 
 
-def test_a_unit_that_comes_back(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_unit_that_comes_back_is_two_changes(mirror: fk.Mirror, register: Watched) -> None:
     """It was there, is missing, and is there again: two changes."""
     id_ = int(register.sample.units.ids(limit=1)["id"][0])
     mirror.sync()
@@ -163,7 +164,7 @@ def test_a_unit_that_comes_back(mirror: fk.Mirror, register: Watched) -> None:
     ]  # fmt: skip
 
 
-def test_as_of(mirror: fk.Mirror, register: Watched) -> None:
+def test_as_of_shows_the_last_sync_of_that_day(mirror: fk.Mirror, register: Watched) -> None:
     """A day shows what the last sync completed by then had seen."""
     mirror.sync()
     first = register.today
@@ -183,7 +184,7 @@ def test_as_of(mirror: fk.Mirror, register: Watched) -> None:
         mirror.snapshot(as_of=first - timedelta(days=1))
 
 
-def test_a_part_of_a_day(tmp_path: Path, register: Watched) -> None:
+def test_a_part_of_a_day_holds_what_is_listed_since_then(tmp_path: Path, register: Watched) -> None:
     """A mirror of a day and what follows holds what the register lists since then."""
     since = "2026-01-01"
     mirror = fk.Mirror(tmp_path / "ruz", changed_since=since, register=register)
@@ -197,7 +198,7 @@ def test_a_part_of_a_day(tmp_path: Path, register: Watched) -> None:
         fk.Mirror(tmp_path / "ruz", changed_since="2025-01-01")
 
 
-def test_in_place_of_the_register(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_mirror_answers_in_place_of_the_register(mirror: fk.Mirror, register: Watched) -> None:
     """All names answer from disk, and ask the register nothing."""
     mirror.sync()
     register.asked.clear()
@@ -233,7 +234,9 @@ def test_in_place_of_the_register(mirror: fk.Mirror, register: Watched) -> None:
     assert not register.asked
 
 
-def test_records_that_are_not_there(mirror: fk.Mirror, register: Watched) -> None:
+def test_records_that_are_not_there_are_named_as_by_a_register(
+    mirror: fk.Mirror, register: Watched
+) -> None:
     """As a register has it: an error with the others, or a row of the id alone."""
     mirror.sync()
     here = int(register.sample.units.ids(limit=1)["id"][0])
@@ -252,7 +255,7 @@ def test_records_that_are_not_there(mirror: fk.Mirror, register: Watched) -> Non
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt(), Reply(403, {}, b"<p>Forbidden")], ids=["Ctrl-C", "403"]
 )
-def test_cut_off_and_gone_on(
+def test_an_interrupted_sync_resumes_and_fetches_nothing_twice(
     mirror: fk.Mirror, register: Watched, number: int, error: BaseException | Reply
 ) -> None:
     """What came is kept; the next sync goes on behind it and fetches nothing twice."""
@@ -299,7 +302,7 @@ def test_the_window_only_moves_at_the_end(mirror: fk.Mirror, register: Watched) 
 
 
 @pytest.mark.parametrize("when", ["before", "during", "after"])
-def test_a_record_that_changes_on_the_day_of_its_page(
+def test_what_changes_during_a_walk_comes_with_the_next_sync(
     mirror: fk.Mirror, register: Watched, when: str
 ) -> None:
     """Days are the register's grain: what changes while it is walked comes with the next sync."""
@@ -328,7 +331,9 @@ def test_a_record_that_changes_on_the_day_of_its_page(
     [Reply(200, {}, b'{"id":1}'), Reply(404, {}, b""), Reply(500, {}, b""), Reply(400, {}, b"{}")],
     ids=["another record", "404", "500", "400"],
 )
-def test_a_record_that_cannot_be_read(mirror: fk.Mirror, register: Watched, answer: Reply) -> None:
+def test_a_record_that_cannot_be_read_is_tried_again(
+    mirror: fk.Mirror, register: Watched, answer: Reply
+) -> None:
     """It holds back only itself, is listed, and is tried again until it can be read."""
     id_ = int(register.sample.units.ids()["id"][700])
     target = f"id={id_}"
@@ -407,7 +412,7 @@ def test_an_outage_is_not_the_records_fault(mirror: fk.Mirror, register: Watched
     assert_in_step(mirror, register.sample)
 
 
-def test_vanished_units(mirror: fk.Mirror, register: Watched) -> None:
+def test_vanished_units_are_found_by_a_full_sync(mirror: fk.Mirror, register: Watched) -> None:
     """Only a full sync can find them; more than 1 % are not believed unasked."""
     mirror.sync()
     ids = register.sample.units.ids()["id"]
@@ -448,7 +453,7 @@ def test_a_full_sync_ends_what_was_cut_off(tmp_path: Path) -> None:
     assert contents(mirror.path) == before
 
 
-def test_a_cursor_above_all_ids(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_cursor_above_all_ids_loses_nothing(mirror: fk.Mirror, register: Watched) -> None:
     """A run was cut off, and what its cursor points to and all above it are no more."""
     ids = register.sample.units.ids()["id"]
     fail_at(register, 996, KeyboardInterrupt())
@@ -463,7 +468,7 @@ def test_a_cursor_above_all_ids(mirror: fk.Mirror, register: Watched) -> None:
 
 
 @pytest.mark.parametrize("days", [-400, 400])
-def test_a_changed_clock(mirror: fk.Mirror, register: Watched, days: int) -> None:
+def test_a_changed_clock_costs_no_change(mirror: fk.Mirror, register: Watched, days: int) -> None:
     """A clock that was wrong during a sync, by a year either way, costs no change."""
     sample, right = register.sample, register.today
     ids = sample.units.ids()["id"]
@@ -478,7 +483,7 @@ def test_a_changed_clock(mirror: fk.Mirror, register: Watched, days: int) -> Non
         assert_in_step(mirror, sample)
 
 
-def test_a_codelist_that_shrinks_to_nothing(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_codelist_that_shrinks_to_nothing_is_kept(mirror: fk.Mirror, register: Watched) -> None:
     """It is kept and counted; when the register has it again all is as before."""
     mirror.sync()
     regions = mirror.regions()
@@ -498,7 +503,7 @@ def test_a_codelist_that_shrinks_to_nothing(mirror: fk.Mirror, register: Watched
     assert_in_step(mirror, register.sample)
 
 
-def test_codelists_change(mirror: fk.Mirror, register: Watched) -> None:
+def test_changed_codelists_are_counted_and_used(mirror: fk.Mirror, register: Watched) -> None:
     """New, changed and dropped entries are counted, and the labels are the new ones."""
     mirror.sync()
     body = json.loads(register.sample._answer("GET", "/api/kraje", "").body)
@@ -513,7 +518,7 @@ def test_codelists_change(mirror: fk.Mirror, register: Watched) -> None:
     assert "Another" in mirror.regions()["name_en"].to_list()
 
 
-def test_a_new_field(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_new_field_is_left_out(mirror: fk.Mirror, register: Watched) -> None:
     """A field that nobody knows yet is left out, and breaks nothing."""
 
     def instead(path: str, query: str) -> Reply | None:
@@ -527,7 +532,9 @@ def test_a_new_field(mirror: fk.Mirror, register: Watched) -> None:
     assert_in_step(mirror, register.sample)
 
 
-def test_a_full_size_increment(mirror: fk.Mirror, register: Watched) -> None:
+def test_an_increment_of_everything_keeps_the_day_before(
+    mirror: fk.Mirror, register: Watched
+) -> None:
     """Everything changes at once: all of it comes, and the one before stays to be looked at."""
     mirror.sync()
     first = register.today
@@ -552,7 +559,9 @@ def test_batches_are_a_minute_of_requests(tmp_path: Path) -> None:
     assert_in_step(mirror, register.sample)
 
 
-def test_compaction(mirror: fk.Mirror, register: Watched) -> None:
+def test_compaction_leaves_few_files_and_former_frames_readable(
+    mirror: fk.Mirror, register: Watched
+) -> None:
     """Files become few; who made a frame before still reads it while the files are kept."""
     mirror.sync()
     for _ in range(5):
@@ -577,7 +586,7 @@ def test_compaction(mirror: fk.Mirror, register: Watched) -> None:
         before.select("id", "kraj").collect()
 
 
-def test_a_reader_during_a_sync(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_reader_during_a_sync_gets_whole_batches(mirror: fk.Mirror, register: Watched) -> None:
     """It sees whole batches: what it began with, until the sync has committed more."""
     mirror.sync()
     next_day(register)
@@ -599,7 +608,7 @@ def test_a_reader_during_a_sync(mirror: fk.Mirror, register: Watched) -> None:
     assert set(seen) == {0, PAGE, 2 * PAGE, 3 * PAGE}
 
 
-def test_a_reader_during_compaction(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_reader_during_compaction_gets_everything(mirror: fk.Mirror, register: Watched) -> None:
     """It reads on beside a writer that puts files together, and always sees the whole."""
     mirror.sync()
     ended = threading.Event()
@@ -622,7 +631,7 @@ def test_a_reader_during_compaction(mirror: fk.Mirror, register: Watched) -> Non
     assert heights.result() == {UNITS}
 
 
-def test_a_second_writer(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_second_writer_is_refused(mirror: fk.Mirror, register: Watched) -> None:
     """It is told who writes, and touches nothing."""
     told: list[str] = []
 
@@ -651,9 +660,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     return mirror
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_flipped_bit(sound: fk.Mirror, data: st.DataObject) -> None:
+def test_a_flipped_bit_is_found_by_verify(sound: fk.Mirror, data: st.DataObject) -> None:
     """Wherever a bit is flipped, verify finds the file, and does not break down with it."""
     files = sorted([*sound.path.glob("*/*.parquet"), sound.path / "codelists.json"])
     file = data.draw(st.sampled_from(files))
@@ -670,7 +679,7 @@ def test_a_flipped_bit(sound: fk.Mirror, data: st.DataObject) -> None:
     assert bad == [str(file.relative_to(sound.path))]
 
 
-def test_a_changed_value(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_changed_value_is_found_by_verify(mirror: fk.Mirror, register: Watched) -> None:
     """A row that is not what it was written as is found, however well its file is sealed."""
     mirror.sync()
     table = mirror._held.lists["units"]
@@ -701,7 +710,9 @@ def test_damage_is_repaired(mirror: fk.Mirror, register: Watched) -> None:
     assert mirror.verify()["damaged"].sum() == 0
 
 
-def test_wrong_use(mirror: fk.Mirror, register: Watched, tmp_path: Path) -> None:
+def test_wrong_use_is_refused_with_the_cure(
+    mirror: fk.Mirror, register: Watched, tmp_path: Path
+) -> None:
     """What cannot be meant is refused, with the cure."""
     cases: list[tuple[Callable[[], Any], type[Exception], str]] = [
         (lambda: fk.Mirror(tmp_path / "none").sync(), fk.UsageError, "no register is chosen"),
@@ -735,7 +746,7 @@ def test_wrong_use(mirror: fk.Mirror, register: Watched, tmp_path: Path) -> None
         fk.Mirror(mirror.path)
 
 
-def test_what_it_says_of_itself(tmp_path: Path) -> None:
+def test_a_mirror_of_a_sample_says_so(tmp_path: Path) -> None:
     """A mirror of invented data says so; a footnote has its day."""
     register = fk.sample(100)
     mirror = fk.Mirror(tmp_path / "ruz", register=register)
@@ -751,7 +762,7 @@ def test_what_it_says_of_itself(tmp_path: Path) -> None:
     assert mirror.cite() == "Vymyslené údaje ukážky finstat_kit, kópia k 2026-06-30."
 
 
-def test_what_it_says_of_the_real_register(tmp_path: Path) -> None:
+def test_a_mirror_of_the_real_register_names_it(tmp_path: Path) -> None:
     """Replies that do not say that their data are invented, at the register's own address."""
 
     def real(method: str, path: str, query: str) -> Reply:
@@ -771,7 +782,7 @@ def test_what_it_says_of_the_real_register(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["deltalake", "filelock"])
-def test_without_the_extra(module: str) -> None:
+def test_without_the_extra_it_is_named(module: str) -> None:
     """Without what it needs a mirror says what to install; all else works."""
     script = (
         f"import sys; sys.modules[{module!r}] = None\n"
@@ -785,7 +796,7 @@ def test_without_the_extra(module: str) -> None:
     assert seen.stdout == "a mirror needs more: pip install 'finstat-kit[mirror]'\n", seen.stderr
 
 
-def test_a_snapshot_of_another_collection(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_snapshot_of_another_collection_is_its_ids(mirror: fk.Mirror, register: Watched) -> None:
     """The ids of the other lists, of whose former states nothing is kept."""
     mirror.sync()
 

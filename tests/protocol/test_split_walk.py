@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol.paging import Query, check
@@ -22,7 +22,9 @@ from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
 from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.transport.threads import split
 from tests.conftest import Told
-from tests.support.faults import FakeTime, FaultServer, Step, reply
+from tests.support.clock import FakeClock
+from tests.support.examples import examples
+from tests.support.faults import FaultServer, Step, reply
 from tests.support.registers import Scripted, timed
 
 Register = Callable[[], Sequence[int]]
@@ -96,7 +98,7 @@ id_sets = st.sets(st.integers(1, 3_000), max_size=400) | st.builds(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
 def test_the_same_ids_within_the_budget(
     ids: set[int], size: int, connections: int, seed: int
@@ -111,7 +113,7 @@ def test_the_same_ids_within_the_budget(
     assert model.requests <= max(1.35 * sequential, sequential + 1)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(
     id_sets,
     st.integers(1, 40),
@@ -121,7 +123,7 @@ def test_the_same_ids_within_the_budget(
         st.sampled_from([None, 0, 1, 500, 10**9, 2**62, 2**63 - 1, -5]), min_size=1, max_size=9
     ),
 )
-def test_counts_that_lie(
+def test_counts_that_lie_cost_no_ids(
     ids: set[int], size: int, connections: int, seed: int, lies: list[int | None]
 ) -> None:
     """Wrong, failing or absurd counts cost requests, a bounded number of them, never ids."""
@@ -134,7 +136,7 @@ def test_counts_that_lie(
     assert model.requests <= 3 * sequential + 6 * connections + 2
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(
     id_sets,
     st.integers(1, 40),
@@ -142,7 +144,7 @@ def test_counts_that_lie(
     st.integers(0, 2**32),
     st.sampled_from([None, 2**62, 2**63 - 1]),
 )
-def test_ids_just_below_the_largest(
+def test_ids_just_below_the_largest_come_once(
     ids: set[int], size: int, connections: int, seed: int, lie: int | None
 ) -> None:
     """Where a float has no room for them: each id once, no cursor that the register refuses."""
@@ -152,9 +154,9 @@ def test_ids_just_below_the_largest(
     assert Model(lambda: due, size, connections, seed, lambda n: lie or n).run() == due
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(id_sets, id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
-def test_a_register_that_changes(
+def test_a_register_that_changes_loses_nothing_that_stayed(
     ids: set[int], others: set[int], size: int, connections: int, seed: int
 ) -> None:
     """What matched throughout comes exactly once; nothing is invented, nothing comes twice.
@@ -176,9 +178,9 @@ def test_a_register_that_changes(
     assert always <= set(found) <= always | others
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(id_sets, id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
-def test_a_register_that_grows_below_its_end(
+def test_a_register_that_grows_below_its_end_is_no_contradiction(
     ids: set[int], others: set[int], size: int, connections: int, seed: int
 ) -> None:
     """Ids that come to match while the walk goes on are no contradiction."""
@@ -210,7 +212,7 @@ class Ending(Model):
         return Page(page.ids.clear(), page.more) if self._empty else Page(page.ids, more=False)
 
 
-@settings(deadline=None, max_examples=500)
+@examples(500)
 @given(
     id_sets,
     st.integers(1, 40),
@@ -219,7 +221,7 @@ class Ending(Model):
     st.integers(2, 9),
     st.booleans(),
 )
-def test_ends_that_are_none(
+def test_a_false_end_never_leaves_a_hole(
     ids: set[int], size: int, connections: int, seed: int, every: int, empty: bool
 ) -> None:
     """A false end never leaves a hole: the walk has the ids up to it, or is an error with them."""
@@ -237,7 +239,7 @@ def test_ends_that_are_none(
     assert found == due[: len(found)]
 
 
-def test_one_cut_a_page_that_overlaps() -> None:
+def test_a_page_that_runs_over_its_segment_covers_the_next() -> None:
     """A page that runs over the end of its segment covers the beginning of the next."""
     walk = SplitWalk(Query("/api/x", BEGINNING, 4))
     ids = list(range(1, 41))
@@ -258,7 +260,7 @@ def test_one_cut_a_page_that_overlaps() -> None:
     assert walk.covered()[1] == 24
 
 
-def test_an_end_that_a_page_runs_over() -> None:
+def test_a_walk_goes_on_behind_an_end_that_a_page_runs_over() -> None:
     """Ids that a page brings from below over what was the end: the walk goes on behind them."""
     walk = SplitWalk(Query("/api/x", BEGINNING, 4))
     ids = list(range(1, 41))
@@ -301,7 +303,7 @@ def numbers(ids: Sequence[int], fail_after: int | None = None) -> type[FaultServ
     return Numbers
 
 
-def test_through_sockets() -> None:
+def test_eight_connections_bring_what_one_brings() -> None:
     """The list through eight connections equals the list through one."""
     ids = sorted({int(x) for x in np.cumsum(1 + np.arange(3_000) % 7)})
     with numbers(ids)([]) as server, fk.Register(server.url) as reg:
@@ -350,7 +352,7 @@ def test_the_guards_hold_in_every_segment() -> None:
 @pytest.mark.parametrize(
     "end", [b'{"id":[%b],"existujeDalsieId":false}', b'{"id":[],"existujeDalsieId":true}']
 )
-def test_a_false_end(
+def test_a_false_end_over_sockets_leaves_no_gap(
     matrix: Told, caplog: pytest.LogCaptureFixture, end: bytes, connections: int
 ) -> None:
     """An early page without more: an error with what came without a gap, or what one gives."""
@@ -425,7 +427,7 @@ def test_no_ids_but_more_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> 
 
 
 @pytest.mark.parametrize(("case", "count"), [("2^62", 2**62), ("2^63", 2**63), ("10^309", 10**309)])
-def test_absurd_counts(matrix: Told, case: str, count: int) -> None:
+def test_absurd_counts_cost_a_few_requests_and_no_ids(matrix: Told, case: str, count: int) -> None:
     """They cost some requests, none of them above the largest id, and not one id."""
     ids = list(range(1, 2_001))
 
@@ -447,7 +449,7 @@ def test_absurd_counts(matrix: Told, case: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "most"), [(0, 2), (1, 2), (50, 2), (51, 3), (100, 3)])
-def test_short_walks(n: int, most: int) -> None:
+def test_short_walks_cost_one_request_more_at_most(n: int, most: int) -> None:
     """Two pages or fewer cost at most one request more."""
     with numbers(list(range(1, n + 1)))([]) as server, fk.Register(server.url) as reg:
         assert reg.units.ids(page_size=50, connections=8).height == n
@@ -455,12 +457,12 @@ def test_short_walks(n: int, most: int) -> None:
     assert len(server.asked) <= most
 
 
-def test_where_the_rate_is_the_bottleneck() -> None:
+def test_a_walk_is_not_cut_where_the_rate_is_the_bottleneck() -> None:
     """The walk is not split, and costs not one request more."""
     ids = list(range(1, 1_001))
     with (
         numbers(ids)([]) as server,
-        timed(server.url, FakeTime(), rate=5, connections=4) as reg,
+        timed(server.url, FakeClock(), rate=5, connections=4) as reg,
     ):
         assert reg.units.ids(page_size=50).height == 1_000
 
@@ -485,7 +487,7 @@ def test_being_asked_for_less_halves_the_connections() -> None:
             steps: Sequence[Step] = super()._next(request)
             return [reply(b"", 429, Retry_After="1")] if len(self.asked) in (6, 9) else steps
 
-    with Busy([]) as server, timed(server.url, FakeTime()) as reg:
+    with Busy([]) as server, timed(server.url, FakeClock()) as reg:
         found = reg.units.ids(page_size=50, connections=8)
 
     assert found["id"].to_list() == ids
@@ -548,7 +550,7 @@ def test_a_count_that_hangs_leaves_room_for_pages() -> None:
     assert walk.covered()[0].to_list() == ids
 
 
-def test_wrong_connections() -> None:
+def test_wrong_connections_are_refused() -> None:
     """The number of connections is checked at the call."""
     with pytest.raises(fk.UsageError, match="connections=0"):
         Scripted().units.ids(connections=0)

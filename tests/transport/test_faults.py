@@ -16,12 +16,12 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
+from tests.support.clock import FakeClock
 from tests.support.faults import (
     CLOSE,
     HANG,
     RESET,
     Drip,
-    FakeTime,
     FaultServer,
     Step,
     packed,
@@ -37,8 +37,8 @@ GZIP = {"Content_Encoding": "gzip"}
 
 
 @pytest.fixture
-def fake() -> FakeTime:
-    return FakeTime()
+def fake() -> FakeClock:
+    return FakeClock()
 
 
 def record(request: str) -> bytes:
@@ -85,8 +85,8 @@ SURVIVED: list[tuple[str, list[Sequence[Step]], int]] = [
 
 
 @pytest.mark.parametrize(("case", "script", "requests"), SURVIVED, ids=[c[0] for c in SURVIVED])
-def test_what_is_survived(
-    fake: FakeTime, matrix: Told, case: str, script: list[Sequence[Step]], requests: int
+def test_passing_faults_are_survived(
+    fake: FakeClock, matrix: Told, case: str, script: list[Sequence[Step]], requests: int
 ) -> None:
     """The list comes whole, after as many requests as it takes, or not at all."""
     with FaultServer(*script, OK) as server, timed(server.url, fake) as reg:
@@ -151,8 +151,8 @@ FATAL: list[tuple[str, list[Step], type[fk.RegisterError], str, int]] = [
 @pytest.mark.parametrize(
     ("case", "steps", "error", "words", "requests"), FATAL, ids=[c[0] for c in FATAL]
 )
-def test_what_ends_in_an_error(
-    fake: FakeTime,
+def test_lasting_faults_end_in_the_right_error(
+    fake: FakeClock,
     matrix: Told,
     case: str,
     steps: list[Step],
@@ -202,7 +202,7 @@ def test_blocked_is_told_from_an_outage() -> None:
     assert not blocked(PAGE)
 
 
-def test_refused_twice_then_good(fake: FakeTime) -> None:
+def test_a_register_that_is_starting_is_waited_for(fake: FakeClock) -> None:
     """A register that is starting is waited for."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -225,7 +225,7 @@ def test_refused_twice_then_good(fake: FakeTime) -> None:
     assert reg.stats.requests == 3
 
 
-def test_refused_for_ever(fake: FakeTime) -> None:
+def test_a_register_that_never_answers_is_named_with_the_cure(fake: FakeClock) -> None:
     """After five attempts the error names the host and the cure."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -238,7 +238,7 @@ def test_refused_for_ever(fake: FakeTime) -> None:
 
 
 @pytest.mark.parametrize("tries", [2, 5, 20])
-def test_what_cannot_be_reached_is_told_within_two_seconds(fake: FakeTime, tries: int) -> None:
+def test_what_cannot_be_reached_is_told_within_two_seconds(fake: FakeClock, tries: int) -> None:
     """Where no connection was ever made; one that was is waited for as long as ever."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -254,7 +254,7 @@ def test_what_cannot_be_reached_is_told_within_two_seconds(fake: FakeTime, tries
     assert fake.clock() - started < 4
 
 
-def test_a_register_that_restarts_is_waited_for(fake: FakeTime) -> None:
+def test_a_register_that_restarts_is_waited_for(fake: FakeClock) -> None:
     """Refused after it has answered once: the pauses double as for any other fault."""
     with FaultServer(OK) as server:
         reg = timed(server.url, fake)
@@ -303,8 +303,8 @@ RETRY_AFTER = [
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(("value", "waited"), RETRY_AFTER, ids=[str(v) for v, _ in RETRY_AFTER])
-def test_retry_after(
-    fake: FakeTime, matrix: Told, status: int, value: str | None, waited: float
+def test_retry_after_is_obeyed(
+    fake: FakeClock, matrix: Told, status: int, value: str | None, waited: float
 ) -> None:
     """Seconds and dates are obeyed; what makes no sense is as if it were not there."""
     headers = {} if value is None else {"Retry_After": value}
@@ -316,7 +316,7 @@ def test_retry_after(
     assert fake.now == pytest.approx(waited)
 
 
-def test_retry_after_that_does_not_fit(fake: FakeTime) -> None:
+def test_a_pause_longer_than_a_request_may_wait_is_an_error_at_once(fake: FakeClock) -> None:
     """What is longer than a request may wait is an error at once, with the seconds."""
     with (
         FaultServer([reply(b"", 429, Retry_After="121")]) as server,
@@ -329,7 +329,7 @@ def test_retry_after_that_does_not_fit(fake: FakeTime) -> None:
     assert fake.now == 0
 
 
-def test_jitter_and_the_end_of_patience(fake: FakeTime) -> None:
+def test_pauses_are_drawn_and_end_with_the_patience(fake: FakeClock) -> None:
     """Pauses double from a second, all of them together stay under two minutes."""
     with FaultServer([reply(b"", 500)]) as server, timed(server.url, fake, tries=20) as reg:
         with pytest.raises(fk.RegisterUnavailable):
@@ -339,7 +339,7 @@ def test_jitter_and_the_end_of_patience(fake: FakeTime) -> None:
     assert len(server.asked) == 8  # 1 + 2 + 4 + 8 + 16 + 30 + 30 seconds, and no 30 more
 
 
-def test_one_429_makes_every_connection_wait(fake: FakeTime) -> None:
+def test_one_429_makes_every_connection_wait(fake: FakeClock) -> None:
     """What one thread is told holds for all threads of the client."""
     reg: fk.Register
 
@@ -366,7 +366,7 @@ def test_one_429_makes_every_connection_wait(fake: FakeTime) -> None:
     assert reg.stats.requests == 13
 
 
-def test_twenty_failures_in_a_row_stop_all_retries(fake: FakeTime) -> None:
+def test_twenty_failures_in_a_row_stop_all_retries(fake: FakeClock) -> None:
     """A register that is down is not hammered by every record in turn."""
     with FaultServer([reply(b"", 500)], clock=fake.clock) as server, timed(server.url, fake) as reg:
         for _ in range(6):
@@ -376,7 +376,7 @@ def test_twenty_failures_in_a_row_stop_all_retries(fake: FakeTime) -> None:
     assert len(server.asked) == 4 * 5 + 2
 
 
-def test_the_rate_holds_over_all_threads(fake: FakeTime) -> None:
+def test_the_rate_holds_over_all_threads(fake: FakeClock) -> None:
     """Two requests a second are two requests a second, however many connections."""
 
     class Records(FaultServer):
@@ -401,7 +401,7 @@ def test_the_rate_holds_over_all_threads(fake: FakeTime) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_the_deadline(matrix: Told, case: str, steps: list[Step]) -> None:
+def test_an_attempt_ends_at_its_deadline(matrix: Told, case: str, steps: list[Step]) -> None:
     """An attempt ends at its deadline, whatever the server likes to do."""
     with FaultServer(steps) as server, fk.Register(server.url, deadline=0.6, tries=1) as reg:
         begin = time.monotonic()
@@ -441,7 +441,7 @@ def test_a_stop_ends_all_threads() -> None:
     assert caught.value.partial["id"].to_list() in ([], [1], [1, 2])
 
 
-def test_a_real_ctrl_c_in_many_records() -> None:
+def test_a_real_ctrl_c_ends_many_records_at_once() -> None:
     """The signal itself, while threads wait for a register that hangs: over in half a second."""
     script = """
 import os, signal, sys, threading, time
@@ -480,7 +480,7 @@ except fk.Interrupted as error:
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming", "auto"])
 @pytest.mark.parametrize("connections", [1, 4])
-def test_a_real_ctrl_c_in_a_scan(matrix: Told, engine: str, connections: int) -> None:
+def test_a_real_ctrl_c_ends_a_scan_at_once(matrix: Told, engine: str, connections: int) -> None:
     """The signal itself, in a scan that polars collects: over long before the deadline, with what came."""
     script = """
 import os, signal, sys, threading, time
@@ -530,7 +530,7 @@ except fk.Interrupted as error:
     assert seen.stdout == expected, seen.stderr
 
 
-def test_what_is_sent() -> None:
+def test_a_request_names_the_client_and_sends_no_cookie() -> None:
     """An honest name, gzip and nothing else; no cookie comes back."""
     with FaultServer([reply(GOOD, Set_Cookie="a=b")]) as server, fk.Register(server.url) as reg:
         reg.units.ids()
@@ -542,7 +542,7 @@ def test_what_is_sent() -> None:
         assert "ookie" not in headers
 
 
-def test_no_proxy_for_loopback(monkeypatch: pytest.MonkeyPatch, fake: FakeTime) -> None:
+def test_loopback_needs_no_proxy(monkeypatch: pytest.MonkeyPatch, fake: FakeClock) -> None:
     """Proxies of the environment hold for real hosts, not for this machine."""
     with FaultServer([reply(GOOD)]) as proxy, FaultServer(OK) as server:
         monkeypatch.setenv("http_proxy", proxy.url)

@@ -33,7 +33,10 @@ def browser() -> Iterator[Browser]:
         yield shown
 
 
-@pytest.fixture(scope="module", params=["perCommTarget", "disabled"])
+@pytest.fixture(
+    scope="module",
+    params=["perCommTarget", pytest.param("disabled", marks=pytest.mark.slow)],
+)
 def opened(
     request: pytest.FixtureRequest,
     browser: Browser,
@@ -86,7 +89,7 @@ def offered(page: Page) -> Locator:
     return page.locator("ul[role=listbox]:popover-open")
 
 
-def test_explorer_by_mouse_and_keyboard(opened: lab.Notebook, units: pl.DataFrame) -> None:
+def test_the_explorer_follows_mouse_and_keyboard(opened: lab.Notebook, units: pl.DataFrame) -> None:
     """Options, chart and table follow each action, whichever thread its callback runs on."""
     page, cell = opened.page, opened.cell(0)
     region = cell.get_by_role("combobox", name="Kraj")
@@ -158,7 +161,7 @@ def test_explorer_by_mouse_and_keyboard(opened: lab.Notebook, units: pl.DataFram
     lab.until_drawn(cell, "Region of Bratislava: units by district")
 
 
-def test_the_type_ahead_at_full_size(opened: lab.Notebook) -> None:
+def test_the_type_ahead_finds_all_at_full_size(opened: lab.Notebook) -> None:
     """All of 2,940 municipalities are found, by mouse too, and no key reaches the notebook."""
     page, cell = opened.page, opened.cell(1)
     municipality = cell.get_by_role("combobox", name="Obec")

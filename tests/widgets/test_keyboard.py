@@ -25,6 +25,9 @@ DISTRICTS = {
 }
 
 
+DELAYS = [0, *(pytest.param(delay, marks=pytest.mark.slow) for delay in (30, 150))]  # milliseconds
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with lab.browser() as shown:
@@ -64,8 +67,10 @@ def active(page: Page) -> Locator:
 
 
 @pytest.mark.parametrize("key", ["Enter", "Tab"])
-@pytest.mark.parametrize("delay", [0, 30, 150])
-def test_a_district_typed_with_nothing_chosen(opened: lab.Notebook, delay: int, key: str) -> None:
+@pytest.mark.parametrize("delay", DELAYS)
+def test_a_district_typed_with_nothing_chosen_is_found(
+    opened: lab.Notebook, delay: int, key: str
+) -> None:
     """Nothing is chosen on the way, so no list changes under the typist."""
     for typed, names in DISTRICTS.items():
         region, district, municipality = fields(opened)
@@ -78,8 +83,8 @@ def test_a_district_typed_with_nothing_chosen(opened: lab.Notebook, delay: int, 
         shows(district, region, municipality, names=(*names, ""))
 
 
-@pytest.mark.parametrize("delay", [0, 30, 150])
-def test_all_three_levels_without_a_pause(opened: lab.Notebook, delay: int) -> None:
+@pytest.mark.parametrize("delay", DELAYS)
+def test_all_three_levels_are_typed_without_a_pause(opened: lab.Notebook, delay: int) -> None:
     """Each field is narrowed by the one above at once, not when the kernel has answered."""
     keyboard = opened.page.keyboard
     all_fields = fields(opened)
@@ -98,7 +103,7 @@ def test_all_three_levels_without_a_pause(opened: lab.Notebook, delay: int) -> N
         shows(*all_fields, names=names)
 
 
-def test_another_district_after_one_is_chosen(opened: lab.Notebook) -> None:
+def test_another_district_may_change_the_region(opened: lab.Notebook) -> None:
     """Those of the chosen region come first, the others below: one of them changes the region."""
     page = opened.page
     region, district, municipality = fields(opened)
@@ -165,7 +170,7 @@ def test_tab_leaves_what_is_ambiguous(opened: lab.Notebook) -> None:
     shows(region, district, names=("Žilinský kraj", ""))
 
 
-def test_keys_in_the_open_list(opened: lab.Notebook) -> None:
+def test_keys_move_the_mark_in_the_open_list(opened: lab.Notebook) -> None:
     """Home, End, PageUp, PageDown and the arrows move the mark; the list opens at the choice."""
     page = opened.page
     _, district, _ = fields(opened)

@@ -156,7 +156,7 @@ def test_forced_colours_keep_the_mark(opened: lab.Notebook) -> None:
     page.emulate_media(forced_colors="none")
 
 
-def test_the_map_by_keys(opened: lab.Notebook) -> None:
+def test_the_map_works_by_keys(opened: lab.Notebook) -> None:
     """Arrows go from tile to tile, Enter chooses, Escape goes up one level; numbers are told."""
     page, cell = opened.page, opened.cell(0)
     choose_nothing(opened)
@@ -190,7 +190,7 @@ def test_the_map_by_keys(opened: lab.Notebook) -> None:
     expect(tile(opened, "Region of Žilina")).to_be_focused()
 
 
-def test_the_map_by_mouse(opened: lab.Notebook) -> None:
+def test_the_map_works_by_mouse(opened: lab.Notebook) -> None:
     """Pointing shows the number, a click chooses."""
     cell = opened.cell(0)
     choose_nothing(opened)

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import traitlets
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
@@ -23,6 +23,7 @@ from finstat_kit.frames import number_format, slovak_order
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.background import LatestWins
 from finstat_kit.widgets.options import FIELDS, Path as Choice
+from tests.support.examples import examples
 from tests.support.registers import Scripted, Watched, sample_of, service
 
 SAMPLE, SERVICE = fk.sample(), service(0)
@@ -94,7 +95,7 @@ def assert_consistent(picker: fk.LocationPicker) -> None:
 # Places
 
 
-def test_slovak_alphabetical_order() -> None:
+def test_names_are_in_slovak_alphabetical_order() -> None:
     """Letters with a hook come after the plain ones, ch after h; accents decide last."""
     right = ["Cabaj", "Cífer", "Čadca", "Drienov", "Ďurčiná", "Hôrky", "Hruštín", "Chorvátsky Grob"]
     right += ["Ilava", "Ľubica", "Lubina", "Lučka", "Lúčka", "Nová Ves", "Nováčany", "Sučany"]
@@ -175,9 +176,9 @@ control_actions = st.one_of(
 PICKER = fk.LocationPicker(SAMPLE)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(control_actions, max_size=8))
-def test_no_stale_choice_in_any_order(actions: list[tuple[str, object]]) -> None:
+def test_no_order_of_choices_leaves_a_stale_one(actions: list[tuple[str, object]]) -> None:
     """After any actions, by controls or from code, everything shown agrees."""
     for name, choice in actions:
         if name == "district":  # as the browser does it
@@ -221,7 +222,7 @@ def test_entries_without_a_parent_stay_reachable() -> None:
     assert_consistent(picker)
 
 
-def test_districts_without_a_known_parent(tmp_path: Path) -> None:
+def test_districts_without_a_known_parent_are_offered(tmp_path: Path) -> None:
     """They are offered while no region is chosen; names missing or repeated show codes."""
     register = codelists(
         tmp_path,
@@ -259,7 +260,7 @@ def test_unknown_codes_are_refused() -> None:
     assert_consistent(picker)
 
 
-def test_full_size(full_size: Path) -> None:
+def test_a_list_of_real_size_is_offered_whole(full_size: Path) -> None:
     """2,940 municipalities are all there, each told apart from those of its name."""
     picker = fk.LocationPicker(fk.sample(units=10, codelists=full_size))
     items = picker.municipality.items
@@ -328,7 +329,7 @@ def test_quick_choices_follow_the_registers_day(quick: str, day: date | None) ->
     assert picker.count == SAMPLE.units.count(changed_since=day)
 
 
-def test_the_day_from_code_and_calendar() -> None:
+def test_the_day_is_set_by_code_and_calendar() -> None:
     """Text and dates are taken, anything else is an error; clearing means everything."""
     picker = fk.ChangePicker(SAMPLE)
     told = Counting(picker, "value")
@@ -501,9 +502,9 @@ _BELOW: dict[str | None, By] = {
 }  # fmt: skip
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(st.lists(explorer_actions, max_size=5))
-def test_frame_and_counts_in_any_order(actions: list[tuple[str, object]]) -> None:
+def test_frame_and_counts_agree_in_any_order(actions: list[tuple[str, object]]) -> None:
     """After any actions frame, counts, table and title are of what is chosen last."""
     for name, choice in actions:
         if name == "place":
@@ -610,7 +611,7 @@ def test_the_saved_map_is_the_one_chosen() -> None:
     assert 'aria-label="Region of Žilina: units by district"' in saved
 
 
-def test_nothing_matches() -> None:
+def test_an_empty_selection_says_so() -> None:
     """An empty selection says so, with no chart, and has frames with their columns."""
     explorer = fk.Explorer(UNITS, SAMPLE, lang="en")
 
@@ -695,7 +696,7 @@ def test_a_real_register_is_not_asked_for_records() -> None:
     assert "fk.Explorer(fk.units" in explorer._repr_mimebundle_()["text/html"]  # type: ignore[operator]
 
 
-def test_a_register_that_fails_while_records_are_fetched() -> None:
+def test_a_register_that_fails_is_a_line_of_text() -> None:
     """The error is a line of text, and raised by `fetch`."""
     places = [SERVICE("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
     register = Scripted(*places, *[Reply(400, {}, b"<b>no</b>")] * 2)
@@ -762,7 +763,7 @@ def test_explorer_refuses_what_is_no_frame_of_records() -> None:
 
 
 @pytest.mark.parametrize("kind", [fk.LocationPicker, fk.ChangePicker, fk.Explorer])
-def test_arguments_and_what_is_saved(kind: type) -> None:
+def test_wrong_arguments_are_refused_and_reprs_are_stable(kind: type) -> None:
     """Misspelt keywords and wrong arguments are errors; repr and table are the same each time."""
     with pytest.raises(TypeError, match="langg"):
         kind(langg="en")

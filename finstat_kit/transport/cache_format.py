@@ -1,0 +1,177 @@
+"""What stands in a file of kept replies: its tables, their rows, and the seals over them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, urlencode
+from zoneinfo import ZoneInfo
+
+from finstat_kit.errors import CacheError, UsageError
+from finstat_kit.protocol.wire import Reply
+
+FIELDS: Final = "status, fetched, day, since, checked, sum, seal"
+_KIND: Final = 0x66736B63  # application_id: a file of this package
+_FORMAT: Final = 1  # user_version
+_BRATISLAVA: Final = ZoneInfo("Europe/Bratislava")
+_TABLES: Final = """
+    CREATE TABLE about (id INTEGER PRIMARY KEY CHECK (id = 1), text TEXT, seal BLOB);
+    CREATE TABLE replies (
+        path TEXT, query TEXT, status INTEGER, fetched REAL, day TEXT, since TEXT, checked REAL,
+        body BLOB, sum BLOB, seal BLOB, PRIMARY KEY (path, query));
+"""
+
+
+@dataclass(frozen=True)
+class About:
+    """Which register a file is of, and how it was recorded.
+
+    Attributes:
+        register: The base URL.
+        invented: Which invented data they are, as the replies say; "" for none, None where that is
+            not known yet.
+        page_size: Ids per request of a list.
+        today: The register's day when the newest reply was kept.
+    """
+
+    register: str
+    invented: str | None
+    page_size: int
+    today: str = ""
+
+    @property
+    def name(self) -> str:
+        """What identifies the register: what its replies say of their data, or its URL."""
+        return self.invented or self.register
+
+
+@dataclass(frozen=True)
+class CacheState:
+    """What a file of kept replies holds.
+
+    Attributes:
+        file: The file.
+        replies: Number of replies.
+        bytes: Size of the file.
+        first_day: The register's day when the oldest reply was fetched; None without replies.
+        last_day: The register's day when the newest one was fetched.
+    """
+
+    file: Path
+    replies: int = 0
+    bytes: int = 0
+    first_day: date | None = None
+    last_day: date | None = None
+
+    def __str__(self) -> str:
+        days = f", {self.first_day} to {self.last_day}" if self.first_day else ""
+        return f"{self.file}: {self.replies:,} replies, {self.bytes:,} bytes{days}"
+
+
+class Kept(NamedTuple):
+    """A kept reply, and when it was fetched: seconds since 1970, and the register's day."""
+
+    reply: Reply
+    fetched: float
+    day: date
+
+
+class Age(NamedTuple):
+    """How old a kept reply is.
+
+    Attributes:
+        since: The register's day when it was last known to be unchanged; never too late.
+        checked: The same moment in seconds since 1970.
+    """
+
+    since: date
+    checked: float
+
+
+class Row(NamedTuple):
+    """What is kept of a reply beside its body."""
+
+    status: int
+    fetched: float
+    day: str
+    since: str
+    checked: float
+    sum: bytes  # SHA-256 of the packed body
+
+    def seal(self, path: str, query: str) -> bytes:
+        """Return the SHA-256 of all that is kept, under the key that it is looked up by."""
+        return sha256(repr((path, query, *self)).encode()).digest()
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of a new file; refuse one of another kind or of a later format."""
+
+    def number(name: str) -> int:
+        return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+    def is_new() -> bool:
+        return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+    connection.execute("PRAGMA synchronous = NORMAL")
+    if is_new():
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            if is_new():  # another process may have been first
+                for statement in _TABLES.split(";")[:-1]:
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {_KIND}")
+                connection.execute(f"PRAGMA user_version = {_FORMAT}")
+    if number("application_id") != _KIND:
+        raise UsageError(f"{str(path)!r} is no file of kept replies; give another")
+    if number("user_version") > _FORMAT:
+        raise CacheError(
+            f"the file {path} was written by a later version of finstat_kit; "
+            "update finstat_kit, or give another file"
+        )
+
+
+def read_about(connection: sqlite3.Connection, path: Path) -> About | None:
+    """Return what a file is of, None where that is not written yet.
+
+    Raises:
+        CacheError: It is not as it was written.
+    """
+    row = connection.execute("SELECT text, seal FROM about").fetchone()
+    if row is None:
+        return None
+    if sha256(row[0].encode()).digest() != row[1]:
+        raise CacheError(f"the file {path} is not as it was written; remove it and record it again")
+    return About(**json.loads(row[0]))
+
+
+def write_about(connection: sqlite3.Connection, about: About) -> None:
+    """Write what a file is of."""
+    text = json.dumps(asdict(about))
+    connection.execute(
+        "INSERT OR REPLACE INTO about VALUES (1, ?, ?)", (text, sha256(text.encode()).digest())
+    )
+
+
+def key_of(target: str) -> tuple[str, str]:
+    """Return path and sorted parameters of a request's target.
+
+    >>> key_of("/api/sidla?b=2&a=1")
+    ('/api/sidla', 'a=1&b=2')
+    """
+    path, _, query = target.partition("?")
+    return path, urlencode(sorted(parse_qsl(query, keep_blank_values=True)))
+
+
+def day_of(reply: Reply, otherwise: date) -> date:
+    """Return the day on which a reply was sent by its server's clock, which may not be ours."""
+    try:
+        sent: datetime = parsedate_to_datetime(reply.headers.get("Date", ""))
+        return sent.astimezone(_BRATISLAVA).date()
+    except (ValueError, TypeError, OverflowError):
+        return otherwise
