@@ -1,6 +1,6 @@
 """Estimates from samples: the draw is fixed, the intervals never miss more often than they may.
 
-The figures of the repeats: ``pytest -s tests/frames/test_estimation.py -k repeats``.
+The figures of the repeats: ``pytest -s -m slow tests/frames/test_estimation.py``.
 """
 
 from __future__ import annotations
