@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -16,6 +17,10 @@ def proxy_for(url: str) -> str | None:
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
     return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
+
+
+# OpenSSL reports an end as the one or the other, by when it sees it.
+_ENDED: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 
 def is_unreachable(error: BaseException) -> bool:
@@ -33,7 +38,7 @@ def tls_failure(error: BaseException) -> str | None:
     cause: BaseException | None = error
     while cause is not None:
         # A connection that merely ended during the handshake is worth another attempt.
-        if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
+        if isinstance(cause, ssl.SSLError) and not isinstance(cause, _ENDED):
             return str(getattr(cause, "verify_message", None) or cause.reason or cause)
         cause = cause.__cause__ or cause.__context__
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.protocol.wire import Reply
+from finstat_kit.transport import machine
 from finstat_kit.transport.base import Limits, Repeated
 from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
@@ -158,6 +160,13 @@ def test_the_first_reply_stays_the_first(fake: FakeClock) -> None:
 
     assert reg.stats.first_reply == 1_800_000_010
     assert reg.stats.last_reply == 1_800_000_030
+
+
+@pytest.mark.parametrize("end", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
+def test_an_end_of_a_handshake_is_no_failure_of_tls(end: type[ssl.SSLError]) -> None:
+    """OpenSSL has two words for it; a certificate's fault is one."""
+    assert machine.tls_failure(end(8, "the end")) is None
+    assert machine.tls_failure(ssl.SSLError(1, "a certificate")) is not None
 
 
 def test_a_secure_connection_that_is_dropped_is_tried_again(fake: FakeClock, matrix: Told) -> None:
