@@ -164,9 +164,8 @@ def test_the_first_reply_stays_the_first(fake: FakeClock) -> None:
 
 @pytest.mark.parametrize("end", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
 def test_an_end_of_a_handshake_is_no_failure_of_tls(end: type[ssl.SSLError]) -> None:
-    """OpenSSL has two words for it; a certificate's fault is one."""
+    """OpenSSL has two words for it."""
     assert machine.tls_failure(end(8, "the end")) is None
-    assert machine.tls_failure(ssl.SSLError(1, "a certificate")) is not None
 
 
 def test_a_secure_connection_that_is_dropped_is_tried_again(fake: FakeClock, matrix: Told) -> None:
