@@ -13,6 +13,7 @@ from .client.current import (
     count_by as count_by,
     count_last_changes as count_last_changes,
     districts as districts,
+    estimate as estimate,
     find_places as find_places,
     legal_forms as legal_forms,
     locations as locations,
@@ -36,6 +37,7 @@ from .client.sample import Sample as Sample, sample as sample
 from .client.units import Units as Units
 from .errors import (
     BadRequest as BadRequest,
+    CacheError as CacheError,
     Interrupted as Interrupted,
     MirrorError as MirrorError,
     NotFound as NotFound,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
+import os
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Final, Literal, get_args
 
 import polars as pl
@@ -19,8 +21,11 @@ By = Literal[
 ]
 
 Since = str | date | timedelta | None
+Span = str | float | timedelta
 
 _SPAN: Final = re.compile(r"-[0-9]{1,6}d", re.ASCII)
+_LASTS: Final = re.compile(r"([0-9]{1,9})(s|min|h|d)", re.ASCII)
+_SECONDS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 _LONGEST: Final = timedelta(days=36_525)  # a century; no register is as old
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
@@ -58,6 +63,34 @@ def changed_since(value: object, today: Callable[[], date] | None = None) -> dat
             f"changed_since={value!r} is no span; give one of 0 to {_LONGEST.days:,} days"
         )
     return day("changed_since", value)
+
+
+def span(name: str, value: object) -> float:
+    """Return the seconds of a span: a timedelta, ``"7d"``, ``"12h"``, ``"30min"``, or seconds."""
+    seconds: object = value
+    if isinstance(value, timedelta):
+        seconds = value.total_seconds()
+    elif isinstance(value, str) and (parts := _LASTS.fullmatch(value)):
+        seconds = float(parts[1]) * _SECONDS[parts[2]]
+    if (
+        isinstance(seconds, int | float)
+        and not isinstance(seconds, bool)
+        and 0 <= seconds <= _LONGEST.total_seconds()
+    ):
+        return float(seconds)
+    raise UsageError(
+        f"{name}={value!r} is no span; give a timedelta, '7d', '12h', '30min' or seconds"
+    )
+
+
+def file(name: str, value: object) -> Path:
+    """Return the path of a file, which may not be there yet."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise UsageError(f"{name}={value!r} is no path of a file; give one such as 'ruz.cache'")
+    path = Path(value)
+    if path.is_dir():
+        raise UsageError(f"{name}={str(path)!r} is a folder; give the path of a file in it")
+    return path
 
 
 def whole(name: str, value: object, low: int, high: int) -> int:

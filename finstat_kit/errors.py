@@ -9,6 +9,7 @@
     ├── NotFound                 no record behind an id; `.ids`
     ├── ProtocolError            valid JSON that breaks the contract, with the path of the value
     │   └── PagingError          a page that does not move forward
+    ├── CacheError               the file of kept replies: damage, or a reply that is not in it
     └── MirrorError              the copy on disk: no complete sync yet, held, full disk, damage
     Interrupted                  Ctrl-C (a KeyboardInterrupt); `.cursor` and `.partial`
 
@@ -183,6 +184,10 @@ class ProtocolError(RegisterError):
 
 class PagingError(ProtocolError):
     """A page that does not move forward: ids repeated, out of order, or not after the cursor."""
+
+
+class CacheError(RegisterError):
+    """The file of kept replies cannot be used, or does not hold the reply that is replayed."""
 
 
 class MirrorError(RegisterError):

@@ -204,7 +204,7 @@ def test_no_block_is_opened_by_use() -> None:
     opened = [
         path.name
         for path in texts
-        if not {".git", ".venv", "build"} & set(path.parts)
+        if not {".git", ".nox", ".venv", "build"} & set(path.parts)
         and block.search(path.read_text(encoding="utf-8"))
     ]
 

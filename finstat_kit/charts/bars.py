@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import colours, drawing
+from finstat_kit.charts import colours, drawing, estimates
 from finstat_kit.charts.cutting import cut
 from finstat_kit.charts.drawing import TEXT_SIZE
 from finstat_kit.client import current
@@ -53,11 +53,12 @@ def plot_counts(
     Size classes stand in their own order. What has no label stands below in grey, a bar for each
     kind: unknown codes, no code, gone. A label that repeats carries its code. A lone bar would show
     nothing, so it is a sentence. A comparison is drawn as its differences, rises to the right of
-    zero and falls to the left.
+    zero and falls to the left. An estimate has the interval of each bar, also of one that sums
+    several codes.
 
     Args:
         frame: Units, or counts as `count_by` returns them, whose labels and shares are kept, or
-            a comparison as `compare` returns it.
+            a comparison as `compare` returns it, or an estimate as `estimate` returns it.
         by: What to count by, or what the counts were made by; a code field as in `count_by`.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         top: How many labelled bars, 1 to 200; the others are summed in one pale bar. None shows
@@ -85,10 +86,13 @@ def plot_counts(
     if top is not None:
         top = arguments.whole("top", top, 1, MOST_BARS)
     value = "difference" if drawing.is_comparison(frame) else "count"
-    units: int | tuple[int, int]
+    units: int | tuple[int, int] | str
+    estimate = estimates.of_frame(frame, by)
     if value == "difference":
         table = drawing.comparison(frame, by)
         units = int(table["count_a"].sum()), int(table["count_b"].sum())
+    elif estimate:
+        table, units = estimate.table, estimate.drawn(lang)
     else:
         table = drawing.counts(frame, by, lang, source)
         units = int(table["count"].sum())
@@ -99,6 +103,7 @@ def plot_counts(
         room = int(height / _LEAST_HEIGHT)
         if top is None and bars.height > room:
             bars = cut(table, max(1, room - 4), value=value, by_code=by_code)
+        bars = estimate.intervals(bars) if estimate else bars
         short = by == "kraj" and width < drawing.NARROW
         names = drawing.names(bars, lang, among=table, short=short)
         longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
@@ -125,6 +130,8 @@ def _alone(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
         counts = " → ".join(number_format.whole(count, lang) for count in (a, b))
         return f"{names[0]}: {counts} ({drawing.signed(by, lang)})"
     share = bars["share"][0]
+    if "hits" in bars.columns:
+        return None
     # A row picked from counts is not all there is.
     if share is not None and share < 1:
         return None
@@ -136,25 +143,28 @@ def _draw_bars(
 ) -> None:
     width, height = drawing.inches(ax)
     size = min(TEXT_SIZE, _LETTER * 72 * height / max(bars.height, 3))
+    ink = colours.ink(ax)
     lengths = [float(length) for length in bars[value]]
+    ends = [float(end) for end in bars["count_high"]] if "hits" in bars.columns else lengths
     drawn = ax.barh(
         range(bars.height),
         lengths,
         height=0.72,
         color=[_colour(kind, x) for kind, x in zip(bars["kind"], lengths, strict=True)],
+        xerr=_errors(bars),
+        error_kw={"ecolor": ink, "elinewidth": 1, "capsize": 2},
     )
     numbers = _numbers(bars, value, lang)
     rest = bars["kind"].index_of("rest")
-    others = max((abs(x) for n, x in enumerate(lengths) if n != rest), default=0) or 1.0
+    others = max((abs(x) for n, x in enumerate(ends) if n != rest), default=0) or 1.0
     off = rest is not None and abs(lengths[rest]) > _TOO_LONG * others
     if off and rest is not None:
         # It runs off the axis, so that the others can be seen; its number stands in it.
         side = math.copysign(1, lengths[rest])
-        lengths[rest] = side * others
+        ends[rest] = side * others
         _write_inside(ax, rest, side, numbers[rest], size)
         numbers[rest] = ""
-    ink = colours.ink(ax)
-    ax.set_xlim(_ends(lengths, width - beside, size, numbers))
+    ax.set_xlim(_ends(ends, width - beside, size, numbers))
     ax.bar_label(drawn, numbers, padding=3, fontsize=size, color=ink)
     ax.set_yticks(range(bars.height), [drawing.literal(name) for name in names], fontsize=size)
     ax.tick_params(axis="y", length=0)
@@ -164,7 +174,8 @@ def _draw_bars(
         ax.spines["left"].set_visible(False)
     # A few bars keep the thickness that they would have among others.
     ax.set_ylim(max(bars.height, 3) - 0.5, -0.5)
-    note = [_WORDS[lang][value]] + ([_WORDS[lang]["off"]] if off else [])
+    meaning = _WORDS[lang][value] if ends is lengths else estimates.measure(lang)
+    note = [meaning] + ([_WORDS[lang]["off"]] if off else [])
     ax.set_xlabel("\n".join(note), fontsize=TEXT_SIZE, x=0, ha="left")
 
 
@@ -177,10 +188,23 @@ def _colour(kind: str, length: float) -> str:
 def _numbers(bars: pl.DataFrame, value: str, lang: Lang) -> list[str]:
     if value == "difference":
         return [drawing.signed(by, lang) for by in bars["difference"]]
+    if "hits" in bars.columns:
+        return [
+            f"{number_format.whole(count, lang)}  ({estimates.interval(low, high, lang)})"
+            for count, low, high in bars.select("count", "count_low", "count_high").iter_rows()
+        ]
     return [
         f"{number_format.whole(count, lang)}  ({number_format.percent(share, lang)})"
         for count, share in bars.select("count", pl.col("share").fill_null(0)).iter_rows()
     ]
+
+
+def _errors(bars: pl.DataFrame) -> list[list[int]] | None:
+    """Return how far an interval reaches to either side of its bar's end."""
+    if "hits" not in bars.columns:
+        return None
+    low = bars["count"] - bars["count_low"]
+    return [low.to_list(), (bars["count_high"] - bars["count"]).to_list()]
 
 
 def _write_inside(ax: Axes, row: int, side: float, number: str, size: float) -> None:

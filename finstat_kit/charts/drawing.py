@@ -45,6 +45,8 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "unknown codes": "neznáme kódy",
         "no code": "bez kódu",
         "gone": "zmazané alebo neverejné",
+        "no record": "bez záznamu",
+        "unreadable": "nečitateľný záznam",
         "nothing": "Nie je čo zobraziť.",
     },
     "en": {
@@ -62,6 +64,8 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "unknown codes": "unknown codes",
         "no code": "no code",
         "gone": "deleted or non-public",
+        "no record": "no record",
+        "unreadable": "unreadable record",
         "nothing": "Nothing to show.",
     },
 }
@@ -180,7 +184,7 @@ def title(
     heading: str,
     lang: Lang,
     register: Register | None,
-    units: int | tuple[int, int] | None = None,
+    units: int | tuple[int, int] | str | None = None,
     *,
     beside: float = 0,
 ) -> None:
@@ -191,10 +195,13 @@ def title(
         heading: What is shown.
         lang: Language of the rest.
         register: The source; None where the numbers were given and no register is chosen.
-        units: How many are shown, or how many there were and are; None where that is not known.
+        units: How many are shown, or how many there were and are, or that in words; None where
+            that is not known.
         beside: Inches that labels to the left of the axes take.
     """
-    if isinstance(units, tuple):
+    if isinstance(units, str):
+        facts = [units]
+    elif isinstance(units, tuple):
         facts = [f"{number_format.whole(units[0], lang)} → {number_format.units(units[1], lang)}"]
     else:
         facts = [] if units is None else [number_format.units(units, lang)]
@@ -257,7 +264,12 @@ def counts(frame: labels.Frame, by: By, lang: Lang, register: Register | None) -
     """Return the counts behind a picture: those given, or those of the units given."""
     if not set(COUNTS) <= set(labels.schema_of(frame)):
         return (register or current.register()).count_by(frame, by, lang=lang)
-    return _given(frame, by, COUNTS, ("count",), "fk.count_by")
+    return counts_given(frame, by, "fk.count_by")
+
+
+def counts_given(frame: labels.Frame, by: By, maker: str) -> pl.DataFrame:
+    """Return the counts that are given, checked."""
+    return _given(frame, by, COUNTS, ("count",), maker)
 
 
 def _given(

@@ -13,8 +13,9 @@ from matplotlib.transforms import ScaledTranslation
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import classes as scales, colours, drawing, map_values, tiles
+from finstat_kit.charts import classes as scales, colours, drawing, estimates, map_values, tiles
 from finstat_kit.charts.drawing import TEXT_SIZE
+from finstat_kit.charts.estimates import Short
 from finstat_kit.charts.tile_text import TileText
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
@@ -54,11 +55,12 @@ class _Grid(NamedTuple):
     inches: tuple[float, float]
     text: float  # height of a letter by that of a tile
     lines: tuple[float, float]  # where name and number stand between the edges of a tile
+    two_lines: tuple[float, float]  # where they stand if an interval is below the number
 
 
 _GRIDS: Final = {
-    "kraj": _Grid(tiles.REGIONS, 4, (8, 3.9), 0.125, (0.38, 0.66)),
-    "okres": _Grid(tiles.DISTRICTS, 5, (10, 6.4), 0.17, (0.36, 0.78)),
+    "kraj": _Grid(tiles.REGIONS, 4, (8, 3.9), 0.125, (0.38, 0.66), (0.34, 0.68)),
+    "okres": _Grid(tiles.DISTRICTS, 5, (10, 6.4), 0.17, (0.36, 0.78), (0.29, 0.73)),
 }
 
 
@@ -86,7 +88,8 @@ def plot_map(
 
     Args:
         frame: Units, counts as `count_by` returns them, a comparison as `compare` returns it, whose
-            differences are drawn, or any frame with ``code`` and *value*.
+            differences are drawn, an estimate as `estimate` returns it, with its intervals, or any
+            frame with ``code`` and *value*.
         by: Level of the codes.
         value: Column of numbers to draw; null, NaN and infinite mean that there is no value.
         title: Heading; None names the column, or that units are counted.
@@ -142,10 +145,15 @@ def plot_map(
     with drawing.axes(ax, *grid.inches) as ax:
         heading = shown.heading if title is None else title
         drawing.title(ax, heading, lang, source, shown.units)
-        _draw_tiles(ax, grid, values, scale, shown.write, _ABSENT[missing[0]], lang)
+        spread = shown.estimate.intervals() if shown.estimate else {}
+        written = {
+            code: f"{shown.write(number)}\n{spread.get(code, '')}".strip()
+            for code, number in values.items()
+        }
+        _draw_tiles(ax, grid, values, scale, written, _ABSENT[missing[0]], lang)
         _draw_borders(ax, grid)
         rows = _draw_legend(ax, legend, shown.measure + breaks)
-        below = _off_the_map(shown.table.filter(~tiled), shown.write, lang, shown.units is not None)
+        below = _off_the_map(shown, shown.table.filter(~tiled), lang)
         _tell_the_rest(ax, below, rows)
     return ax
 
@@ -154,9 +162,10 @@ class _Shown(NamedTuple):
     table: pl.DataFrame
     heading: str
     measure: str  # what the numbers are
-    units: int | tuple[int, int] | None  # None where the numbers are not of units
+    units: int | tuple[int, int] | str | None  # None where the numbers are not of units
     differs: bool
     write: Callable[[float], str]
+    estimate: Short | None
 
 
 def _shown(
@@ -167,17 +176,25 @@ def _shown(
     counted = value == "count" and unit is None and not differs
     value = "difference" if differs else value
     heading = drawing.WORDS[lang]["difference" if differs else "by"]
-    units: int | tuple[int, int] | None = None
+    units: int | tuple[int, int] | str | None = None
+    estimate = estimates.of_frame(frame, by) if counted else None
     if differs:
         compared = drawing.comparison(frame, by)
         units = int(compared["count_a"].sum()), int(compared["count_b"].sum())
     table = map_values.of_frame(frame, by, value, lang, source)
+    if estimate:
+        table = table.with_columns(estimate.table["hits"])
     write = map_values.writer(table["value"], lang)
-    if counted:
+    if estimate:
+        units = estimate.drawn(lang)
+    elif counted:
         units = int(table["value"].sum())
     elif not differs:
         heading = _WORDS[lang]["other"]
     own = _WORDS[lang][value] if units is not None else value
+    short = Short(estimate, lang) if estimate else None
+    if short:
+        own, write = short.measure, short.write
     return _Shown(
         table,
         heading.format(value=value, by=drawing.WORDS[lang][by]),
@@ -185,6 +202,7 @@ def _shown(
         units,
         differs,
         (lambda number: drawing.signed(int(number), lang)) if differs else write,
+        short,
     )
 
 
@@ -193,19 +211,22 @@ def _draw_tiles(
     grid: _Grid,
     values: Mapping[str, float],
     scale: scales.Scale,
-    write: Callable[[float], str],
+    texts: Mapping[str, str],
     absent: str,
     lang: Lang,
 ) -> None:
     named = {
         code: tile.name_sk if lang == "sk" else tile.name_en for code, tile in grid.tiles.items()
     }
-    written = {code: write(values[code]) if code in values else absent for code in grid.tiles}
+    written = {code: texts.get(code, absent) for code in grid.tiles}
+    lines = grid.two_lines if any("\n" in text for text in written.values()) else grid.lines
     # One size for all names and one for all numbers: that of the longest.
     name_width = max(
         drawing.breadth(line, 72) for name in named.values() for line in name.split("\n")
     )
-    number_width = max(drawing.breadth(number, 72) for number in set(written.values()))
+    number_width = max(
+        drawing.breadth(line, 72) for number in set(written.values()) for line in number.split("\n")
+    )
     between = ax.get_facecolor()
     for code, tile in grid.tiles.items():
         x, y = tile.column, tile.row
@@ -214,10 +235,10 @@ def _draw_tiles(
         ax.add_patch(tile_of)
         ink = colours.ink_on(colour)
         ax.add_artist(
-            TileText(ax, (x + 0.5, y + grid.lines[0]), named[code], grid.text, name_width, ink)
+            TileText(ax, (x + 0.5, y + lines[0]), named[code], grid.text, name_width, ink)
         )
         ax.add_artist(
-            TileText(ax, (x + 0.5, y + grid.lines[1]), written[code], grid.text, number_width, ink)
+            TileText(ax, (x + 0.5, y + lines[1]), written[code], grid.text, number_width, ink)
         )
     # Tiles fill the axes: in axes of a fixed shape constrained layout cuts off what hangs below.
     ax.set_xlim(0, 1 + max(tile.column for tile in grid.tiles.values()))
@@ -266,34 +287,36 @@ def _draw_legend(ax: Axes, entries: Sequence[tuple[str, str]], heading: str) -> 
     return -(-len(entries) // columns)
 
 
-def _off_the_map(table: pl.DataFrame, write: Callable[[float], str], lang: Lang, add: bool) -> str:
+def _off_the_map(shown: _Shown, table: pl.DataFrame, lang: Lang) -> str:
     """Tell what has no tile: the codes that have labels by name, the others by kind."""
     labelled = table.filter(pl.col("kind") == "labelled").sort(
         "value", "code", descending=[True, False], nulls_last=True
     )
     named = labelled.head(_MOST_NAMED)
     told = [
-        (name, named["value"].slice(row, 1))
+        (name, named.slice(row, 1))
         for row, name in enumerate(drawing.names(named, lang, among=table))
     ]
     more = labelled.slice(_MOST_NAMED)
     if more.height:
-        told.append(
-            (f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more["value"])
-        )
+        told.append((f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more))
     for kind in KINDS[1:]:
         group = table.filter(pl.col("kind") == kind)
         if group.height:
             first = group.head(1).with_columns(pl.lit(group.height).alias("codes"))
-            told.append((drawing.names(first, lang, among=table)[0], group["value"]))
-    # Values other than counts cannot be added up.
-    parts = [
-        f"{name}: {write(float(values.sum()))}"
-        if (add or values.len() == 1) and values.count()
-        else name
-        for name, values in told
-    ]
+            told.append((drawing.names(first, lang, among=table)[0], group))
+    parts = [f"{name}{_summed(shown, rows)}" for name, rows in told]
     return _WORDS[lang]["off"] + "; ".join(parts) + "." if parts else ""
+
+
+def _summed(shown: _Shown, rows: pl.DataFrame) -> str:
+    """Write the value of some rows; values other than counts cannot be added up."""
+    if shown.estimate:
+        return f": {shown.estimate.of_sum(rows)}"
+    values = rows["value"]
+    if values.count() and (shown.units is not None or values.len() == 1):
+        return f": {shown.write(float(values.sum()))}"
+    return ""
 
 
 def _tell_the_rest(ax: Axes, text: str, rows: int) -> None:

@@ -78,11 +78,11 @@ def serve(port: int, host: str, units: int, strict: bool) -> None:
 @cli.command()
 @options.register
 @options.output
-def doctor(url: str | None, named: str | None, form: str | None, output: Path | None) -> None:
+def doctor(chosen: options.Chosen, form: str | None, output: Path | None) -> None:
     """Report on the health of a register; exit code 1 where a check fails."""
     from finstat_kit.health.report import doctor as examined
 
-    report = examined(options.chosen(url, named))
+    report = examined(chosen())
     print_frame(report, form, output)
     if "fail" in report["status"]:
         raise SystemExit(1)
@@ -92,11 +92,9 @@ def doctor(url: str | None, named: str | None, form: str | None, output: Path | 
 @click.argument("name", type=click.Choice(CODELISTS))
 @options.register
 @options.output
-def codelist(
-    name: str, url: str | None, named: str | None, form: str | None, output: Path | None
-) -> None:
+def codelist(name: str, chosen: options.Chosen, form: str | None, output: Path | None) -> None:
     """Print a codelist."""
-    reg = options.chosen(url, named)
+    reg = chosen()
     print_frame(getattr(reg, name.replace("-", "_"))(), form, output)
 
 
@@ -110,8 +108,7 @@ def codelist(
 def label(
     file: Path,
     lang: Lang | None,
-    url: str | None,
-    named: str | None,
+    chosen: options.Chosen,
     form: str | None,
     output: Path | None,
 ) -> None:
@@ -123,7 +120,7 @@ def label(
     from finstat_kit.protocol.wire import BY_FIELD
 
     form = format_of(form, output)
-    reg = options.chosen(url, named)
+    reg = chosen()
     frame = with_types(file) if form in ("parquet", "xlsx") else as_text(file)
     present = [field for field in BY_FIELD if field in frame.columns]
     print_frame(reg.resolve_labels(frame, lang=lang, columns=present or None), form, output)
@@ -139,8 +136,7 @@ def find(
     text: str,
     level: Level | None,
     lang: Lang | None,
-    url: str | None,
-    named: str | None,
+    chosen: options.Chosen,
     form: str | None,
     output: Path | None,
 ) -> None:
@@ -148,7 +144,7 @@ def find(
     from finstat_kit.cli.places import found
 
     form = format_of(form, output)
-    print_frame(found(options.chosen(url, named), text, level, lang), form, output)
+    print_frame(found(chosen(), text, level, lang), form, output)
 
 
 for command in (ids, count, get, sync, mirror):

@@ -24,8 +24,7 @@ def sync(
     changed_since: str | None,
     full: bool,
     max_missing: int | None,
-    url: str | None,
-    named: str | None,
+    chosen: options.Chosen,
     form: str | None,
     output: Path | None,
 ) -> None:
@@ -34,7 +33,7 @@ def sync(
     form = format_of(form, output)
     from finstat_kit.mirror.mirror import Mirror
 
-    copy = Mirror(folder, changed_since=changed_since, register=options.chosen(url, named))
+    copy = Mirror(folder, changed_since=changed_since, register=chosen())
     print_frame(copy.sync(full=full, max_missing=max_missing), form, output)
 
 

@@ -11,6 +11,7 @@ _TEXT: Final = r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 # Arguments of the library that are options of the command.
 _OPTIONS: Final = (
     "changed_since", "after_id", "limit", "max_requests", "max_missing", "host", "port", "units",
+    "cache",
 )  # fmt: skip
 
 
@@ -64,7 +65,12 @@ _WRITTEN: Final[tuple[_Rule, ...]] = (
     ),
     (r"fk\.use\(fk\.sample\(\)\) +#", "--sample  #"),
     (r"fk\.use\(fk\.LIVE\) +#", "--live    #"),
-    (r"\n *fk\.use\(fk\.Mirror\([^\n]*", ""),
+    (r"fk\.use\('mirror:([^\n']*)'\) +#", r"--mirror \1  #"),
+    (r"'mirror:([^\n']*)':", r"--mirror \1:"),
+    (rf"fk\.Mirror\({_TEXT}, register=fk\.LIVE\)\.sync\(\)", r"finstat-kit sync \1 --live"),
+    (rf"fk\.use\(fk\.LIVE, cache={_TEXT}\)", r"--live --cache \1"),
+    (rf"fk\.use\('sample', cache={_TEXT}\)", r"--sample --cache \1"),
+    (rf"fk\.use\({_TEXT}, cache={_TEXT}\)", r"--url \1 --cache \2"),
     (r"base_url=", "--url "),
     (r"base_url:", "--url:"),
     # Mirrors.

@@ -247,13 +247,20 @@ class Collection:
         return Pages(self._name, fetch, query, limit)
 
     def _ids(
-        self, query: Query, limit: int | None, connections: int | None, progress: bool | None
+        self,
+        query: Query,
+        limit: int | None,
+        connections: int | None,
+        progress: bool | None,
+        over: threading.Event | None = None,
     ) -> pl.DataFrame:
         session = self._session()
         if connections is None:
             connections = session.connections
         connections = arguments.whole("connections", connections, 1, 256)
-        pages = self._pages(query, limit)
+        if session.exchange.cache is not None or session.replayed:
+            connections = 1  # where a walk is cut depends on timing, and could not be replayed
+        pages = self._pages(query, limit, over)
 
         walk = SplitWalk(query)
         frames = [pl.DataFrame(schema=replies.IDS)]
@@ -271,10 +278,10 @@ class Collection:
             return count if limit is None or count is None else min(limit, count)
 
         try:
-            with bar("ids", total, remote=session.remote, progress=progress) as advance:
+            with bar("ids", total, remote=session.watched, progress=progress) as advance:
                 # With a limit there is nothing to cut: the walk ends before anybody knows where.
                 if connections > 1 and limit is None:
-                    self._walk_split(walk, connections, advance)
+                    self._walk_split(walk, connections, advance, over)
                 else:
                     for page in pages:
                         frames.append(page)
@@ -288,12 +295,19 @@ class Collection:
             raise Interrupted(text, cursor=cursor, partial=partial) from interrupt
         return came()[0]
 
-    def _walk_split(self, walk: SplitWalk, connections: int, advance: Advance) -> None:
+    def _walk_split(
+        self, walk: SplitWalk, connections: int, advance: Advance, over: threading.Event | None
+    ) -> None:
         session = self._session()
         exchange = session.exchange
 
         def fetch(query: Query, stop: threading.Event) -> replies.Page:
             return exchange.get(requests.page(query), stop)
+
+        def advanced(ids: int) -> None:
+            advance(ids)
+            if over is not None and over.is_set():
+                raise Stopped
 
         def pays() -> bool:
             # Where the rate is the bottleneck more connections would only wait for their turn.
@@ -306,7 +320,7 @@ class Collection:
             self._count,
             pressure=lambda: exchange.pressure,
             pays=pays,
-            advance=advance,
+            advance=advanced,
         )
 
     @property

@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.client.kept import gathering, to_fetch, unchanged
 from finstat_kit.client.scan import RecordsStopped
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
@@ -17,6 +18,7 @@ from finstat_kit.protocol import replies, requests, wire
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
+UNIT_PATH: Final = f"/api/{wire.UNIT}"
 _BATCH: Final = 10_000  # records that wait to become a frame
 _MOST_REQUESTS: Final = 10_000  # record requests that a real host is sent unasked
 
@@ -65,9 +67,25 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def fetch_unit(session: Session, id_: int, stop: threading.Event) -> dict[str, object]:
-    """Fetch the record of an id, unless *stop* is set meanwhile."""
-    return session.exchange.get(requests.unit(id_), stop)
+def fetch_unit(
+    session: Session, id_: int, stop: threading.Event, kept: frozenset[int] = frozenset()
+) -> dict[str, object]:
+    """Fetch the record of an id, unless *stop* is set meanwhile, or take it from *kept* ones."""
+    request = requests.unit(id_)
+    exchange = session.exchange
+    return exchange.kept(request, stop) if id_ in kept else exchange.get(request, stop)
+
+
+def requests_for(session: Session, ids: list[int]) -> int:
+    """Return how many requests the records of ids need: none for those that are kept."""
+    return to_fetch(session, UNIT_PATH, ids)
+
+
+def kept_units(
+    session: Session, ids: list[int], stop: threading.Event | None = None
+) -> frozenset[int]:
+    """Return the ids whose records are kept and have not changed; see `unchanged`."""
+    return unchanged(session, UNIT_PATH, wire.UNITS, ids, stop)
 
 
 def fetch_units(
@@ -77,12 +95,16 @@ def fetch_units(
     *,
     keep: bool,
     stop: threading.Event | None = None,
+    kept: frozenset[int] | None = None,
 ) -> pl.DataFrame:
-    """Fetch the records of ids, none repeated, unless *stop* is set; see `Units.get`."""
+    """Fetch the records of ids, none repeated, unless *stop* is set; see `Units.get`.
+
+    Those in *kept* are taken from the file; None finds out which may be.
+    """
 
     def fetch(id_: int, stop: threading.Event) -> dict[str, object] | RegisterError:
         try:
-            return fetch_unit(session, id_, stop)
+            return fetch_unit(session, id_, stop, usable)
         except NotFound as error:
             return error
         except ProtocolError as error:
@@ -98,18 +120,20 @@ def fetch_units(
         return pl.concat([*frames, replies.unit_frame(batch)], rechunk=True)
 
     try:
-        for id_, record in in_order(ids, fetch, session.connections, stop):
-            advance(1)
-            if isinstance(record, RegisterError):
-                if keep:
-                    batch.append({"id": id_})
+        usable = kept_units(session, ids, stop) if kept is None else kept
+        with gathering(session):
+            for id_, record in in_order(ids, fetch, session.connections, stop):
+                advance(1)
+                if isinstance(record, RegisterError):
+                    if keep:
+                        batch.append({"id": id_})
+                    else:
+                        missing.append(id_)
                 else:
-                    missing.append(id_)
-            else:
-                batch.append(record)
-            if len(batch) >= _BATCH:
-                frames.append(replies.unit_frame(batch))
-                batch.clear()
+                    batch.append(record)
+                if len(batch) >= _BATCH:
+                    frames.append(replies.unit_frame(batch))
+                    batch.clear()
     except RegisterError as error:
         error.partial = so_far()
         raise

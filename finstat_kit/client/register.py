@@ -6,9 +6,11 @@ import os
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial, update_wrapper
 from importlib import import_module
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar
 from urllib.parse import urlsplit
@@ -17,9 +19,9 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Lang, Span
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.labelling import Labelling
+from finstat_kit.client.estimate import Estimating
 from finstat_kit.client.session import Session
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
@@ -31,6 +33,8 @@ from finstat_kit.transport.exchange import Exchange, Stats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from finstat_kit.transport.cache_file import CacheFile
+    from finstat_kit.transport.cache_format import CacheState
     from finstat_kit.transport.http import BaseTransport
 
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
@@ -71,7 +75,7 @@ class _Above(Generic[T]):
         return update_wrapper(partial(function, register=register), function)
 
 
-class Register(Labelling):
+class Register(Estimating):
     """The register behind a base URL.
 
     Args:
@@ -90,6 +94,12 @@ class Register(Labelling):
             ``httpx.BaseTransport``, such as a mock, a WSGI application or a recording one. The
             size limit and the packing of replies are checked as ever; the deadline and Ctrl-C only
             between the parts of a body. It is closed by `close` and at the end of ``with``.
+        cache: A file that keeps replies, made where there is none; see `cache`. Kept records are
+            used until a list of changes names them, codelists for the register's day; lists and
+            counts are requested anew. Lists are walked over one connection, so that
+            ``fk.use("cache:FILE")`` can replay them.
+        max_age: For how long kept records are used without a look at what changed: a `timedelta`,
+            ``"7d"``, ``"12h"`` or seconds; None always looks, once per call.
 
     Attributes:
         lang: Language where a call names none; settable.
@@ -99,6 +109,8 @@ class Register(Labelling):
         >>> fk.Register("https://register.example/cruz-public", rate=2)
         <Register https://register.example/cruz-public, 4 connections, 2 requests/s>
     """
+
+    _mark: str | None = None  # which invented data these are, where that is known without a reply
 
     def __init__(
         self,
@@ -110,6 +122,8 @@ class Register(Labelling):
         deadline: float = 30.0,
         tries: int = 5,
         lang: Lang | None = None,
+        cache: str | Path | None = None,
+        max_age: Span | None = None,
         transport: Transport | BaseTransport | None = None,
     ) -> None:
         # In this process a register has a name in the place of a URL: "sample:".
@@ -135,6 +149,8 @@ class Register(Labelling):
         self._session = Session(
             exchange, self.page_size, self.connections, self.rate, not near, lambda: self.today
         )
+        self._max_age: float | None = None
+        self._keep(cache, max_age)
         self.units = Units("units", lambda: self._session)
         self.statements = Collection("statements", lambda: self._session)
         self.reports = Collection("reports", lambda: self._session)
@@ -142,6 +158,23 @@ class Register(Labelling):
         self._codelists: dict[str, pl.DataFrame] = {}
         self._lock = threading.Lock()
         forks.renew_in_child(self)
+
+    def _keep(self, cache: str | Path | None, max_age: Span | None) -> None:
+        """Keep replies in a file, if one is given."""
+        if cache is None:
+            if max_age is not None:
+                raise UsageError(f"max_age={max_age!r} is of kept replies; give cache= too")
+            return
+        # Only here: few registers keep replies.
+        from finstat_kit.transport.cache_file import CacheFile
+        from finstat_kit.transport.cache_format import About
+
+        path, exchange = arguments.file("cache", cache), self._session.exchange
+        self._max_age = None if max_age is None else arguments.span("max_age", max_age)
+        mark = "" if is_live(self.base_url) else self._mark
+        about = About(self.base_url, mark, self.page_size)
+        exchange.cache = CacheFile(path, about, lambda: self.today, lambda: exchange.now)
+        self._session = replace(self._session, max_age=self._max_age or 0.0)
 
     def _carrier(self) -> Transport:
         if self._transport is None:
@@ -169,6 +202,8 @@ class Register(Labelling):
             deadline=self._deadline,
             tries=self._tries,
             lang=self.lang,
+            cache=None if self._cache is None else self._cache.path.absolute(),
+            max_age=self._max_age,
             transport=self._transport,
         )
         return again, (self.base_url,)
@@ -188,7 +223,8 @@ class Register(Labelling):
         many = "s" if self.connections > 1 else ""
         rate = "no rate limit" if self.rate is None else f"{self.rate:g} requests/s"
         source = source_name(self.base_url, True, "en") if self.invented else self.base_url
-        return f"<Register {source}, {self.connections} connection{many}, {rate}>"
+        cache = "" if self._cache is None else f", cache {self._cache.path}"
+        return f"<Register {source}, {self.connections} connection{many}, {rate}{cache}>"
 
     @property
     def invented(self) -> bool | None:
@@ -199,7 +235,8 @@ class Register(Labelling):
     @property
     def today(self) -> date:
         """The register's day: today in Bratislava."""
-        return datetime.now(ZoneInfo("Europe/Bratislava")).date()
+        now = self._session.exchange.now
+        return datetime.fromtimestamp(now, ZoneInfo("Europe/Bratislava")).date()
 
     @property
     def since(self) -> date | None:
@@ -208,11 +245,20 @@ class Register(Labelling):
 
     @property
     def stats(self) -> Stats:
-        """Requests, retries and bytes so far."""
+        """Requests, kept replies used in their place, retries and bytes so far."""
         return self._session.exchange.stats
 
+    @property
+    def _cache(self) -> CacheFile | None:
+        return self._session.exchange.cache
+
+    @property
+    def cache(self) -> CacheState | None:
+        """What the file of kept replies holds; None for a register without one."""
+        return None if self._cache is None else self._cache.state
+
     def close(self) -> None:
-        """Close the connections; they open again when they are needed."""
+        """Close the connections and the file of kept replies; they open again when needed."""
         self._session.exchange.close()
 
     plot_counts: _Above[Axes] = _Above()
@@ -236,7 +282,7 @@ class Register(Labelling):
         first, last = self.stats.first_reply, self.stats.last_reply
         when = words["no reply"]
         if first and last:
-            when = words["received"].format(first=_moment(first), last=_moment(last))
+            when = words["received"].format(first=moment(first), last=moment(last))
         source = source_name(self.base_url, bool(self.invented), lang, cited=True)
         return f"{source}, {when}."
 
@@ -255,7 +301,12 @@ class Register(Labelling):
             known = self._codelists.get(name)
         if known is not None and not refresh:
             return known
-        fresh = self._session.exchange.get(requests.codelist(wire.CODELISTS[name]))
+        request = requests.codelist(wire.CODELISTS[name])
+        exchange = self._session.exchange
+        # A codelist is kept for the register's day.
+        kept = None if self._cache is None or refresh else self._cache.usable(request.target)
+        of_today = kept is not None and kept.day == self.today
+        fresh = exchange.kept(request) if of_today else exchange.get(request)
         with self._lock:
             self._codelists[name] = fresh
         return fresh
@@ -311,7 +362,8 @@ def _is_base(url: str) -> bool:
     )
 
 
-def _moment(seconds: float) -> str:
+def moment(seconds: float) -> str:
+    """Return seconds since 1970 as a date and time in UTC."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 

@@ -20,7 +20,7 @@ from finstat_kit.frames import number_format
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.wire import INVENTED, UNITS, Reply
 from finstat_kit.service import changes, population, routes
-from finstat_kit.service.server import served
+from finstat_kit.service.server import dated, served
 from finstat_kit.service.store import DELETED, NON_PUBLIC, Store
 from finstat_kit.transport.base import InProcess
 
@@ -47,6 +47,7 @@ class Sample(Register):
         self._made = store, recipe
         self._strict = strict
         # What it was made of and not its state: it is the same register after any change.
+        self._mark = identity
         self._marks = {INVENTED: identity}
         self._changing = threading.Lock()
         super().__init__("sample:", transport=InProcess(self._answer))
@@ -103,8 +104,9 @@ class Sample(Register):
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's server would; a header says that it is invented."""
-        reply = routes.answer(self._store, method, path, query, strict=self._strict)
-        return reply._replace(headers=reply.headers | self._marks)
+        store = self._store
+        reply = routes.answer(store, method, path, query, strict=self._strict)
+        return reply._replace(headers=reply.headers | self._marks | dated(store.today))
 
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"

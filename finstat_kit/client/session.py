@@ -33,6 +33,8 @@ class Session:
             answers.
         today: Returns the register's day.
         undated: Collections of a copy whose days of change are not known.
+        max_age: Seconds for which kept records are used without a look at what changed.
+        replayed: All replies come from a file: nothing is sent, no bars are shown.
     """
 
     exchange: Exchange
@@ -44,3 +46,10 @@ class Session:
     at_hand: AtHand | None = None
     since: Callable[[], date | None] = _of_the_whole
     undated: frozenset[str] = frozenset()
+    max_age: float = 0.0
+    replayed: bool = False
+
+    @property
+    def watched(self) -> bool:
+        """Whether work takes so long that a bar is shown."""
+        return self.remote and not self.replayed

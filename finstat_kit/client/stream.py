@@ -9,7 +9,8 @@ from contextlib import closing
 
 import polars as pl
 
-from finstat_kit.client.records import fetch_unit, refuse_long_work
+from finstat_kit.client.kept import gathering
+from finstat_kit.client.records import fetch_unit, kept_units, refuse_long_work, requests_for
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound, ProtocolError
 from finstat_kit.progress import bar
@@ -32,7 +33,7 @@ def stream_units(
         RegisterError: Any fault that is not of a single record, after all records before it.
     """
     unique = ids.unique(maintain_order=True)
-    refuse_long_work(unique.len(), session, max_requests)
+    refuse_long_work(requests_for(session, unique.to_list()), session, max_requests)
     return _streamed(ids, unique, session, progress)
 
 
@@ -44,7 +45,7 @@ def _streamed(
     fetched = _local(unique, session) if session.at_hand else _fetched(unique, session)
     with (
         closing(fetched),
-        bar("records", unique.len(), remote=session.remote, progress=progress) as advance,
+        bar("records", unique.len(), remote=session.watched, progress=progress) as advance,
     ):
         for id_ in ids:
             if id_ in kept:
@@ -60,11 +61,13 @@ def _streamed(
 def _fetched(ids: pl.Series, session: Session) -> Generator[Fetched, None, None]:
     def fetch(id_: int, stop: threading.Event) -> Record | NotFound | ProtocolError:
         try:
-            return fetch_unit(session, id_, stop)
+            return fetch_unit(session, id_, stop, kept)
         except (NotFound, ProtocolError) as error:
             return error
 
-    yield from in_order(ids.to_list(), fetch, session.connections)
+    kept = kept_units(session, ids.to_list())
+    with gathering(session):
+        yield from in_order(ids.to_list(), fetch, session.connections)
 
 
 def _local(ids: pl.Series, session: Session) -> Generator[Fetched, None, None]:

@@ -17,9 +17,11 @@ from finstat_kit.client.keywords import with_cures
 from finstat_kit.client.pages import Pages
 from finstat_kit.client.records import (
     fetch_units,
+    kept_units,
     most_requests,
     refuse_long_work,
     refuse_the_whole,
+    requests_for,
     units_at_hand,
 )
 from finstat_kit.client.scan import Needs, lazy
@@ -195,14 +197,19 @@ class Units(Collection):
                 # All ids first: nobody is refused after hours of records.
                 room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
                 ids = pl.concat(bound._scanned_ids(replace(needs, limit=room), stop))
-                refuse_long_work(ids.height, session, max_requests)
+                refuse_long_work(requests_for(session, ids["id"].to_list()), session, max_requests)
                 pages: Iterable[pl.DataFrame] = [ids]
+            elif session.exchange.cache is not None:
+                pages = [pl.concat(bound._scanned_ids(needs, stop))]  # their changes: one list
             else:
                 pages = bound._scanned_ids(needs, stop)
             for page in pages:
+                kept = kept_units(session, page["id"].to_list(), stop)
                 for batch in page.iter_slices(_SCANNED):
                     ids_ = batch["id"].to_list()
-                    yield fetch_units(ids_, session, lambda n: None, keep=False, stop=stop)
+                    yield fetch_units(
+                        ids_, session, lambda n: None, keep=False, stop=stop, kept=kept
+                    )
                 if page.is_empty():
                     yield replies.unit_frame([])
 
@@ -260,7 +267,7 @@ class Units(Collection):
         asked = arguments.ids(ids)
         unique = asked.unique(maintain_order=True)
         session = self._session()
-        refuse_long_work(unique.len(), session, max_requests)
+        refuse_long_work(requests_for(session, unique.to_list()), session, max_requests)
         keep = errors == "keep"
         if session.at_hand is not None:
             found = session.at_hand(unique).collect()
@@ -275,7 +282,7 @@ class Units(Collection):
                     )
                 raise
             return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
-        with bar("records", unique.len(), remote=session.remote, progress=progress) as advance:
+        with bar("records", unique.len(), remote=session.watched, progress=progress) as advance:
             frame = fetch_units(unique.to_list(), session, advance, keep=keep)
         if unique.len() == asked.len():
             return frame

@@ -34,7 +34,8 @@ LAST_CHANGES: Final = pl.Schema(
         "kind": pl.String,
     }
 )
-KINDS: Final = ("labelled", "unknown code", "no code", "gone")
+# The last two are of estimates alone: a record that is in a frame has been read.
+KINDS: Final = ("labelled", "unknown code", "no code", "gone", "no record", "unreadable")
 PERIODS: Final = ("1d", "1w", "1mo", "1q", "1y")
 
 Every = Literal["1d", "1w", "1mo", "1q", "1y"]

@@ -28,6 +28,7 @@ from finstat_kit.mirror.sealed import Stamp, stamp
 from finstat_kit.mirror.verifying import verified
 from finstat_kit.mirror.versions import changes_in, legible, unread_in, version_by
 from finstat_kit.protocol import wire
+from finstat_kit.service.server import dated, served
 from finstat_kit.transport.base import InProcess
 
 _UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records tell when they changed
@@ -270,6 +271,36 @@ class Mirror(Register):
         after = int(self._answers.complete()["version"][0])
         with legible(self.path):
             return changes_in(self._held.lists["units"].scan(), day, after)
+
+    def serve(
+        self, *, port: int = 0, host: str = "127.0.0.1"
+    ) -> contextlib.AbstractContextManager[str]:
+        """Answer at a URL as long as a ``with`` lasts; needs the extra ``server``.
+
+        Args:
+            port: Port to listen on; 0 takes a free one.
+            host: Address to listen on; loopback unless another is given.
+
+        Returns:
+            A context manager that gives the base URL.
+
+        Raises:
+            MirrorError: No sync is complete yet.
+            UsageError: The port is taken, or uvicorn is not installed.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> report = mirror.sync()
+            >>> with mirror.serve() as url, fk.using(url):
+            ...     fk.units.count()
+            1000
+        """
+        port = arguments.whole("port", port, 0, 65_535)
+        marks = dated(self._answers.today())
+        if mark := self._folder.begun().origin.invented:
+            marks = marks | {wire.INVENTED: mark}
+        return served(self._answers.reply, host=host, port=port, marks=marks)
 
     def verify(self) -> pl.DataFrame:
         """Compare every byte of the copy with its checksum, and every value with its row's digest.

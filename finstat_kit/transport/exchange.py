@@ -6,9 +6,10 @@ import logging
 import math
 import threading
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from finstat_kit.errors import (
+    NotFound,
     ProtocolError,
     RateLimited,
     RegisterError,
@@ -28,6 +29,10 @@ from finstat_kit.transport.base import (
     Unreachable,
 )
 
+if TYPE_CHECKING:
+    from finstat_kit.transport.cache_file import CacheFile
+    from finstat_kit.transport.cache_format import Kept
+
 T = TypeVar("T")
 log = logging.getLogger("finstat_kit")
 
@@ -45,13 +50,16 @@ class Stats:
 
     Attributes:
         requests: Requests sent, all attempts included.
+        kept: Kept replies that were used in the place of a request.
         retries: How many of them were another attempt.
         bytes: Bytes of bodies received, as they came over the wire.
-        first_reply: When the first good reply came, in seconds since 1970 (UTC); None before it.
-        last_reply: When the last one came.
+        first_reply: When the first good reply was fetched, in seconds since 1970 (UTC), kept
+            replies that were used among them; None before it.
+        last_reply: When the last one was fetched.
     """
 
     requests: int = 0
+    kept: int = 0
     retries: int = 0
     bytes: int = 0
     first_reply: float | None = field(default=None, repr=False)
@@ -59,7 +67,11 @@ class Stats:
 
 
 class Exchange:
-    """Sends requests to one register, one rate and one back-off for all its threads."""
+    """Sends requests to one register, one rate and one back-off for all its threads.
+
+    Attributes:
+        cache: The file that keeps good replies; None for none.
+    """
 
     def __init__(
         self,
@@ -70,6 +82,7 @@ class Exchange:
         deadline: float,
         tries: int,
     ) -> None:
+        self.cache: CacheFile | None = None
         self._base_url = base_url
         self._transport = transport
         self._rate = rate
@@ -80,6 +93,7 @@ class Exchange:
         self._next_slot = -math.inf
         self._pause_until = -math.inf
         self._failures = 0
+        self._reached = False  # whether the register has ever answered
         self.stats = Stats()
         self.pressure = 0  # how often the register asked for less, or was too slow
         self.latency = math.inf  # seconds that the last good reply took
@@ -91,8 +105,41 @@ class Exchange:
         """Take a lock of its own; the rate and a pause asked for hold in the child too."""
         self._lock = threading.Lock()
 
-    def get(self, request: Request[T], stop: threading.Event | None = None) -> T:
+    @property
+    def now(self) -> float:
+        """Seconds since 1970, by the transport's clock."""
+        return self._timing.wall()
+
+    def kept(self, request: Request[T], stop: threading.Event | None = None) -> T:
+        """Return the value of the kept reply to a request; send the request where none is usable.
+
+        Raises:
+            RegisterError: As `get` does.
+            Stopped: As `get` does.
+        """
+        found = None if self.cache is None else self.cache.usable(request.target)
+        if found is None:
+            return self.get(request, stop)
+        try:
+            value = value_of(request, found.reply, found.fetched)
+        except NotFound as error:
+            error.url = self._base_url + request.target
+            self._used(found)
+            raise
+        except (RegisterError, MayPass):  # kept by a version that checked less
+            return self.get(request, stop)
+        self._used(found)
+        return value
+
+    def get(
+        self, request: Request[T], stop: threading.Event | None = None, *, keep: bool = True
+    ) -> T:
         """Send a request until its reply can be read, or there is a reason to give up.
+
+        Args:
+            request: The request.
+            stop: Ends the work when it is set.
+            keep: Write a good reply to the file that keeps replies, if there is one.
 
         Raises:
             RegisterError: Of the kind that happened, with address and number of attempts.
@@ -106,7 +153,7 @@ class Exchange:
             self._wait_for_turn(stop)
             started = min(started, self._timing.clock())
             try:
-                return self._once(request, url, target, started, attempt, stop)
+                return self._once(request, url, target, started, attempt, stop, keep=keep)
             except MayPass as fault:
                 passing = fault
             error = passing.error
@@ -116,7 +163,7 @@ class Exchange:
             if passing.retry_after is not None and passing.retry_after > left:
                 raise _rate_limited(passing.retry_after, url, attempt) from error
             pause = self._backoff(attempt) if passing.retry_after is None else passing.retry_after
-            if passing.unreachable and self.stats.first_reply is None:
+            if passing.unreachable and not self._reached:
                 # A wrong address or no network: more likely than a register that is starting.
                 pause = min(pause, _FIRST_CONTACT / self._attempts)
             if attempt >= self._attempts or pause >= left or self._given_up():
@@ -150,8 +197,10 @@ class Exchange:
         return reply, self._timing.clock() - now
 
     def close(self) -> None:
-        """Close the transport's connections."""
+        """Close the transport's connections, and the file of kept replies."""
         self._transport.close()
+        if self.cache is not None:
+            self.cache.close()
 
     def _once(
         self,
@@ -161,6 +210,8 @@ class Exchange:
         started: float,
         attempt: int,
         stop: threading.Event | None,
+        *,
+        keep: bool,
     ) -> T:
         now = self._timing.clock()
         deadline = min(now + self._deadline, started + TOTAL_SECONDS)
@@ -195,11 +246,32 @@ class Exchange:
             # An answer, though not a welcome one: the register is there.
             self._note(target, reply.status, wire, attempt, good=True)
             error.url = url
+            if isinstance(error, NotFound):
+                self._keep(target, reply, keep=keep)
             raise
         self._note(target, reply.status, wire, attempt, good=True)
         self.latency = self._timing.clock() - now
         self.invented = shown(reply.headers.get(INVENTED, ""))
+        self._keep(target, reply, keep=keep)
         return value
+
+    def _keep(self, target: str, reply: Reply, *, keep: bool) -> None:
+        if self.cache is not None and keep:
+            self.cache.keep(target, reply)
+        elif self.cache is not None:
+            self.cache.agree(reply)
+
+    def _used(self, kept: Kept) -> None:
+        """Count a kept reply, and the time when it was fetched."""
+        with self._lock:
+            stats = self.stats
+            self.stats = replace(
+                stats,
+                kept=stats.kept + 1,
+                first_reply=min(stats.first_reply or kept.fetched, kept.fetched),
+                last_reply=max(stats.last_reply or kept.fetched, kept.fetched),
+            )
+        self.invented = shown(kept.reply.headers.get(INVENTED, ""))
 
     def _sent(self, url: str, target: str, limits: Limits, attempt: int) -> tuple[Reply, int]:
         """Send one request, and again where what came may be the answer to an earlier one."""
@@ -245,6 +317,7 @@ class Exchange:
     def _note(self, target: str, status: object, wire: int, attempt: int, *, good: bool) -> None:
         now = self._timing.wall()
         with self._lock:
+            self._reached = self._reached or good
             self._failures = 0 if good else self._failures + 1
             stats = self.stats
             self.stats = replace(

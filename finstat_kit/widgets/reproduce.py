@@ -24,10 +24,13 @@ def choose(register: Register) -> str:
         if register._recipe is None:
             return f"# Choose the same register first: {register!r}, changed since it was made.\n"
         return f"fk.use({register._recipe})  # a sample: its units are invented\n"
+    cache = "" if register._cache is None else f", cache={str(register._cache.path)!r}"
     if register.base_url == LIVE:
-        return "fk.use(fk.LIVE)\n"
+        return f"fk.use(fk.LIVE{cache})\n"
     if register.base_url.startswith("http"):
-        return f"fk.use({register.base_url!r})\n"
+        return f"fk.use({register.base_url!r}{cache})\n"
+    if (path := getattr(register, "path", None)) is not None:  # a mirror, or recorded replies
+        return f"fk.use({register.base_url + str(path)!r})\n"
     return f"# Choose the same register first: {register!r}\n"
 
 

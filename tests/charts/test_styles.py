@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 import finstat_kit as fk
 from finstat_kit.charts import colours
 from tests.support.pictures import axes, laid_out, texts, written
-from tests.support.units import UNITS
+from tests.support.units import SAMPLE, UNITS
 
 CHARTS: dict[str, Any] = {
     "counts": lambda ax: fk.plot_counts(UNITS, ax=ax),
@@ -26,6 +26,8 @@ CHARTS: dict[str, Any] = {
     "regions": lambda ax: fk.plot_map(UNITS, ax=ax),
     "districts": lambda ax: fk.plot_map(UNITS, "okres", ax=ax),
     "map of differences": lambda ax: fk.plot_map(_compared("okres"), "okres", ax=ax),
+    "estimate": lambda ax: fk.plot_counts(SAMPLE.estimate(n=300), ax=ax),
+    "map of an estimate": lambda ax: fk.plot_map(SAMPLE.estimate("okres", n=300), "okres", ax=ax),
     "years": lambda ax: fk.plot_last_changes(UNITS, every="1y", ax=ax),
     "months": lambda ax: fk.plot_last_changes(UNITS, every="1mo", ax=ax),
     "nothing": lambda ax: fk.plot_last_changes(UNITS.head(0), ax=ax),

@@ -179,11 +179,11 @@ def test_a_folder_of_a_mirror_is_named(tmp_path: Path) -> None:
     """Its path alone is no register; the text has the call that makes one of it."""
     fk.Mirror(tmp_path / "ruz", register=fk.sample(10)).sync()
 
-    with pytest.raises(fk.UsageError, match=r"fk.use\(fk.Mirror\('.*ruz'\)\)"):
+    with pytest.raises(fk.UsageError, match=r"fk.use\('mirror:.*ruz'\)"):
         fk.use(str(tmp_path / "ruz"))
     with pytest.raises(fk.UsageError) as error:
         fk.use(str(tmp_path / "none"))
-    assert "Mirror" not in str(error.value)
+    assert "mirror:" not in str(error.value)
 
 
 def test_functions_carry_the_methods_documentation() -> None:

@@ -11,12 +11,14 @@ REGISTER = [
     "size_classes", "codelists", "locations", "find_places", "match_places",
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
+    # What it estimates from a sample.
+    "estimate",
     # What is drawn, reported and picked of it.
     "plot_counts", "plot_map", "plot_last_changes", "doctor",
     "LocationPicker", "ChangePicker", "Explorer", "Mirror",
     # What it is.
-    "base_url", "page_size", "connections", "rate", "lang", "today", "since", "invented", "stats",
-    "cite", "close",
+    "base_url", "page_size", "connections", "rate", "cache", "lang", "today", "since", "invented",
+    "stats", "cite", "close",
 ]  # fmt: skip
 SAMPLE = [*REGISTER, "serve", "publish", "touch", "delete", "hide", "vanish", "set_today"]
 

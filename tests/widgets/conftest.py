@@ -1,4 +1,4 @@
-"""One browser and one JupyterLab for all tests that need them: both are slow to start."""
+"""One JupyterLab for all tests that need it, and a browser for each module."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ class Served(NamedTuple):
     folder: Path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    # For a module: as long as playwright runs, no other test of the process can run a loop.
     with lab.browser() as shown:
         yield shown
 

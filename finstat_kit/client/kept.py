@@ -1,0 +1,88 @@
+"""Which kept records may be used: those that no list of changes names since they were checked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
+
+from finstat_kit.client.session import Session
+from finstat_kit.protocol import requests, wire
+from finstat_kit.protocol.paging import Query, next_query
+from finstat_kit.transport.cache_format import Age
+
+
+def unchanged(
+    session: Session, path: str, endpoint: str, ids: Sequence[int], stop: threading.Event | None
+) -> frozenset[int]:
+    """Return the ids whose kept records the register has not changed.
+
+    The ids changed since the day before the oldest of them was checked are listed once, unless
+    all of them are younger than the register's ``max_age``.
+
+    Args:
+        session: Of the register.
+        path: Of the records.
+        endpoint: Of the list that names a record once it has changed.
+        ids: Of the records that are wanted.
+        stop: Ends the work when it is set.
+
+    Raises:
+        RegisterError: The changes cannot be listed.
+    """
+    file = session.exchange.cache
+    if file is None:
+        return frozenset()
+    if file.undecided:  # any reply shows whether the file is of this register
+        newest = Query(endpoint, session.today(), wire.MAX_PAGE)
+        session.exchange.get(requests.count(newest), stop, keep=False)
+    now = session.exchange.now
+    ages = file.ages(path, ids)
+    young = {id_ for id_, age in ages.items() if 0 <= now - age.checked < session.max_age}
+    old = {id_: age for id_, age in ages.items() if id_ not in young}
+    if not old:
+        return frozenset(young)
+    checked = _not_named(session, endpoint, old, stop)
+    if checked:
+        file.confirm(path, sorted(checked), now)
+    return frozenset(young | checked)
+
+
+def _not_named(
+    session: Session, endpoint: str, old: dict[int, Age], stop: threading.Event | None
+) -> set[int]:
+    """Return the ids that are not on the list of what changed since the oldest was checked.
+
+    No more requests are sent for the list than the records themselves would take: ids above where
+    it was left are taken for changed.
+    """
+    since = min(age.since for age in old.values()) - timedelta(days=1)
+    last = max(old)
+    query: Query | None = Query(
+        endpoint, max(since, wire.BEGINNING), wire.MAX_PAGE, max(min(old) - 1, 0)
+    )
+    left = set(old)
+    for _ in range(len(old)):
+        assert query is not None
+        page = session.exchange.get(requests.page(query), stop, keep=False)
+        left.difference_update(page.ids.to_list())
+        query = next_query(query, page)
+        if query is None or query.after_id >= last:
+            return left
+    assert query is not None
+    return {id_ for id_ in left if id_ <= query.after_id}
+
+
+def gathering(session: Session) -> AbstractContextManager[None]:
+    """Return a block whose many replies are kept some at a time."""
+    file = session.exchange.cache
+    return nullcontext() if file is None else file.gathering()
+
+
+def to_fetch(session: Session, path: str, ids: Sequence[int]) -> int:
+    """Return how many of the ids have no kept record."""
+    file = session.exchange.cache
+    if session.replayed:
+        return 0
+    return len(ids) if file is None else file.missing(path, ids)
