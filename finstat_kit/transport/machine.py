@@ -32,8 +32,10 @@ def tls_failure(error: BaseException) -> str | None:
     """Return what made a secure connection impossible, None where TLS was not the cause."""
     cause: BaseException | None = error
     while cause is not None:
-        # A connection that merely ended during the handshake is worth another attempt.
-        if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
+        # A connection that merely ended during the handshake, which OpenSSL reports in one of two
+        # ways, is worth another attempt.
+        ended = isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError)
+        if isinstance(cause, ssl.SSLError) and not ended:
             return str(getattr(cause, "verify_message", None) or cause.reason or cause)
         cause = cause.__cause__ or cause.__context__
     return None
