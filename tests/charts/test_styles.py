@@ -18,7 +18,6 @@ from finstat_kit.charts import colours
 from tests.support.pictures import axes, laid_out, texts, written
 from tests.support.units import SAMPLE, UNITS
 
-STYLES = ["default", "dark_background"]
 CHARTS: dict[str, Any] = {
     "counts": lambda ax: fk.plot_counts(UNITS, ax=ax),
     "rest": lambda ax: fk.plot_counts(UNITS, "okres", top=2, ax=ax),
@@ -59,9 +58,16 @@ def grounds(ax: Axes) -> list[tuple[str, str, str]]:
     return found
 
 
-@pytest.mark.parametrize("name", STYLES)
 @pytest.mark.parametrize("chart", CHARTS)
-@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize(
+    ("name", "late"),
+    [
+        ("default", False),
+        ("dark_background", False),
+        ("dark_background", True),
+        pytest.param("default", True, marks=pytest.mark.slow),  # there is no other style by then
+    ],
+)
 def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:
     """At least 4.5:1, in the style that the axes were made in, also when it is over by then."""
     with style.context(name):

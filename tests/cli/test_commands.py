@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import finstat_kit as fk
-from finstat_kit.cli.commands import cli
+from finstat_kit.cli.commands import cli, main
 from tests.support.faults import HANG, FaultServer, Step, reply
 
 # Where the tests run in the background of a shell, Ctrl-C is ignored and children inherit that.
@@ -36,6 +38,28 @@ def shell(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=60
     )
+
+
+def called(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the command as `shell` does, but in this process, where all is imported already."""
+    given, out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(3))
+    given.write(stdin)
+    given.seek(0)
+    code: object = 0
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        warnings.resetwarnings()  # they are printed, as in a shell
+        patch.setattr(sys, "argv", ["finstat-kit", *arguments])
+        for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
+            patch.setattr(sys, name, stream)
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        out.flush()
+        err.flush()
+    assert isinstance(code, int)
+    printed, told = (stream.buffer.getvalue().decode() for stream in (out, err))
+    return subprocess.CompletedProcess(arguments, code, printed, told)
 
 
 @contextlib.contextmanager
@@ -146,7 +170,7 @@ def test_find_prints_places_by_part_of_a_name() -> None:
 )
 def test_faults_have_their_exit_codes(arguments: list[str], code: int, said: str) -> None:
     """Nothing but results on standard output; 1 for the register's faults, 2 for usage."""
-    seen = shell(*arguments)
+    seen = called(*arguments)
 
     assert seen.returncode == code
     assert seen.stdout == ""
@@ -279,6 +303,6 @@ def test_a_mirror_is_synced_described_and_verified(tmp_path: Path) -> None:
     assert (well.exit_code, unsealed.exit_code, ill.exit_code) == (0, 0, 1)
     assert "there are no checksums" in unsealed.stdout  # a notice, no damage
     assert "it is not as it was written" in ill.stdout.splitlines()[1]
-    other = shell("sync", folder, "--sample", "--changed-since", "2025-01-01")
+    other = called("sync", folder, "--sample", "--changed-since", "2025-01-01")
     assert (other.returncode, other.stdout) == (2, "")
     assert "was begun with '2026-06-01'" in other.stderr

@@ -13,7 +13,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.frames.writing import write_to
-from tests.cli.test_commands import COMMAND, run, shell, started
+from tests.cli.test_commands import COMMAND, called, run, started
 from tests.support.faults import HANG, FaultServer, Step, reply
 
 
@@ -65,9 +65,9 @@ def test_what_was_fetched_before_an_error_is_written(
     with FaultServer(record(3), record(4), fault) as server:
         arguments = ["get", "3", "4", "5", "6", "--url", server.url]
         if form == "parquet":
-            seen = shell(*arguments, "--output", str(output))
+            seen = called(*arguments, "--output", str(output))
         else:
-            seen = shell(*arguments, "--format", form)
+            seen = called(*arguments, "--format", form)
 
     assert seen.returncode == 1
     assert "cut off after 2 rows; to resume, give the ids from 5 on" in seen.stderr
@@ -86,7 +86,7 @@ def test_what_was_fetched_before_an_error_is_written(
 def test_keep_going_reports_unreadable_ids_at_the_end() -> None:
     """A row for each readable record; the others are reported at the end, exit code 1."""
     with FaultServer(record(3), GONE, BROKEN, record(6)) as server:
-        seen = shell("get", "3", "4", "5", "6", "--keep-going", "--url", server.url)
+        seen = called("get", "3", "4", "5", "6", "--keep-going", "--url", server.url)
 
     assert seen.returncode == 1
     assert ids_of(seen.stdout) == [3, 6]
@@ -98,7 +98,7 @@ def test_keep_going_reports_unreadable_ids_at_the_end() -> None:
 def test_keep_going_ends_at_other_faults() -> None:
     """An error that is not of one record ends the command; what was unreadable is reported."""
     with FaultServer(GONE, record(4), [reply(b"", 400)]) as server:
-        seen = shell("get", "3", "4", "5", "--keep-going", "--url", server.url)
+        seen = called("get", "3", "4", "5", "--keep-going", "--url", server.url)
 
     assert (seen.returncode, ids_of(seen.stdout)) == (1, [4])
     assert "resume, give the ids from 5 on" in seen.stderr
@@ -112,7 +112,7 @@ def test_rows_are_those_of_python() -> None:
     ids += ids[:5]
 
     with sample.serve() as url:
-        seen = shell("get", "-", "--url", url, stdin="\n".join(map(str, ids)))
+        seen = called("get", "-", "--url", url, stdin="\n".join(map(str, ids)))
 
     buffer = io.BytesIO()
     write_to(buffer, sample.units.get(ids), "csv")
@@ -122,7 +122,7 @@ def test_rows_are_those_of_python() -> None:
 
 def test_no_ids_give_the_columns_alone() -> None:
     """A frame without rows has its columns."""
-    empty = shell("get", "-", "--sample", stdin="id\n")
+    empty = called("get", "-", "--sample", stdin="id\n")
 
     assert (empty.returncode, empty.stderr) == (0, "")
     assert empty.stdout.startswith("id,ico,dic,")
@@ -159,7 +159,7 @@ def test_count_by_prints_the_table(by: str) -> None:
 @pytest.mark.parametrize("command", [["count", "--by", "kraj"], ["get", "210", "365"]])
 def test_long_work_is_refused_before_the_first_record(command: list[str]) -> None:
     """The way out that the message names is an option of the shell."""
-    seen = shell(*command, "--sample", "--max-requests", "1")
+    seen = called(*command, "--sample", "--max-requests", "1")
 
     assert (seen.returncode, seen.stdout) == (2, "")
     assert "more than --max-requests 1 are not sent" in seen.stderr
@@ -181,7 +181,7 @@ def test_ids_into_a_file_that_were_cut_off_are_kept(tmp_path: Path) -> None:
     output = tmp_path / "ids.csv"
     page = [reply(b'{"id":[1,2],"existujeDalsieId":true}')]
     with FaultServer(page, [reply(b"", 400)]) as server:
-        seen = shell("ids", "--url", server.url, "--output", str(output))
+        seen = called("ids", "--url", server.url, "--output", str(output))
 
     assert (seen.stdout, seen.returncode) == ("", 1)
     assert ids_of(output.read_text(encoding="utf-8-sig")) == [1, 2]

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from finstat_kit.cli.output import write_all
-from tests.cli.test_commands import COMMAND, run, shell
+from tests.cli.test_commands import COMMAND, called, run
 
 
 @pytest.mark.parametrize("suffix", ["csv", "ndjson", "parquet", "xlsx", "table"])
@@ -44,8 +44,8 @@ def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     before = tmp_path / "before"
     before.write_text("kept")
 
-    nameless = shell("codelist", "regions", "--sample", "--output", str(before))
-    refused = shell("label", str(mirror), "--sample", "--output", str(before), "--format", "csv")
+    nameless = called("codelist", "regions", "--sample", "--output", str(before))
+    refused = called("label", str(mirror), "--sample", "--output", str(before), "--format", "csv")
 
     assert (nameless.returncode, nameless.stdout) == (2, "")
     assert "give a name that ends in .csv" in nameless.stderr
@@ -67,7 +67,7 @@ def test_an_output_that_no_file_can_be_is_refused(tmp_path: Path, name: str, tol
     """One line and exit code 2."""
     output = str(tmp_path / name) if name else ""
 
-    seen = shell("codelist", "regions", "--sample", "--output", output, "--format", "csv")
+    seen = called("codelist", "regions", "--sample", "--output", output, "--format", "csv")
 
     assert (seen.returncode, seen.stdout, seen.stderr.count("\n")) == (2, "", 1)
     assert seen.stderr.startswith(f"Error: {told}")

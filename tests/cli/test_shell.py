@@ -12,7 +12,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.cli.demo import language
 from finstat_kit.cli.wording import worded
-from tests.cli.test_commands import COMMAND, run, shell
+from tests.cli.test_commands import COMMAND, called, run
 
 
 def complete(words: str) -> list[str]:
@@ -174,7 +174,7 @@ def test_no_message_speaks_python(tmp_path: Path) -> None:
     file = tmp_path / "f"
     file.touch()
     told = [
-        shell(*arguments).stderr
+        called(*arguments).stderr
         for arguments in (
             ["count", "--url", ruz],
             ["count", "--url", "http://u:p@127.0.0.1"],

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from _pytest.mark import ParameterSet
 
 import finstat_kit as fk
 from finstat_kit.transport.http import Sockets
@@ -37,7 +38,15 @@ BEHIND: list[tuple[str, Callable[[bytes, bytes], Sequence[Step]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("case", "sent"), BEHIND, ids=[case for case, _ in BEHIND])
+def cases(rows: Sequence[tuple[Any, ...]], quick: tuple[int, ...]) -> list[ParameterSet]:
+    """Return the rows as parameters; those that are not *quick* are slow tests."""
+    return [
+        pytest.param(*row, id=row[0], marks=[] if number in quick else pytest.mark.slow)
+        for number, row in enumerate(rows)
+    ]
+
+
+@pytest.mark.parametrize(("case", "sent"), cases(BEHIND, (0, 3, 5)))
 def test_no_answer_is_taken_for_another(
     matrix: Told, case: str, sent: Callable[[bytes, bytes], Sequence[Step]]
 ) -> None:
@@ -196,9 +205,7 @@ thread.join()
 
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system does not fork")
-@pytest.mark.parametrize(
-    ("case", "script", "expected"), IN_CHILDREN, ids=[case for case, _, _ in IN_CHILDREN]
-)
+@pytest.mark.parametrize(("case", "script", "expected"), cases(IN_CHILDREN, (0, 4)))
 def test_a_child_opens_its_own_connections(
     matrix: Told, case: str, script: str, expected: str
 ) -> None:
