@@ -276,7 +276,7 @@ def _given(
     frame: labels.Frame, by: By, columns: pl.Schema, numbers: tuple[str, ...], maker: str
 ) -> pl.DataFrame:
     if by not in wire.BY_FIELD:
-        raise UsageError(f"by={by!r} is no code column; give one of {list(wire.BY_FIELD)}")
+        raise UsageError(f"by={by!r} is not a code column; give one of {list(wire.BY_FIELD)}")
     table = frame.lazy().select(columns.names()).collect()
     for column, dtype in columns.items():
         found = table.schema[column]

@@ -51,7 +51,7 @@ def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     schema = labels.schema_of(frame)
     numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
     if value not in numbers:
-        found = f"is {schema[value]}" if value in schema else "is no column"
+        found = f"is {schema[value]}" if value in schema else "is not a column"
         raise UsageError(f"value={value!r} {found}; give a column of numbers, of {numbers}")
     if not labels.holds_codes(schema["code"]):
         raise UsageError(f"the column 'code' is {schema['code']}; codes are text")

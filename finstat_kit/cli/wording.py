@@ -18,8 +18,8 @@ _OPTIONS: Final = (
 def worded(text: str) -> str:
     """Return a message of the library as the command puts it: options in the place of arguments.
 
-    >>> worded("changed_since='1.7.2026' is no day; give 'YYYY-MM-DD' or a datetime.date")
-    '--changed-since 1.7.2026 is no day; give YYYY-MM-DD, or -30d for the last 30 days'
+    >>> worded("changed_since='1.7.2026' is not a valid date; give 'YYYY-MM-DD' or a datetime.date")
+    '--changed-since 1.7.2026 is not a valid date; give YYYY-MM-DD, or -30d for the last 30 days'
     >>> worded("go on with after_id=5")
     'go on with --after-id 5'
     """
@@ -60,7 +60,7 @@ _Rule = tuple[str, str | Callable[[re.Match[str]], str]]
 _WRITTEN: Final[tuple[_Rule, ...]] = (
     # Registers to choose from.
     (
-        rf"register={_TEXT} is no register; give a URL, or one of",
+        rf"register={_TEXT} is not a register; give a URL, or one of",
         r"--url \1: give a URL, or one of",
     ),
     (r"fk\.use\(fk\.sample\(\)\) +#", "--sample  #"),

@@ -104,7 +104,7 @@ class Estimating(Labelling):
             (500, 20000)
         """
         if not isinstance(by, str) or by not in wire.BY_FIELD:
-            raise UsageError(f"by={by!r} is no code column; give one of {list(wire.BY_FIELD)}")
+            raise UsageError(f"by={by!r} is not a code column; give one of {list(wire.BY_FIELD)}")
         seconds = 60 * arguments.positive("minutes", minutes)
         seed = arguments.whole("seed", seed, 0, wire.MAX_ID)
         if n is not None:

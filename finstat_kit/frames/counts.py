@@ -80,7 +80,7 @@ def _counted(
     name = f"name_{checked_lang(lang)}"
     schema = labels.schema_of(frame)
     if not isinstance(by, str) or by not in BY_FIELD:
-        raise UsageError(f"by={by!r} is no code column; give one of {list(BY_FIELD)}")
+        raise UsageError(f"by={by!r} is not a code column; give one of {list(BY_FIELD)}")
     (column,) = labels.code_columns(schema, [by])
     codelist = lookup(column.codelist)
     # A mirror marks what is gone under a name of its own, also what the register lost.

@@ -154,11 +154,11 @@ def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
     elif isinstance(columns, Iterable):
         wanted = [_known_field(field) for field in columns]
     else:
-        raise UsageError(f"columns={columns!r} is no list; give some of {list(BY_FIELD)} in one")
+        raise UsageError(f"columns={columns!r} is not a list; give some of {list(BY_FIELD)} in one")
     for column in wanted:
         if not isinstance(column.codelist, str) or column.codelist not in CODELISTS:
             raise UsageError(
-                f"columns: {column.codelist!r} is no codelist; give one of {list(CODELISTS)}"
+                f"columns: {column.codelist!r} is not a codelist; give one of {list(CODELISTS)}"
             )
         if column.code not in schema:
             raise UsageError(

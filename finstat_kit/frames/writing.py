@@ -66,7 +66,7 @@ def write(
     if not isinstance(frame, pl.DataFrame):
         raise arguments.not_polars("frame", frame)
     if not isinstance(path, str | os.PathLike):
-        raise UsageError(f"path={path!r} is no path; give a text or a pathlib.Path")
+        raise UsageError(f"path={path!r} is not a path; give a string or a pathlib.Path")
     path = Path(path)
     form = _SUFFIXES.get(path.suffix.lower())
     if form is None:
@@ -74,7 +74,7 @@ def write(
     if note is not None and form != "xlsx":
         raise UsageError(f"note: a {form} file has no place for it; write xlsx, or leave it out")
     if not isinstance(note, str | None):
-        raise UsageError(f"note={note!r} is no text; give one such as fk.cite() returns")
+        raise UsageError(f"note={note!r} is not a string; give one such as fk.cite() returns")
     put = _prepared(frame, form, note=note)
     with replaced(path) as file:
         if form == "csv":

@@ -218,7 +218,7 @@ def checked_path(path: object) -> Path:
     """
     # An empty name, often a variable that nobody set, would be the folder one happens to be in.
     if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
-        raise UsageError(f'path={path!r} is no folder; give its name, such as "ruz"')
+        raise UsageError(f'path={path!r} is not a directory name; give its name, such as "ruz"')
     folder = Path(path)
     whole = folder.absolute().as_posix()
     unfit = _UNFIT.search(whole)

@@ -64,7 +64,7 @@ class Sockets(BaseTransport):
         try:
             base = httpx.URL(self._base_url)
         except httpx.InvalidURL as error:
-            raise UsageError(f"base_url={base_url!r} is no base URL: {error}") from error
+            raise UsageError(f"base_url={base_url!r} is not a valid base URL: {error}") from error
         self._origin: Any = {"scheme": base.raw_scheme, "host": base.raw_host, "port": base.port}
         self._path = base.raw_path.rstrip(b"/")
         self._ssl: ssl.SSLContext | None = httpx.create_ssl_context()

@@ -50,5 +50,5 @@ class TypeAhead(anywidget.AnyWidget):
     def _known(self, proposal: traitlets.Bunch) -> str:
         value: str = proposal["value"]
         if value and all(value != item[0] for item in self.items):
-            raise traitlets.TraitError(f"Invalid selection: {value!r} is no code of this list")
+            raise traitlets.TraitError(f"Invalid selection: {value!r} is not in this list")
         return value
