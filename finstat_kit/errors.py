@@ -191,7 +191,7 @@ class CacheError(RegisterError):
 
 
 class MirrorError(RegisterError):
-    """The copy on disk cannot be used: incomplete, locked by another process, damaged, disk full."""
+    """The copy on disk cannot be used: incomplete, held by another process, damaged, disk full."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -136,7 +136,7 @@ class Collection:
 
     @with_cures
     def scan(self, *, changed_since: Since = None) -> pl.LazyFrame:
-        """Scan the ids lazily: only the data that the query needs are fetched.
+        """Scan the ids lazily: what the query does not need is not fetched.
 
         ``id > a``, ``id <= b`` and the like become the cursor and the end of the walk, ``head(n)``
         the size of its pages. From ``/api/<list>``.
@@ -200,10 +200,10 @@ class Collection:
         )
 
     def _answered_since(self, changed_since: Since, *, warns: bool = True) -> date:
-        """Return the day that ``changed_since`` names, if the register covers it.
+        """Return the day that ``changed_since`` names, if there is an answer for it.
 
         Raises:
-            UsageError: A partial copy begins later, or has no days of change.
+            UsageError: A copy holds a part that begins later, or does not know the days of change.
         """
         session = self._session()
         day = arguments.changed_since(changed_since, session.today)
@@ -223,7 +223,7 @@ class Collection:
         if since is None and day != wire.BEGINNING and self._name in session.undated:
             raise UsageError(
                 f"a mirror does not know when {self._name} changed; leave out changed_since, or "
-                "use the register"
+                "ask the register"
             )
         return day
 

@@ -194,7 +194,7 @@ class Units(Collection):
             if needs.whole and most < math.inf:
                 refuse_the_whole(session, int(most))
             if most < math.inf:
-                # All ids first, so that a refusal comes before the first record.
+                # All ids first: nobody is refused after hours of records.
                 room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
                 ids = pl.concat(bound._scanned_ids(replace(needs, limit=room), stop))
                 refuse_long_work(requests_for(session, ids["id"].to_list()), session, max_requests)
