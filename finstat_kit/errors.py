@@ -66,7 +66,7 @@ class RegisterError(Exception):
             where = f"\n  at {self.url}{tried}"
         if self.cursor:
             where += (
-                f"\n  nothing is lost up to id {self.cursor}: go on with after_id={self.cursor}"
+                f"\n  nothing is lost up to id {self.cursor}: resume with after_id={self.cursor}"
             )
         return self.message + where
 

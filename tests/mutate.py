@@ -452,7 +452,7 @@ MUTATIONS = [
     Mutation("frames/writing.py", "if not days.is_between(-_FARTHEST, _FARTHEST).all():", "if False:", "sheets"),
     Mutation("frames/writing.py", "        _check_days(name, column.explode(), \"csv or xlsx\")\n", "", "sheets"),
     Mutation("frames/writing.py", "        if not column.struct.fields:\n            yield column\n", "", "sheets"),
-    Mutation("mirror/sealed.py", "except OSError as error:\n        raise MirrorError(f\"{path} cannot be read: {error}; see to the disk\") from error\n    return", "except ZeroDivisionError as error:\n        raise MirrorError(f\"{path} cannot be read: {error}; see to the disk\") from error\n    return", "edges"),
+    Mutation("mirror/sealed.py", "except OSError as error:\n        raise MirrorError(f\"{path} cannot be read: {error}; check the disk\") from error\n    return", "except ZeroDivisionError as error:\n        raise MirrorError(f\"{path} cannot be read: {error}; check the disk\") from error\n    return", "edges"),
     Mutation("mirror/tables.py", "with self._lock, told(self.path):\n            sealed", "with self._lock:\n            sealed", "edges"),
     Mutation("transport/http.py", '"network_backend": backend', '"network_backend": None', "sockets proxies"),
     Mutation("transport/http.py", "    if proxy is None:\n", "    if True:\n", "proxies"),

@@ -20,8 +20,8 @@ def worded(text: str) -> str:
 
     >>> worded("changed_since='1.7.2026' is not a valid date; give 'YYYY-MM-DD' or a datetime.date")
     '--changed-since 1.7.2026 is not a valid date; give YYYY-MM-DD, or -30d for the last 30 days'
-    >>> worded("go on with after_id=5")
-    'go on with --after-id 5'
+    >>> worded("resume with after_id=5")
+    'resume with --after-id 5'
     """
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
@@ -90,7 +90,7 @@ _WRITTEN: Final[tuple[_Rule, ...]] = (
     (r"; (?:[^;]* )?(?:by )?\.(?:list|bin)\.[^;]*, or write", "; write"),
     # Values.
     (r"; the others are in \.partial of this error, or give errors=\"keep\"", ""),
-    (r"; what came is in \.partial of this error", ""),
+    (r"; the rows fetched so far are in \.partial of this error", ""),
     (r"'YYYY-MM-DD' or a datetime\.date", "YYYY-MM-DD, or -30d for the last 30 days"),
     (r" \(\.today of the register\)", ""),
     (r"; leave out changed_since\b", "; leave out --changed-since"),

@@ -75,6 +75,6 @@ def how_to_go_on(name: str, query: Query, cursor: int, count: int) -> str:
     names = {spelling: name for name, spelling in wire.FILTERS.items()}
     filters = "".join(f', {names[k]}="{v}"' for k, v in query.filters.items())
     return (
-        f"interrupted after {count:,} ids; to go on:\n"
+        f"interrupted after {count:,} ids; to resume:\n"
         f'  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters})'
     )

@@ -164,7 +164,7 @@ class _Rows:
             since = "" if self._since == BEGINNING else f'changed_since="{self._since}"'
             error = Interrupted(
                 f"interrupted after {0 if rows is None else rows.height:,} rows, which are in "
-                ".partial of this error; to go on, with the rest of the query behind it:\n"
+                ".partial of this error; to resume, with the rest of the query behind it:\n"
                 f'  fk.{self._name}.scan({since}).filter(pl.col("id") > {self._cursor})'
             )
         error.partial, error.cursor = rows, self._cursor or None

@@ -220,7 +220,7 @@ def _beyond(patient: Patient) -> _Line:
     try:
         ids, more = _page(patient, wire.MAX_ID)
     except Fault as fault:
-        return _Line(check, "warn", str(fault), "to go on from a finished walk is an error here")
+        return _Line(check, "warn", str(fault), "resuming a finished walk is an error here")
     return _judged(
         check, not ids and more is False,
         f"{len(ids):,} ids, flag {str(more).lower()}", "a walk may not end where the list does",

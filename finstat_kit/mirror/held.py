@@ -103,7 +103,7 @@ class Held:
         if not completed.height:
             raise MirrorError(
                 f"the mirror at {self.path} has no complete sync yet, and a part would be taken "
-                "for the whole; sync() goes on where the last one ended"
+                "for the whole; sync() resumes where the last one ended"
             )
         known = self.rows_at_end(completed)
         for name, table in self.lists.items():

@@ -93,7 +93,7 @@ class Mirror(Register):
         about = self._folder.about if self._since else self._folder.read()
         if about and self._since and about.changed_since != self._since:
             raise UsageError(
-                f"changed_since={str(self._since)!r}: the mirror at {self._given} was begun with "
+                f"changed_since={str(self._since)!r}: the mirror at {self._given} was created with "
                 f"{str(about.changed_since)!r}; leave it out, or give another folder"
             )
         # Properties and the repr look no more; what is damaged is an error where it is read.
@@ -168,7 +168,7 @@ class Mirror(Register):
         Raises:
             UsageError: The current register is another one than the folder's, or a mirror.
             MirrorError: Another process is writing, or the disk cannot be written.
-            RegisterError: What the register did; the next sync goes on from there.
+            RegisterError: What the register did; the next sync resumes from there.
         """
         if max_missing is not None:
             max_missing = arguments.whole("max_missing", max_missing, 0, wire.MAX_ID)

@@ -171,12 +171,12 @@ class Walk:
         except RegisterError as error:
             error.partial = error.cursor = None
             if not isinstance(error, MirrorError):
-                error.message += "; what came before it is in the mirror, the next sync() goes on"
+                error.message += "; what came before it is in the mirror, the next sync() resumes"
             raise
         except KeyboardInterrupt as interrupt:
             raise Interrupted(
                 f"interrupted at id {self._cursor} of {self._name}; what came before it is in the "
-                "mirror, the next sync() goes on"
+                "mirror, the next sync() resumes"
             ) from interrupt
         self._table.tidy()
         self._table.seal()

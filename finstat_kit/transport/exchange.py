@@ -334,8 +334,8 @@ class Exchange:
 
 def _rate_limited(said: float, url: str, attempts: int) -> RateLimited:
     return RateLimited(
-        f"the register asks to be left alone for {said:.0f} seconds, longer than a request may "
-        "wait; go on after that",
+        f"the register asked for a pause of {said:.0f} seconds (Retry-After), longer than a "
+        "request may wait; resume after that",
         retry_after=said,
         url=url,
         attempts=attempts,

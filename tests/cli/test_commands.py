@@ -280,4 +280,4 @@ def test_a_mirror_is_synced_described_and_verified(tmp_path: Path) -> None:
     assert "it is not as it was written" in ill.stdout.splitlines()[1]
     other = shell("sync", folder, "--sample", "--changed-since", "2025-01-01")
     assert (other.returncode, other.stdout) == (2, "")
-    assert "was begun with '2026-06-01'" in other.stderr
+    assert "was created with '2026-06-01'" in other.stderr

@@ -194,7 +194,7 @@ def test_a_part_of_a_day_holds_what_is_listed_since_then(tmp_path: Path, registe
     assert_frame_equal(mirror.units.ids(changed_since=since), expected)
     again = fk.Mirror(tmp_path / "ruz", register=register)
     assert again.sync(full=True).row(0)[1] == date(2026, 1, 1)
-    with pytest.raises(fk.UsageError, match=r"='2025-01-01'.*begun with '2026-01-01'"):
+    with pytest.raises(fk.UsageError, match=r"='2025-01-01'.*created with '2026-01-01'"):
         fk.Mirror(tmp_path / "ruz", changed_since="2025-01-01")
 
 
@@ -258,9 +258,9 @@ def test_records_that_are_not_there_are_named_as_by_a_register(
 def test_an_interrupted_sync_resumes_and_fetches_nothing_twice(
     mirror: fk.Mirror, register: Watched, number: int, error: BaseException | Reply
 ) -> None:
-    """What came is kept; the next sync goes on behind it and fetches nothing twice."""
+    """What came is kept; the next sync resumes behind it and fetches nothing twice."""
     fail_at(register, number, error)
-    with pytest.raises((fk.RegisterError, Interrupted), match=r"the next sync\(\) goes on"):
+    with pytest.raises((fk.RegisterError, Interrupted), match=r"the next sync\(\) resumes"):
         mirror.sync()
     with pytest.raises(fk.MirrorError, match="no complete sync yet"):
         mirror.snapshot()
@@ -399,7 +399,7 @@ def test_an_outage_is_not_the_records_fault(mirror: fk.Mirror, register: Watched
     register.instead = lambda path, query: (
         Reply(503, {}, b"") if path == RECORD and next(count) >= 400 else None
     )
-    with pytest.raises(fk.RegisterUnavailable, match=r"the next sync\(\) goes on"):
+    with pytest.raises(fk.RegisterUnavailable, match=r"the next sync\(\) resumes"):
         mirror.sync()
     well(register)
     asked = len(set(register.records()))
