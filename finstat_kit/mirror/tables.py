@@ -38,9 +38,9 @@ class Table:
         self.seals = Seals(path)
         self._states = states
         self._delta: DeltaTable | None = None
-        self._state: dict[str, int] | None = None  # of the commit looked at, once asked for
+        self._state: dict[str, int] | None = None  # of the loaded commit, once read
         self._files: dict[str, int] | None = None
-        self._lock = threading.RLock()  # widgets ask from threads of their own
+        self._lock = threading.RLock()  # widgets read from threads of their own
 
     @property
     def cure(self) -> str:

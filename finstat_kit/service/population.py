@@ -208,7 +208,7 @@ def _places(bodies: Mapping[str, bytes]) -> tuple[list[Place], list[int]]:
         code, name = str(entry["kod"]), entry["nazov"]["sk"]
         district = str(entry.get("nadradenaLokacia", ""))
         region = parent.get(district)
-        if region is None:  # a municipality that hangs in the air: hardly anybody sits there
+        if region is None:  # a municipality without a region: almost no units
             places.append(Place(None, None, code, name))
             weights.append(1)
             continue

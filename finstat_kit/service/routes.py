@@ -59,7 +59,7 @@ def refusal(status: int, reason: str, method: str = "GET") -> Reply:
 
 
 class _Parameters:
-    """The query's parameters; each is asked for once, by name, and what is left over is judged."""
+    """The query's parameters; each is read once, by name, and the remaining ones are checked."""
 
     def __init__(self, query: str, strict: bool) -> None:
         self.strict = strict
@@ -115,7 +115,7 @@ def _unescaped(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """Cut and escape input that is told back."""
+    """Truncate and escape input that is echoed in a message."""
     return html.escape("".join(c if c.isprintable() else "?" for c in text[:100]))
 
 
