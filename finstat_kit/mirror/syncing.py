@@ -1,8 +1,8 @@
-"""One sync: what changed since the window is walked, fetched and committed, batch by batch.
+"""One sync: the changes since the window are listed, fetched and committed, batch by batch.
 
-A run has a number, a window (``since``), the day it started on, and a cursor in each table; all of
-them stand in every commit, so that a run that was cut off anywhere goes on where it was. Only the
-end of a run is written to the table of runs, and only from there does the next window come.
+A run has a number, a window (``since``), the day it started on, and a cursor in each table. Every
+commit stores them, so that an interrupted run resumes at the same place. Only a completed run is
+written to the table of runs, which sets the next window.
 """
 
 from __future__ import annotations
@@ -171,11 +171,11 @@ class Walk:
         except RegisterError as error:
             error.partial = error.cursor = None
             if not isinstance(error, MirrorError):
-                error.message += "; what came before it is in the mirror, the next sync() resumes"
+                error.message += "; everything before it is in the mirror, the next sync() resumes"
             raise
         except KeyboardInterrupt as interrupt:
             raise Interrupted(
-                f"interrupted at id {self._cursor} of {self._name}; what came before it is in the "
+                f"interrupted at id {self._cursor} of {self._name}; everything before it is in the "
                 "mirror, the next sync() resumes"
             ) from interrupt
         self._table.tidy()
@@ -282,8 +282,8 @@ def missing(name: str, known: Known, listed: pl.Series, max_missing: int | None)
     if len(gone) > most:
         raise ProtocolError(
             f"the register no longer lists {len(gone):,} of {len(known.listed):,} {name}; more "
-            f"than {most:,} are not marked missing unasked. Look at the register; if they are "
-            f"gone indeed, allow it by sync(full=True, max_missing={len(gone)})"
+            f"than {most:,} need a confirmation. Check the register; if they were really removed, "
+            f"mark them missing by sync(full=True, max_missing={len(gone)})"
         )
     return gone
 
