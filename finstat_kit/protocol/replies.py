@@ -1,4 +1,4 @@
-"""Bytes to checked frames. Every value is validated before a frame is built.
+"""Bytes to checked frames. Nothing a reply says is believed before it was looked at.
 
 `polars` would turn a number into a text, a missing key into null and drop an unknown one without
 a word, so every value is checked before a frame is built from it.
