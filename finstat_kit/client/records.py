@@ -24,7 +24,7 @@ _MOST_REQUESTS: Final = 10_000  # record requests that a real host is sent unask
 
 
 def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:
-    """Refuse before the first request what would take longer than anybody expects.
+    """Refuse unexpectedly long work before the first request.
 
     Raises:
         UsageError: With the number, the time it would take, and the ways out.

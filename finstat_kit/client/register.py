@@ -228,7 +228,7 @@ class Register(Estimating):
 
     @property
     def invented(self) -> bool | None:
-        """Whether the data are invented, as the newest reply says; None before the first one."""
+        """Whether the data are invented, by the newest reply; None before the first one."""
         mark = self._session.exchange.invented
         return None if mark is None else bool(mark)
 

@@ -84,7 +84,7 @@ def _examined(register: Register) -> list[_Line]:
     part = f" for what changed since {register.since}" if register.since else ""
     reachable = _Line("reachable", "ok", f"it answers{part}")
     try:
-        lines.extend(_checks(patient))  # what came before an end is kept
+        lines.extend(_checks(patient))  # lines before an early end are kept
     except Ended as end:
         good = len(patient.seconds)
         after = f", good replies before: {good}" if good else ""
@@ -179,7 +179,7 @@ def _told(counts: Mapping[str, int]) -> list[str]:
 
 
 def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
-    """Walk two pages and ask beyond the last id; fill *ids* with what came."""
+    """Fetch two pages and one beyond the last id; add the ids to *ids*."""
     try:
         first, more = _page(patient, 0)
         second, last_more = _page(patient, first[-1]) if first else ([], False)
@@ -193,12 +193,12 @@ def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
     )
     yield _judged(
         "page size", max(len(first), len(second)) <= _PAGE,
-        f"{len(first):,} and {len(second):,} of {_PAGE:,} asked", "more came than was asked",
+        f"{len(first):,} and {len(second):,} of {_PAGE:,} requested", "pages are too long",
         "warn",
     )  # fmt: skip
     yield _judged(
         "flag", type(more) is type(last_more) is bool,
-        f"{more}, {last_more}".lower(), "without a flag nobody knows the end",
+        f"{more}, {last_more}".lower(), "without the flag the end is unknown",
     )  # fmt: skip
     yield _beyond(patient)
     yield _counted(patient, ids, last_more)

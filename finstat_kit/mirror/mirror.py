@@ -31,7 +31,7 @@ from finstat_kit.protocol import wire
 from finstat_kit.service.server import dated, served
 from finstat_kit.transport.base import InProcess
 
-_UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records tell when they changed
+_UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records have a day of change
 CollectionName = Literal["units", "statements", "reports", "annual_reports"]
 
 
@@ -87,7 +87,7 @@ class Mirror(Register):
             self._session,
             at_hand=self._answers.records,
             since=self._answers.since,
-            today=self._answers.today,  # which looks: what is asked is of the newest sync
+            today=self._answers.today,  # refreshes first: requests are for the newest sync
             undated=_UNDATED,
         )
         about = self._folder.about if self._since else self._folder.read()

@@ -153,11 +153,11 @@ class Walk:
 
     @cached_property
     def _known(self) -> Known:
-        """What the list held when the walk began; where nothing comes nobody needs to know."""
+        """The content of the list at the start of the walk, read only if something new arrives."""
         return Known(self._table.scan())
 
     def go(self, max_missing: int | None, progress: bool | None) -> dict[str, int]:
-        """Walk the list to its end and commit what came; return what that was."""
+        """Walk the list to its end and commit the changes; return their numbers."""
         since = self._run.since
         try:
             if self._name == "units":
@@ -219,7 +219,7 @@ class Walk:
                 advance(1)
                 if isinstance(record, RegisterUnavailable) and record.blocked:
                     raise record
-                # What could not be had before, and still cannot, says nothing of an outage.
+                # Records that failed before, and fail again, do not indicate an outage.
                 if moves and isinstance(record, (RegisterUnavailable, TransportError)):
                     self._doubtful[id_] = record.message
                     if len(self._doubtful) == _OUTAGE:

@@ -169,7 +169,7 @@ def _unit_conditions(store: Store, parameters: _Parameters) -> tuple[Condition, 
         position = forms.index(form) if form in forms else len(forms)
         found.append(Condition(store.columns["legal_form"], position))
     if found:
-        # What a deleted or non-public record once said is not there to be found.
+        # Former values of a deleted or non-public record cannot be searched.
         found.append(Condition(store.columns["state"], 0))
     return tuple(found)
 

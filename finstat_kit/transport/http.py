@@ -263,7 +263,7 @@ class _Connection:
             self.pool.close()
         if response.status == 200 and self._repeats(request.url.target, response.headers, raw):
             self.pool.close()
-            raise Repeated("the answer to the request before it came again")
+            raise Repeated("the reply to the previous request was sent again")
         return response, raw
 
     def _repeats(self, target: bytes, headers: list[tuple[bytes, bytes]], raw: bytes) -> bool:
