@@ -74,7 +74,7 @@ class Line:
         if since <= 0 and not where:
             return self.ids[start : start + size], start + size < len(self.ids)
         found: list[Ints] = []
-        need, chunk = size + 1, max(_FIRST_CHUNK, size + 1)  # one more shows a next page
+        need, chunk = size + 1, max(_FIRST_CHUNK, size + 1)  # one more tells of a next page
         while start < len(self.ids) and need > 0:
             stop = (start + chunk) // _BLOCK * _BLOCK
             hits = np.flatnonzero(self._mask(slice(start, stop), since, where))
@@ -150,7 +150,7 @@ class Store:
         tables: What the code columns among them point into.
         places: What ``columns["place"]`` points into.
         owned: The statements and annual reports of each unit.
-        fields: Values of single records that override their columns, by id.
+        fields: What single records say other than their columns do, by id.
         codelists: The bodies of the seven codelists, by the name of their endpoint.
         today: The register's day.
     """
