@@ -83,7 +83,7 @@ def ended(page: Page) -> bool:
 def warn_of_no_ids(query: Query) -> None:
     """Log a page without ids whose flag promises more; called once per walk."""
     log.warning(
-        "%s after id %d: no ids but the flag for more; this ends the walk by the rule",
+        "%s after id %d: no ids but a flag for more; this ends the walk by the rule",
         query.endpoint,
         query.after_id,
     )
