@@ -1,4 +1,4 @@
-"""What charts show of an estimate: how much of the whole was drawn, and each interval."""
+"""How charts show an estimate: the sample size in the title, and each interval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames import estimation, labels, number_format
 from finstat_kit.frames.estimation import ESTIMATES
 
-_MANY: Final = 100_000  # a number from which on a tile has room for thousands alone
+_MANY: Final = 100_000  # from here on, tiles show thousands
 _TO: Final = "\u00a0–\u00a0"  # no line breaks in an interval
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
@@ -39,14 +39,14 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
 
 
 class Estimate(NamedTuple):
-    """Counts that are estimated: those of `counts.COUNTS`, with ``hits``, from n of N units."""
+    """Estimated counts: the columns of `counts.COUNTS`, with ``hits``, from n of N units."""
 
     table: pl.DataFrame
     n: int
     N: int
 
     def drawn(self, lang: Lang) -> str:
-        """Write for the title from how many of how many units it is."""
+        """Return the text of the title: n of N units."""
         units = _WORDS[lang]["one" if self.N == 1 else "many"]
         n, number = (
             number_format.from_slovak(size) if lang == "sk" else number_format.whole(size, lang)
@@ -55,12 +55,12 @@ class Estimate(NamedTuple):
         return _WORDS[lang]["drawn"].format(n=n, N=number, units=units)
 
     def intervals(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Add counts and bounds to rows with ``hits``, also to those that sum several codes."""
+        """Add counts and bounds to rows with ``hits``, including sums of several codes."""
         return estimation.with_intervals(rows, self.n, self.N)
 
 
 class Short:
-    """How the tiles of a map write an estimate: in thousands where the numbers are large."""
+    """Estimates as written on the tiles of a map: large numbers in thousands."""
 
     def __init__(self, estimate: Estimate, lang: Lang) -> None:
         self._estimate, self._lang = estimate, lang
@@ -70,7 +70,7 @@ class Short:
 
     @property
     def measure(self) -> str:
-        """What the numbers are."""
+        """The quantity shown."""
         words = _WORDS[self._lang]
         return f"{words['thousands' if self._thousands else 'count']}, {words['interval']}"
 
@@ -88,20 +88,20 @@ class Short:
         return {code: self._interval(low, high) for code, low, high in rows}
 
     def of_sum(self, rows: pl.DataFrame) -> str:
-        """Write the count of the units of some rows together, and its interval."""
+        """Write the total count of some rows, and its interval."""
         (row,) = self._estimate.intervals(rows.select(pl.col("hits").sum())).to_dicts()
         return f"{self.write(row['count'])} ({self._interval(row['count_low'], row['count_high'])})"
 
     def _interval(self, low: int, high: int) -> str:
-        # Never narrower than it is.
+        # Rounded outwards: never narrower than the interval.
         return _TO.join((self.write(low, math.floor), self.write(high, math.ceil)))
 
 
 def of_frame(frame: labels.Frame, by: By) -> Estimate | None:
-    """Return the estimate that a frame is; None where it is none, or all units were drawn.
+    """Return a frame as an estimate; None if it is not one, or all units were drawn.
 
     Raises:
-        UsageError: It is none that `fk.estimate` makes.
+        UsageError: The frame has columns of an estimate but is not one of `fk.estimate`.
     """
     if not set(ESTIMATES) <= set(labels.schema_of(frame)):
         return None
@@ -116,7 +116,7 @@ def of_frame(frame: labels.Frame, by: By) -> Estimate | None:
         hits.is_between(0, n).all() and hits.null_count() == 0
     ):
         raise UsageError(
-            "the columns 'share', 'n' and 'N' are those of no estimate; give one as fk.estimate "
+            "the columns 'share', 'n' and 'N' do not fit an estimate; give one as fk.estimate "
             "returns it"
         )
     return Estimate(table.with_columns(hits.round().cast(pl.Int64).alias("hits")), n, number)
@@ -128,5 +128,5 @@ def interval(low: int, high: int, lang: Lang) -> str:
 
 
 def measure(lang: Lang) -> str:
-    """Say what stands beside the bars of an estimate."""
+    """Return the axis text of an estimate's bars."""
     return "{count}, {interval} ({alone})".format(**_WORDS[lang])

@@ -34,7 +34,7 @@ def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def refuse_missing(folder: Path) -> None:
-    """Refuse a folder that is not there, before anything is fetched for it."""
+    """Refuse a missing directory before anything is fetched."""
     if not folder.exists():
         raise UsageError(f"there is no folder {str(folder)!r}; create it, or give another")
 
@@ -83,14 +83,14 @@ def register(command: F) -> F:
 max_requests = click.option(
     "--max-requests",
     type=click.IntRange(0),
-    help="Send no more requests for records; default: 10,000 to a real host.",
+    help="Maximum number of requests for records; default: 10,000 for a real host.",
 )
 output = _together(
     click.option(
         "--format",
         "form",
         type=click.Choice(FORMATS),
-        help="Default: by the name of --output, else a table on a terminal and csv in a pipe.",
+        help="Default: from the name of --output, else table on a terminal and csv in a pipe.",
     ),
     click.option(
         "--output",
@@ -104,7 +104,7 @@ selection = _together(
         "--collection", type=click.Choice(COLLECTIONS), default="units", show_default=True
     ),
     click.option("--changed-since", metavar="YYYY-MM-DD", help=_SINCE),
-    click.option("--after-id", type=int, default=0, metavar="ID", help="Only ids greater than it."),
+    click.option("--after-id", type=int, default=0, metavar="ID", help="Only ids above this one."),
 )
 
 

@@ -199,7 +199,9 @@ def _ids_given(words: tuple[str, ...]) -> list[int]:
     given = [word for word in given if word != "id"]
     wrong = [word for word in given if not re.fullmatch(r"[0-9]{1,19}", word, re.ASCII)]
     if wrong:
-        raise UsageError(f"ID {wrong[0]!r} is no id; give whole numbers, or - for standard input")
+        raise UsageError(
+            f"ID {wrong[0]!r} is not an id; give whole numbers, or - for standard input"
+        )
     return [int(word) for word in given]
 
 

@@ -61,16 +61,16 @@ def use(
     cache: str | Path | None = None,
     max_age: Span | None = None,
 ) -> Register | None:
-    """Set the register that the module-level functions ask, until another is set.
+    """Set the register that the module-level functions use, until another is set.
 
-    Nothing else: a former register is not closed. `using` chooses one for a block.
+    The former register is not closed. `using` sets one for a block.
 
     Args:
         register: A URL, `fk.LIVE`, a `Register`, sample or mirror, ``"live"``, ``"sample"``,
             ``"mirror:PATH"`` (a mirror on disk) or ``"cache:FILE"`` (recorded replies, replayed
             without a network); None forgets the current one.
-        lang: Language of the register made of a URL or a name, where a call names none; None is
-            that of FINSTAT_KIT_LANG, else ``"sk"``.
+        lang: Default language of a register created from a URL or a name; None is that of
+            FINSTAT_KIT_LANG, else ``"sk"``.
         cache: A file that keeps the replies of a URL or of a name; see `Register`.
         max_age: For how long kept records are used without a look at what changed; see `Register`.
 
@@ -104,10 +104,10 @@ def using(
     cache: str | Path | None = None,
     max_age: Span | None = None,
 ) -> Iterator[Register]:
-    """Set the register that the module-level functions ask, for one block.
+    """Set the register that the module-level functions use, for one block.
 
-    At its end the former register is current again, and a register that was made here, of a URL or
-    a name, is closed; one that was given stays open.
+    At its end the former register is current again. A register created here, from a URL or a name,
+    is closed; one passed in stays open.
 
     Args:
         register: As in `use`, but for None.
@@ -144,7 +144,7 @@ def register() -> Register:
     """Return the current register: the one `use` set, else the one FINSTAT_KIT_URL names.
 
     Raises:
-        UsageError: There is none; the text has the lines to choose from.
+        UsageError: No register is chosen; the message has the lines to choose from.
 
     Example:
         >>> import finstat_kit as fk
@@ -192,7 +192,7 @@ def _made(
     choices = _CHOICES
     if isinstance(register, str | Path) and Path(register, "mirror.json").is_file():
         choices += f"\n  fk.use('mirror:{register}')   # the mirror in this folder"
-    raise UsageError(f"{name}={register!r} is no register; give a URL, or one of\n{choices}")
+    raise UsageError(f"{name}={register!r} is not a register; give a URL, or one of\n{choices}")
 
 
 def _refuse_cache(cache: object, max_age: object, why: str) -> None:

@@ -29,13 +29,13 @@ _Drawn = tuple[str | None, str | None, str | None]  # code, state and problem of
 
 
 class Estimating(Labelling):
-    """The name of a register that draws a sample of its records."""
+    """The methods of a register that draw a sample of its records."""
 
     units: Units
     _session: Session
 
     def _now(self) -> Estimating:
-        """Return the register that answers a call."""
+        """Return the register to use."""
         return self
 
     @with_cures
@@ -51,23 +51,23 @@ class Estimating(Labelling):
         lang: Lang | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:
-        """Estimate the counts by code of all units from as many records as fit into ten minutes.
+        """Estimate the counts by code of all units from the records that fit into ten minutes.
 
-        The ids are listed, put into an order that depends on *seed* alone, and the records behind
-        the first *n* of them fetched: a simple random sample. Larger samples begin with smaller
-        ones, and an id keeps its place when the list changes. From ``/api/uctovne-jednotky`` and
+        The ids are listed and ordered at random, by *seed* alone, and the records of the first *n*
+        are fetched: a simple random sample. A larger sample contains every smaller one, and an id
+        keeps its place when the list changes. From ``/api/uctovne-jednotky`` and
         ``/api/uctovna-jednotka``.
 
         Args:
             by: A code field, as in `count_by`.
-            minutes: Time for list and records, by the register's clock: as many records as fit at
-                its rate, and what is not there when the time is over is left out. In process and
-                from a mirror all of them fit. Not used where *n* is given.
-            n: Exactly so many records, however long they take, or all where there are fewer.
+            minutes: Time for listing the ids and fetching records, by the register's clock. The
+                sample size follows from the register's rate; records still missing at the end are
+                left out. In process and from a mirror all records fit. Ignored if *n* is given.
+            n: Number of records, whatever time they take; all records if there are fewer.
             seed: Another number draws other units.
             changed_since: Only units changed on this day or later; None is everything.
-            max_requests: Refuse to fetch more records; None is 10,000 towards a real host and no
-                limit elsewhere.
+            max_requests: Maximum number of records to fetch; None is 10,000 for a real host and
+                no limit elsewhere.
             lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
             progress: Show bars with the time left; None shows them for a real host in a notebook
                 or on a terminal.
@@ -76,22 +76,22 @@ class Estimating(Labelling):
             ``code``, ``label``, ``kind`` (String), ``count``, ``count_low``, ``count_high``
             (Int64: units in the whole list), ``share``, ``share_low``, ``share_high`` (Float64, of
             the whole list), ``n`` (records drawn) and ``N`` (ids listed), in the order of
-            `count_by`. Every code of the codelist has a row, whatever *by* is: without a hit its
-            count is 0, and ``count_high`` its upper bound. Every id drawn is counted: kinds are
-            those of `count_by`, ``no record`` (404) and ``unreadable`` (a record that breaks the
-            register's format). Counts are rounded and may add up to a little more or less than
-            ``N``; of a sample of all (``n`` = ``N``) they are those of `count_by`, without
+            `count_by`. Every code of the codelist has a row for every *by*: a code without a hit
+            has the count 0, and ``count_high`` is its upper bound. Every id drawn is counted; the
+            kinds are those of `count_by`, ``no record`` (404) and ``unreadable`` (a record that
+            breaks the register's format). Counts are rounded, so their sum may differ slightly
+            from ``N``. A complete sample (``n`` = ``N``) has the counts of `count_by`, without
             uncertainty.
 
-            At least 95 % of all samples have the true count of a code between ``count_low`` and
-            ``count_high``. This holds for each row alone: of a hundred rows some five may miss.
-            `plot_counts` and `plot_map` draw the intervals.
+            In at least 95 % of samples the true count of a code lies between ``count_low`` and
+            ``count_high``. This holds for each row separately: among a hundred rows, about five
+            intervals may miss. `plot_counts` and `plot_map` draw the intervals.
 
         Raises:
-            UsageError: An argument is wrong, more records than *max_requests*, or *minutes* is
-                over before the first record.
-            RegisterError: What the register did, with the estimate so far in ``.partial``.
-            Interrupted: Ctrl-C, with the estimate so far in ``.partial``; None before the first
+            UsageError: An argument is wrong, more records than *max_requests* are needed, or
+                *minutes* pass before the first record.
+            RegisterError: A request failed; ``.partial`` holds the estimate so far.
+            Interrupted: Ctrl-C; ``.partial`` holds the estimate so far, None before the first
                 record.
 
         Example:
@@ -104,7 +104,7 @@ class Estimating(Labelling):
             (500, 20000)
         """
         if not isinstance(by, str) or by not in wire.BY_FIELD:
-            raise UsageError(f"by={by!r} is no code column; give one of {list(wire.BY_FIELD)}")
+            raise UsageError(f"by={by!r} is not a code column; give one of {list(wire.BY_FIELD)}")
         seconds = 60 * arguments.positive("minutes", minutes)
         seed = arguments.whole("seed", seed, 0, wire.MAX_ID)
         if n is not None:
@@ -113,7 +113,7 @@ class Estimating(Labelling):
         lang = now._language(lang)
         size = _Size(now._session, n, seconds, max_requests)
         ids = _listed(now.units, changed_since, size, progress)
-        # Before the records, so that an estimate can be made of whatever comes of them.
+        # Before the records, so that any number of them gives an estimate.
         now._lookup(wire.BY_FIELD[by].name)
         chosen = estimation.drawn(ids, seed).head(size.of(ids.len()))
 
@@ -126,14 +126,14 @@ class Estimating(Labelling):
 
 
 class _Size:
-    """How many records are drawn, and until when."""
+    """The number of records to draw, and the time limit."""
 
     def __init__(
         self, session: Session, n: int | None, seconds: float, max_requests: int | None
     ) -> None:
         self._session, self._n, self._seconds = session, n, seconds
         self._max_requests = max_requests
-        # Requests per second that the time is divided by, None where all of them fit.
+        # The rate that turns time into a number of requests; None if all records fit.
         self.rate = None if session.at_hand is not None else session.rate
         self._clock = session.exchange._timing.clock
         self._end = math.inf if n is not None else self._clock() + seconds
@@ -141,17 +141,17 @@ class _Size:
 
     @property
     def doubtful(self) -> bool:
-        """Whether more requests than allowed may be needed, if there are as many ids."""
+        """Whether the sample may need more requests than allowed, given enough ids."""
         most = self._n or math.inf
         if self._n is None and self.rate is not None:
             most = self._seconds * self.rate
         return most > most_requests(self._session, self._max_requests)
 
     def of(self, number: int, *, before: float = 0.0) -> int:
-        """Return how many of so many ids are drawn, if the work *before* takes so many seconds.
+        """Return the sample size for *number* ids when *before* seconds are spent already.
 
         Raises:
-            UsageError: There is no time for any, or they need more requests than allowed.
+            UsageError: There is no time for a record, or more requests are needed than allowed.
         """
         drawn = number
         if self._n is not None:
@@ -166,7 +166,7 @@ class _Size:
         return drawn
 
     def too_short(self) -> UsageError:
-        """Return the error of a time in which the ids cannot be listed and a record fetched."""
+        """Return the error for a time too short to list the ids and fetch one record."""
         return UsageError(
             f"minutes={self._seconds / 60:g} is over before the ids are listed and a first record "
             "is fetched; give more minutes, or n= for so many records however long they take"
@@ -174,7 +174,7 @@ class _Size:
 
 
 class _Over(threading.Event):
-    """An event that is set when its time has come, by the clock of the register."""
+    """An event that is set at a given time of the register's clock."""
 
     def __init__(self, clock: Callable[[], float], end: float) -> None:
         super().__init__()
@@ -185,7 +185,7 @@ class _Over(threading.Event):
 
 
 def _listed(units: Units, since: Since, size: _Size, progress: bool | None) -> pl.Series:
-    """Return all ids; refuse before the list what would be refused after it."""
+    """Return all ids; refuse too large a sample before listing them."""
     query = units._query(since, 0, None)
     try:
         if size.doubtful:
@@ -235,8 +235,8 @@ def _fetched(
 
     try:
         with bar("records", ids.len(), remote=session.watched, progress=progress) as advance:
-            # What is still under way at the end of the time is left out with all that is drawn
-            # after it: else records that are served quickly would be drawn more often.
+            # A record still missing at the end of the time is left out with all drawn after it:
+            # otherwise quickly served records would be over-represented.
             kept = kept_units(session, ids.to_list(), size.over)
             with gathering(session):
                 for _, row in in_order(ids.to_list(), fetch, session.connections, size.over):
@@ -258,7 +258,7 @@ def _fetched(
 
 
 def _at_hand(ids: pl.Series, session: Session, by: str) -> pl.DataFrame:
-    """Return what is drawn where records need no request."""
+    """Return the sample where records need no request."""
     assert session.at_hand is not None
     found = session.at_hand(ids).select("id", by, wire.STATE).collect()
     here = found.with_columns(problem=pl.lit(None, pl.String))

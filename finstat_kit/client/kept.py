@@ -1,4 +1,4 @@
-"""Which kept records may be used: those that no list of changes names since they were checked."""
+"""Which kept records may be used: those absent from every list of changes since their check."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from finstat_kit.transport.cache_format import Age
 def unchanged(
     session: Session, path: str, endpoint: str, ids: Sequence[int], stop: threading.Event | None
 ) -> frozenset[int]:
-    """Return the ids whose kept records the register has not changed.
+    """Return the ids whose kept records are still current.
 
-    The ids changed since the day before the oldest of them was checked are listed once, unless
-    all of them are younger than the register's ``max_age``.
+    The ids changed since the day before the oldest check are listed once, unless all records are
+    younger than the register's ``max_age``.
 
     Args:
         session: Of the register.
@@ -52,10 +52,10 @@ def unchanged(
 def _not_named(
     session: Session, endpoint: str, old: dict[int, Age], stop: threading.Event | None
 ) -> set[int]:
-    """Return the ids that are not on the list of what changed since the oldest was checked.
+    """Return the ids absent from the list of changes since the oldest check.
 
-    No more requests are sent for the list than the records themselves would take: ids above where
-    it was left are taken for changed.
+    The list takes at most as many requests as the records themselves would; ids above the point
+    where it is abandoned count as changed.
     """
     since = min(age.since for age in old.values()) - timedelta(days=1)
     last = max(old)
@@ -75,7 +75,7 @@ def _not_named(
 
 
 def gathering(session: Session) -> AbstractContextManager[None]:
-    """Return a block whose many replies are kept some at a time."""
+    """Return a context in which replies are written to the cache in batches."""
     file = session.exchange.cache
     return nullcontext() if file is None else file.gathering()
 

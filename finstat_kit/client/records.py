@@ -24,7 +24,7 @@ _MOST_REQUESTS: Final = 10_000  # record requests that a real host is sent unask
 
 
 def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:
-    """Refuse before the first request what would take longer than anybody expects.
+    """Refuse unexpectedly long work before the first request.
 
     Raises:
         UsageError: With the number, the time it would take, and the ways out.
@@ -36,7 +36,7 @@ def refuse_long_work(requests: int, session: Session, max_requests: int | None) 
     raise UsageError(
         f"this needs {requests:,} requests, one a record{took} at the register's rate; more than "
         f"max_requests={most:,} are not sent. Ask for fewer ids, such as those changed since a "
-        "later day, take a sample of them, keep a mirror (fk.Mirror), which goes on where it was "
+        "later day, take a sample of them, keep a mirror (fk.Mirror), which resumes where it was "
         f"cut off, or allow it by max_requests={requests}"
     )
 
@@ -143,7 +143,7 @@ def fetch_units(
         done = so_far()
         raise Interrupted(
             f"interrupted after {done.height + len(missing):,} of {len(ids):,} records; "
-            "what came is in .partial of this error",
+            "the rows fetched so far are in .partial of this error",
             partial=done,
         ) from interrupt
     if missing:

@@ -80,14 +80,14 @@ class Register(Estimating):
 
     Args:
         base_url: Address before ``/api``, such as `fk.LIVE`.
-        page_size: Ids per request of a list, 1 to 10,000.
+        page_size: Maximum number of ids per request of a list, 1 to 10,000.
         connections: Requests at the same time; ``"auto"`` is 4 towards a real host, 1 on loopback.
-        rate: Maximum of requests per second, None for no limit; ``"auto"`` is 5 towards a real
+        rate: Maximum number of requests per second, None for no limit; ``"auto"`` is 5 for a real
             host, no limit on loopback.
-        deadline: Seconds that one attempt of a request may take, from connecting to the last byte.
-            Only the look-up of the host's name is not covered.
-        tries: Attempts of a request that fails in a way that may pass, 1 to 20; all of them and
-            the waits between them take at most 120 seconds.
+        deadline: Timeout of one attempt in seconds, from connecting to the last byte. It does not
+            cover the name lookup.
+        tries: Maximum number of attempts per request when the failure may be temporary, 1 to 20;
+            all of them and the waits between them take at most 120 seconds.
         lang: Language of labels, titles and numbers, ``"sk"`` or ``"en"``, where a call names
             none; None is that of the environment variable FINSTAT_KIT_LANG, else ``"sk"``.
         transport: What carries the requests in the place of the register's own connections: any
@@ -228,7 +228,7 @@ class Register(Estimating):
 
     @property
     def invented(self) -> bool | None:
-        """Whether the data are invented, as the newest reply says; None before the first one."""
+        """Whether the data are invented, by the newest reply; None before the first one."""
         mark = self._session.exchange.invented
         return None if mark is None else bool(mark)
 
@@ -342,7 +342,7 @@ def _checked_url(base_url: object) -> str:
     except ValueError:  # of brackets, the port or the host's name
         pass
     raise UsageError(
-        f"base_url={base_url!r} is no base URL; give what stands before /api, such as {LIVE!r}"
+        f"base_url={base_url!r} is not a base URL; give the part before /api, such as {LIVE!r}"
     )
 
 

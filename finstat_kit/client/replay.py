@@ -1,4 +1,4 @@
-"""A recorded register: every request is answered by its newest kept reply, nothing is sent."""
+"""A recorded register: the newest kept reply answers each request, and nothing is sent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Replay(Register):
             lang=lang,
             transport=InProcess(self._answer),
         )
-        # As when it was recorded: what is refused, and how a scan is paged, depends on it.
+        # As recorded: refusals and the paging of scans depend on it.
         remote = url.startswith("http") and not is_loopback(url)
         self._session = replace(self._session, remote=remote, replayed=True)
 
@@ -61,7 +61,7 @@ class Replay(Register):
 
     @property
     def invented(self) -> bool:
-        """Whether the recorded data are invented, as the replies said."""
+        """Whether the recorded data are invented, according to the replies."""
         return bool(self._about.invented)
 
     @property
@@ -71,7 +71,7 @@ class Replay(Register):
 
     @property
     def stats(self) -> Stats:
-        """Kept replies that were used so far; no request is ever sent."""
+        """Number of kept replies used so far; no request is ever sent."""
         stats = super().stats
         return replace(stats, requests=0, bytes=0, kept=stats.requests)
 

@@ -115,7 +115,7 @@ class Sample(Register):
 
         Args:
             port: Port to listen on; 0 takes a free one.
-            host: Address to listen on; loopback unless told otherwise.
+            host: Address to listen on; loopback by default.
 
         Returns:
             A context manager that gives the base URL.
@@ -138,7 +138,7 @@ class Sample(Register):
         return self._store.today
 
     def set_today(self, day: str | date) -> None:
-        """Move the sample's day; changes happen on it unless told otherwise."""
+        """Move the sample's day, the default day of changes."""
         today = arguments.day("day", day)
         with self._changing:
             self._store = changes.dated(self._store, today)
@@ -151,7 +151,7 @@ class Sample(Register):
         Args:
             n: How many.
             on: Day of change; None is the sample's day.
-            **fields: What their records say, by the register's field names: ``kraj="SK010"``.
+            **fields: Values of their records by the register's field names: ``kraj="SK010"``.
 
         Returns:
             Their ids: one column ``id`` (Int64).
@@ -167,15 +167,15 @@ class Sample(Register):
         self._change(ids, on, state=None)
 
     def delete(self, ids: Ids, *, on: str | date | None = None) -> None:
-        """Delete units: they stay in lists, their records say ``ZMAZANÉ``."""
+        """Delete units: they stay in lists, with the state ``ZMAZANÉ`` in records."""
         self._change(ids, on, state=DELETED)
 
     def hide(self, ids: Ids, *, on: str | date | None = None) -> None:
-        """Make units non-public: they stay in lists, their records say ``NEVEREJNÁ``."""
+        """Make units non-public: they stay in lists, with the state ``NEVEREJNÁ`` in records."""
         self._change(ids, on, state=NON_PUBLIC)
 
     def vanish(self, ids: Ids) -> None:
-        """Take units away without a trace, which the register should not do but might."""
+        """Remove units from lists and records, which the register should not do but might."""
         which = arguments.ids(ids).to_numpy()
         with self._changing:
             self._store = changes.without(self._store, which)
@@ -261,7 +261,7 @@ def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
     ]
     for name in fields:
         if name not in settable:
-            raise UsageError(f"publish: {name!r} is no field to set; give some of {settable}")
+            raise UsageError(f"publish: {name!r} cannot be set; give some of {settable}")
     if fields.get("ico") is not None:
         arguments.digits("ico", fields["ico"], (8, 12))
     if fields.get("dic") is not None:

@@ -41,17 +41,17 @@ _TAIL: Final = 0.025  # on either side
 def drawn(ids: pl.Series, seed: int) -> pl.Series:
     """Return ids in the order of the draw: ascending by SplitMix64(SplitMix64(seed) XOR id).
 
-    The place of an id depends on no other id, so a longer draw begins with a shorter one, and a
-    draw from a changed list is the former one without what left and with what came. The arithmetic
+    The place of an id is independent of all other ids. So a longer draw begins with a shorter one,
+    and a draw from a changed list differs only by the removed and the added ids. The arithmetic
     is our own and fixed: the same on every machine and with every version of numpy and polars.
     """
     key = _split_mix(ids.to_numpy().astype(np.uint64) ^ _split_mix(np.array([seed], np.uint64)))
-    # Each step of it can be undone, so that no two ids have one key.
+    # Each step is invertible, so that no two ids share a key.
     return ids.gather(pl.Series(np.argsort(key)))
 
 
 def _split_mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return what the generator SplitMix64 (Steele, Lea, Flood 2014) gives first in a state."""
+    """Return the first output of the generator SplitMix64 (Steele, Lea, Flood 2014) per state."""
     mixed = state + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -61,14 +61,14 @@ def _split_mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def estimated(
     rows: pl.DataFrame, by: str, lookup: labels.Lookup, number: int, *, lang: Lang = "sk"
 ) -> pl.DataFrame:
-    """Estimate the counts by code of so many units from some of them; see `Register.estimate`.
+    """Estimate the counts by code of all units from a sample; see `Register.estimate`.
 
     Args:
-        rows: A row per unit drawn: the column *by*, those that `counts.count_by` heeds, and
+        rows: One row per unit drawn: the column *by*, the others that `counts.count_by` uses, and
             ``problem`` (String): null, `NO_RECORD` or `UNREADABLE`.
         by: A code field.
         lookup: Returns a codelist by its name.
-        number: How many units there are.
+        number: Number of units in the whole.
         lang: Language of the labels.
     """
     codelist = lookup(BY_FIELD[by].name)
@@ -91,10 +91,10 @@ def estimated(
 
 
 def with_intervals(table: pl.DataFrame, n: int, number: int) -> pl.DataFrame:
-    """Add to the ``hits`` of groups in a sample their counts and shares in the whole, with bounds.
+    """Add counts and shares in the whole, with bounds, to groups with ``hits`` in a sample.
 
     Args:
-        table: A row per group, with ``hits``; columns of the names that are added are replaced.
+        table: One row per group, with ``hits``; existing columns of the added names are replaced.
         n: Size of the sample.
         number: Size of the whole.
     """
@@ -103,14 +103,14 @@ def with_intervals(table: pl.DataFrame, n: int, number: int) -> pl.DataFrame:
     shares = {"share": ("hits", n), "share_low": ("count_low", number)}
     shares["share_high"] = ("count_high", number)
     return table.with_columns(
-        # Rounded, a half up; with all units drawn these are the hits.
+        # Rounded half up; with all units drawn these are the hits.
         pl.Series("count", [(2 * hit * number + n) // (2 * n or 1) for hit in hits], pl.Int64),
         pl.Series("count_low", [low for low, _ in ends], pl.Int64),
         pl.Series("count_high", [high for _, high in ends], pl.Int64),
         n=pl.lit(n, pl.Int64),
         N=pl.lit(number, pl.Int64),
     ).with_columns(
-        # Divided as in `count_by`, so that the shares of all units are equal to the last bit.
+        # Divided as in `count_by`, so that shares of a complete sample agree to the last bit.
         pl.when(pl.lit(of > 0)).then(pl.col(part) / of).alias(name)
         for name, (part, of) in shares.items()
     )
@@ -118,25 +118,25 @@ def with_intervals(table: pl.DataFrame, n: int, number: int) -> pl.DataFrame:
 
 @lru_cache(maxsize=100_000)
 def bounds(hits: int, n: int, number: int) -> tuple[int, int]:
-    """Return the least and the greatest size that a group of so many hits can well have.
+    """Return the 95 % confidence bounds of a group's size, given its *hits* in the sample.
 
-    The hypergeometric distribution inverted, as Clopper and Pearson did with the binomial: a size
-    is left out where the chance of so many hits or more, or of so few or fewer, is below 2.5 %.
-    So whatever the size is, at least 95 % of all samples have it within their bounds.
+    The hypergeometric distribution is inverted, as Clopper and Pearson did with the binomial: a
+    size is excluded if the probability of at least, or at most, *hits* is 2.5 % or less. So for
+    every true size, at least 95 % of samples have bounds that contain it.
 
     >>> bounds(40, 100, 100), bounds(0, 3_000, 2_620_000)
     ((40, 40), (0, 3217))
     """
     if n == 0:
         return 0, number
-    # What is not of the group is a group as well.
+    # The complement is a group too.
     return number - _greatest(n - hits, n, number), _greatest(hits, n, number)
 
 
 def _greatest(hits: int, n: int, number: int) -> int:
-    """Return the greatest group of which there are *hits* or fewer with a chance of 2.5 %."""
-    # A group in proportion to its hits: its median in a sample is not above them, as theirs is
-    # within one of the mean; so the chance is one half or more.
+    """Return the largest group size with a probability above 2.5 % of *hits* or fewer."""
+    # Start with a group in proportion to its hits: the median lies within one of the mean, so the
+    # probability is at least one half.
     low, high = hits * number // n, hits + number - n
     while low < high:
         middle = (low + high + 1) // 2
@@ -148,16 +148,16 @@ def _greatest(hits: int, n: int, number: int) -> int:
 
 
 def _chance(hits: int, n: int, number: int, group: int) -> float:
-    """Return the chance of *hits* or fewer of a group in a sample; never less than it is.
+    """Return the probability of *hits* or fewer from a group in a sample, never underestimated.
 
-    A little more than it is makes an interval wider, less would make it miss.
+    An overestimate widens the interval a little; an underestimate could make it miss.
     """
     others = number - group
     log = _log_choose(group, hits) + _log_choose(others, n - hits) - _log_choose(number, n)
-    # Each of the nine logarithms of a factorial is off by a few units in the last place.
+    # Each of the nine log-factorials has an error of a few units in the last place.
     log += 64 * sys.float_info.epsilon * math.lgamma(number + 2)
-    # Each further term by the one before it. They shrink ever faster, so that far from the
-    # middle the rest of them is less than a geometric series.
+    # Each term follows from the one before it. The ratios decrease, so that far from the middle
+    # the remaining terms are bounded by a geometric series.
     terms = min(hits, 64 + 10 * math.isqrt(n))
     x = np.arange(hits, hits - terms, -1, dtype=np.float64)
     ratio = np.maximum(x * (others - n + x), 0) / ((group - x + 1) * (n - x + 1))

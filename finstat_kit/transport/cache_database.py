@@ -89,7 +89,7 @@ class Database:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new file; refuse one of another kind or of a later format."""
+    """Create the tables of a new file; refuse a file of another kind or of a later format."""
 
     def number(name: str) -> int:
         return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

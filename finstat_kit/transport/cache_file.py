@@ -1,4 +1,4 @@
-"""The one file that keeps replies: a cache, and a recording that is replayed without a network."""
+"""The file of kept replies: a cache, and a recording that can be replayed offline."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _SOON: Final = 0.3  # seconds between two commits within a block that gathers re
 class CacheFile:
     """Replies by method, path and sorted parameters, the newest of each; the method is GET alone.
 
-    Several threads and processes may share a file; SQLite's journal brings it back to its last
-    commit when a process is killed. No other code opens it: closing a second handle would release
-    the locks of the first.
+    Several threads and processes may share a file; SQLite's journal restores its last commit after
+    a process is killed. No other code opens it: closing a second handle would release the locks of
+    the first.
 
     Args:
-        path: The file; made when the first reply is kept.
-        register: What the file is to be of; None for a file that is only read.
-        today: Returns the register's day; of use only where replies are kept.
+        path: The file; created when the first reply is kept.
+        register: The register of the file; None for a file that is only read.
+        today: Returns the register's day; needed only for keeping replies.
         wall: Returns seconds since 1970; likewise.
     """
 
@@ -60,15 +60,15 @@ class CacheFile:
         self.path = path
         self._database = Database(path, creates=register is not None)
         self._register = register
-        self._agreed = register is None  # kept replies are known to be of this register
+        self._agreed = register is None  # whether the kept replies are of this register
         self._today, self._wall = today, wall
         self._lock = threading.RLock()
         self._warned = False
-        self._mark = ""  # which invented data the kept replies are
+        self._mark = ""  # name of the invented data in the kept replies
         self._since = date.min  # the server's day of the newest reply
         self._pending: dict[tuple[str, str], tuple[Row, bytes]] = {}  # for the next commit
-        self._gathering = 0  # blocks that commit some replies at a time
-        self._committed = -math.inf  # when, on the process's clock
+        self._gathering = 0  # open blocks that commit replies in batches
+        self._committed = -math.inf  # time of the last commit, on the process's clock
         self._state = CacheState(path)
         forks.renew_in_child(self)
         if not self._database.path.parent.is_dir():
@@ -79,7 +79,7 @@ class CacheFile:
             return
         try:
             self._agreed = self._fits(read_about(self._database.connection(), self.path))
-        except sqlite3.OperationalError as error:  # locked: replies can be had without it
+        except sqlite3.OperationalError as error:  # locked: replies can be requested instead
             if register is None:
                 raise self._unreadable(error) from error
             self._warn(error)
@@ -87,10 +87,10 @@ class CacheFile:
             raise self._unreadable(error) from error
 
     def _after_fork(self) -> None:
-        """Take a lock and a connection of its own; the parent's is neither used nor closed."""
+        """Create a new lock and connection; the parent's is neither used nor closed."""
         self._lock = threading.RLock()
         self._database.leave_to_parent()
-        self._pending = {}  # which the parent commits
+        self._pending = {}  # the parent commits its own
         self._gathering = 0
 
     def close(self) -> None:
@@ -101,14 +101,14 @@ class CacheFile:
 
     @property
     def undecided(self) -> bool:
-        """Whether only a reply will show that the file is of the same register."""
+        """Whether only a reply can show that the file is of the same register."""
         return not self._agreed and self._database.path.exists()
 
     def about(self) -> About:
-        """Return what the file is of.
+        """Return the register and the settings of the file.
 
         Raises:
-            CacheError: It cannot be read, or holds nothing.
+            CacheError: The file cannot be read, or is empty.
         """
         with self._lock, self._reading():
             written = read_about(self._database.connection(), self.path)
@@ -118,7 +118,7 @@ class CacheFile:
 
     @property
     def state(self) -> CacheState:
-        """What the file holds, as last seen where another process is writing just now."""
+        """The content of the file; the last known one while another process is writing."""
         with contextlib.suppress(sqlite3.Error, OSError), self._lock:
             self._commit()
             if not self._database.path.exists():
@@ -147,10 +147,10 @@ class CacheFile:
         return first or 0.0, last or 0.0
 
     def find(self, target: str) -> Kept | None:
-        """Return the newest kept reply to a request, None where there is none.
+        """Return the newest kept reply to a request, None if there is none.
 
         Raises:
-            CacheError: It is not as it was written.
+            CacheError: The reply was altered.
         """
         path, query = key_of(target)
         with self._lock, self._reading():
@@ -180,7 +180,7 @@ class CacheFile:
         return Kept(reply, found.fetched, date.fromisoformat(found.day))
 
     def usable(self, target: str) -> Kept | None:
-        """Return what `find` does, None also for what is damaged or locked: it can be requested."""
+        """As `find`, but None also for a damaged or locked reply, which can be requested."""
         try:
             return self.find(target)
         except CacheError as error:
@@ -188,10 +188,10 @@ class CacheFile:
             return None
 
     def keep(self, target: str, reply: Reply) -> None:
-        """Keep a good reply, or a 404, in the place of an older one.
+        """Keep a good reply, or a 404, replacing an older one.
 
         Raises:
-            UsageError: It is of another register than the file.
+            UsageError: The reply is of another register than the file.
         """
         path, query = key_of(target)
         body = zlib.compress(reply.body if reply.status == 200 else b"", 6)
@@ -208,9 +208,9 @@ class CacheFile:
 
     @contextlib.contextmanager
     def gathering(self) -> Iterator[None]:
-        """Commit the replies of a block some at a time, all of them at its end.
+        """Commit the replies of a block in batches, all of them by its end.
 
-        Every commit waits for the disk, longer than a fast register takes to reply.
+        Each commit waits for the disk, longer than a fast register takes to reply.
         """
         with self._lock:
             self._gathering += 1
@@ -222,7 +222,7 @@ class CacheFile:
                 self._commit()
 
     def _commit(self, mark: str | None = None) -> None:
-        """Write the replies that wait; a new *mark* is compared with the file's."""
+        """Write the pending replies; a new *mark* is compared with the file's."""
         with self._lock:
             pending, self._pending = self._pending, {}
             if not pending:
@@ -243,7 +243,7 @@ class CacheFile:
         }
 
     def confirm(self, path: str, ids: Iterable[int], now: float) -> None:
-        """Write down that replies of ids were found unchanged by the newest reply."""
+        """Record that the newest reply shows the replies of these ids to be unchanged."""
         changed = [
             (f"id={id_}", row._replace(since=self._since.isoformat(), checked=float(now)))
             for id_, row in self._rows(path, list(ids))
@@ -287,23 +287,23 @@ class CacheFile:
         return found
 
     def agree(self, reply: Reply) -> None:
-        """Compare the register that sent a reply with that of the file.
+        """Compare the register of a reply with that of the file.
 
         Raises:
-            UsageError: They are two.
+            UsageError: They differ.
         """
         with self._lock:
             if not self._is_agreed(reply):
                 self._write(reply.headers.get(INVENTED, ""))
 
     def _is_agreed(self, reply: Reply) -> bool:
-        """Take over the server's day, and tell whether the reply is known to be the register's."""
+        """Record the server's day; return whether the reply is known to be of the register."""
         day = self._today()
         self._since = min(day, day_of(reply, day))
         return self._agreed and self._mark == reply.headers.get(INVENTED, "")
 
     def _agree(self, connection: sqlite3.Connection, mark: str) -> None:
-        """Write what the file is of, where that is new, unless it is of another register."""
+        """Write the register of a new file, unless the file is of another register."""
         assert self._register is not None
         register = replace(self._register, invented=mark, today=self._today().isoformat())
         written = read_about(connection, self.path)
@@ -314,10 +314,10 @@ class CacheFile:
         self._agreed, self._mark = True, mark
 
     def _fits(self, written: About | None) -> bool:
-        """Tell whether a file is of this register; not yet, where only a reply will show it.
+        """Return whether a file is of this register; False while only a reply can show it.
 
         Raises:
-            UsageError: It is of another one.
+            UsageError: The file is of another register.
         """
         register = self._register
         if written is None:
@@ -343,7 +343,7 @@ class CacheFile:
     def _write(
         self, mark: str, statement: str = "", rows: Sequence[tuple[object, ...]] = ()
     ) -> None:
-        """Commit rows to a file of the same register; a full or locked disk is warned of once."""
+        """Commit rows to a file of the same register; warn once of a full or locked disk."""
         try:
             connection = self._database.connection()
             connection.execute("BEGIN IMMEDIATE")
@@ -370,7 +370,7 @@ class CacheFile:
     def _warn(self, error: Exception) -> None:
         if not self._warned:
             self._warned = True
-            with contextlib.suppress(sqlite3.Error):  # once is enough to wait
+            with contextlib.suppress(sqlite3.Error):  # wait only once
                 self._database.waits(0.1)
             warn(
                 f"cache={str(self.path)!r}: {error}; replies are requested, and those that cannot "

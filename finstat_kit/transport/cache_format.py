@@ -1,4 +1,4 @@
-"""What stands in a file of kept replies: its tables, their rows, and the seals over them."""
+"""The format of a file of kept replies: its tables, their rows, and the checksums of these."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _BRATISLAVA: Final = ZoneInfo("Europe/Bratislava")
 
 @dataclass(frozen=True)
 class About:
-    """Which register a file is of, and how it was recorded.
+    """The register of a file, and the settings of its recording.
 
     Attributes:
         register: The base URL.
-        invented: Which invented data they are, as the replies say; "" for none, None where that is
-            not known yet.
+        invented: Name of the invented data according to the replies; "" for none, None if not
+            known yet.
         page_size: Ids per request of a list.
         today: The register's day when the newest reply was kept.
     """
@@ -39,13 +39,13 @@ class About:
 
     @property
     def name(self) -> str:
-        """What identifies the register: what its replies say of their data, or its URL."""
+        """The identity of the register: the one in its replies, or its URL."""
         return self.invented or self.register
 
 
 @dataclass(frozen=True)
 class CacheState:
-    """What a file of kept replies holds.
+    """The content of a file of kept replies.
 
     Attributes:
         file: The file.
@@ -75,7 +75,7 @@ class Kept(NamedTuple):
 
 
 class Age(NamedTuple):
-    """How old a kept reply is.
+    """The age of a kept reply.
 
     Attributes:
         since: The register's day when it was last known to be unchanged; never too late.
@@ -87,7 +87,7 @@ class Age(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What is kept of a reply beside its body."""
+    """The metadata of a kept reply."""
 
     status: int
     fetched: float
@@ -97,15 +97,15 @@ class Row(NamedTuple):
     sum: bytes  # SHA-256 of the packed body
 
     def seal(self, path: str, query: str) -> bytes:
-        """Return the SHA-256 of all that is kept, under the key that it is looked up by."""
+        """Return the SHA-256 of the metadata and of the key of the reply."""
         return sha256(repr((path, query, *self)).encode()).digest()
 
 
 def read_about(connection: sqlite3.Connection, path: Path) -> About | None:
-    """Return what a file is of, None where that is not written yet.
+    """Return the register and the settings of a file, None before they are written.
 
     Raises:
-        CacheError: It is not as it was written.
+        CacheError: They were altered.
     """
     row = connection.execute("SELECT text, seal FROM about").fetchone()
     if row is None:
@@ -116,7 +116,7 @@ def read_about(connection: sqlite3.Connection, path: Path) -> About | None:
 
 
 def write_about(connection: sqlite3.Connection, about: About) -> None:
-    """Write what a file is of."""
+    """Write the register and the settings of a file."""
     text = json.dumps(asdict(about))
     connection.execute(
         "INSERT OR REPLACE INTO about VALUES (1, ?, ?)", (text, sha256(text.encode()).digest())
@@ -134,7 +134,7 @@ def key_of(target: str) -> tuple[str, str]:
 
 
 def day_of(reply: Reply, otherwise: date) -> date:
-    """Return the day on which a reply was sent by its server's clock, which may not be ours."""
+    """Return the day of a reply by its server's clock, which may differ from ours."""
     try:
         sent: datetime = parsedate_to_datetime(reply.headers.get("Date", ""))
         return sent.astimezone(_BRATISLAVA).date()

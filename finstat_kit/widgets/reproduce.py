@@ -47,7 +47,7 @@ def by_day(register: Register, day: date | None, field: str | None, code: str | 
 
 
 def by_ids(register: Register, selection: pl.DataFrame) -> str:
-    """Return the code of a selection from somebody's own frame: the ids one by one."""
+    """Return the code of a selection from the user's own frame: the ids one by one."""
     listed = textwrap.fill(
         ", ".join(map(str, selection["id"])),
         96,
@@ -80,7 +80,7 @@ def is_all_changed(register: Register, changed: pl.DataFrame, day: date | None) 
     if changed.columns != UNITS.names():
         return False
     try:
-        # The number first: one request tells whether the ids are worth asking for.
+        # The number first: one request shows whether the ids can match.
         if register.units.count(changed_since=day) != changed.height:
             return False
         ids = register.units.ids(changed_since=day, progress=False)["id"]

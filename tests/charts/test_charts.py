@@ -354,8 +354,8 @@ plot_last_changes: Any = fk.plot_last_changes
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda: plot_counts(UNITS, "region"), r"by='region' is no code column.*'kraj'"),
-        (lambda: plot_counts(counts_of(2), "region"), r"by='region' is no code column"),
+        (lambda: plot_counts(UNITS, "region"), r"by='region' is not a code column.*'kraj'"),
+        (lambda: plot_counts(counts_of(2), "region"), r"by='region' is not a code column"),
         (lambda: plot_counts(UNITS, top=0), "top=0 is not allowed; give a whole number, 1 to"),
         (lambda: plot_counts(UNITS, top=2_900), "top=2900 is not allowed"),
         (lambda: plot_counts(UNITS, lang="de"), "lang='de' is not known; give 'sk' or 'en'"),
@@ -369,7 +369,7 @@ plot_last_changes: Any = fk.plot_last_changes
         (lambda: plot_map(UNITS, "sidlo"), r"by='sidlo' is not known.*\['kraj', 'okres'\]"),
         (lambda: plot_map(UNITS, value="x"), "value='x': units can only be counted here"),
         (lambda: plot_map(fk.count_by(UNITS, "okres")), "code of the other level; give 'okres'"),
-        (lambda: plot_map(fk.regions(), value="x"), "value='x' is no column; give a column of"),
+        (lambda: plot_map(fk.regions(), value="x"), "value='x' is not a column; give a column of"),
         (lambda: plot_map(fk.regions(), value="name_sk"), "value='name_sk' is String"),
         (
             lambda: plot_map(pl.DataFrame({"code": ["SK010"] * 2, "count": [1, 2]})),

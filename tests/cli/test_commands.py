@@ -161,7 +161,7 @@ def test_find_prints_places_by_part_of_a_name() -> None:
         (["count", "--url", "127.0.0.1"], 2, "--url '127.0.0.1': give a URL"),
         (["count", "--sample", "--changed-since", "1.7.2026"], 2, "YYYY-MM-DD"),
         (["codelist", "kraje", "--sample"], 2, "regions"),
-        (["get", "x1", "--sample"], 2, "ID 'x1' is no id"),
+        (["get", "x1", "--sample"], 2, "ID 'x1' is not an id"),
         (["get", "999999999", "--sample"], 1, "id 999999999: no record; --keep-going"),
         (["label", "nowhere.csv", "--sample"], 2, "nowhere.csv"),
         (["find", " ", "--sample"], 2, "TEXT ' '"),
@@ -305,4 +305,4 @@ def test_a_mirror_is_synced_described_and_verified(tmp_path: Path) -> None:
     assert "it is not as it was written" in ill.stdout.splitlines()[1]
     other = called("sync", folder, "--sample", "--changed-since", "2025-01-01")
     assert (other.returncode, other.stdout) == (2, "")
-    assert "was begun with '2026-06-01'" in other.stderr
+    assert "was created with '2026-06-01'" in other.stderr

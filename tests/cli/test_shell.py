@@ -125,24 +125,24 @@ def test_a_span_of_days_counts_back_from_the_registers_day() -> None:
     [
         (
             "this needs 12,000 requests; more than max_requests=10,000 are not sent. keep a mirror "
-            "(fk.Mirror), which goes on, or allow it by max_requests=12000",
+            "(fk.Mirror), which resumes, or allow it by max_requests=12000",
             "this needs 12,000 requests; more than --max-requests 10000 are not sent. keep a "
-            "mirror (finstat-kit sync FOLDER), which goes on, or allow it by --max-requests 12000",
+            "mirror (finstat-kit sync FOLDER), which resumes, or allow it by --max-requests 12000",
         ),
         ("or allow it by max_requests=", "or allow it by --max-requests N"),
         (
-            'to go on:\n  fk.annual_reports.ids(changed_since="2026-01-01", after_id=5)',
-            "to go on:\n  finstat-kit ids --collection annual-reports --changed-since 2026-01-01 "
+            'to resume:\n  fk.annual_reports.ids(changed_since="2026-01-01", after_id=5)',
+            "to resume:\n  finstat-kit ids --collection annual-reports --changed-since 2026-01-01 "
             "--after-id 5",
         ),
         (
             'fk.units.ids(changed_since="2026-01-01", after_id=5)',
             "finstat-kit ids --changed-since 2026-01-01 --after-id 5",
         ),
-        ("up to id 4: go on with after_id=4", "up to id 4: go on with --after-id 4"),
+        ("up to id 4: resume with after_id=4", "up to id 4: resume with --after-id 4"),
         ("allow it by sync(full=True, max_missing=12)", "allow it by --full --max-missing 12"),
-        ("go on by sync(full=True), which", "go on by sync --full, which"),
-        ("in the mirror, the next sync() goes on", "in the mirror, the next sync goes on"),
+        ("resume with sync(full=True), which", "resume with sync --full, which"),
+        ("in the mirror, the next sync() resumes", "in the mirror, the next sync resumes"),
         ("cannot be read; see verify()", "cannot be read; see mirror --verify"),
         ("path='a b.csv' cannot be written (x)", "--output 'a b.csv' cannot be written (x)"),
         ("path='r': '/r' is a file; give a folder", "FOLDER 'r': '/r' is a file; give a folder"),

@@ -176,7 +176,7 @@ def test_what_is_no_register_is_refused(wrong: object) -> None:
 
 
 def test_a_folder_of_a_mirror_is_named(tmp_path: Path) -> None:
-    """Its path alone is no register; the text has the call that makes one of it."""
+    """Its path alone is not a register; the text has the call that makes one of it."""
     fk.Mirror(tmp_path / "ruz", register=fk.sample(10)).sync()
 
     with pytest.raises(fk.UsageError, match=r"fk.use\('mirror:.*ruz'\)"):

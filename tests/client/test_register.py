@@ -298,7 +298,7 @@ def test_an_error_loses_nothing() -> None:
     """ids() raises with the ids so far and the cursor; the text tells how to go on."""
     reg = Scripted(body([1, 2], True), body([2, 3], True))
 
-    with pytest.raises(fk.PagingError, match="go on with after_id=2") as caught:
+    with pytest.raises(fk.PagingError, match="resume with after_id=2") as caught:
         reg.units.ids()
 
     assert caught.value.cursor == 2

@@ -253,7 +253,7 @@ def test_verbs_name_what_is_wrong() -> None:
 
     with pytest.raises(fk.UsageError, match="no units of this sample"):
         sample.touch([1, 2**40])
-    with pytest.raises(fk.UsageError, match="'region' is no field"):
+    with pytest.raises(fk.UsageError, match="'region' cannot be set"):
         sample.publish(region="x")
     with pytest.raises(fk.UsageError, match="ico='7'"):
         sample.publish(ico="7")

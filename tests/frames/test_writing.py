@@ -98,8 +98,8 @@ def test_a_write_that_fails_leaves_nothing_half_written(tmp_path: Path) -> None:
         (pl.DataFrame(), "x", None, "path='x'"),
         (pl.DataFrame(), "x.csv", "Prameň", "note: a csv file"),
         ({"a": 1}, "x.csv", None, "frame is a dict"),
-        (pl.DataFrame(), 5, None, "path=5 is no path"),
-        (pl.DataFrame(), "x.xlsx", 5, "note=5 is no text"),
+        (pl.DataFrame(), 5, None, "path=5 is not a path"),
+        (pl.DataFrame(), "x.xlsx", 5, "note=5 is not a string"),
         (pl.DataFrame(), "x.xlsx", "x" * 40_000, "note is a text of 40,000 characters.*32,767"),
     ],
 )

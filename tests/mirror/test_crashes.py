@@ -163,7 +163,7 @@ for kilobytes in (8, 40, 100, 180, 260, 340, 420):
     except fk.MirrorError as error:
         full += 1
         assert "No space left" in str(error), error
-        assert "see to the disk, then sync again" in str(error), error
+        assert "check the disk, then sync again" in str(error), error
     subprocess.run(["mount", "-o", "remount,size=64m", folder], check=True)
     mirror.sync()
     assert_in_step(mirror, register.sample)
@@ -176,7 +176,7 @@ MAY_MOUNT = subprocess.run(["unshare", "-rm", "true"], capture_output=True).retu
 @pytest.mark.slow
 @pytest.mark.skipif(not MAY_MOUNT, reason="this machine does not let us mount a small disk")
 def test_a_full_disk_stops_a_sync_and_breaks_nothing(tmp_path: Path) -> None:
-    """Wherever the disk is full it is told; with more room the next sync goes on."""
+    """Wherever the disk is full it is told; with more room the next sync resumes."""
     command = ["unshare", "-rm", sys.executable, "-c", FULL_DISK, str(tmp_path)]
     seen = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
 
@@ -196,7 +196,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, resource.RLIM_INFINITY))
 try:
     mirror.sync()
 except fk.MirrorError as error:
-    assert "see to the disk" in str(error), error
+    assert "check the disk" in str(error), error
 else:
     sys.exit(1)
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)

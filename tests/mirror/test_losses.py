@@ -160,7 +160,7 @@ def test_a_flip_in_the_seals_is_told_from_one_in_the_data(
         assert bad["file"].to_list() == ["units"]
         assert f"remove {seals}: the next sync()" in bad["meaning"][0]
     for call in (mirror.sync, mirror.snapshot, lambda: mirror.sync(full=True)):
-        with pytest.raises(fk.MirrorError, match=f"{seals} is damaged; the data need not be"):
+        with pytest.raises(fk.MirrorError, match=f"{seals} is damaged; the data may be intact"):
             call()
     seals.unlink()
     assert mirror.snapshot().collect().height == 60

@@ -109,7 +109,7 @@ def test_a_part_of_a_day_holds_what_is_listed_since_then(tmp_path: Path, registe
     assert_frame_equal(mirror.units.ids(changed_since=since), expected)
     again = fk.Mirror(tmp_path / "ruz", register=register)
     assert again.sync(full=True).row(0)[1] == date(2026, 1, 1)
-    with pytest.raises(fk.UsageError, match=r"='2025-01-01'.*begun with '2026-01-01'"):
+    with pytest.raises(fk.UsageError, match=r"='2025-01-01'.*created with '2026-01-01'"):
         fk.Mirror(tmp_path / "ruz", changed_since="2025-01-01")
 
 

@@ -189,7 +189,7 @@ def test_a_mirror_of_format_1_is_read(tmp_path: Path) -> None:
     assert_in_step(reader, sample)
     assert repr(reader).startswith("SAMPLE DATA")
 
-    with pytest.raises(fk.UsageError, match=r"seed=0; units=300, go on by sync\(full=True\)"):
+    with pytest.raises(fk.UsageError, match=r"seed=0; units=300, resume with sync\(full=True\)"):
         reader.sync()
     with pytest.raises(fk.UsageError, match="is of this machine, not of https"):
         fk.Mirror(mirror.path, register="https://register.example").sync(full=True)

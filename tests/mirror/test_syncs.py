@@ -93,9 +93,9 @@ def test_an_increment_fetches_what_changed(mirror: fk.Mirror, register: Watched)
 def test_an_interrupted_sync_resumes_and_fetches_nothing_twice(
     mirror: fk.Mirror, register: Watched, number: int, error: BaseException | Reply
 ) -> None:
-    """What came is kept; the next sync goes on behind it and fetches nothing twice."""
+    """What came is kept; the next sync resumes behind it and fetches nothing twice."""
     fail_at(register, number, error)
-    with pytest.raises((fk.RegisterError, Interrupted), match=r"the next sync\(\) goes on"):
+    with pytest.raises((fk.RegisterError, Interrupted), match=r"the next sync\(\) resumes"):
         mirror.sync()
     with pytest.raises(fk.MirrorError, match="no complete sync yet"):
         mirror.snapshot()
@@ -234,7 +234,7 @@ def test_an_outage_is_not_the_records_fault(mirror: fk.Mirror, register: Watched
     register.instead = lambda path, query: (
         Reply(503, {}, b"") if path == RECORD and next(count) >= 400 else None
     )
-    with pytest.raises(fk.RegisterUnavailable, match=r"the next sync\(\) goes on"):
+    with pytest.raises(fk.RegisterUnavailable, match=r"the next sync\(\) resumes"):
         mirror.sync()
     well(register)
     asked = len(set(register.records()))

@@ -59,7 +59,7 @@ def test_no_ids_but_more_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize("more", [True, False])
 def test_a_page_that_does_not_move_forward_is_refused(ids: list[int], more: bool) -> None:
     """Out of order, repeated, at or below the cursor: refused, with cursor and count so far."""
-    with pytest.raises(fk.PagingError, match=r"after id 7 .* 12 ids came before") as caught:
+    with pytest.raises(fk.PagingError, match=r"after id 7 .* 12 ids precede it") as caught:
         check(AFTER_7, page(ids, more), seen=12)
 
     assert caught.value.cursor == 7

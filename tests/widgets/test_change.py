@@ -46,7 +46,7 @@ def test_the_day_is_set_by_code_and_calendar() -> None:
     picker.calendar.value = None
     assert picker.value is None
     assert told.seen == [date(2026, 6, 1), None]
-    with pytest.raises(fk.UsageError, match="value='yesterday' is no day"):
+    with pytest.raises(fk.UsageError, match="value='yesterday' is not a valid date"):
         picker.value = "yesterday"
 
 

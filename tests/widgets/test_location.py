@@ -210,7 +210,9 @@ def test_unknown_codes_are_refused() -> None:
     picker = fk.LocationPicker(SAMPLE)
     picker.value = "SK031"
 
-    with pytest.raises(fk.UsageError, match=r"value='SK99' is no code.*find_places"):
+    with pytest.raises(
+        fk.UsageError, match=r"value='SK99' is not the code of a place.*find_places"
+    ):
         picker.value = "SK99"
     with pytest.raises(traitlets.TraitError, match="SK99"):
         picker.municipality.value = "SK99"

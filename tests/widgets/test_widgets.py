@@ -25,7 +25,7 @@ def test_wrong_arguments_are_refused_and_reprs_are_stable(kind: type) -> None:
         kind(register=SAMPLE, lang="de")
     with pytest.raises(fk.UsageError, match="no register is chosen"):
         kind()
-    with pytest.raises(fk.UsageError, match=r"register='registeruz\.sk' is no register"):
+    with pytest.raises(fk.UsageError, match=r"register='registeruz\.sk' is not a register"):
         kind(register="registeruz.sk")
 
     with fk.using(sample_of({1: date(2024, 1, 1)})):
