@@ -304,9 +304,7 @@ class Register(Estimating):
         request = requests.codelist(wire.CODELISTS[name])
         exchange = self._session.exchange
         # A codelist is kept for the register's day.
-        kept = None if self._cache is None or refresh else self._cache.usable(request.target)
-        of_today = kept is not None and kept.day == self.today
-        fresh = exchange.kept(request) if of_today else exchange.get(request)
+        fresh = exchange.get(request) if refresh else exchange.kept(request, day=self.today)
         with self._lock:
             self._codelists[name] = fresh
         return fresh
