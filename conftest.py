@@ -13,6 +13,8 @@ _IN_A_BROWSER = ("test_browser.py", "test_keyboard.py", "test_themes.py")
 class _AnyTest(LoadScopeScheduling):  # type: ignore[misc]
     """Any test to any worker, but the cells of a notebook to one, and those in a browser.
 
+    Those of completion too: what jedi has parsed once stays in the memory of its process.
+
     ``--dist=loadgroup`` would do the same by markers, but has no effect since pytest 9.2.
     """
 
@@ -20,7 +22,7 @@ class _AnyTest(LoadScopeScheduling):  # type: ignore[misc]
         path = nodeid.partition("::")[0]
         if path.endswith(_IN_A_BROWSER):
             return "browser"
-        return path if path.endswith(".ipynb") else nodeid
+        return path if path.endswith((".ipynb", "test_completion.py")) else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)
