@@ -18,6 +18,7 @@ from finstat_kit.protocol.form_columns import Column
 from finstat_kit.protocol.form_rows import Path, Term
 from finstat_kit.protocol.guarded_json import broken, object_at, refuse_crowded, strict_json
 from finstat_kit.protocol.shipped import template_bodies
+from finstat_kit.protocol.wire import TABLES, TEMPLATE_LIST
 
 _MOST: Final = 2_000_000  # quotes and brackets of all templates; the longest known has 8,000
 _LARGEST: Final = 10_000  # rows or columns of a table
@@ -138,21 +139,23 @@ def parse_template(body: bytes, asked: int) -> Form:
     return _form(reply, where, "$")
 
 
-def parse_templates(body: bytes) -> list[tuple[Form, bool]]:
-    """Read the list of templates: each form, and whether the list told its tables."""
+def parse_templates(body: bytes) -> tuple[list[Form], bool]:
+    """Read the list of templates, and tell whether it has their tables: not every list need."""
     refuse_crowded(body, _MOST)
-    entries = object_at(strict_json(body)).get("sablony")
+    reply = object_at(strict_json(body))
+    entries = reply.get(TEMPLATE_LIST)
     if type(entries) is not list:
-        raise broken("$.sablony", "a list of templates", entries, entries is not None)
-    found = [
-        (_form(object_at(entry, path=path), "", path), entry.get("tabulky") is not None)
-        for path, entry in ((f"$.sablony[{place}]", entry) for place, entry in enumerate(entries))
-    ]
-    ids = [form.id for form, _ in found]
+        raise broken(f"$.{TEMPLATE_LIST}", "a list of templates", entries, TEMPLATE_LIST in reply)
+    found, with_tables = [], False
+    for place, entry in enumerate(entries):
+        path = f"$.{TEMPLATE_LIST}[{place}]"
+        found.append(_form(object_at(entry, path=path), "", path))
+        with_tables = with_tables or entry.get(TABLES) is not None
+    ids = [form.id for form in found]
     if len(set(ids)) < len(ids):
         repeated = next(id_ for id_ in ids if ids.count(id_) > 1)
-        raise ProtocolError(f"$.sablony: the template {repeated} is listed twice")
-    return found
+        raise ProtocolError(f"$.{TEMPLATE_LIST}: the template {repeated} is listed twice")
+    return found, with_tables
 
 
 def _form(reply: dict[str, object], where: str, path: str) -> Form:
@@ -167,7 +170,7 @@ def _form(reply: dict[str, object], where: str, path: str) -> Form:
     for index, table in enumerate(tables):
         if not 1 <= table.data_columns <= table.columns <= _LARGEST:
             raise broken(
-                f"{where}{path}.tabulky[{index}].pocetDatovychStlpcov",
+                f"{where}{path}.{TABLES}[{index}].pocetDatovychStlpcov",
                 f"1 to pocetStlpcov ({table.columns})",
                 table.data_columns,
             )

@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 
 import polars as pl
 
-from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol import forms, replies, wire
+from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.paging import Query, check
 from finstat_kit.protocol.replies import Page
 
@@ -59,6 +60,18 @@ def count(query: Query) -> Request[int]:
 def unit(id_: int) -> Request[dict[str, object]]:
     """Return the request of a unit's record."""
     return Request(f"/api/{wire.UNIT}", lambda body: replies.parse_unit(body, id_), {"id": id_})
+
+
+def templates() -> Request[tuple[list[Form], bool]]:
+    """Return the request of the list of templates."""
+    return Request(f"/api/{wire.TEMPLATES}", forms.parse_templates, cap=wire.CODELIST_CAP)
+
+
+def template(id_: int) -> Request[Form]:
+    """Return the request of a template."""
+    return Request(
+        f"/api/{wire.TEMPLATE}", lambda body: forms.parse_template(body, id_), {"id": id_}
+    )
 
 
 def codelist(of: wire.Codelist) -> Request[pl.DataFrame]:

@@ -25,6 +25,8 @@ LISTS: Final = {
 }
 COUNTS: Final = "zostavajuce-id"
 UNIT: Final = "uctovna-jednotka"
+TEMPLATES: Final = "sablony"
+TEMPLATE: Final = "sablona"
 
 # Parameters of lists and counts; the filters are the units' alone.
 CHANGED_SINCE: Final = "zmenene-od"
@@ -38,6 +40,8 @@ MORE: Final = "existujeDalsieId"
 COUNT: Final = "pocetZostavajucichId"
 LOCATIONS: Final = "lokacie"
 CLASSIFICATION: Final = "klasifikacie"
+TEMPLATE_LIST: Final = "sablony"
+TABLES: Final = "tabulky"
 
 # Fields of records that rules hang on.
 CHANGED: Final = "datumPoslednejUpravy"
