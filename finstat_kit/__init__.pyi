@@ -7,6 +7,7 @@ from .client.collection import Collection as Collection
 from .client.current import (
     activities as activities,
     annual_reports as annual_reports,
+    cells as cells,
     cite as cite,
     codelists as codelists,
     compare as compare,
@@ -22,6 +23,7 @@ from .client.current import (
     regions as regions,
     register as register,
     reports as reports,
+    reports_without_cells as reports_without_cells,
     resolve_labels as resolve_labels,
     size_classes as size_classes,
     statements as statements,

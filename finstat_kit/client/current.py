@@ -12,11 +12,11 @@ from typing import Final, overload
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collection import Collection
+from finstat_kit.client.contents import Contents
 from finstat_kit.client.labelling import Labelling
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.sample import sample
 from finstat_kit.client.session import Session
-from finstat_kit.client.templates import Templates
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
 from finstat_kit.transport import forks
@@ -175,7 +175,7 @@ def _session() -> Session:
     return register()._session
 
 
-class _Current(Labelling, Templates):
+class _Current(Labelling, Contents):
     """The names of the register that is current at each call."""
 
     def __repr__(self) -> str:
@@ -211,3 +211,5 @@ cite = _names.cite
 templates = _names.templates
 template = _names.template
 template_columns = _names.template_columns
+cells = _names.cells
+reports_without_cells = _names.reports_without_cells

@@ -19,9 +19,10 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collection import Collection
+from finstat_kit.client.contents import Contents
 from finstat_kit.client.labelling import Labelling
 from finstat_kit.client.session import Session
-from finstat_kit.client.templates import Forms, Templates
+from finstat_kit.client.templates import Forms
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol import requests, wire
@@ -73,7 +74,7 @@ class _Above(Generic[T]):
         return update_wrapper(partial(function, register=register), function)
 
 
-class Register(Labelling, Templates):
+class Register(Labelling, Contents):
     """The register behind a base URL.
 
     Args:
@@ -263,10 +264,12 @@ class Register(Labelling, Templates):
             self._codelists[name] = fresh
         return fresh
 
-    def _form(self, template: int, refresh: bool) -> Form | None:
-        return self._forms.get(template, self._session, refresh=refresh)
+    def _form(
+        self, template: int, *, refresh: bool, stop: threading.Event | None = None
+    ) -> Form | None:
+        return self._forms.get(template, self._session, refresh=refresh, stop=stop)
 
-    def _listed_forms(self, refresh: bool) -> list[tuple[Form, bool]]:
+    def _listed_forms(self, *, refresh: bool) -> list[tuple[Form, bool]]:
         return self._forms.listed(self._session, refresh=refresh)
 
 

@@ -11,7 +11,7 @@ from finstat_kit import arguments
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound
 from finstat_kit.frames import templates as frames
-from finstat_kit.protocol import forms, requests
+from finstat_kit.protocol import requests
 from finstat_kit.protocol.forms import Form
 from finstat_kit.transport import forks
 
@@ -72,10 +72,12 @@ class Templates:
         """Return the register that answers a call, the same one for the whole call."""
         return self
 
-    def _form(self, template: int, refresh: bool) -> Form | None:
+    def _form(
+        self, template: int, *, refresh: bool, stop: threading.Event | None = None
+    ) -> Form | None:
         raise NotImplementedError
 
-    def _listed_forms(self, refresh: bool) -> list[tuple[Form, bool]]:
+    def _listed_forms(self, *, refresh: bool) -> list[tuple[Form, bool]]:
         raise NotImplementedError
 
     def templates(self, *, refresh: bool = False) -> pl.DataFrame:
@@ -100,7 +102,7 @@ class Templates:
             ...     fk.templates().filter(id=699).row(0)
             (699, 'Úč POD', 'MF/18009/2014-74', datetime.date(2014, 1, 1), None, 3)
         """
-        return frames.listed(self._now()._listed_forms(refresh))
+        return frames.listed(self._now()._listed_forms(refresh=refresh))
 
     def template(self, template: int, *, refresh: bool = False) -> pl.DataFrame:
         """List the rows of a form: captions, and the sums that they state.
@@ -165,17 +167,10 @@ class Templates:
 
     def _known_form(self, template: int, refresh: bool) -> Form:
         checked = arguments.whole("template", template, 0, _HIGHEST)
-        form = self._now()._form(checked, refresh)
+        form = self._now()._form(checked, refresh=refresh)
         if form is None:
             raise NotFound(
                 f"the register has no template {checked}; fk.templates() lists those it has",
                 ids=[checked],
             )
         return form
-
-
-def form_for_cells(
-    template: int, kept: Forms, session: Session, stop: threading.Event | None = None
-) -> Form | None:
-    """Return the form that cells are read by: the package's own costs no request."""
-    return forms.shipped(template) or kept.get(template, session, stop=stop)

@@ -10,6 +10,8 @@ REGISTER = [
     "regions", "districts", "municipalities", "legal_forms", "activities", "ownership_types",
     "size_classes", "codelists", "locations", "find_places", "match_places",
     "templates", "template", "template_columns",
+    # What it reads out of reports.
+    "cells", "reports_without_cells",
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
     # What is drawn, reported and picked of it.

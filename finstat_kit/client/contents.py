@@ -1,0 +1,185 @@
+"""What reports say: their cells, the sums that fail, the form as it was filed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any, Final, TypeVar
+
+import polars as pl
+
+from finstat_kit.arguments import Lang
+from finstat_kit.client.templates import Templates
+from finstat_kit.errors import Interrupted, UsageError, warn
+from finstat_kit.frames import cells as reading, reasons
+from finstat_kit.protocol import forms
+from finstat_kit.protocol.forms import Form
+from finstat_kit.transport.threads import heeding_interrupts
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+_WITHOUT: Final = (
+    "some reports gave no number; fk.reports_without_cells(reports) lists them with the reasons"
+)
+
+
+class Contents(Templates):
+    """The names of a register that read reports.
+
+    All work on frames of records as `reports.get` returns them, with no second request for them.
+    """
+
+    def _language(self, lang: Lang | None) -> Lang:
+        """Return the language that an argument means: None is the register's."""
+        raise NotImplementedError
+
+    def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame:
+        """Read reports into tidy cells: one row per filled cell.
+
+        The key of a cell is template, table, row and column; printed numbers and designations
+        repeat. The forms of businesses (699, 687, 21, 22) come with the package; another template
+        is requested once from ``/api/sablona``, when the first report of it is read. Where the
+        length of a table does not fit the template, no number of that report comes out.
+
+        Args:
+            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy, is read in
+                batches and needs little memory where the query streams.
+            labels: Add the captions of the rows.
+            blanks: Give a row to blank cells too; their value is null.
+
+        Returns:
+            In the order of the reports and of the form: ``report_id`` (Int64), ``template``
+            (Int32), ``table``, ``row``, ``column`` (Int16, from 0), ``number`` (Int32, of the row
+            as printed; null on forms without), ``period`` (Enum ``current``, ``previous``; null on
+            forms without), ``measure`` (Enum ``gross``, ``correction``, ``net``, ``main``,
+            ``business``, ``total``, ``untaxed``, ``taxed``, ``other``; null where the column has
+            none) and ``value`` (Float64, euro; exact to the cent below 10^13; null where what was
+            filed is no number). With *labels* also ``label_sk`` and ``label_en`` (String, English
+            where the register has it).
+
+        Raises:
+            UsageError: No frame of reports, or a template has to be requested and no register is
+                chosen.
+            RegisterError: A template cannot be fetched.
+            Interrupted: Ctrl-C while a template was requested.
+
+        Warns:
+            UserWarning: Once, if some reports gave no number; see `reports_without_cells`.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> tables = [["5", "", "3", "7"], *[[""] * 4] * 77], [["9", ""]] * 67, [["1", ""]] * 61
+            >>> report = {"id": 1, "idSablony": 699, "tabulky": [sum(t, []) for t in tables]}
+            >>> assets = fk.cells(pl.DataFrame([report])).filter(table=0)
+            >>> assets.select("number", "period", "measure", "value").rows()
+            [(1, 'current', 'gross', 5.0), (1, 'current', 'net', 3.0), (1, 'previous', 'net', 7.0)]
+        """
+        schema = reading.schema_of_cells(labels=labels)
+        reader = reading.Reader(self._forms_at_call(), labels=labels, blanks=blanks)
+        warned = threading.Event()
+
+        def read(batch: pl.DataFrame) -> pl.DataFrame:
+            found, without = reader.read(batch)
+            if not warned.is_set() and reading.some_reports_lack_numbers(found, without):
+                warned.set()
+                warn(_WITHOUT)
+            return found
+
+        return _over(reports, schema, read)
+
+    def reports_without_cells(self, reports: Frame) -> Frame:
+        """List the reports and tables that gave no number, each with the first reason that applies.
+
+        Args:
+            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy.
+
+        Returns:
+            In the order of the reports: ``report_id`` (Int64), ``table`` (Int16, null where the
+            reason is the whole report's) and ``reason`` (Enum): ``deleted``, ``non_public``,
+            ``unreadable`` (no record), ``attachments_only`` (files and no tables), ``no_content``,
+            ``template_missing``, ``template_mismatch`` (another number of tables),
+            ``no_tables_in_template``, ``length_mismatch`` (no number of the whole report is read),
+            ``not_a_number`` (a filled cell is none; its value is null) or ``all_blank``.
+
+        Raises:
+            UsageError, RegisterError, Interrupted: As `cells`.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> tables = [[""] * 46, [""] * 44, [""] * 75]  # the last is one cell short
+            >>> report = {"id": 1, "idSablony": 687, "tabulky": tables}
+            >>> fk.reports_without_cells(pl.DataFrame([report])).rows()
+            [(1, 2, 'length_mismatch')]
+        """
+        reader = reading.Reader(self._forms_at_call())
+        return _over(reports, reasons.WITHOUT, lambda batch: reader.read(batch)[1])
+
+    def _forms_at_call(self) -> reading.FormOf:
+        """Return what looks a form up: in the package, else in the register current now."""
+        none: UsageError | None = None
+        try:
+            now = self._now()
+        except UsageError as error:  # reports of the forms that the package has need no register
+            none = error
+
+        def form_of(template: int) -> Form | None:
+            own = forms.shipped(template)
+            if own is not None:
+                return own
+            if none is not None:
+                raise UsageError(f"template {template} has to be requested: {none}")
+
+            def fetch(stop: threading.Event) -> Iterator[tuple[Form | None]]:
+                yield (now._form(template, refresh=False, stop=stop),)
+
+            try:
+                with closing(heeding_interrupts(fetch)) as fetched:
+                    (found,) = next(fetched)
+            except KeyboardInterrupt as interrupt:
+                raise _interrupted(template) from interrupt
+            return found
+
+        return form_of
+
+
+def _interrupted(template: int | None = None) -> Interrupted:
+    what = "cells were read" if template is None else f"template {template} was requested"
+    return Interrupted(f"interrupted while {what}; nothing is kept of the reports read before")
+
+
+def _over(reports: Frame, schema: pl.Schema, read: Callable[[pl.DataFrame], pl.DataFrame]) -> Frame:
+    """Read a frame of reports: at once, or batch by batch when it is collected."""
+    columns = reading.checked(reports)
+    if isinstance(reports, pl.DataFrame):
+        return read(reports.lazy().select(n for n in reasons.READ if n in columns).collect())
+    narrow = reports.select(name for name in reasons.READ if name in columns)
+    return _interruptible(narrow.map_batches(read, schema=schema, streamable=True))
+
+
+def _interruptible(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Make a LazyFrame, and what is derived from it, raise `Interrupted` at Ctrl-C.
+
+    A scan of a register has its own way, which keeps the rows before it.
+    """
+    if type(frame) is not pl.LazyFrame:
+        return frame
+
+    class Read(pl.LazyFrame):
+        # Whatever polars takes and returns: its arguments differ from version to version.
+        def collect(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+            try:
+                try:
+                    return super().collect(*arguments, **options)
+                except KeyboardInterrupt:
+                    time.sleep(0)  # Python raises the same Ctrl-C once more, here
+                    raise
+            except Interrupted:
+                raise
+            except KeyboardInterrupt as interrupt:
+                raise _interrupted() from interrupt
+
+    return Read._from_pyldf(frame._ldf)
