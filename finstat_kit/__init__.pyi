@@ -7,7 +7,9 @@ from .client.collection import Collection as Collection
 from .client.current import (
     activities as activities,
     annual_reports as annual_reports,
+    as_filed as as_filed,
     cells as cells,
+    check_reports as check_reports,
     cite as cite,
     codelists as codelists,
     compare as compare,

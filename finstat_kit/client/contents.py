@@ -14,6 +14,8 @@ from finstat_kit.arguments import Lang
 from finstat_kit.client.templates import Templates
 from finstat_kit.errors import Interrupted, UsageError, warn
 from finstat_kit.frames import cells as reading, reasons
+from finstat_kit.frames.as_filed import Filed, as_filed
+from finstat_kit.frames.check_sums import CHECKS, check
 from finstat_kit.protocol import forms
 from finstat_kit.protocol.forms import Form
 from finstat_kit.transport.threads import heeding_interrupts
@@ -117,6 +119,77 @@ class Contents(Templates):
         """
         reader = reading.Reader(self._forms_at_call())
         return _over(reports, reasons.WITHOUT, lambda batch: reader.read(batch)[1])
+
+    def check_reports(self, reports: Frame) -> Frame:
+        """Check the sums that a form states in its captions on each report, in every column.
+
+        A blank addend counts as 0; a sum of nothing but blanks is not checked. A few in a hundred
+        filings fail: a filer's slip, not an error of reading.
+
+        Args:
+            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy.
+
+        Returns:
+            One row per report, in order: ``report_id`` (Int64), ``template`` (Int32),
+            ``checked``, ``failing`` (Int32: sums), ``balance_difference`` (Float64, euro: total
+            assets less equity and liabilities; null on forms without both), ``failures`` (List of
+            Struct ``table``, ``row``, ``column``, ``number``, ``label_sk``, ``stated``,
+            ``computed``; null where all hold) and ``reasons`` (List of Enum, as
+            `reports_without_cells` gives them; null where there are none).
+
+        Raises:
+            UsageError, RegisterError, Interrupted: As `cells`.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> tables = [["7", ""] + [""] * 44, [""] * 44, [""] * 76]  # row 1 is rows 2 + 14
+            >>> report = {"id": 1, "idSablony": 687, "tabulky": tables}
+            >>> checks = fk.check_reports(pl.DataFrame([report]))
+            >>> checks.select("checked", "failing", "balance_difference").row(0)
+            (2, 2, 7.0)
+            >>> checks["failures"][0][0]["label_sk"]
+            'SPOLU MAJETOK r. 02 + r. 14'
+        """
+        form_of = self._forms_at_call()
+        return _over(reports, CHECKS, lambda batch: check(batch, form_of))
+
+    def as_filed(
+        self,
+        report: pl.DataFrame | pl.LazyFrame,
+        *,
+        lang: Lang | None = None,
+        filled: bool = False,
+        title: bool | None = None,
+    ) -> Filed:
+        r"""Show one report as people know the form: its rows in order, its columns side by side.
+
+        Args:
+            report: One record, as `reports.get` returns it.
+            lang: ``"sk"`` or ``"en"``; None is the register's own. Where the register has no
+                English caption the Slovak one stands, marked ``[sk]``.
+            filled: Only rows with a filled cell.
+            title: Whether the title page is shown; None leaves out that of a natural person.
+
+        Returns:
+            A `Filed`: text where it is printed, a table in Jupyter. In euro, as filed; a report
+            without numbers shows why.
+
+        Raises:
+            UsageError: Not one report.
+            RegisterError, Interrupted: As `cells`.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> tables = [["1250", "", *[""] * 44], [""] * 44, [""] * 76]
+            >>> report = pl.DataFrame([{"id": 5, "idSablony": 687, "tabulky": tables}])
+            >>> fk.as_filed(report, lang="sk", filled=True).parts[0].lines[0].values
+            ['1\xa0250', '']
+        """
+        return as_filed(
+            report, self._forms_at_call(), lang=self._language(lang), filled=filled, title=title
+        )
 
     def _forms_at_call(self) -> reading.FormOf:
         """Return what looks a form up: in the package, else in the register current now."""

@@ -184,6 +184,9 @@ class _Current(Labelling, Contents):
     def _now(self) -> Register:
         return register()
 
+    def _language(self, lang: Lang | None) -> Lang:
+        return drawn_from(None, lang)[1]
+
 
 _names: Final = _Current()
 
@@ -213,3 +216,5 @@ template = _names.template
 template_columns = _names.template_columns
 cells = _names.cells
 reports_without_cells = _names.reports_without_cells
+check_reports = _names.check_reports
+as_filed = _names.as_filed
