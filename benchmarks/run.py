@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable
 from importlib.metadata import version
 
+import cells
 import embedded_register
 import label_columns
 import local_copy
@@ -36,7 +37,7 @@ _SUBJECTS = {
         embedded_register,
         local_copy,
     )
-}
+} | {"contents": cells.figures}
 _PACKAGES = (
     "finstat-kit", "polars", "numpy", "httpx", "orjson", "uvicorn", "deltalake",
     "requests", "pandas", "dlt",
