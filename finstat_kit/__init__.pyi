@@ -16,6 +16,7 @@ from .client.current import (
     count_by as count_by,
     count_last_changes as count_last_changes,
     districts as districts,
+    download as download,
     find_places as find_places,
     legal_forms as legal_forms,
     locations as locations,
@@ -54,6 +55,7 @@ from .errors import (
     TransportError as TransportError,
     UsageError as UsageError,
 )
+from .frames.attachments import attachments as attachments
 from .frames.fields import fields as fields
 from .frames.writing import write as write
 from .health.report import doctor as doctor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,13 +11,15 @@ from typing import Any, Final, TypeVar
 
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.arguments import Lang
+from finstat_kit.client.downloads import download
 from finstat_kit.client.templates import Templates
 from finstat_kit.errors import Interrupted, UsageError, warn
 from finstat_kit.frames import cells as reading, reasons
 from finstat_kit.frames.as_filed import Filed, as_filed
 from finstat_kit.frames.check_sums import CHECKS, check
-from finstat_kit.protocol import forms
+from finstat_kit.protocol import forms, wire
 from finstat_kit.protocol.forms import Form
 from finstat_kit.transport.threads import heeding_interrupts
 
@@ -189,6 +192,60 @@ class Contents(Templates):
         """
         return as_filed(
             report, self._forms_at_call(), lang=self._language(lang), filled=filled, title=title
+        )
+
+    def download(
+        self,
+        attachments: pl.DataFrame,
+        folder: str | os.PathLike[str],
+        *,
+        max_bytes: int = wire.FILE_CAP,
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Download files of reports into a folder.
+
+        From ``/domain/financialreport/attachment``, one request per file. A file that is there and
+        right is not requested again, so an interrupted download resumes by the same call; each
+        appears whole or not at all, and one that fails does not stop the others.
+
+        Args:
+            attachments: What `attachments` returns.
+            folder: Where to; it is made if its parent is there. Names begin with the file's id
+                and are made safe.
+            max_bytes: No file larger than this; one per connection is held in memory.
+            max_requests: Refuse to send more; None is 10,000 towards a real host and no limit
+                elsewhere.
+            progress: Show a bar; None shows one for a real host on a terminal or in a notebook.
+
+        Returns:
+            One row per file: ``id`` (Int64), ``path`` (String, null where it failed), ``bytes``
+            (Int64), ``checked`` (Boolean: its SHA-256 is that of its record), ``status`` (Enum
+            ``downloaded``, ``kept``, ``failed``) and ``problem`` (String, null where there is
+            none).
+
+        Raises:
+            UsageError: No such frame, no place for the folder, or more than *max_requests*.
+            Interrupted: Ctrl-C; the rows so far are in ``.partial``.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> import tempfile
+            >>> with fk.using(fk.sample()), tempfile.TemporaryDirectory() as folder:
+            ...     report = fk.reports.ids(limit=1)["id"][0]
+            ...     files = [[{"id": 10 * report, "meno": "notes.pdf"}]]
+            ...     reports = pl.DataFrame({"id": [report], "prilohy": files})
+            ...     fk.download(fk.attachments(reports), folder)["status"].to_list()
+            ['downloaded']
+        """
+        return download(
+            attachments,
+            folder,
+            self._now()._own_session(),
+            max_bytes=arguments.whole("max_bytes", max_bytes, 1, 2**31),
+            max_requests=max_requests,
+            progress=progress,
         )
 
     def _forms_at_call(self) -> reading.FormOf:

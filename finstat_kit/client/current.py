@@ -218,3 +218,4 @@ cells = _names.cells
 reports_without_cells = _names.reports_without_cells
 check_reports = _names.check_reports
 as_filed = _names.as_filed
+download = _names.download

@@ -269,6 +269,9 @@ class Register(Labelling, Contents):
     ) -> Form | None:
         return self._forms.get(template, self._session, refresh=refresh, stop=stop)
 
+    def _own_session(self) -> Session:
+        return self._session
+
     def _listed_forms(self, *, refresh: bool) -> list[tuple[Form, bool]]:
         return self._forms.listed(self._session, refresh=refresh)
 

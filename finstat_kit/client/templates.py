@@ -77,6 +77,9 @@ class Templates:
     ) -> Form | None:
         raise NotImplementedError
 
+    def _own_session(self) -> Session:
+        raise NotImplementedError
+
     def _listed_forms(self, *, refresh: bool) -> list[tuple[Form, bool]]:
         raise NotImplementedError
 

@@ -43,6 +43,10 @@ class CopiedStore(Store):
             return {name: value for name, value in record.items() if value is not None}
         return None
 
+    def attachment(self, id_: int) -> bytes | None:
+        """Return None: a mirror keeps no files."""
+        return None
+
 
 def copied_store(
     held: Held, lists: Path, today: date, find: Callable[[int], pl.DataFrame]

@@ -74,6 +74,11 @@ def template(id_: int) -> Request[Form]:
     )
 
 
+def attachment(id_: int, cap: int) -> Request[bytes]:
+    """Return the request of a file, which its reader takes as it is."""
+    return Request(f"{wire.ATTACHMENT}/{id_}", bytes, cap=cap)
+
+
 def codelist(of: wire.Codelist) -> Request[pl.DataFrame]:
     """Return the request of a codelist."""
     read = replies.parse_locations if of.located else replies.parse_classification

@@ -27,6 +27,7 @@ COUNTS: Final = "zostavajuce-id"
 UNIT: Final = "uctovna-jednotka"
 TEMPLATES: Final = "sablony"
 TEMPLATE: Final = "sablona"
+ATTACHMENT: Final = "/domain/financialreport/attachment"  # outside /api
 
 # Parameters of lists and counts; the filters are the units' alone.
 CHANGED_SINCE: Final = "zmenene-od"
@@ -53,6 +54,7 @@ MAX_PAGE: Final = 10_000
 DEFAULT_PAGE: Final = 1_000
 PAGE_CAP: Final = 8 * 2**20  # bytes of a page or a record, unpacked
 CODELIST_CAP: Final = 64 * 2**20
+FILE_CAP: Final = 64 * 2**20
 
 
 class Reply(NamedTuple):

@@ -52,6 +52,7 @@ def description(*, strict: bool) -> Json:
     paths[f"/api/{wire.TEMPLATE}"] = _path(
         "A template of reports", record, "Template", unknown=True
     )
+    paths[f"{wire.ATTACHMENT}/{{id}}"] = _file()
     return {
         "openapi": "3.1.0",
         "info": {
@@ -133,6 +134,23 @@ def _path(about: str, parameters: list[Json], schema: str, *, unknown: bool = Fa
         }
         for method in ("get", "head")
     }
+
+
+def _file() -> Json:
+    """Describe the one address whose id stands in the path and whose reply is no JSON."""
+    id_: Json = {
+        "name": "id",
+        "in": "path",
+        "required": True,
+        "description": "The attachment.",
+        "schema": {"type": "integer", "minimum": 0, "maximum": wire.MAX_ID},
+    }
+    described = _path("The file of a report", [id_], "Refusal", unknown=True)
+    for method, operation in described.items():
+        assert isinstance(operation, dict)
+        body: Json = {"application/pdf": {}} if method == "get" else {}
+        operation["responses"]["200"]["content"] = body
+    return described
 
 
 def _response(status: str, text: str, schema: str | None) -> Json:

@@ -22,6 +22,7 @@ from finstat_kit.service import parameters as rules
 from finstat_kit.service.openapi import description
 from finstat_kit.service.store import Condition, Store, day_number, ico_number
 
+_JSON: Final = "application/json;charset=UTF-8"
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -44,6 +45,9 @@ def answer(store: Store, method: str, path: str, query: str = "", *, strict: boo
         strict: Answer 400 to everything that the specification leaves open.
     """
     route = _ROUTES.get(path)
+    above, _, name = path.rpartition("/")
+    if above == wire.ATTACHMENT:
+        route = _attachment(name)
     if route is None:
         return refusal(404, "neznáma cesta", method)
     if method not in ("GET", "HEAD"):
@@ -239,6 +243,18 @@ def _template(store: Store, parameters: _Parameters, method: str) -> Reply:
     return _reply(404, b"", method) if body is None else _reply(200, body, method)
 
 
+def _attachment(name: str) -> _Route:
+    def route(store: Store, parameters: _Parameters, method: str) -> Reply:
+        parameters.end()
+        known = rules.RECORD["id"].pattern.fullmatch(name) and int(name) <= wire.MAX_ID
+        body = store.attachment(int(name)) if known else None
+        if body is None:
+            return _reply(404, b"", method)
+        return _reply(200, body, method, "application/pdf")
+
+    return route
+
+
 def _description(store: Store, parameters: _Parameters, method: str) -> Reply:
     parameters.end()
     return _json(200, description(strict=parameters.strict), method)
@@ -260,9 +276,9 @@ def _json(status: int, content: object, method: str) -> Reply:
     return _reply(status, body, method)
 
 
-def _reply(status: int, body: bytes, method: str) -> Reply:
+def _reply(status: int, body: bytes, method: str, kind: str = _JSON) -> Reply:
     headers = {
-        "Content-Type": "application/json;charset=UTF-8",
+        "Content-Type": kind,
         "Content-Length": str(len(body)),
         "X-API-Version": wire.API_VERSION,
         "Cache-Control": "no-cache, no-store, max-age=0",

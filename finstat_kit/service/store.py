@@ -18,10 +18,12 @@ from finstat_kit.protocol.wire import (
     ANNUAL_REPORTS,
     BEGINNING,
     CHANGED,
+    REPORTS,
     STATE,
     STATEMENTS,
     UNITS,
 )  # fmt: skip
+from finstat_kit.service import documents
 
 NO_DAY: Final = -(2**31)
 LIVING, DELETED, NON_PUBLIC, NON_PUBLIC_LOWER = range(4)
@@ -175,6 +177,11 @@ class Store:
         if state is not None:
             return {"id": id_, STATE: state, CHANGED: changed}
         return self._living(id_, row) | {CHANGED: changed}
+
+    def attachment(self, id_: int) -> bytes | None:
+        """Return the file of an attachment, or None."""
+        there = self.lines[REPORTS].position(documents.report_of(id_)) is not None
+        return documents.document(id_) if there else None
 
     def _living(self, id_: int, row: int) -> dict[str, object]:
         def number(column: str) -> int:

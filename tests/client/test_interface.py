@@ -11,7 +11,7 @@ REGISTER = [
     "size_classes", "codelists", "locations", "find_places", "match_places",
     "templates", "template", "template_columns",
     # What it reads out of reports.
-    "cells", "reports_without_cells", "check_reports", "as_filed",
+    "cells", "reports_without_cells", "check_reports", "as_filed", "download",
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
     # What is drawn, reported and picked of it.
