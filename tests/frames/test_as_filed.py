@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.arguments import Lang
 from finstat_kit.frames.as_filed import Filed
 from tests.support.filings import body, drawn, frame, report, sizes
 
@@ -86,7 +87,7 @@ def test_what_has_no_english_is_marked() -> None:
 
 
 @pytest.mark.parametrize("lang", ["sk", "en"])
-def test_title_pages_of_people(lang: fk.Sample) -> None:
+def test_title_pages_of_people(lang: Lang) -> None:
     """A natural person's is not shown unless it is asked for; a company's may be left out."""
     person, company = micro(titulnaStrana=PERSON), micro(titulnaStrana=COMPANY)
     trader = micro(
@@ -94,13 +95,13 @@ def test_title_pages_of_people(lang: fk.Sample) -> None:
     )
 
     for one in (person, trader):
-        for shown in (fk.as_filed(one, lang=lang), fk.as_filed(one, lang=lang, title=False)):  # type: ignore[arg-type]
+        for shown in (fk.as_filed(one, lang=lang), fk.as_filed(one, lang=lang, title=False)):
             assert shown.title == []
             assert "Jana" not in str(shown) + shown._repr_html_()
-        assert "title=True" in str(fk.as_filed(one, lang=lang))  # type: ignore[arg-type]
-        assert "Jana" in str(fk.as_filed(one, lang=lang, title=True))  # type: ignore[arg-type]
-    assert "Javor" in str(fk.as_filed(company, lang=lang))  # type: ignore[arg-type]
-    assert "Javor" not in str(fk.as_filed(company, lang=lang, title=False))  # type: ignore[arg-type]
+        assert "title=True" in str(fk.as_filed(one, lang=lang))
+        assert "Jana" in str(fk.as_filed(one, lang=lang, title=True))
+    assert "Javor" in str(fk.as_filed(company, lang=lang))
+    assert "Javor" not in str(fk.as_filed(company, lang=lang, title=False))
 
 
 def test_html() -> None:
