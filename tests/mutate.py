@@ -503,7 +503,7 @@ MUTATIONS = [
     Mutation("protocol/form_rows.py", "(?<![^\\W_])r", "r", "forms"),
     Mutation("client/templates.py", "if template not in self._kept or refresh:", "if True:", "templates"),
     Mutation("client/contents.py", "                warned.set()\n", "", "cells"),
-    Mutation("client/contents.py", "raise _interrupted(template) from interrupt", "raise", "cells"),
+    Mutation("client/contents.py", "raise _interrupted(template) from interrupt", "return None", "cells"),
     Mutation('client/stream.py', 'refuse_long_work(unique.len(), session, max_requests)', 'pass', 'get'),
     Mutation('client/stream.py', 'if id_ in repeats:', 'if False:', 'stream'),
     Mutation('cli/reading.py', 'if name not in codes]', ']', 'reading'),
