@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable
 from importlib.metadata import version
 
+import contents
 import embedded_register
 import label_columns
 import local_copy
@@ -31,6 +32,7 @@ _SUBJECTS = {
         split_walks,
         one_connection,
         many_records,
+        contents,
         label_columns,
         start_up,
         embedded_register,
@@ -38,7 +40,7 @@ _SUBJECTS = {
     )
 }
 _PACKAGES = (
-    "finstat-kit", "polars", "numpy", "httpx", "orjson", "uvicorn", "deltalake",
+    "finstat-kit", "polars", "numpy", "httpx", "orjson", "msgspec", "uvicorn", "deltalake",
     "requests", "pandas", "dlt",
 )  # fmt: skip
 

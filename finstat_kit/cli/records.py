@@ -157,21 +157,26 @@ def get(
     before are written.
     """
     from finstat_kit import arguments
-    from finstat_kit.client.stream import stream_units
+    from finstat_kit.client.stream import stream_records
+    from finstat_kit.protocol.shaped import KINDS
+    from finstat_kit.protocol.shapes import Record
 
     form = format_of(form, output)
     wanted = arguments.ids(_ids_given(id_))
     reg = options.chosen(url, named)
-    rows = Rows(form, output)
+    kind = KINDS["units"]
+    rows = Rows(kind, form, output)
     # A bar and rows on the same terminal would write over each other.
     progress = False if rows.streams and sys.stdout.isatty() else None
-    records = stream_units(wanted, reg._session, max_requests=max_requests, progress=progress)
+    records = stream_records(
+        kind, wanted, reg._session, max_requests=max_requests, progress=progress
+    )
     unreadable: list[str] = []
     done = 0
     try:
         with contextlib.closing(records):
             for number, record in records:
-                if isinstance(record, dict):
+                if isinstance(record, Record):
                     rows.add(record)
                 elif keep_going:
                     unreadable.append(_reason(number, record))

@@ -17,7 +17,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import number_format
-from finstat_kit.protocol import replies
+from finstat_kit.protocol import replies, shaped
 from finstat_kit.protocol.wire import INVENTED, UNITS, Reply
 from finstat_kit.service import changes, population, routes
 from finstat_kit.service.server import served
@@ -254,9 +254,7 @@ def _checked_day(on: str | date | None) -> date | None:
 
 
 def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
-    settable = [
-        name for name in replies.UNITS if name not in ("id", "stav", "datumPoslednejUpravy")
-    ]
+    settable = [name for name in shaped.UNITS if name not in ("id", "stav", "datumPoslednejUpravy")]
     for name in fields:
         if name not in settable:
             raise UsageError(f"publish: {name!r} is no field to set; give some of {settable}")
