@@ -28,6 +28,7 @@ from finstat_kit.protocol.shapes import (
     TRUTHS,
     AnnualReport,
     Content,
+    Names,
     Record,
     Report,
     Statement,
@@ -144,8 +145,10 @@ def _named(said: str, reply: object, shape: type[Struct], where: str) -> Protoco
     kind = _bare(hint)
     if hint in LEAVES:
         expected = LEAVES[hint][0]
+    elif get_origin(kind) is list:
+        expected = "a list"
     else:
-        expected = "a list" if get_origin(kind) is list else "an object"
+        expected = "an object with sk and en" if kind is Names else "an object"
     return broken(f"{where}${path}", expected, value, not missing)
 
 
