@@ -16,6 +16,7 @@ from finstat_kit.client.labelling import Labelling
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.sample import sample
 from finstat_kit.client.session import Session
+from finstat_kit.client.templates import Templates
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
 from finstat_kit.transport import forks
@@ -174,7 +175,7 @@ def _session() -> Session:
     return register()._session
 
 
-class _Current(Labelling):
+class _Current(Labelling, Templates):
     """The names of the register that is current at each call."""
 
     def __repr__(self) -> str:
@@ -207,3 +208,6 @@ count_last_changes = _names.count_last_changes
 compare = _names.compare
 match_places = _names.match_places
 cite = _names.cite
+templates = _names.templates
+template = _names.template
+template_columns = _names.template_columns

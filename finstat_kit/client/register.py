@@ -21,9 +21,11 @@ from finstat_kit.arguments import Lang
 from finstat_kit.client.collection import Collection
 from finstat_kit.client.labelling import Labelling
 from finstat_kit.client.session import Session
+from finstat_kit.client.templates import Forms, Templates
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol import requests, wire
+from finstat_kit.protocol.forms import Form
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import Transport, is_loopback
 from finstat_kit.transport.exchange import Exchange, Stats
@@ -71,7 +73,7 @@ class _Above(Generic[T]):
         return update_wrapper(partial(function, register=register), function)
 
 
-class Register(Labelling):
+class Register(Labelling, Templates):
     """The register behind a base URL.
 
     Args:
@@ -140,6 +142,7 @@ class Register(Labelling):
         self.reports = Collection("reports", lambda: self._session)
         self.annual_reports = Collection("annual_reports", lambda: self._session)
         self._codelists: dict[str, pl.DataFrame] = {}
+        self._forms = Forms()
         self._lock = threading.Lock()
         forks.renew_in_child(self)
 
@@ -259,6 +262,12 @@ class Register(Labelling):
         with self._lock:
             self._codelists[name] = fresh
         return fresh
+
+    def _form(self, template: int, refresh: bool) -> Form | None:
+        return self._forms.get(template, self._session, refresh=refresh)
+
+    def _listed_forms(self, refresh: bool) -> list[tuple[Form, bool]]:
+        return self._forms.listed(self._session, refresh=refresh)
 
 
 def is_live(url: str) -> bool:

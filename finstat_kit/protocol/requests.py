@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 
 import polars as pl
 
-from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol import forms, replies, wire
+from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.paging import Query, check
 from finstat_kit.protocol.replies import Page
 from finstat_kit.protocol.shaped import Kind
@@ -62,6 +63,18 @@ def count(query: Query) -> Request[int]:
 def record(kind: Kind[R], id_: int) -> Request[R]:
     """Return the request of one record."""
     return Request(f"/api/{kind.endpoint}", lambda body: kind.read(body, id_), {"id": id_})
+
+
+def templates() -> Request[tuple[list[Form], bool]]:
+    """Return the request of the list of templates."""
+    return Request(f"/api/{wire.TEMPLATES}", forms.parse_templates, cap=wire.CODELIST_CAP)
+
+
+def template(id_: int) -> Request[Form]:
+    """Return the request of a template."""
+    return Request(
+        f"/api/{wire.TEMPLATE}", lambda body: forms.parse_template(body, id_), {"id": id_}
+    )
 
 
 def codelist(of: wire.Codelist) -> Request[pl.DataFrame]:

@@ -29,6 +29,8 @@ UNIT: Final = "uctovna-jednotka"
 STATEMENT: Final = "uctovna-zavierka"
 REPORT: Final = "uctovny-vykaz"
 ANNUAL_REPORT: Final = "vyrocna-sprava"
+TEMPLATES: Final = "sablony"
+TEMPLATE: Final = "sablona"
 
 # Parameters of lists and counts; the filters are the units' alone.
 CHANGED_SINCE: Final = "zmenene-od"
@@ -42,6 +44,8 @@ MORE: Final = "existujeDalsieId"
 COUNT: Final = "pocetZostavajucichId"
 LOCATIONS: Final = "lokacie"
 CLASSIFICATION: Final = "klasifikacie"
+TEMPLATE_LIST: Final = "sablony"
+TABLES: Final = "tabulky"
 
 # Fields of records that rules hang on.
 CHANGED: Final = "datumPoslednejUpravy"

@@ -9,6 +9,7 @@ from finstat_kit.protocol import wire
 from finstat_kit.service import parameters as rules
 from finstat_kit.service.parameters import Rule
 from finstat_kit.service.store import STATES
+from finstat_kit.service.template_schema import templates
 
 Json = dict[str, object]
 
@@ -28,7 +29,7 @@ _ABOUT: Final = {
     "ico": "Only units of exactly this IČO.",
     "dic": "Only units of exactly this DIČ.",
     wire.FILTERS["legal_form_code"]: "Only units of exactly this legal form.",
-    "id": "The unit.",
+    "id": "The record.",
 }
 
 
@@ -47,6 +48,10 @@ def description(*, strict: bool) -> Json:
         paths[f"/api/{name}"] = _path(f"The codelist {name}, complete", [], schema)
     record = _parameters(rules.RECORD, strict=strict)
     paths[f"/api/{wire.UNIT}"] = _path("The record of a unit", record, "Unit", unknown=True)
+    paths[f"/api/{wire.TEMPLATES}"] = _path("The templates of reports", [], "Templates")
+    paths[f"/api/{wire.TEMPLATE}"] = _path(
+        "A template of reports", record, "Template", unknown=True
+    )
     return {
         "openapi": "3.1.0",
         "info": {
@@ -109,7 +114,7 @@ def _value(name: str, rule: Rule, *, strict: bool) -> Json:
 def _path(about: str, parameters: list[Json], schema: str, *, unknown: bool = False) -> Json:
     answers: dict[str, tuple[str, str | None]] = {"200": ("What was asked for", schema)}
     if unknown:
-        answers["404"] = ("No such unit; the body is empty", None)
+        answers["404"] = ("No such record; the body is empty", None)
     answers |= {
         "400": ("The query is wrong; the reason names the parameter", "Refusal"),
         "405": ("Reading is all there is", "Refusal"),
@@ -172,6 +177,7 @@ def _schemas(*, strict: bool) -> Json:
         "Classifications": _object({wire.CLASSIFICATION: _list(_object(entry))}),
         "Unit": {"oneOf": [_living(), _gone()]},
         "Refusal": _object({"chyba": _STRING}),
+        **templates(strict=strict),
     }
 
 

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finstat_kit.protocol.old_codes import old_district, old_municipality, old_region
+from finstat_kit.protocol.shipped import data_folder
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, CODELISTS, REPORTS, STATEMENTS, UNITS
-from finstat_kit.service.files import codelist_bodies, data_folder
+from finstat_kit.service.files import codelist_bodies
 from finstat_kit.service.store import (
     DELETED,
     LIVING,

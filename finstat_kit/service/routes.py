@@ -9,12 +9,14 @@ import html
 import re
 from collections.abc import Callable
 from datetime import date, datetime
+from functools import cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import orjson
 
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.shipped import template_bodies
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service import parameters as rules
 from finstat_kit.service.openapi import description
@@ -214,6 +216,29 @@ def _unit(store: Store, parameters: _Parameters, method: str) -> Reply:
     return _reply(404, b"", method) if record is None else _json(200, record, method)
 
 
+def _templates(store: Store, parameters: _Parameters, method: str) -> Reply:
+    parameters.end()
+    return _reply(200, _template_list(strict=parameters.strict), method)
+
+
+@cache
+def _template_list(*, strict: bool) -> bytes:
+    listed = (orjson.loads(body) for body in template_bodies().values())
+    # Whether the list has the tables is open: one of the two registers sends them.
+    left_out = wire.TABLES if strict else None
+    entries = [{k: v for k, v in entry.items() if k != left_out} for entry in listed]
+    return orjson.dumps({wire.TEMPLATE_LIST: entries})
+
+
+def _template(store: Store, parameters: _Parameters, method: str) -> Reply:
+    id_ = parameters.number("id")
+    parameters.end()
+    if id_ is None:
+        raise _Refused("chýba povinný parameter id")
+    body = template_bodies().get(id_)
+    return _reply(404, b"", method) if body is None else _reply(200, body, method)
+
+
 def _description(store: Store, parameters: _Parameters, method: str) -> Reply:
     parameters.end()
     return _json(200, description(strict=parameters.strict), method)
@@ -224,6 +249,8 @@ _ROUTES: Final[dict[str, _Route]] = {
     **{f"/api/{wire.COUNTS}/{name}": _count(name) for name in wire.LISTS.values()},
     **{f"/api/{c.endpoint}": _codelist(c.endpoint) for c in wire.CODELISTS.values()},
     f"/api/{wire.UNIT}": _unit,
+    f"/api/{wire.TEMPLATES}": _templates,
+    f"/api/{wire.TEMPLATE}": _template,
     "/openapi.json": _description,
 }
 

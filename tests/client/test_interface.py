@@ -9,6 +9,7 @@ REGISTER = [
     "units", "statements", "reports", "annual_reports",
     "regions", "districts", "municipalities", "legal_forms", "activities", "ownership_types",
     "size_classes", "codelists", "locations", "find_places", "match_places",
+    "templates", "template", "template_columns",
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
     # What is drawn, reported and picked of it.

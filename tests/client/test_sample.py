@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import finstat_kit as fk
+from finstat_kit.protocol.shipped import data_folder
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, STATEMENTS, UNITS
 from finstat_kit.service import population
-from finstat_kit.service.files import data_folder
 from finstat_kit.service.store import Place, Store
 from tests.support.memory import needs_proc
 
