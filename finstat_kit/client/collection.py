@@ -43,7 +43,7 @@ class Collection(Walking):
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
             ...     fk.statements.count()
-            41687
+            136804
         """
         return self._count(self._query(changed_since, after_id, None))
 
@@ -83,7 +83,7 @@ class Collection(Walking):
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
             ...     fk.statements.ids(limit=3)["id"].to_list()
-            [280, 590, 723]
+            [1, 141, 183]
         """
         query = self._query(changed_since, after_id, page_size)
         return self._ids(query, limit, connections, progress)
@@ -110,7 +110,7 @@ class Collection(Walking):
             ...     pages = fk.reports.pages(page_size=5_000)
             ...     first = next(pages)
             ...     pages
-            <pages of reports: 5,000 ids so far, cursor 893549, more to come>
+            <pages of reports: 5,000 ids so far, cursor 111478, more to come>
         """
         return self._pages(self._query(changed_since, after_id, page_size), limit)
 
@@ -138,9 +138,9 @@ class Collection(Walking):
             >>> import finstat_kit as fk
             >>> import polars as pl
             >>> with fk.using(fk.sample()) as reg:
-            ...     late = fk.statements.scan().filter(pl.col("id") > 6_900_000)
+            ...     late = fk.statements.scan().filter(pl.col("id") > 6_690_000)
             ...     late.select("id").collect().height, reg.stats.requests
-            (365, 1)
+            (2, 1)
         """
         return self._scan(changed_since, max_requests)
 
@@ -178,6 +178,13 @@ class Collection(Walking):
             NotFound: Some ids have no record: ``.ids``; all others are in ``.partial``.
             ProtocolError: A record breaks the register's format; the text names id and field.
             RegisterError: With ``.partial``, the rows before the fault.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     filed = fk.statements.get(fk.statements.ids(limit=2))
+            ...     fk.reports.get(filed["idUctovnychVykazov"][0]).select("id", "idSablony").rows()
+            [(1, 21), (12, 22)]
         """
         arguments.one_of("errors", errors, ("raise", "keep"))
         return get_records(

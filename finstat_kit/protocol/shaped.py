@@ -140,9 +140,9 @@ def _named(said: str, reply: object, shape: type[Struct], where: str) -> Protoco
     hint: Any = shape
     value: Any = reply
     for name, index in _STEP.findall(path):
-        hint = _hints(_bare(hint))[name] if name else get_args(_bare(hint))[0]
+        hint = hints(bare(hint))[name] if name else get_args(bare(hint))[0]
         value = value.get(name) if name else value[int(index)]
-    kind = _bare(hint)
+    kind = bare(hint)
     if hint in LEAVES:
         expected = LEAVES[hint][0]
     elif get_origin(kind) is list:
@@ -153,12 +153,13 @@ def _named(said: str, reply: object, shape: type[Struct], where: str) -> Protoco
 
 
 @cache
-def _hints(shape: type[Struct]) -> Mapping[str, Any]:
-    hints = get_type_hints(shape, include_extras=True)
-    return MappingProxyType({name: hints[name] for name in shape.__struct_fields__})
+def hints(shape: type[Struct]) -> Mapping[str, Any]:
+    """Return the fields of a shape and the type of each, as it was written."""
+    found = get_type_hints(shape, include_extras=True)
+    return MappingProxyType({name: found[name] for name in shape.__struct_fields__})
 
 
-def _bare(hint: Any) -> Any:  # noqa: ANN401 - a type as it was written, whatever that is
+def bare(hint: Any) -> Any:  # noqa: ANN401 - a type as it was written, whatever that is
     """Return what a type admits beside None."""
     if hint in LEAVES or type(None) not in get_args(hint):
         return hint
@@ -168,17 +169,17 @@ def _bare(hint: Any) -> Any:  # noqa: ANN401 - a type as it was written, whateve
 def _dtype(hint: Any) -> pl.DataType:  # noqa: ANN401
     if hint in LEAVES:
         return LEAVES[hint][1]
-    kind = _bare(hint)
+    kind = bare(hint)
     if get_origin(kind) is list:
         return pl.List(_dtype(get_args(kind)[0]))
-    return pl.Struct({name: _dtype(field) for name, field in _hints(kind).items()})
+    return pl.Struct({name: _dtype(field) for name, field in hints(kind).items()})
 
 
 def _schema(shape: type[Record]) -> pl.Schema:
     columns: dict[str, pl.DataType] = {}
-    for name, hint in _hints(shape).items():
-        if _bare(hint) is Content:
-            columns["titulnaStrana"] = _dtype(_hints(Content)["titulnaStrana"])
+    for name, hint in hints(shape).items():
+        if bare(hint) is Content:
+            columns["titulnaStrana"] = _dtype(hints(Content)["titulnaStrana"])
             columns["tabulky"] = pl.List(pl.List(pl.String))
         else:
             columns[name] = _dtype(hint)

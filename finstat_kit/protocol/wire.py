@@ -29,6 +29,7 @@ UNIT: Final = "uctovna-jednotka"
 STATEMENT: Final = "uctovna-zavierka"
 REPORT: Final = "uctovny-vykaz"
 ANNUAL_REPORT: Final = "vyrocna-sprava"
+ATTACHMENT: Final = "domain/financialreport/attachment"  # not below /api; then the id
 TEMPLATES: Final = "sablony"
 TEMPLATE: Final = "sablona"
 
