@@ -36,6 +36,23 @@ def figures(quick: bool) -> Iterator[Figure]:
         "contents", f"{what}: ours to orjson", taken["ours"] / taken["bare"], None, least=False
     )
 
+    sample = fk.sample()
+    ids = iter(sample.reports.ids()["id"].sample(repeats * times, seed=1).to_list() * 2)
+    answered = side_by_side(
+        repeats,
+        ours=lambda: [
+            sample._answer("GET", "/api/uctovny-vykaz", f"id={next(ids)}") for _ in range(times)
+        ],
+    )
+    yield Figure(
+        "contents",
+        "a report drawn and answered by the embedded register",
+        answered["ours"] / times * 1e6,
+        300.0,
+        least=False,
+        unit=" µs",
+    )
+
     report = _report()
     taken = side_by_side(
         repeats,

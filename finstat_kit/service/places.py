@@ -38,7 +38,6 @@ EVERY: Final = 16  # units of which one has a place more in a year
 _LAST_ID: Final = {STATEMENTS: 7_000_000, REPORTS: 10_500_000, ANNUAL_REPORTS: 1_500_000}
 SOLE_TRADER: Final = "101"
 MAIN, CORRECTION, TWIN, EXTRAORDINARY = range(4)
-_NOTHING: Final = np.empty(0, dtype=np.int64)
 
 
 class Filing(NamedTuple):
@@ -108,15 +107,16 @@ class Drawn:
         if self._slots is None:
             with self._lock:
                 if self._slots is None:
-                    years = [self._year(year) for year in range(YEARS)] if self.n else []
-                    parts = zip(*years, strict=True) if years else [[_NOTHING]] * 3
-                    changed, reports, annual = (np.concatenate(part) for part in parts)
-                    self._slots = Slots(
-                        Days(changed.astype(np.uint16)),
-                        reports.astype(np.uint8),
-                        annual.astype(np.uint8),
-                    )
+                    self._slots = self._all_years()
         return self._slots
+
+    def _all_years(self) -> Slots:
+        changed = np.zeros(self.size, dtype=np.uint16)
+        reports, annual = (np.zeros(self.size, dtype=np.uint8) for _ in range(2))
+        for year in range(YEARS if self.n else 0):
+            places = slice(year * self.places, (year + 1) * self.places)
+            changed[places], reports[places], annual[places] = self._year(year)
+        return Slots(Days(changed), reports, annual)
 
     def _year(self, number: int) -> tuple[NDArray[np.generic], ...]:
         """Return days of change, reports and annual reports of the places of a year."""

@@ -327,6 +327,10 @@ def test_units_that_vanish_leave_their_filings() -> None:
     assert sample.statements.get(theirs).equals(before)
     assert before["idUJ"].drop_nulls().unique().to_list() == [unit]
     assert set(theirs) <= set(sample.statements.ids()["id"])
+    # A unit that is published later may get the same id.
+    filings = sample._store.filings
+    assert filings is not None
+    assert filings.ids_of(unit) == ([], [])
 
 
 def test_files_are_what_records_say(reports: pl.DataFrame) -> None:
