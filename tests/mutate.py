@@ -375,7 +375,7 @@ MUTATIONS = [
     Mutation("service/figures.py", "total - int(debts.sum())", "total - int(debts.sum()) + 1", "filings"),
     Mutation("service/figures.py", "before_tax - tax", "before_tax", "filings"),
     Mutation("service/filing_tables.py", "filings.was_corrected(filing.unit, filing.year - 1)", "False", "filings"),
-    Mutation("service/filing_tables.py", "_figures(form, unit, filing.year - 1, former)", "_figures(form, unit, filing.year - 2, former)", "filings"),
+    Mutation("service/filing_tables.py", "_year(unit, filing.year - 1, former)", "_year(unit, filing.year - 2, former)", "filings"),
     Mutation("service/filing_tables.py", 'case == "sum" and place == 0 and number == 1', "False", "filings"),
     Mutation("service/changes.py", "after = changed(store, units, on=on)", "after = store", "filings"),
     Mutation("client/records.py", "if keep:\n                    batch", "if False:\n                    batch", "contents"),

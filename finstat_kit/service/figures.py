@@ -135,9 +135,9 @@ def mixed(*parts: int) -> int:
     return state
 
 
-def mixed_each(key: int, numbers: Words) -> Words:
+def mixed_each(key: int | Words, numbers: Words) -> Words:
     """Return the 64 bits of each number under a key."""
-    state = (numbers ^ np.uint64(key & _MASK)) + np.uint64(_GOLDEN)
+    state = (numbers ^ np.asarray(key, dtype=np.uint64)) + np.uint64(_GOLDEN)
     state = (state ^ state >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ state >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     return state ^ state >> np.uint64(31)
@@ -187,6 +187,14 @@ class Figures(NamedTuple):
     result: Ints
 
 
+class Year(NamedTuple):
+    """What the figures of a year are drawn from: its key, its revenue, its assets."""
+
+    key: int
+    revenue: int
+    total: int
+
+
 class Form:
     """Draws the figures of a kind of filing and writes them into the cells of its reports."""
 
@@ -208,6 +216,7 @@ class Form:
         self._steps = np.arange(1, len(self._weights) + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
         self._ends = np.cumsum([len(sums.leaves) for sums, _ in drawn]).tolist()
         self._pots = self._dealt()
+        self._in_pot = (self._pots[:, None] == np.arange(5)).astype(np.float64)
         wears = [path[:2] in (("A", "I"), ("A", "II")) for path in self._assets.paths]
         self._wears = np.array(wears, dtype=np.int64)
         self._filled = lru_cache(maxsize=256)(self._filled_by)
@@ -236,67 +245,77 @@ class Form:
             mixed_each(unit, self._steps) >> np.uint64(57) < self._often, self._weights, 0
         )
 
-    def draw(self, unit: int, year: int, revenue: int, total: int) -> Figures:
-        """Draw the figures of a year.
+    def draw(self, unit: int, *years: Year) -> list[Figures]:
+        """Draw the figures of years, all at once: of many small arrays the calls cost most.
 
         Args:
             unit: Key of the unit: the rows that it fills are the same every year.
-            year: Key of the year.
-            revenue: Its revenue.
-            total: Its assets.
+            years: What is drawn.
         """
         plan, own = self.plan, self._debts.at
-        bits = mixed_each(year, self._steps)
+        keys = np.array([year.key for year in years], dtype=np.uint64)
+        bits = mixed_each(keys[:, None], self._steps)
         shares = self._filled(unit) * (512 + (bits >> np.uint64(54)).astype(np.int64))
-        # Some owe more than they have; the margin is from -10 to 16 per cent.
-        owed = 150 + (year >> 8) % 600 + (300 if unit % 8 == 0 else 0)
-        pots = (
-            0,
-            total * (500 + (year >> 20) % 450) // 1000,
-            total * owed // 1000,
-            revenue,
-            revenue * (1100 - (year >> 32) % 260) // 1000,
-        )
-        sums = np.bincount(self._pots, weights=shares, minlength=len(pots)).tolist()
-        per_share = [
-            (pot << 20) // int(all_) if all_ else 0 for pot, all_ in zip(pots, sums, strict=True)
+        sums = (shares.astype(np.float64) @ self._in_pot).tolist()
+        each = [
+            [(pot << 20) // int(n) if n else 0 for pot, n in zip(pots, whole, strict=True)]
+            for pots, whole in zip((_pots(unit, year) for year in years), sums, strict=True)
         ]
-        amounts = shares * np.array(per_share)[self._pots] >> 20
+        amounts = shares * np.array(each)[:, self._pots] >> 20
         first, second, _ = self._ends
-        net, debts, result = amounts[:first], amounts[first:second], amounts[second:]
-
+        worn = (bits[:, :first] >> np.uint64(40)).astype(np.int64) & 1023
         at = self._result.at
-        before_tax = int(self._signs @ result)
-        result[at[plan.tax]] = tax = max(before_tax, 0) * 21 // 100
-        if plan.turnover:
-            result[at[plan.turnover[0]]] = sum(result[at[part]] for part in plan.turnover[1:])
-        debts[own[plan.capital]] = 5_000 if total < 10**6 else total // 20
-        debts[own[plan.profit]] = before_tax - tax
-        left = total - int(debts.sum())
-        debts[own[plan.retained if left > 0 else plan.loss]] = left
-        net[self._assets.at[plan.cash]] = total - int(net.sum())
-        worn = (bits[:first] >> np.uint64(40)).astype(np.int64) & 1023
-        return Figures(net, self._wears * net * worn >> 10, debts, result)
+        found = []
+        for year, row, wear in zip(years, amounts, worn, strict=True):
+            net, debts, result = row[:first], row[first:second], row[second:]
+            before_tax = int(self._signs @ result)
+            result[at[plan.tax]] = tax = max(before_tax, 0) * 21 // 100
+            if plan.turnover:
+                result[at[plan.turnover[0]]] = sum(result[at[part]] for part in plan.turnover[1:])
+            total = year.total
+            debts[own[plan.capital]] = 5_000 if total < 10**6 else total // 20
+            debts[own[plan.profit]] = before_tax - tax
+            left = total - int(debts.sum())
+            debts[own[plan.retained if left > 0 else plan.loss]] = left
+            net[self._assets.at[plan.cash]] = total - int(net.sum())
+            found.append(Figures(net, self._wears * net * wear >> 10, debts, result))
+        return found
 
-    def tables(self, now: Figures, before: Figures | None) -> list[list[Ints]]:
-        """Return the values of each table of each report, row by row, all columns of a row."""
+    def tables(self, report: int, now: Figures, before: Figures | None = None) -> list[Ints]:
+        """Return the values of each table of a report, row by row, all columns of a row."""
         last = before or Figures(*(np.zeros_like(part) for part in now))
         if self._assets.columns == 4:
-            columns = [now.net + now.correction, now.correction, now.net, last.net]
+            assets = [now.net + now.correction, now.correction, now.net, last.net]
         else:
-            columns = [now.net, last.net]
-        values = [
-            _rows(self._assets, columns),
-            _rows(self._debts, [now.liabilities, last.liabilities]),
-            _rows(self._result, [now.result, last.result]),
+            assets = [now.net, last.net]
+        whole = [
+            (self._assets, assets),
+            (self._debts, [now.liabilities, last.liabilities]),
+            (self._result, [now.result, last.result]),
         ]
-        return [[values.pop(0) for _ in places] for _, places in self.plan.forms]
+        start = sum(len(places) for _, places in self.plan.forms[:report])
+        stop = start + len(self.plan.forms[report][1])
+        return [_rows(table, columns) for table, columns in whole[start:stop]]
 
     @property
     def sums(self) -> list[list[Ints]]:
         """The rows of each table of each report that are sums."""
         found = [self._assets.sums, self._debts.sums, self._result.sums]
         return [[found.pop(0) for _ in places] for _, places in self.plan.forms]
+
+
+def _pots(unit: int, year: Year) -> tuple[int, ...]:
+    """Return what is dealt out: nothing, assets, debts, revenue, costs."""
+    key, revenue, total = year
+    # Some owe more than they have; the margin is from -10 to 16 per cent.
+    owed = 150 + (key >> 8) % 600 + (300 if unit % 8 == 0 else 0)
+    return (
+        0,
+        total * (500 + (key >> 20) % 450) // 1000,
+        total * owed // 1000,
+        revenue,
+        revenue * (1100 - (key >> 32) % 260) // 1000,
+    )
 
 
 @cache

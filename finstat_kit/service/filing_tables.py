@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from finstat_kit.service.figures import Figures, Form, Ints, form_of, mixed
+from finstat_kit.service.figures import Ints, Year, form_of, mixed
 from finstat_kit.service.filers import Json, Unit, kind_of
 from finstat_kit.service.filings import Filings
 from finstat_kit.service.places import CORRECTION, EXTRAORDINARY, TWIN, Filing
@@ -21,8 +21,7 @@ def tables_of(
     """Return the tables of a report on a template, as a reply has them."""
     form = form_of(kind_of(unit, filing))
     variant = _VARIANTS.get(filing.role, _MAIN)
-    now = _figures(form, unit, filing.year, variant)
-    before = None
+    years = [_year(unit, filing.year, variant)]
     if unit.founded < filing.year:
         former = _MAIN
         if case == "restated":
@@ -31,10 +30,10 @@ def tables_of(
             former = _CONSOLIDATED
         elif filings.was_corrected(filing.unit, filing.year - 1):
             former = _CORRECTED
-        before = _figures(form, unit, filing.year - 1, former)
+        years.append(_year(unit, filing.year - 1, former))
     place = [number for number, _ in form.plan.forms].index(template)
     found: list[Json] = []
-    for number, values in enumerate(form.tables(now, before)[place]):
+    for number, values in enumerate(form.tables(place, *form.draw(unit.key, *years))):
         sums = form.sums[place][number]
         if case == "sum" and place == 0 and number == 1:
             # Neither total nor profit, which other tables have too.
@@ -45,16 +44,14 @@ def tables_of(
     return found
 
 
-def _figures(form: Form, unit: Unit, year: int, variant: int) -> Figures:
-    key = mixed(unit.key, year, variant)
-    revenue = (
-        unit.size * (60 + 4 * (year - 2008)) // 100 * (850 + mixed(unit.key, year) % 300) // 1000
-    )
+def _year(unit: Unit, year: int, variant: int) -> Year:
+    growth = unit.size * (60 + 4 * (year - 2008)) // 100
+    revenue = growth * (850 + mixed(unit.key, year) % 300) // 1000
     revenue *= 3 if variant == _CONSOLIDATED else 100 if unit.cents else 1
     if variant == _SHORT:
         revenue //= 2
     total = revenue * (400 + (unit.key >> 16) % 1_200) // 1000
-    return form.draw(unit.key, key, revenue, total)
+    return Year(mixed(unit.key, year, variant), revenue, total)
 
 
 def _written(values: Ints, filing: Filing, case: str | None, *, cents: bool) -> list[str]:
@@ -63,11 +60,12 @@ def _written(values: Ints, filing: Filing, case: str | None, *, cents: bool) -> 
     elif case == "previous_only":
         values = values.copy()
         values[:, :-1] = 0
-    flat = values.ravel().tolist()
-    if cents:
-        cells = [f"{value / 100:.2f}" if value else "" for value in flat]
-    else:
-        cells = [str(value) if value else "" for value in flat]
+    flat = values.ravel()
+    cells = [""] * len(flat)
+    # Most are blank.
+    filled = np.flatnonzero(flat)
+    for place, value in zip(filled.tolist(), flat[filled].tolist(), strict=True):
+        cells[place] = f"{value / 100:.2f}" if cents else str(value)
     if case not in ("all_blank", "previous_only"):
         # A nought is written now and then where most leave a blank.
         for place in range(filing.key % 97, len(cells), 97):

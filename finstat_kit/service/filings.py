@@ -12,7 +12,6 @@ from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS
 from finstat_kit.service.figures import mixed
 from finstat_kit.service.places import (
     CORRECTION,
-    EVERY,
     MOST_REPORTS,
     OLD_FORMS,
     Drawn,
@@ -115,12 +114,8 @@ class Filings:
             one.unit == unit and one.year == year and one.role == CORRECTION for one in self.added
         ):
             return True
-        # Only the year in which it has two places can have one.
         row = self.drawn.row_of(unit)
-        if row is None or year % EVERY != row % EVERY:
-            return False
-        filings = (self.drawn.filing(slot) for slot in self.drawn.slots_of(unit))
-        return any(one.year == year and one.role == CORRECTION for one in filings if one)
+        return row is not None and self.drawn.was_corrected(row, year)
 
     def id_of(self, collection: str, slot: int) -> int:
         """Return the id at a place of a collection."""

@@ -175,6 +175,18 @@ class Drawn:
                     found.append(number * self.places + (element * factor + shift) % self.places)
         return found
 
+    def was_corrected(self, row: int, year: int) -> bool:
+        """Return whether a unit filed a correction for a year."""
+        number, element = year - FIRST_YEAR, self.n + row // EVERY
+        # Only the year in which it has two places can have one.
+        if number < 0 or year % EVERY != row % EVERY or element >= self.places:
+            return False
+        factor, _, shift = self._orders[number]
+        start = number * self.places
+        slot = start + (element * factor + shift) % self.places
+        correction = _role(mixed(self.seed, year, element)) == CORRECTION
+        return correction and bool(self.slots().days.changed[slot])
+
     def filing(self, slot: int) -> Filing | None:
         """Return the statement at a place."""
         changed = int(self.slots().days.changed[slot])
