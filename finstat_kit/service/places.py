@@ -203,8 +203,10 @@ class Drawn:
             row = (element - self.n) * EVERY + year % EVERY
             role = _role(key)
         # Of the two the one that was filed later corrects the other.
-        if twin is not None and CORRECTION in (role, _role(mixed(self.seed, year, twin[0]))):
-            role = CORRECTION if place > twin[1] else MAIN
+        if twin is not None:
+            second = max(element, twin[0])
+            if _role(mixed(self.seed, year, second)) == CORRECTION:
+                role = CORRECTION if place > twin[1] else MAIN
         day = day_number(date(year + 1, 1, 1)) + int(
             np.searchsorted(self._ends[number], place, side="right")
         )
