@@ -15,8 +15,10 @@ import sys
 import time
 from collections.abc import Iterable
 from importlib.metadata import version
+from itertools import chain
 
 import cells
+import contents
 import embedded_register
 import label_columns
 import local_copy
@@ -32,14 +34,15 @@ _SUBJECTS = {
         split_walks,
         one_connection,
         many_records,
+        contents,
         label_columns,
         start_up,
         embedded_register,
         local_copy,
     )
-} | {"contents": cells.figures}
+} | {"contents": lambda quick: chain(contents.figures(quick), cells.figures(quick))}
 _PACKAGES = (
-    "finstat-kit", "polars", "numpy", "httpx", "orjson", "uvicorn", "deltalake",
+    "finstat-kit", "polars", "numpy", "httpx", "orjson", "msgspec", "uvicorn", "deltalake",
     "requests", "pandas", "dlt",
 )  # fmt: skip
 

@@ -230,14 +230,11 @@ class Contents(Templates):
 
         Example:
             >>> import finstat_kit as fk
-            >>> import polars as pl
             >>> import tempfile
             >>> with fk.using(fk.sample()), tempfile.TemporaryDirectory() as folder:
-            ...     report = fk.reports.ids(limit=1)["id"][0]
-            ...     files = [[{"id": 10 * report, "meno": "notes.pdf"}]]
-            ...     reports = pl.DataFrame({"id": [report], "prilohy": files})
+            ...     reports = fk.annual_reports.get(fk.annual_reports.ids(limit=2))
             ...     fk.download(fk.attachments(reports), folder)["status"].to_list()
-            ['downloaded']
+            ['downloaded', 'downloaded']
         """
         return download(
             attachments,

@@ -12,7 +12,7 @@ from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.sealed import stamp
 from finstat_kit.mirror.store import CopiedStore, copied_store
 from finstat_kit.mirror.versions import MISSING, legible
-from finstat_kit.protocol import replies
+from finstat_kit.protocol import shaped
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service import routes
 from finstat_kit.transport import forks
@@ -70,7 +70,7 @@ class Answers:
             with legible(self._held.path):
                 found = log.filter(asked).collect().sort("id", "version")
             rows = found.unique("id", keep="last", maintain_order=True).lazy()
-        return rows.filter(pl.col("gone").ne_missing(MISSING)).select(replies.UNITS.names())
+        return rows.filter(pl.col("gone").ne_missing(MISSING)).select(shaped.UNITS.names())
 
     def reply(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's service would."""

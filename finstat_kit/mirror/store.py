@@ -43,10 +43,6 @@ class CopiedStore(Store):
             return {name: value for name, value in record.items() if value is not None}
         return None
 
-    def attachment(self, id_: int) -> bytes | None:
-        """Return None: a mirror keeps no files."""
-        return None
-
 
 def copied_store(
     held: Held, lists: Path, today: date, find: Callable[[int], pl.DataFrame]
@@ -90,7 +86,7 @@ def copied_store(
         {name: columns[name].to_numpy() for name in ("ico", "dic", "legal_form", "state")},
         {"legal_form": forms.to_list()},
         places=(),
-        owned={},
+        filings=None,
         fields={},
         codelists=codelists.bodies(codelists.stored(lists)),
         today=today,

@@ -13,8 +13,11 @@ from finstat_kit.protocol import forms, replies, wire
 from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.paging import Query, check
 from finstat_kit.protocol.replies import Page
+from finstat_kit.protocol.shaped import Kind
+from finstat_kit.protocol.shapes import Record
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +60,9 @@ def count(query: Query) -> Request[int]:
     return Request(f"/api/{wire.COUNTS}/{query.endpoint}", replies.parse_count, parameters)
 
 
-def unit(id_: int) -> Request[dict[str, object]]:
-    """Return the request of a unit's record."""
-    return Request(f"/api/{wire.UNIT}", lambda body: replies.parse_unit(body, id_), {"id": id_})
+def record(kind: Kind[R], id_: int) -> Request[R]:
+    """Return the request of one record."""
+    return Request(f"/api/{kind.endpoint}", lambda body: kind.read(body, id_), {"id": id_})
 
 
 def templates() -> Request[tuple[list[Form], bool]]:
@@ -76,7 +79,7 @@ def template(id_: int) -> Request[Form]:
 
 def attachment(id_: int, cap: int) -> Request[bytes]:
     """Return the request of a file, which its reader takes as it is."""
-    return Request(f"{wire.ATTACHMENT}/{id_}", bytes, cap=cap)
+    return Request(f"/{wire.ATTACHMENT}/{id_}", bytes, cap=cap)
 
 
 def codelist(of: wire.Codelist) -> Request[pl.DataFrame]:

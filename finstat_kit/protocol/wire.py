@@ -1,7 +1,7 @@
 """The register's spelling: endpoints, parameters, keys, fields, limits, codelists, and its replies.
 
 The one home of the register's own words, so that both sides, client and embedded service, read them
-from here. The fields of records stand in the schemas of `replies`.
+from here. The fields of records stand in `shapes`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,14 @@ LISTS: Final = {
     "annual_reports": ANNUAL_REPORTS,
 }
 COUNTS: Final = "zostavajuce-id"
+# Of one record.
 UNIT: Final = "uctovna-jednotka"
+STATEMENT: Final = "uctovna-zavierka"
+REPORT: Final = "uctovny-vykaz"
+ANNUAL_REPORT: Final = "vyrocna-sprava"
+ATTACHMENT: Final = "domain/financialreport/attachment"  # not below /api; then the id
 TEMPLATES: Final = "sablony"
 TEMPLATE: Final = "sablona"
-ATTACHMENT: Final = "/domain/financialreport/attachment"  # outside /api
 
 # Parameters of lists and counts; the filters are the units' alone.
 CHANGED_SINCE: Final = "zmenene-od"

@@ -8,6 +8,7 @@ from typing import Final
 from finstat_kit.protocol import wire
 from finstat_kit.service import parameters as rules
 from finstat_kit.service.parameters import Rule
+from finstat_kit.service.record_schema import records
 from finstat_kit.service.store import STATES
 from finstat_kit.service.template_schema import templates
 
@@ -33,6 +34,15 @@ _ABOUT: Final = {
 }
 
 
+_FILE: Final[Json] = {
+    "name": "id",
+    "in": "path",
+    "required": True,
+    "description": "The attachment.",
+    "schema": {"type": "integer", "minimum": 0},
+}
+
+
 def description(*, strict: bool) -> Json:
     """Return the description of the lenient or the strict register."""
     paths: Json = {}
@@ -48,11 +58,19 @@ def description(*, strict: bool) -> Json:
         paths[f"/api/{name}"] = _path(f"The codelist {name}, complete", [], schema)
     record = _parameters(rules.RECORD, strict=strict)
     paths[f"/api/{wire.UNIT}"] = _path("The record of a unit", record, "Unit", unknown=True)
+    for endpoint, about, schema in (
+        (wire.STATEMENT, "a statement", "Statement"),
+        (wire.REPORT, "a report", "Report"),
+        (wire.ANNUAL_REPORT, "an annual report", "AnnualReport"),
+    ):
+        paths[f"/api/{endpoint}"] = _path(f"The record of {about}", record, schema, unknown=True)
     paths[f"/api/{wire.TEMPLATES}"] = _path("The templates of reports", [], "Templates")
     paths[f"/api/{wire.TEMPLATE}"] = _path(
         "A template of reports", record, "Template", unknown=True
     )
-    paths[f"{wire.ATTACHMENT}/{{id}}"] = _file()
+    paths[f"/{wire.ATTACHMENT}/{{id}}"] = _path(
+        "The file of an attachment", [_FILE], "", unknown=True
+    )
     return {
         "openapi": "3.1.0",
         "info": {
@@ -136,23 +154,6 @@ def _path(about: str, parameters: list[Json], schema: str, *, unknown: bool = Fa
     }
 
 
-def _file() -> Json:
-    """Describe the one address whose id stands in the path and whose reply is no JSON."""
-    id_: Json = {
-        "name": "id",
-        "in": "path",
-        "required": True,
-        "description": "The attachment.",
-        "schema": {"type": "integer", "minimum": 0, "maximum": wire.MAX_ID},
-    }
-    described = _path("The file of a report", [id_], "Refusal", unknown=True)
-    for method, operation in described.items():
-        assert isinstance(operation, dict)
-        body: Json = {"application/pdf": {}} if method == "get" else {}
-        operation["responses"]["200"]["content"] = body
-    return described
-
-
 def _response(status: str, text: str, schema: str | None) -> Json:
     headers = {
         "X-API-Version": "Version",
@@ -167,7 +168,9 @@ def _response(status: str, text: str, schema: str | None) -> Json:
             name: {"$ref": f"#/components/headers/{header}"} for name, header in headers.items()
         },
     }
-    if schema is not None:
+    if schema == "":
+        response["content"] = {"application/pdf": {"schema": {"type": "string"}}}
+    elif schema is not None:
         body = {"schema": {"$ref": f"#/components/schemas/{schema}"}}
         response["content"] = {"application/json;charset=UTF-8": body}
     return response
@@ -194,6 +197,7 @@ def _schemas(*, strict: bool) -> Json:
         "Locations": _object({wire.LOCATIONS: _list(_object(place, absent={parent}))}),
         "Classifications": _object({wire.CLASSIFICATION: _list(_object(entry))}),
         "Unit": {"oneOf": [_living(), _gone()]},
+        **records(),
         "Refusal": _object({"chyba": _STRING}),
         **templates(strict=strict),
     }

@@ -18,11 +18,11 @@ import orjson
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shipped import template_bodies
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service import parameters as rules
+from finstat_kit.service import filed, parameters as rules
 from finstat_kit.service.openapi import description
 from finstat_kit.service.store import Condition, Store, day_number, ico_number
 
-_JSON: Final = "application/json;charset=UTF-8"
+_FILES: Final = f"/{wire.ATTACHMENT}/"
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -45,9 +45,8 @@ def answer(store: Store, method: str, path: str, query: str = "", *, strict: boo
         strict: Answer 400 to everything that the specification leaves open.
     """
     route = _ROUTES.get(path)
-    above, _, name = path.rpartition("/")
-    if above == wire.ATTACHMENT:
-        route = _attachment(name)
+    if path.startswith(_FILES):
+        route = _file(path.removeprefix(_FILES))
     if route is None:
         return refusal(404, "neznáma cesta", method)
     if method not in ("GET", "HEAD"):
@@ -211,13 +210,16 @@ def _codelist(name: str) -> _Route:
     return route
 
 
-def _unit(store: Store, parameters: _Parameters, method: str) -> Reply:
-    id_ = parameters.number("id")
-    parameters.end()
-    if id_ is None:
-        raise _Refused("chýba povinný parameter id")
-    record = store.record(id_) if id_ <= wire.MAX_ID else None
-    return _reply(404, b"", method) if record is None else _json(200, record, method)
+def _record(find: Callable[[Store, int], dict[str, object] | None]) -> _Route:
+    def route(store: Store, parameters: _Parameters, method: str) -> Reply:
+        id_ = parameters.number("id")
+        parameters.end()
+        if id_ is None:
+            raise _Refused("chýba povinný parameter id")
+        record = find(store, id_) if id_ <= wire.MAX_ID else None
+        return _reply(404, b"", method) if record is None else _json(200, record, method)
+
+    return route
 
 
 def _templates(store: Store, parameters: _Parameters, method: str) -> Reply:
@@ -243,14 +245,15 @@ def _template(store: Store, parameters: _Parameters, method: str) -> Reply:
     return _reply(404, b"", method) if body is None else _reply(200, body, method)
 
 
-def _attachment(name: str) -> _Route:
+def _file(name: str) -> _Route:
     def route(store: Store, parameters: _Parameters, method: str) -> Reply:
         parameters.end()
-        known = rules.RECORD["id"].pattern.fullmatch(name) and int(name) <= wire.MAX_ID
-        body = store.attachment(int(name)) if known else None
+        id_ = int(name) if rules.RECORD["id"].pattern.fullmatch(name) else -1
+        body = filed.file_of(store, id_) if 0 <= id_ <= wire.MAX_ID else None
         if body is None:
             return _reply(404, b"", method)
-        return _reply(200, body, method, "application/pdf")
+        reply = _reply(200, body, method)
+        return reply._replace(headers=reply.headers | {"Content-Type": "application/pdf"})
 
     return route
 
@@ -264,7 +267,10 @@ _ROUTES: Final[dict[str, _Route]] = {
     **{f"/api/{name}": _list(name) for name in wire.LISTS.values()},
     **{f"/api/{wire.COUNTS}/{name}": _count(name) for name in wire.LISTS.values()},
     **{f"/api/{c.endpoint}": _codelist(c.endpoint) for c in wire.CODELISTS.values()},
-    f"/api/{wire.UNIT}": _unit,
+    f"/api/{wire.UNIT}": _record(Store.record),
+    f"/api/{wire.STATEMENT}": _record(filed.statement),
+    f"/api/{wire.REPORT}": _record(filed.report),
+    f"/api/{wire.ANNUAL_REPORT}": _record(filed.annual_report),
     f"/api/{wire.TEMPLATES}": _templates,
     f"/api/{wire.TEMPLATE}": _template,
     "/openapi.json": _description,
@@ -276,9 +282,9 @@ def _json(status: int, content: object, method: str) -> Reply:
     return _reply(status, body, method)
 
 
-def _reply(status: int, body: bytes, method: str, kind: str = _JSON) -> Reply:
+def _reply(status: int, body: bytes, method: str) -> Reply:
     headers = {
-        "Content-Type": kind,
+        "Content-Type": "application/json;charset=UTF-8",
         "Content-Length": str(len(body)),
         "X-API-Version": wire.API_VERSION,
         "Cache-Control": "no-cache, no-store, max-age=0",

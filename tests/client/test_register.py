@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import finstat_kit as fk
-from finstat_kit.protocol import replies
+from finstat_kit.protocol import replies, shaped
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service import population
 from tests.support.memory import needs_proc
@@ -370,7 +370,7 @@ def test_get_has_all_columns_in_order() -> None:
 
     frame = reg.units.get(7)
 
-    assert frame.schema == replies.UNITS
+    assert frame.schema == shaped.UNITS
     assert {
         name: value for name, value in frame.row(0, named=True).items() if value is not None
     } == {
@@ -405,13 +405,13 @@ def test_get_keeps_the_order_asked(ids: Any) -> None:
     frame = reg.units.get(ids)
 
     assert frame["id"].to_list() == [9, 2, 9, 5]
-    assert frame.schema == replies.UNITS
+    assert frame.schema == shaped.UNITS
     assert reg.stats.requests == 3
 
 
 def test_get_nothing() -> None:
     """No ids give no rows, but all columns."""
-    assert REG.units.get([]).schema == replies.UNITS
+    assert REG.units.get([]).schema == shaped.UNITS
     assert REG.units.get(pl.Series("id", [])).height == 0
 
 
