@@ -21,7 +21,10 @@ REGISTER = [
     "base_url", "page_size", "connections", "rate", "lang", "today", "since", "invented", "stats",
     "cite", "close",
 ]  # fmt: skip
-SAMPLE = [*REGISTER, "serve", "publish", "touch", "delete", "hide", "vanish", "set_today"]
+SAMPLE = [
+    *REGISTER, "serve", "publish", "touch", "delete", "hide", "vanish", "set_today",
+    "file", "correct", "cases",
+]  # fmt: skip
 
 
 def shown(register: fk.Register) -> list[str]:
