@@ -192,8 +192,8 @@ def test_records_of_another_collection() -> None:
     sample = fk.sample()
     ids = [str(id_) for id_ in sample.reports.ids(limit=2)["id"]]
 
-    found = run("get", *ids, "--sample", "--collection", "reports", "--format", "ndjson")
-    refused = run("get", *ids, "--sample", "--collection", "reports", "--format", "csv")
+    found = shell("get", *ids, "--sample", "--collection", "reports", "--format", "ndjson")
+    refused = shell("get", *ids, "--sample", "--collection", "reports", "--format", "csv")
 
     rows = pl.read_ndjson(io.StringIO(found.stdout), infer_schema_length=None)
     assert rows["id"].to_list() == [int(id_) for id_ in ids]
