@@ -1,7 +1,8 @@
-"""Measure every figure side by side and print the table.
+"""Measure every figure side by side and print a table per subject.
 
     python benchmarks/run.py            about ten minutes
     python benchmarks/run.py --quick    about two minutes
+    python benchmarks/run.py --markdown start_up    one subject, also into the table of the docs
 
 Ratios hold for other machines; times do not. Install the peers with: pip install -e '.[bench]'
 """
@@ -16,6 +17,7 @@ import time
 from collections.abc import Iterable
 from importlib.metadata import version
 from itertools import chain
+from pathlib import Path
 
 import cells
 import contents
@@ -41,6 +43,7 @@ _SUBJECTS = {
         local_copy,
     )
 } | {"contents": lambda quick: chain(contents.figures(quick), cells.figures(quick))}
+_RESULTS = Path(__file__).parent / "results"
 _PACKAGES = (
     "finstat-kit", "polars", "numpy", "httpx", "orjson", "msgspec", "uvicorn", "deltalake",
     "requests", "pandas", "dlt",
@@ -51,6 +54,7 @@ def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer repeats: about two minutes")
+    parser.add_argument("--markdown", action="store_true", help=f"write {_RESULTS.name}/*.md")
     parser.add_argument("only", nargs="*", metavar="subject", help=", ".join(_SUBJECTS))
     arguments = parser.parse_args()
     unknown = set(arguments.only) - set(_SUBJECTS)
@@ -60,27 +64,33 @@ def main() -> None:
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         del os.environ[name]  # everything here is on this machine
 
-    found: list[Figure] = []
     for name in arguments.only or _SUBJECTS:
         start = time.perf_counter()
-        found += _SUBJECTS[name](arguments.quick)
+        figures = list(_SUBJECTS[name](arguments.quick))
+        section = f"{_table(figures)}\n\n{_machine()}\n"
         print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
-    print(_table(found))
-    print()
-    print(f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}, ", end="")
-    print(f"Python {platform.python_version()}; ", end="")
-    print(", ".join(f"{name} {version(name)}" for name in _PACKAGES))
+        print(f"# {figures[0].subject}\n\n{section}")
+        if arguments.markdown:
+            (_RESULTS / f"{name}.md").write_text(section, encoding="utf-8")
+
+
+def _machine() -> str:
+    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    return (
+        f"Measured on {platform.machine()}, {os.cpu_count()} cores, {platform.system()}, "
+        f"Python {platform.python_version()}; {packages}."
+    )
 
 
 def _table(figures: Iterable[Figure]) -> str:
-    lines = ["| subject | figure | measured | goal | met |", "|---|---|---:|---:|---|"]
+    lines = ["| figure | measured | goal | met |", "|---|---:|---:|---|"]
     for figure in figures:
         goal = ""
         if figure.goal is not None:
             goal = f"{'≥' if figure.least else '≤'} {_number(figure.goal)}{figure.unit}"
         met = {None: "", True: "yes", False: "**no**"}[figure.met]
         measured = f"{_number(figure.value)}{figure.unit}"
-        lines.append(f"| {figure.subject} | {figure.what} | {measured} | {goal} | {met} |")
+        lines.append(f"| {figure.what} | {measured} | {goal} | {met} |")
     return "\n".join(lines)
 
 

@@ -7,8 +7,8 @@ Choose a register, then call its names:
     ...     fk.units.count()
     20000
 
-The public names stand in ``__init__.pyi``. Each is loaded at its first use, so that importing the
-package costs next to nothing.
+The public names are listed in ``__init__.pyi``. Each is loaded at its first use, so that importing
+the package costs next to nothing.
 """
 
 import lazy_loader

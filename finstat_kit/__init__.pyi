@@ -17,6 +17,7 @@ from .client.current import (
     count_last_changes as count_last_changes,
     districts as districts,
     download as download,
+    estimate as estimate,
     find_places as find_places,
     legal_forms as legal_forms,
     locations as locations,
@@ -44,6 +45,7 @@ from .client.sample import Sample as Sample, sample as sample
 from .client.units import Units as Units
 from .errors import (
     BadRequest as BadRequest,
+    CacheError as CacheError,
     Interrupted as Interrupted,
     MirrorError as MirrorError,
     NotFound as NotFound,

@@ -1,11 +1,13 @@
-"""Arguments are checked before any request; what is wrong is named, with its value and the cure."""
+"""Argument checks, made before any request; an error names the argument, its value and the fix."""
 
 from __future__ import annotations
 
 import operator
+import os
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Final, Literal, get_args
 
 import polars as pl
@@ -19,14 +21,17 @@ By = Literal[
 ]
 
 Since = str | date | timedelta | None
+Span = str | float | timedelta
 
 _SPAN: Final = re.compile(r"-[0-9]{1,6}d", re.ASCII)
-_LONGEST: Final = timedelta(days=36_525)  # a century; no register is as old
+_LASTS: Final = re.compile(r"([0-9]{1,9})(s|min|h|d)", re.ASCII)
+_SECONDS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
+_LONGEST: Final = timedelta(days=36_525)  # a century, longer than any register exists
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 def day(name: str, value: object) -> date:
-    """Return a day given as text, date or datetime; an aware datetime is taken in UTC."""
+    """Return a date given as text, date or datetime; an aware datetime is converted to UTC."""
     if isinstance(value, datetime):  # before date, which it also is
         return (value.astimezone(UTC) if value.tzinfo else value).date()
     if isinstance(value, date):
@@ -38,13 +43,13 @@ def day(name: str, value: object) -> date:
             return date.fromisoformat(value)
         except ValueError:
             pass
-    raise UsageError(f"{name}={value!r} is no day; give 'YYYY-MM-DD' or a datetime.date")
+    raise UsageError(f"{name}={value!r} is not a valid date; give 'YYYY-MM-DD' or a datetime.date")
 
 
 def changed_since(value: object, today: Callable[[], date] | None = None) -> date:
     """Return the day that ``changed_since`` names; None is the register's beginning.
 
-    A span is counted back from the register's day, where one is given.
+    A duration is counted back from the register's day.
     """
     if value is None:
         return BEGINNING
@@ -55,9 +60,38 @@ def changed_since(value: object, today: Callable[[], date] | None = None) -> dat
         if timedelta(0) <= span <= _LONGEST:
             return today() - span
         raise UsageError(
-            f"changed_since={value!r} is no span; give one of 0 to {_LONGEST.days:,} days"
+            f"changed_since={value!r} is not a valid duration; give 0 to {_LONGEST.days:,} days"
         )
     return day("changed_since", value)
+
+
+def span(name: str, value: object) -> float:
+    """Return a duration in seconds: a timedelta, ``"7d"``, ``"12h"``, ``"30min"``, or seconds."""
+    seconds: object = value
+    if isinstance(value, timedelta):
+        seconds = value.total_seconds()
+    elif isinstance(value, str) and (parts := _LASTS.fullmatch(value)):
+        seconds = float(parts[1]) * _SECONDS[parts[2]]
+    if (
+        isinstance(seconds, int | float)
+        and not isinstance(seconds, bool)
+        and 0 <= seconds <= _LONGEST.total_seconds()
+    ):
+        return float(seconds)
+    raise UsageError(
+        f"{name}={value!r} is not a valid duration; give a timedelta, '7d', '12h', '30min' or "
+        "seconds"
+    )
+
+
+def file(name: str, value: object) -> Path:
+    """Return the path of a file, which need not exist yet."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise UsageError(f"{name}={value!r} is not a file path; give one such as 'ruz.cache'")
+    path = Path(value)
+    if path.is_dir():
+        raise UsageError(f"{name}={str(path)!r} is a folder; give the path of a file in it")
+    return path
 
 
 def whole(name: str, value: object, low: int, high: int) -> int:
@@ -75,14 +109,14 @@ def whole(name: str, value: object, low: int, high: int) -> int:
 
 
 def lang(value: object, name: str = "lang") -> Lang:
-    """Return a language that labels are in."""
+    """Return the language of labels."""
     if value not in get_args(Lang):
         raise UsageError(f"{name}={value!r} is not known; give 'sk' or 'en'")
     return value  # type: ignore[return-value]
 
 
 def one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
-    """Refuse a value that is not among those allowed."""
+    """Refuse a value outside the allowed ones."""
     if value not in allowed:
         raise UsageError(f"{name}={value!r} is not known; give one of {list(allowed)}")
 
@@ -102,14 +136,14 @@ def legal_form_code(value: object) -> str:
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,4}", value, re.ASCII):
         return value
     raise UsageError(
-        f"legal_form_code={value!r} is no code; give one such as '112', see fk.legal_forms()"
+        f"legal_form_code={value!r} is not a code; give one such as '112', see fk.legal_forms()"
     )
 
 
 def not_polars(
     name: str, value: object, wanted: str = "a polars DataFrame or LazyFrame"
 ) -> UsageError:
-    """Return the error for what should be polars' and is not; what is pandas' has a cure."""
+    """Return the error for a value that is not a polars object; for pandas, with the conversion."""
     kind, module = type(value).__name__, type(value).__module__.partition(".")[0]
     cure = f"pl.from_pandas({name})" if module == "pandas" else wanted
     whose = "" if module == "builtins" else f"{module} "
@@ -133,7 +167,7 @@ def ids(value: object) -> pl.Series:
                 f"ids: the column {value.name!r} is {series.dtype} with {series.null_count()} "
                 "nulls; give whole numbers, none missing"
             )
-        numbers = series.cast(pl.Int64, strict=False)  # null for what is above the largest id
+        numbers = series.cast(pl.Int64, strict=False)  # null above the largest id
         outside = series.filter((numbers < 0).fill_null(value=True))
         if outside.len():
             raise UsageError(f"ids: {outside[0]} is not allowed; give ids from 0 to {MAX_ID}")

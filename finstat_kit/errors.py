@@ -1,15 +1,16 @@
-"""Everything this package raises on purpose.
+"""Every error this package raises.
 
-    RegisterError                what happened, where, and what to do next
-    ├── UsageError               an argument is wrong; raised before any request (also a ValueError)
-    ├── TransportError           no whole answer: connect, reset, deadline, cut body, TLS
-    ├── RegisterUnavailable      an answer, but not the register's: a page of HTML, 5xx; `.blocked`
-    ├── RateLimited              429 for longer than we may wait; `.retry_after` in seconds
+    RegisterError                base class: what happened, where, and what to do next
+    ├── UsageError               invalid argument; raised before any request (also a ValueError)
+    ├── TransportError           no complete reply: connection, reset, timeout, truncated body, TLS
+    ├── RegisterUnavailable      a reply, but not the register's: an HTML page, 5xx; `.blocked`
+    ├── RateLimited              429 for longer than a request may wait; `.retry_after` in seconds
     ├── BadRequest               the register refuses the request (4xx)
-    ├── NotFound                 no record behind an id; `.ids`
+    ├── NotFound                 no record for an id; `.ids`
     ├── ProtocolError            valid JSON that breaks the contract, with the path of the value
     │   └── PagingError          a page that does not move forward
-    └── MirrorError              the copy on disk: no complete sync yet, held, full disk, damage
+    ├── CacheError               the file of kept replies: damage, or a missing reply
+    └── MirrorError              the copy on disk: no complete sync, in use, full disk, damage
     Interrupted                  Ctrl-C (a KeyboardInterrupt); `.cursor` and `.partial`
 
 Imports the standard library only.
@@ -31,14 +32,14 @@ if TYPE_CHECKING:
 
 
 class RegisterError(Exception):
-    """The root of the tree: catch it to catch everything the register can do to you.
+    """Base class of every error this package raises.
 
     Attributes:
-        url: Address of the request that failed, if one was sent.
-        attempts: How often it was tried.
-        cursor: The last id that is surely in `partial`; go on with ``after_id=cursor``.
-        partial: What came before the fault: the id frame of ``ids()``, the rows of ``get()``,
-            None where the caller has the pages.
+        url: Address of the failed request, if one was sent.
+        attempts: Number of attempts made.
+        cursor: All ids up to this one are in `partial`; resume with ``after_id=cursor``.
+        partial: The rows fetched before the error: ids of ``ids()``, records of ``get()``. None
+            for ``pages()``, whose caller already has them.
     """
 
     def __init__(
@@ -65,12 +66,12 @@ class RegisterError(Exception):
             where = f"\n  at {self.url}{tried}"
         if self.cursor:
             where += (
-                f"\n  nothing is lost up to id {self.cursor}: go on with after_id={self.cursor}"
+                f"\n  nothing is lost up to id {self.cursor}: resume with after_id={self.cursor}"
             )
         return self.message + where
 
     def _render_traceback_(self) -> list[str]:
-        """Return the lines that IPython shows: the calls of the reader, the text and its causes."""
+        """Return the lines that IPython shows: the user's calls, the message and its causes."""
         lines = [f"----> {call.lineno} {call.line}" for call in _calls(self) if call.line]
         lines.append(f"{type(self).__name__}: {self}")
         cause = self.__cause__
@@ -81,7 +82,7 @@ class RegisterError(Exception):
 
 
 def _calls(error: BaseException) -> Iterator[FrameSummary]:
-    """Return the reader's calls that led to an error: up to the first one of a library."""
+    """Return the user's calls that led to an error, up to the first call within a library."""
     import traceback
 
     ours = str(Path(__file__).parent)
@@ -90,13 +91,13 @@ def _calls(error: BaseException) -> Iterator[FrameSummary]:
         return call.filename.startswith(ours) or "site-packages" in call.filename
 
     calls = iter(traceback.extract_tb(error.__traceback__))
-    # What runs the cells of a notebook stands before them.
+    # IPython's own frames come before those of the cell.
     within = dropwhile(lambda call: "IPython" in call.filename, calls)
     return takewhile(lambda call: not is_librarys(call), within)
 
 
 def warn(text: str) -> None:
-    """Warn of a call that is allowed and hardly meant, at the reader's own line."""
+    """Warn of a call that is valid but probably a mistake, at the user's own line."""
     ours = str(Path(__file__).parent)
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(ours):
@@ -105,19 +106,19 @@ def warn(text: str) -> None:
 
 
 class UsageError(RegisterError, ValueError):
-    """An argument is wrong. Raised before any request; the text names the cure."""
+    """An argument is invalid. Raised before any request; the message names the fix."""
 
 
 class TransportError(RegisterError):
-    """No whole answer arrived: connection, deadline, a body that was cut, TLS."""
+    """No complete reply arrived: connection failure, timeout, truncated body, TLS."""
 
 
 class RegisterUnavailable(RegisterError):
-    """Something answered, but not the register: an HTML page, or 5xx on every attempt.
+    """A reply arrived, but not the register's: an HTML page, or 5xx on every attempt.
 
     Attributes:
-        blocked: True for 403 and firewall pages. Retrying makes a ban longer: wait, or ask
-            the operator.
+        blocked: True for 403 and firewall pages. Retrying prolongs a ban: wait, or contact the
+            operator.
         status: The last HTTP status.
     """
 
@@ -136,10 +137,10 @@ class RegisterUnavailable(RegisterError):
 
 
 class RateLimited(RegisterError):
-    """The register asks for a longer pause than the request may wait.
+    """The register requires a longer pause than the request may wait.
 
     Attributes:
-        retry_after: Seconds until it wants to be asked again, or None when it did not say.
+        retry_after: Seconds to wait before the next request; None if the register gave none.
     """
 
     def __init__(
@@ -155,14 +156,14 @@ class RateLimited(RegisterError):
 
 
 class BadRequest(RegisterError):
-    """The register refuses the request as it stands (4xx); asking again would not help."""
+    """The register refuses the request as it is (4xx); repeating it would not help."""
 
 
 class NotFound(RegisterError):
-    """No record behind an id.
+    """No record for an id.
 
     Attributes:
-        ids: The ids without a record, in the order asked.
+        ids: The ids without a record, in the order requested.
     """
 
     def __init__(
@@ -178,23 +179,27 @@ class NotFound(RegisterError):
 
 
 class ProtocolError(RegisterError):
-    """The reply is JSON, but not what the register documents; the text names the path."""
+    """The reply is JSON that does not match the register's format; the message names the path."""
 
 
 class PagingError(ProtocolError):
-    """A page that does not move forward: ids repeated, out of order, or not after the cursor."""
+    """A page that does not move forward: ids repeat, are out of order, or precede the cursor."""
+
+
+class CacheError(RegisterError):
+    """The file of kept replies cannot be used, or lacks the reply to be replayed."""
 
 
 class MirrorError(RegisterError):
-    """The copy on disk cannot be used: not complete yet, held by another, a full or broken disk."""
+    """The copy on disk cannot be used: incomplete, held by another process, damaged, disk full."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, or an interrupted cell, with what came before it.
+    """Ctrl-C, or an interrupted cell, with the rows fetched before it.
 
     Attributes:
-        cursor: The last id that is surely in `partial`, or None.
-        partial: What came before, or None.
+        cursor: All ids up to this one are in `partial`; None without one.
+        partial: The rows fetched before the interruption, or None.
     """
 
     def __init__(

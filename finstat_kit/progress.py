@@ -1,4 +1,4 @@
-"""Progress of long work: a bar where somebody is looking, nothing elsewhere."""
+"""Progress of long work: a bar on a terminal or in a notebook, nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def bar(what: str, total: int | Total, *, remote: bool, progress: bool | None) -
     """Show a bar with rate and time left as long as the block lasts.
 
     Args:
-        what: What is counted: ids, records.
-        total: How many there will be, or what fetches that number: called only if there is a bar,
-            beside the work, which does not wait for it, and given an event that is set when the
-            block ends. Without a number the bar has no end.
-        remote: The work asks a real host.
-        progress: True or False as the user wants it; None shows a bar for a real host in a
-            notebook or on a terminal.
+        what: The noun of the counted things: ids, records.
+        total: The expected number, or a function that fetches it. The function is called only for
+            a bar, in parallel with the work, with an event that is set when the block ends.
+            Without a number the bar has no end.
+        remote: Whether the work sends requests to a real host.
+        progress: True or False forces the choice; None shows a bar for a real host in a notebook
+            or on a terminal.
 
     Yields:
-        What to call with the number of things done.
+        A function to call with the number of things done.
     """
     notebook = _in_notebook()
     if progress is None:

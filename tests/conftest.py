@@ -19,13 +19,14 @@ import finstat_kit as fk
 
 tqdm.monitor_interval = 0  # its thread outlives every bar
 
-# A busy machine is not a fault of the code.
-settings.register_profile("patient", deadline=None)
+# No deadline: a busy machine is not a fault of the code.
+settings.register_profile("thorough", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=15)
 # For tests/mutate.py, which wants to know that a test fails, not by how little.
 settings.register_profile(
     "unshrunk", deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate]
 )
-settings.load_profile("patient")
+settings.load_profile("quick")  # --hypothesis-profile=thorough is what CI takes
 
 
 def _only_loopback(event: str, arguments: tuple[object, ...]) -> None:
@@ -75,8 +76,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 _OVER_SOCKETS = (
     "test_replies.py", "test_connections.py", "test_report.py", "test_fault_server.py",
-    "test_faults.py", "test_load.py", "test_patience.py", "test_proxies.py", "test_served.py",
-    "test_server.py", "test_sockets.py",
+    "test_faults.py", "test_interruptions.py", "test_load.py", "test_patience.py",
+    "test_proxies.py", "test_retries.py", "test_served.py", "test_server.py", "test_sockets.py",
 )  # fmt: skip
 _WITH_JUPYTER = ("test_browser.py", "test_keyboard.py", "test_notebooks.py", "test_themes.py")
 

@@ -44,13 +44,13 @@ TAKING: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("name", TAKING)
-def test_frames_of_pandas(name: str) -> None:
+def test_frames_of_pandas_are_refused_with_the_cure(name: str) -> None:
     """The text names the line that makes it one of polars."""
     with pytest.raises(fk.UsageError, match=r"is a pandas DataFrame; give pl.from_pandas\("):
         TAKING[name]()
 
 
-def test_columns_of_pandas() -> None:
+def test_columns_of_pandas_are_refused_with_the_cure() -> None:
     """Names in a column are refused likewise."""
     with pytest.raises(fk.UsageError, match=r"is a pandas Series; give pl.from_pandas\(names\)"):
         REG.match_places(Series(), level="region")  # type: ignore[arg-type]

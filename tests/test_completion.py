@@ -21,7 +21,7 @@ def public(thing: object) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["the package", *sorted(dir(fk))])
-def test_public_names_complete(name: str) -> None:
+def test_public_names_are_completed(name: str) -> None:
     """Each name, and the package itself."""
     thing = fk if name == "the package" else getattr(fk, name)
 
@@ -47,7 +47,7 @@ OBJECTS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("make", OBJECTS.values(), ids=OBJECTS)
-def test_objects_complete(make: Callable[[], object]) -> None:
+def test_what_calls_return_is_completed(make: Callable[[], object]) -> None:
     """What one holds after a call."""
     thing = make()
 
@@ -55,7 +55,7 @@ def test_objects_complete(make: Callable[[], object]) -> None:
     assert public(thing) <= completed(thing)
 
 
-def test_a_mirror_completes(tmp_path: Path) -> None:
+def test_a_mirror_is_completed(tmp_path: Path) -> None:
     """A mirror, too, which needs a folder."""
     mirror = fk.Mirror(tmp_path / "mirror")
 

@@ -18,6 +18,7 @@ def cells(path: Path) -> list[dict[str, object]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_rebuild_changes_nothing() -> None:
     """notebooks/build.py would write what is committed."""
     seen = subprocess.run(
@@ -29,7 +30,7 @@ def test_a_rebuild_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_what_a_notebook_may_hold(path: Path) -> None:
+def test_notebooks_are_committed_with_outputs_and_no_errors(path: Path) -> None:
     """Committed with outputs, without errors and widget states; no output is ignored."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     code = [cell for cell in cells(path) if cell["cell_type"] == "code"]

@@ -1,1 +1,1 @@
-"""The pictures, one file each."""
+"""The charts, one module each."""

@@ -1,4 +1,4 @@
-"""Bars: how many units each code has, or by how many two counts differ."""
+"""Bar charts of the units per code, or of the differences between two counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import colours, drawing
+from finstat_kit.charts import colours, drawing, estimates
 from finstat_kit.charts.cutting import cut
 from finstat_kit.charts.drawing import TEXT_SIZE
 from finstat_kit.client import current
@@ -20,10 +20,10 @@ from finstat_kit.frames import labels, number_format
 MOST_BARS: Final = 200
 _BARS: Final = 30  # by default
 _BAR_HEIGHT: Final = 0.27  # inches
-_LEAST_HEIGHT: Final = 0.19  # of a bar in axes that are given
+_LEAST_HEIGHT: Final = 0.19  # of a bar in the caller's axes
 _GAP: Final = 0.15  # inches between a bar, its number and the edge
 _LETTER: Final = 0.6  # of the height of a bar
-_TOO_LONG: Final = 2  # a rest of more than so many times the longest bar would dwarf all others
+_TOO_LONG: Final = 2  # times the longest bar; a longer rest would dwarf all others
 _ORDERED: Final = frozenset({"velkostOrganizacie"})  # codelists whose codes are a scale
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
@@ -48,30 +48,31 @@ def plot_counts(
     ax: Axes | None = None,
     register: Register | str | None = None,
 ) -> Axes:
-    """Draw how many units each code has: horizontal bars, largest first, with count and share.
+    """Draw the number of units per code: horizontal bars, largest first, with count and share.
 
-    Size classes stand in their own order. What has no label stands below in grey, a bar for each
-    kind: unknown codes, no code, gone. A label that repeats carries its code. A lone bar would show
-    nothing, so it is a sentence. A comparison is drawn as its differences, rises to the right of
-    zero and falls to the left.
+    Size classes keep their own order. Rows without a label are grey bars at the bottom, one per
+    kind: unknown codes, no code, gone. A repeated label is shown with its code. A single bar is
+    replaced by a sentence. A comparison is drawn as differences, increases to the right of zero and
+    decreases to the left. An estimate shows the interval of each bar, including sums of several
+    codes.
 
     Args:
-        frame: Units, or counts as `count_by` returns them, whose labels and shares are kept, or
-            a comparison as `compare` returns it.
-        by: What to count by, or what the counts were made by; a code field as in `count_by`.
+        frame: Units, counts as `count_by` returns them, whose labels and shares are kept, a
+            comparison as `compare` returns it, or an estimate as `estimate` returns it.
+        by: The code field to count by, or the one the counts were made by; as in `count_by`.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
-        top: How many labelled bars, 1 to 200; the others are summed in one pale bar. None shows
-            the first 30, or as many as a given *ax* has room for.
-        ax: Where to draw; a figure of your own needs ``layout="constrained"`` so that long labels
-            find room. None makes a new figure.
-        register: The source: a `Register`, or what `use` takes; None is the current one, and counts
-            that are given need none.
+        top: Maximum number of labelled bars, 1 to 200; the others are summed in one pale bar. None
+            shows the first 30, or as many as fit into a given *ax*.
+        ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for long
+            labels. None makes a new figure.
+        register: The source: a `Register`, or what `use` takes; None is the current one, if any is
+            needed: counts need none.
 
     Returns:
         The Axes, to adjust or to save (``.figure.savefig``).
 
     Raises:
-        UsageError: An argument is wrong, or counts were made by something else than *by*.
+        UsageError: An argument is wrong, or the counts were made by another field than *by*.
 
     Example:
         >>> import finstat_kit as fk
@@ -85,10 +86,13 @@ def plot_counts(
     if top is not None:
         top = arguments.whole("top", top, 1, MOST_BARS)
     value = "difference" if drawing.is_comparison(frame) else "count"
-    units: int | tuple[int, int]
+    units: int | tuple[int, int] | str
+    estimate = estimates.of_frame(frame, by)
     if value == "difference":
         table = drawing.comparison(frame, by)
         units = int(table["count_a"].sum()), int(table["count_b"].sum())
+    elif estimate:
+        table, units = estimate.table, estimate.drawn(lang)
     else:
         table = drawing.counts(frame, by, lang, source)
         units = int(table["count"].sum())
@@ -99,6 +103,7 @@ def plot_counts(
         room = int(height / _LEAST_HEIGHT)
         if top is None and bars.height > room:
             bars = cut(table, max(1, room - 4), value=value, by_code=by_code)
+        bars = estimate.intervals(bars) if estimate else bars
         short = by == "kraj" and width < drawing.NARROW
         names = drawing.names(bars, lang, among=table, short=short)
         longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
@@ -117,7 +122,7 @@ def plot_counts(
 
 
 def _alone(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
-    """Return what to write of a lone bar, which would show nothing; None where there are more."""
+    """Return the sentence that replaces a single bar; None if there are several."""
     if bars.height > 1:
         return None
     if "difference" in bars.columns:
@@ -125,7 +130,9 @@ def _alone(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
         counts = " → ".join(number_format.whole(count, lang) for count in (a, b))
         return f"{names[0]}: {counts} ({drawing.signed(by, lang)})"
     share = bars["share"][0]
-    # A row picked from counts is not all there is.
+    if "hits" in bars.columns:
+        return None
+    # A row selected from counts does not stand for all units.
     if share is not None and share < 1:
         return None
     return f"{drawing.all_units(bars['count'][0], lang)}: {names[0]}"
@@ -136,25 +143,28 @@ def _draw_bars(
 ) -> None:
     width, height = drawing.inches(ax)
     size = min(TEXT_SIZE, _LETTER * 72 * height / max(bars.height, 3))
+    ink = colours.ink(ax)
     lengths = [float(length) for length in bars[value]]
+    ends = [float(end) for end in bars["count_high"]] if "hits" in bars.columns else lengths
     drawn = ax.barh(
         range(bars.height),
         lengths,
         height=0.72,
         color=[_colour(kind, x) for kind, x in zip(bars["kind"], lengths, strict=True)],
+        xerr=_errors(bars),
+        error_kw={"ecolor": ink, "elinewidth": 1, "capsize": 2},
     )
     numbers = _numbers(bars, value, lang)
     rest = bars["kind"].index_of("rest")
-    others = max((abs(x) for n, x in enumerate(lengths) if n != rest), default=0) or 1.0
+    others = max((abs(x) for n, x in enumerate(ends) if n != rest), default=0) or 1.0
     off = rest is not None and abs(lengths[rest]) > _TOO_LONG * others
     if off and rest is not None:
-        # It runs off the axis, so that the others can be seen; its number stands in it.
+        # This bar runs off the axis to keep the others visible; its number is inside it.
         side = math.copysign(1, lengths[rest])
-        lengths[rest] = side * others
+        ends[rest] = side * others
         _write_inside(ax, rest, side, numbers[rest], size)
         numbers[rest] = ""
-    ink = colours.ink(ax)
-    ax.set_xlim(_ends(lengths, width - beside, size, numbers))
+    ax.set_xlim(_ends(ends, width - beside, size, numbers))
     ax.bar_label(drawn, numbers, padding=3, fontsize=size, color=ink)
     ax.set_yticks(range(bars.height), [drawing.literal(name) for name in names], fontsize=size)
     ax.tick_params(axis="y", length=0)
@@ -162,9 +172,10 @@ def _draw_bars(
     if value == "difference":
         ax.axvline(0, color=ink, linewidth=0.8)
         ax.spines["left"].set_visible(False)
-    # A few bars keep the thickness that they would have among others.
+    # A few bars keep the thickness of bars among many.
     ax.set_ylim(max(bars.height, 3) - 0.5, -0.5)
-    note = [_WORDS[lang][value]] + ([_WORDS[lang]["off"]] if off else [])
+    meaning = _WORDS[lang][value] if ends is lengths else estimates.measure(lang)
+    note = [meaning] + ([_WORDS[lang]["off"]] if off else [])
     ax.set_xlabel("\n".join(note), fontsize=TEXT_SIZE, x=0, ha="left")
 
 
@@ -177,14 +188,27 @@ def _colour(kind: str, length: float) -> str:
 def _numbers(bars: pl.DataFrame, value: str, lang: Lang) -> list[str]:
     if value == "difference":
         return [drawing.signed(by, lang) for by in bars["difference"]]
+    if "hits" in bars.columns:
+        return [
+            f"{number_format.whole(count, lang)}  ({estimates.interval(low, high, lang)})"
+            for count, low, high in bars.select("count", "count_low", "count_high").iter_rows()
+        ]
     return [
         f"{number_format.whole(count, lang)}  ({number_format.percent(share, lang)})"
         for count, share in bars.select("count", pl.col("share").fill_null(0)).iter_rows()
     ]
 
 
+def _errors(bars: pl.DataFrame) -> list[list[int]] | None:
+    """Return the distances from a bar's end to both bounds of its interval."""
+    if "hits" not in bars.columns:
+        return None
+    low = bars["count"] - bars["count_low"]
+    return [low.to_list(), (bars["count_high"] - bars["count"]).to_list()]
+
+
 def _write_inside(ax: Axes, row: int, side: float, number: str, size: float) -> None:
-    """Write in a bar that runs off the axis its number, and an arrow where it leaves."""
+    """Write the number inside a bar that runs off the axis, and an arrow at the edge."""
     near, far = ("left", "right") if side > 0 else ("right", "left")
     edge, arrow = (0.992, "→") if side > 0 else (0.008, "←")
     ink = colours.ink_on(colours.PALE)
@@ -201,7 +225,7 @@ def _write_inside(ax: Axes, row: int, side: float, number: str, size: float) -> 
 def _ends(
     lengths: list[float], width: float, size: float, numbers: list[str]
 ) -> tuple[float, float]:
-    """Return the ends of the axis: those of the bars, and room for the numbers beyond them."""
+    """Return the ends of the axis: the bars, and room for the numbers beside them."""
     low, high = min(0, *lengths), max(0, *lengths)
     if low == high:
         high = 1

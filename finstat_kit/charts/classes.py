@@ -1,4 +1,4 @@
-"""The classes that a map is coloured by: natural breaks, around zero, or bounds that are given."""
+"""The colour classes of a map: natural breaks, around zero, or the caller's bounds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TO: Final[dict[Lang, str]] = {"sk": " až ", "en": " to "}
 
 
 class Scale(NamedTuple):
-    """What colour a value has, and what the legend says: colour and text of each class."""
+    """The colour of a value, and the entries of the legend: colour and text of each class."""
 
     colour_of: Callable[[float], str]
     entries: list[tuple[str, str]]
@@ -42,7 +42,7 @@ def bounds(classes: Sequence[float]) -> list[float]:
 
 
 def by_breaks(values: Sequence[float], number: int, write: Callable[[float], str]) -> Scale:
-    """Grade values from light to dark by natural breaks, into so many classes at most."""
+    """Grade values from light to dark by natural breaks, into at most *number* classes."""
     found = natural(values, number)
     scale = colours.graded(colours.VIRIDIS, len(found)) if found else []
     colour_of = {value: colour for colour, c in zip(scale, found, strict=True) for value in c}
@@ -51,7 +51,7 @@ def by_breaks(values: Sequence[float], number: int, write: Callable[[float], str
 
 
 def around_zero(values: Sequence[float], write: Callable[[float], str], lang: Lang) -> Scale:
-    """Grade falls and rises alike: the same size has the same depth on either side of zero."""
+    """Grade decreases and increases alike: equal sizes have equal depth on both sides of zero."""
     sizes = natural([abs(value) for value in values if value], len(colours.RISES))
     tops = [size[-1] for size in sizes]
     scales = {
@@ -60,7 +60,7 @@ def around_zero(values: Sequence[float], write: Callable[[float], str], lang: La
     }
 
     def place(value: float) -> int:
-        """Return how deep a fall is, below zero, or a rise, above it."""
+        """Return the depth: negative for a decrease, positive for an increase."""
         return int(math.copysign(bisect_left(tops, abs(value)) + 1, value)) if value else 0
 
     def colour_of(value: float) -> str:
@@ -76,12 +76,12 @@ def around_zero(values: Sequence[float], write: Callable[[float], str], lang: La
 
 
 def by_bounds(values: Sequence[float], tops: Sequence[float], lang: Lang) -> Scale:
-    """Grade by upper bounds; the legend has every class, so that it is the same for any values."""
+    """Grade by upper bounds; the legend lists every class, so that it is equal for all values."""
     ends = [-math.inf, *tops, math.inf]
     spans = list(pairwise(ends))
     around = min(tops) < 0 or any(value < 0 for value in values)
     scale = _around(spans) if around else colours.graded(colours.VIRIDIS, len(spans))
-    apart = around and 0 in tops  # nothing is neither a fall nor a rise
+    apart = around and 0 in tops  # zero is neither a decrease nor an increase
 
     def colour_of(value: float) -> str:
         return colours.NO_CHANGE if apart and not value else scale[bisect_left(tops, value)]
@@ -94,11 +94,11 @@ def by_bounds(values: Sequence[float], tops: Sequence[float], lang: Lang) -> Sca
 
 
 def natural(values: Sequence[float], number: int) -> list[list[float]]:
-    """Divide values into classes, at most so many, so that those of one class are most alike.
+    """Divide values into at most *number* classes of similar values.
 
-    These are natural breaks after Jenks, and exact: no other division has a smaller sum of squared
-    distances from the mean of the class. Equal values stay together. Each class is sorted, and so
-    are they.
+    These are Jenks natural breaks, computed exactly: no other division has a smaller sum of squared
+    distances from the class means. Equal values stay together. The classes, and the values in each,
+    are sorted.
 
     >>> natural([1730, 6897, 1747, 2071], 3)
     [[1730, 1747], [2071], [6897]]
@@ -107,7 +107,7 @@ def natural(values: Sequence[float], number: int) -> list[list[float]]:
     distinct = sorted(counts)
     if not distinct:
         return []
-    # From the middle of the values, so that squares of large ones do not swallow the differences.
+    # Relative to the middle value, so that squares of large values keep their precision.
     middle = distinct[len(distinct) // 2]
     many = [0, *accumulate(counts[value] for value in distinct)]
     sums = [0.0, *accumulate(counts[value] * float(value - middle) for value in distinct)]
@@ -117,7 +117,7 @@ def natural(values: Sequence[float], number: int) -> list[list[float]]:
         total = sums[end] - sums[start]
         return squares[end] - squares[start] - total**2 / (many[end] - many[start])
 
-    # The best divisions of the first so many values: what they cost, and where classes begin.
+    # The best division of each prefix of the values: its cost, and where its classes begin.
     size = len(distinct)
     best = [(spread(0, end), (0,)) if end else (0.0, ()) for end in range(size + 1)]
     for classes in range(2, min(number, size) + 1):
@@ -135,7 +135,7 @@ def natural(values: Sequence[float], number: int) -> list[list[float]]:
 
 
 def _around(spans: Sequence[tuple[float, float]]) -> list[str]:
-    """Return the colours of spans: the nth from zero is as deep on either side."""
+    """Return the colours of spans: the nth from zero is equally deep on both sides."""
     falls = sum(high <= 0 for _, high in spans)
     rises = sum(low >= 0 for low, _ in spans)
     deep = max(falls, rises)
@@ -157,7 +157,7 @@ def _between(low: float, high: float, to: str, lang: Lang) -> str:
 
 
 def _written(bound: float, lang: Lang) -> str:
-    """Write a bound with the decimals that it has."""
+    """Write a bound with its own decimals."""
     exponent = Decimal(repr(bound)).normalize().as_tuple().exponent
     places = max(0, -exponent) if isinstance(exponent, int) else 0
     return number_format.decimal(bound, lang, min(places, 9)).replace("-", "−")

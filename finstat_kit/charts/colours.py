@@ -1,7 +1,7 @@
-"""The colours of the charts: which there are, how they are graded, and what can be read on them.
+"""The colours of the charts: constants, gradation, and legible text on them.
 
-Texts, lines and faces are those of the reader's style; only what stands for a number is ours, seen
-on white as on black.
+Texts, lines and backgrounds follow the user's style; only marks that show numbers have our own
+colours, visible on white and on black.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Final
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 
-BLUE: Final = "#0072b2"  # a number of units, and a rise
-ORANGE: Final = "#d55e00"  # a fall
-PALE: Final = "#5598c1"  # a rest
-GREY: Final = "#8a8a8a"  # what has no label
+BLUE: Final = "#0072b2"  # a number of units, or an increase
+ORANGE: Final = "#d55e00"  # a decrease
+PALE: Final = "#5598c1"  # the sum of the rest
+GREY: Final = "#8a8a8a"  # rows without a label
 NO_VALUE: Final = "#c4c4c4"
 
-# A colour for each code of a short codelist, most of them of Okabe and Ito's set, which
-# colour-blind people tell apart.
+# A colour for each code of a short codelist, most of them from Okabe and Ito's set, which is
+# distinguishable for colour-blind readers.
 OF_CODES: Final = (
     "#0072b2",
     "#e69f00",
@@ -40,12 +40,12 @@ FALLS: Final = ("#f8cfae", "#e8894a", "#a6460b")
 
 
 def ink(ax: Axes) -> str:
-    """Return the colour of text in the style that the axes were made in."""
+    """Return the text colour of the style in which the axes were created."""
     return to_hex(ax.xaxis.label.get_color())
 
 
 def ink_on(colour: str) -> str:
-    """Return black or white, whichever is read better on a colour."""
+    """Return black or white, whichever has more contrast on a colour."""
     return max("black", "white", key=lambda one: contrast(one, colour))
 
 
@@ -60,7 +60,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def graded(colours: Sequence[str], number: int) -> list[str]:
-    """Return so many colours of a scale, as far apart as they are."""
+    """Return *number* evenly spaced colours of a scale."""
     if number == 1:
         return [colours[len(colours) // 2]]
     scale = LinearSegmentedColormap.from_list("scale", list(colours))

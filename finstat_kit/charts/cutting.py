@@ -1,4 +1,4 @@
-"""Which rows of counts are drawn: the greatest, and sums of the others."""
+"""The rows of counts that are drawn: the largest, and sums of the others."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from finstat_kit.frames.counts import KINDS
 def cut(
     table: pl.DataFrame, top: int, *, value: str = "count", by_code: bool = False
 ) -> pl.DataFrame:
-    """Return the rows that are drawn: `top` labelled, one of the rest, one of each kind.
+    """Return the rows to draw: `top` labelled ones, one for the rest, one per other kind.
 
-    The labelled are those furthest from zero, in the order of their values or codes. The columns
-    are those of the table and ``codes``, how many codes a row sums; values add up to the same. The
-    rest is of the kind ``rest``.
+    The labelled rows are those furthest from zero, in the order of their values or codes. The
+    columns are those of the table and ``codes``, the number of codes summed in a row; the total is
+    unchanged. The rest has the kind ``rest``.
     """
     labelled = table.filter(pl.col("kind") == "labelled").sort(
         pl.col(value).abs(), "code", descending=[True, False]

@@ -1,4 +1,4 @@
-"""What all charts share: the axes, the title, what is counted, and the words of both languages."""
+"""Shared parts of all charts: axes, title, counts, and the words of both languages."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from finstat_kit.frames.comparison import COMPARISON
 from finstat_kit.frames.counts import COUNTS, KINDS
 from finstat_kit.protocol import wire
 
-# Sizes are ours and in points, so that nothing overlaps whatever the reader's own style says.
+# Our own sizes, in points, prevent overlaps under any user style.
 TITLE_SIZE: Final = 11
 TEXT_SIZE: Final = 9
 LONGEST: Final = 40  # letters of a label
 GROWTH: Final = 1.2  # of the axes, at least, when the figure is laid out to its edges
-NARROW: Final = 6.0  # inches of axes that have no room for long labels beside them
+NARROW: Final = 6.0  # inches; narrower axes have no room for long labels beside them
 
 WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
@@ -45,6 +45,8 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "unknown codes": "neznáme kódy",
         "no code": "bez kódu",
         "gone": "zmazané alebo neverejné",
+        "no record": "bez záznamu",
+        "unreadable": "nečitateľný záznam",
         "nothing": "Nie je čo zobraziť.",
     },
     "en": {
@@ -62,6 +64,8 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "unknown codes": "unknown codes",
         "no code": "no code",
         "gone": "deleted or non-public",
+        "no record": "no record",
+        "unreadable": "unreadable record",
         "nothing": "Nothing to show.",
     },
 }
@@ -69,9 +73,9 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
 
 @contextmanager
 def axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
-    """Hand out the axes given, or those of a new figure of so many inches, which a cell shows.
+    """Yield the given axes, or those of a new figure of the given size in inches.
 
-    A new figure is closed when drawing fails, so that no cell shows half a picture.
+    A new figure is closed if drawing fails, so that no cell shows an incomplete chart.
     """
     if ax is not None:
         if not isinstance(ax, Axes):
@@ -80,7 +84,7 @@ def axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
             )
         yield ax
         return
-    # Only here: pyplot keeps its figures in a global, which threads of widgets must not touch.
+    # Imported here only: pyplot keeps its figures in a global that widget threads must not touch.
     from matplotlib import pyplot as plt
 
     figure, made = plt.subplots(figsize=(width, height), layout="constrained")
@@ -99,7 +103,7 @@ def inches(ax: Axes) -> tuple[float, float]:
 
 
 def breadth(line: str, size: float) -> float:
-    """Return how many inches a line of text is broad."""
+    """Return the width of a line of text in inches."""
     points, _, _ = text_to_path.get_text_width_height_descent(
         line, FontProperties(size=size), ismath=False
     )
@@ -107,7 +111,7 @@ def breadth(line: str, size: float) -> float:
 
 
 def wrapped(text: str, room: float, size: float) -> list[str]:
-    """Break a text at blanks into lines of so many inches."""
+    """Break a text at spaces into lines of at most *room* inches."""
     lines: list[str] = []
     for word in text.split(" "):
         if lines and breadth(longer := f"{lines[-1]} {word}", size) <= room:
@@ -118,12 +122,12 @@ def wrapped(text: str, room: float, size: float) -> list[str]:
 
 
 def literal(text: str) -> str:
-    """Return a text that matplotlib draws as it stands: ``$`` begins no formula."""
+    """Return a text that matplotlib draws literally: ``$`` does not start a formula."""
     return text.replace("$", r"\$")
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """Cut a text that is too long to stand beside a bar."""
+    """Truncate a text that is too long for a label."""
     line = " ".join(text.splitlines())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
@@ -136,10 +140,10 @@ def names(
     longest: int = LONGEST,
     short: bool = False,
 ) -> list[str]:
-    """Return what to call each row: its label, with the code where labels repeat among all.
+    """Return the name of each row: its label, with the code if the label repeats.
 
-    A column ``codes`` says how many codes a row sums, where it is more than one. Where it shall be
-    `short`, a region goes by its name alone, unless its label is one of the reader's own.
+    A column ``codes`` holds the number of codes summed in a row. With `short`, a region is shown by
+    its bare name, unless its label is a user's own.
     """
     words = WORDS[lang]
     if short:
@@ -180,21 +184,23 @@ def title(
     heading: str,
     lang: Lang,
     register: Register | None,
-    units: int | tuple[int, int] | None = None,
+    units: int | tuple[int, int] | str | None = None,
     *,
     beside: float = 0,
 ) -> None:
-    """Write what is shown, of how many units, and the source unless it is the live register.
+    """Write the title: heading, number of units, and the source unless it is the live register.
 
     Args:
-        ax: Where.
-        heading: What is shown.
+        ax: The axes.
+        heading: The first line.
         lang: Language of the rest.
-        register: The source; None where the numbers were given and no register is chosen.
-        units: How many are shown, or how many there were and are; None where that is not known.
-        beside: Inches that labels to the left of the axes take.
+        register: The source; None if the caller gave the numbers and no register is chosen.
+        units: Number of units shown, numbers before and after, or a text; None if unknown.
+        beside: Inches taken by labels to the left of the axes.
     """
-    if isinstance(units, tuple):
+    if isinstance(units, str):
+        facts = [units]
+    elif isinstance(units, tuple):
         facts = [f"{number_format.whole(units[0], lang)} → {number_format.units(units[1], lang)}"]
     else:
         facts = [] if units is None else [number_format.units(units, lang)]
@@ -211,7 +217,7 @@ def title(
 
 
 def sentence(ax: Axes, text: str) -> None:
-    """Write a sentence in place of a picture."""
+    """Write a sentence in place of a chart."""
     lines = wrapped(" ".join(text.split()), max(inches(ax)[0] - 0.4, 1), TITLE_SIZE)
     ax.text(
         0.5, 0.5, literal("\n".join(lines)), transform=ax.transAxes, ha="center", va="center",
@@ -222,7 +228,7 @@ def sentence(ax: Axes, text: str) -> None:
 
 
 def all_units(number: int, lang: Lang) -> str:
-    """Write that these are all units there are, in the right form.
+    """Write that these are all units, in the right grammatical form.
 
     >>> all_units(1, "sk"), all_units(2, "sk"), all_units(323, "sk")
     ('Jediná jednotka', 'Všetky 2 jednotky', 'Všetkých 323 jednotiek')
@@ -249,22 +255,27 @@ def is_comparison(frame: labels.Frame) -> bool:
 
 
 def comparison(frame: labels.Frame, by: By) -> pl.DataFrame:
-    """Return the comparison that is given, checked."""
+    """Return the given comparison, checked."""
     return _given(frame, by, COMPARISON, ("count_a", "count_b"), "fk.compare")
 
 
 def counts(frame: labels.Frame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
-    """Return the counts behind a picture: those given, or those of the units given."""
+    """Return the counts to draw: the given ones, or those of the given units."""
     if not set(COUNTS) <= set(labels.schema_of(frame)):
         return (register or current.register()).count_by(frame, by, lang=lang)
-    return _given(frame, by, COUNTS, ("count",), "fk.count_by")
+    return counts_given(frame, by, "fk.count_by")
+
+
+def counts_given(frame: labels.Frame, by: By, maker: str) -> pl.DataFrame:
+    """Return the given counts, checked."""
+    return _given(frame, by, COUNTS, ("count",), maker)
 
 
 def _given(
     frame: labels.Frame, by: By, columns: pl.Schema, numbers: tuple[str, ...], maker: str
 ) -> pl.DataFrame:
     if by not in wire.BY_FIELD:
-        raise UsageError(f"by={by!r} is no code column; give one of {list(wire.BY_FIELD)}")
+        raise UsageError(f"by={by!r} is not a code column; give one of {list(wire.BY_FIELD)}")
     table = frame.lazy().select(columns.names()).collect()
     for column, dtype in columns.items():
         found = table.schema[column]
@@ -277,5 +288,5 @@ def _given(
             raise UsageError(f"the column {column!r} has {of}; give whole counts")
     kinds = set(table["kind"]) - set(KINDS)
     if kinds:
-        raise UsageError(f"the column 'kind' says {kinds}; give some of {list(KINDS)}")
+        raise UsageError(f"the column 'kind' has {kinds}; give some of {list(KINDS)}")
     return table.cast(columns)  # shares may be null, and counts of any size of integer

@@ -25,7 +25,7 @@ from finstat_kit.protocol import wire
 
 _MOST_STACKS: Final = 23  # beside each other
 _BROAD: Final = 5.6  # inches of a line of text that is read with ease
-_FEW_PERIODS: Final = 7  # bounds of periods that have room for a date each
+_FEW_PERIODS: Final = 7  # up to so many bounds of periods each have a date
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "count": "počet jednotiek",
@@ -83,28 +83,29 @@ def plot_last_changes(
 ) -> Axes:
     """Draw units by the period of their **last** change, and by code.
 
-    No series of events: the register keeps only the latest change. A unit changed in February and
-    again in May has left February, so earlier periods shrink on every later run. The numbers are
-    those of `count_last_changes`.
+    This is not a time series of events: the register keeps only the latest change. A unit changed
+    in February and again in May counts for May only, so earlier periods shrink on every later run.
+    The numbers are those of `count_last_changes`.
 
-    The codes are stacked, each in a colour that it has in every chart. From 24 periods on, and
-    where the codelist has more codes than there are colours (ten), each code has a panel instead,
-    with the same scales; only a sum of other codes that is higher than any of them has its own. A
-    last period that the register's day does not complete is hatched.
+    The codes are stacked, each with the same colour in every chart. From 24 periods on, or if the
+    codelist has more codes than there are colours (ten), each code has a panel instead, with shared
+    scales; only a sum of other codes that is higher than any of them has its own scale. The last
+    period is hatched if the register's day does not complete it.
 
     Args:
         units: Records, or any frame with ``datumPoslednejUpravy`` (Date) and the column *by*.
-        by: A code field, as in `count_by`. The eight commonest codes stand for themselves, or as
-            many as small axes have panels for; the other labelled ones are one series, and so is
-            what has no label or is gone.
+        by: A code field, as in `count_by`. The eight commonest codes, or fewer on small axes, are
+            series of their own; the other labelled codes are one series, and rows without a label
+            or gone another.
         every: Length of a period: ``"1d"``, ``"1w"`` (from Monday), ``"1mo"``, ``"1q"``, ``"1y"``.
         lang: Language of title, labels and numbers, ``"sk"`` or ``"en"``; None is the register's.
-        ax: Where to draw; a figure of your own needs ``layout="constrained"`` so that the legend
-            beside the axes finds room. None makes a new figure.
+        ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for the
+            legend beside the axes. None makes a new figure.
         register: The source: a `Register`, or what `use` takes; None is the current one.
 
     Returns:
-        The Axes. Panels lie in it, as its ``child_axes``. Units without a date are told below.
+        The Axes; panels are its ``child_axes``. A note below gives the number of units without a
+        date.
 
     Raises:
         UsageError: An argument is wrong, or a column is missing.
@@ -144,7 +145,7 @@ def plot_last_changes(
                 note.append(words["part"].format(period=words[f"axis {every}"], to=to))
             apart = bounds.len() - 1 > _MOST_STACKS or codes.len() > len(colours.OF_CODES)
             short = apart or drawing.inches(ax)[0] < drawing.NARROW
-            # Two of the panels are those of sums.
+            # Two of the panels show sums.
             most = min(series.MOST, max(panels.room(ax) - 2, 1)) if apart else series.MOST
             found = series.of_changes(dated, bounds.head(-1), codes, lang, most=most, short=short)
             if apart:
@@ -166,25 +167,25 @@ def plot_last_changes(
 def _draw_stack(
     ax: Axes, found: Sequence[Series], bounds: pl.Series, every: Every, lang: Lang, *, part: bool
 ) -> None:
-    """Draw one outline per series, each upon the one before."""
+    """Draw one outline per series, each on top of the one before."""
     edges = periods.numbers(bounds)
     floor = np.zeros(len(edges) - 1)
     outlines = []
     for one in found:
         outline = StepPatch(floor + one.counts, edges, facecolor=one.colour, linewidth=0)
         outline.set_data(baseline=floor)  # type: ignore[arg-type]
-        # Not ax.stairs: it goes over each corner in Python, seconds for the days of ten years.
+        # Not ax.stairs: its loop over corners in Python takes seconds for the days of ten years.
         ax.add_artist(outline)
         outlines.append(outline)
         floor = floor + one.counts
     if part:
         periods.hatch(ax, edges, float(floor[-1]))
-    # A few periods keep the width that they would have among others.
+    # A few periods keep the width of periods among many.
     spare = max(0, _FEW_PERIODS - bounds.len()) * (edges[1] - edges[0]) / 2
     ax.set_xlim(edges[0] - spare, edges[-1] + spare)
     ax.set_ylim(0, float(floor.max()) * 1.05)
     _write_axes(ax, bounds, every, lang)
-    # From the top of the stack downwards, as the eye reads it.
+    # In the order of the stack, from the top down.
     ax.legend(
         outlines[::-1], [drawing.literal(one.name) for one in found[::-1]],
         loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, frameon=False,

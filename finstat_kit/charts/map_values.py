@@ -20,9 +20,9 @@ from finstat_kit.protocol import wire
 def of_frame(
     frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
 ) -> pl.DataFrame:
-    """Return what a map shows of a frame: ``code``, ``value``, ``label`` and ``kind``.
+    """Return the columns of a map: ``code``, ``value``, ``label`` and ``kind``.
 
-    A frame that has codes and values is taken as it is, units are counted.
+    A frame with codes and values is used as it is; units are counted.
     """
     given = "code" in labels.schema_of(frame)
     table = _given(frame, by, value) if given else _counted(frame, by, value, lang, register)
@@ -30,13 +30,13 @@ def of_frame(
 
 
 def by_code(table: pl.DataFrame) -> dict[str, float]:
-    """Return the value of each code that has one."""
+    """Return the values by code, nulls left out."""
     present = table.drop_nulls("value")
     return dict(zip(present["code"], present["value"], strict=True))
 
 
 def writer(values: pl.Series, lang: Lang) -> Callable[[float], str]:
-    """Return how to write the values: whole, or with three digits that count in the middle one."""
+    """Return the format of the values: whole, or with three significant digits of the median."""
     present = values.drop_nulls()
     if values.dtype.is_integer() or (present == present.round()).all():
         return lambda number: number_format.whole(int(number), lang).replace("-", "−")
@@ -47,11 +47,11 @@ def writer(values: pl.Series, lang: Lang) -> Callable[[float], str]:
 
 
 def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
-    """Return code and value of a frame that has them, and kind where it is that of counts."""
+    """Return code and value of a frame that has them, and kind if it is that of counts."""
     schema = labels.schema_of(frame)
     numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
     if value not in numbers:
-        found = f"is {schema[value]}" if value in schema else "is no column"
+        found = f"is {schema[value]}" if value in schema else "is not a column"
         raise UsageError(f"value={value!r} {found}; give a column of numbers, of {numbers}")
     if not labels.holds_codes(schema["code"]):
         raise UsageError(f"the column 'code' is {schema['code']}; codes are text")
@@ -76,7 +76,7 @@ def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
 def _counted(
     frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
 ) -> pl.DataFrame:
-    """Return units counted by code, under the name of a value."""
+    """Return the counts of units by code, in the column ``value``."""
     if value != "count":
         raise UsageError(
             f"value={value!r}: units can only be counted here; give a frame with the columns "
@@ -87,10 +87,10 @@ def _counted(
 
 
 def _described(table: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
-    """Add the label, and kind where it is missing; what is no finite number becomes null."""
+    """Add the label, and kind if it is missing; NaN and infinity become null."""
     if table["value"].dtype.is_float():
         table = table.with_columns(pl.when(pl.col("value").is_finite()).then("value"))
-    # Tiles bring their own names; only codes without a tile need a register, where there is one.
+    # Tiles have their own names; only codes without a tile need a register, if one is chosen.
     tiled = tiles.LEVELS[by]
     label = pl.col("code")
     if register is not None and not set(table["code"].drop_nulls()) <= set(tiled):

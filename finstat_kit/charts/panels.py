@@ -20,12 +20,12 @@ from finstat_kit.charts.series import Series
 from finstat_kit.frames import number_format
 from finstat_kit.frames.counts import Every
 
-UNDER: Final = 22  # points that the labels of the periods take
+UNDER: Final = 22  # points for the labels of the periods
 _SIZE: Final = TEXT_SIZE - 1
 _LEAST_WIDTH: Final = 1.5  # inches
 _LEAST_HEIGHT: Final = 0.65
-_AROUND: Final = 1.9  # inches of title and notes
-BESIDE: Final = 0.7  # inches that the labels of the numbers take
+_AROUND: Final = 1.9  # inches for title and notes
+BESIDE: Final = 0.7  # inches for the labels of the numbers
 _GAP: Final = 0.14  # inches between panels
 _OTHER_SCALE: Final[dict[Lang, str]] = {
     "sk": "iná mierka: do {most}",
@@ -35,7 +35,7 @@ _LINE: Final = 0.16  # inches
 
 
 def room(ax: Axes) -> int:
-    """Return for how many panels the axes have room."""
+    """Return the number of panels that fit into the axes."""
     width, height = _inches(ax)
     return max(int(width / _LEAST_WIDTH), 1) * max(int(height / _LEAST_HEIGHT), 1)
 
@@ -43,7 +43,7 @@ def room(ax: Axes) -> int:
 def draw(
     ax: Axes, series: Sequence[Series], bounds: pl.Series, every: Every, lang: Lang, *, part: bool
 ) -> None:
-    """Draw a panel for each series, as sub-axes of the axes given, which keep title and labels."""
+    """Draw a panel per series, as child axes of *ax*, which keeps title and labels."""
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     width, _ = _inches(ax)
@@ -61,7 +61,7 @@ def draw(
         row, column = divmod(n, columns)
         panel = ax.inset_axes((0, 0, 1, 1))
         panel.set_axes_locator(_Place(ax, row, column, rows, columns, heading))
-        # In the style that the axes around it were made in, which may no longer be the present one.
+        # In the style of the surrounding axes, which may no longer be the current one.
         panel.set_facecolor(ax.get_facecolor())
         panel.spines[:].set_color(ink)
         outline = StepPatch(one.counts, edges, facecolor=one.colour, linewidth=0)
@@ -86,13 +86,13 @@ def draw(
 
 
 def _inches(ax: Axes) -> tuple[float, float]:
-    """Return width and height that are left once all texts around the panels have their room."""
+    """Return width and height left for panels after the texts around them."""
     width, height = drawing.inches(ax)
     return width * drawing.GROWTH - BESIDE, height * drawing.GROWTH - _AROUND
 
 
 def _heading(one: Series, shared: float, room: float, lang: Lang) -> list[str]:
-    """Return the name of a panel in at most two lines of so many inches, and its scale if other."""
+    """Return a panel's name in at most two lines of *room* inches, and its scale if different."""
     lines = drawing.wrapped(" ".join(one.name.split()), room, TEXT_SIZE)
     if (greatest := float(one.counts.max())) > shared:
         most = number_format.whole(round(greatest), lang)
@@ -116,7 +116,7 @@ def _write_periods(
     *,
     lowest: bool,
 ) -> None:
-    """Write the first and the last period, at the ends, so that panels do not meet."""
+    """Label the first and the last period at the ends, so that labels of panels do not touch."""
     names = bounds.head(-1).dt.to_string(periods.FORMATS[every]).to_list()
     at = (edges[:-1] + edges[1:]) / 2
     if len(names) == 1:
@@ -131,7 +131,7 @@ def _write_periods(
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a panel lies in the axes around it, whatever size these get in the end."""
+    """The place of a panel in the surrounding axes, whatever their final size."""
 
     around: Axes
     row: int

@@ -1,4 +1,4 @@
-"""Periods of time on an axis: their bounds, how they are written, and the one that is not over."""
+"""Periods of time on an axis: their bounds, their labels, and an unfinished last one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MONTHS: Final[dict[Lang, str]] = {
 
 
 def bounds_of(changes: pl.DataFrame, every: Every) -> pl.Series:
-    """Return the first day of each period, empty ones too, and the end of the last."""
+    """Return the first day of each period, including empty ones, and the end of the last."""
     span = changes.select(
         pl.date_range(
             pl.col("period").min(), pl.col("period").max().dt.offset_by(every), every
@@ -45,7 +45,7 @@ def bounds_of(changes: pl.DataFrame, every: Every) -> pl.Series:
 
 
 def unfinished(bounds: pl.Series, today: date, lang: Lang) -> str | None:
-    """Return to which day the last period goes, where that is not its own last one.
+    """Return up to which day the last period has data, None if it is complete.
 
     >>> bounds = pl.Series([date(2026, 4, 1), date(2026, 7, 1)])
     >>> unfinished(bounds, date(2026, 6, 15), "en"), unfinished(bounds, date(2026, 6, 30), "en")
@@ -59,7 +59,7 @@ def unfinished(bounds: pl.Series, today: date, lang: Lang) -> str | None:
 
 
 def hatch(ax: Axes, edges: Numbers, height: float) -> None:
-    """Hatch what is drawn of the last period."""
+    """Hatch the last period."""
     ax.add_artist(
         Rectangle(
             (edges[-2], 0), edges[-1] - edges[-2], height,
@@ -69,12 +69,12 @@ def hatch(ax: Axes, edges: Numbers, height: float) -> None:
 
 
 def numbers(days: pl.Series) -> Numbers:
-    """Return days as matplotlib counts them."""
+    """Return days as matplotlib's date numbers."""
     return np.asarray(mdates.date2num(days.to_numpy()), dtype=np.float64)  # type: ignore[no-untyped-call]
 
 
 class Days(Formatter):
-    """Dates in the shortest ISO form that tells the ticks apart; it is read in any language."""
+    """Dates in the shortest ISO form that distinguishes the ticks, in any language."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """Write one."""

@@ -1,4 +1,4 @@
-"""What is drawn over time: a series for each of the commonest codes, and two of all others."""
+"""Series over time: one for each of the commonest codes, and two for all others."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _UNLABELLED: Final[dict[Lang, str]] = {
 
 
 class Series(NamedTuple):
-    """How many units each period has."""
+    """The number of units in each period."""
 
     name: str
     colour: str
     counts: Numbers
-    is_sum: bool  # of many codes, or of what has none
+    is_sum: bool  # of many codes, or of rows without a label
 
 
 def of_changes(
@@ -38,16 +38,16 @@ def of_changes(
     most: int,
     short: bool,
 ) -> list[Series]:
-    """Return the series, commonest code first, then those of the rest and of what has no label.
+    """Return the series, commonest code first, then the rest, then rows without a label.
 
     Args:
         changes: Counts as `count_last_changes` returns them.
-        periods: All periods there are.
-        codes: The codelist. While each of its codes can have a colour of its own, a colour belongs
-            to its code, whatever else is drawn; else one colour serves them all.
+        periods: All periods.
+        codes: The codelist. If there are enough colours for its codes, each code has a fixed
+            colour; otherwise all share one colour.
         lang: Language of the names.
-        most: How many codes have a series of their own.
-        short: Whether names have little room.
+        most: Number of codes with a series of their own.
+        short: Whether names must be short.
     """
     ordered = codes.sort().to_list()
     is_labelled = pl.col("kind") == "labelled"

@@ -1,4 +1,4 @@
-"""A tile map of Slovakia: a tile for each region or district, coloured by a value."""
+"""A tile map of Slovakia: one tile per region or district, coloured by a value."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from matplotlib.transforms import ScaledTranslation
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import classes as scales, colours, drawing, map_values, tiles
+from finstat_kit.charts import classes as scales, colours, drawing, estimates, map_values, tiles
 from finstat_kit.charts.drawing import TEXT_SIZE
+from finstat_kit.charts.estimates import Short
 from finstat_kit.charts.tile_text import TileText
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.frames import labels, number_format
 from finstat_kit.frames.counts import KINDS
 
-_HANDLE: Final = 0.5  # inches that an entry of the legend needs besides its text
+_HANDLE: Final = 0.5  # inches of an entry of the legend besides its text
 _ABSENT: Final = {"bare": "–", "zero": "0"}
 _MOST_NAMED: Final = 4  # codes without a tile
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
@@ -54,11 +55,12 @@ class _Grid(NamedTuple):
     inches: tuple[float, float]
     text: float  # height of a letter by that of a tile
     lines: tuple[float, float]  # where name and number stand between the edges of a tile
+    two_lines: tuple[float, float]  # where they stand if an interval is below the number
 
 
 _GRIDS: Final = {
-    "kraj": _Grid(tiles.REGIONS, 4, (8, 3.9), 0.125, (0.38, 0.66)),
-    "okres": _Grid(tiles.DISTRICTS, 5, (10, 6.4), 0.17, (0.36, 0.78)),
+    "kraj": _Grid(tiles.REGIONS, 4, (8, 3.9), 0.125, (0.38, 0.66), (0.34, 0.68)),
+    "okres": _Grid(tiles.DISTRICTS, 5, (10, 6.4), 0.17, (0.36, 0.78), (0.29, 0.73)),
 }
 
 
@@ -76,38 +78,39 @@ def plot_map(
 ) -> Axes:
     """Draw a tile map of Slovakia: equal tiles, 8 regions or 79 districts, coloured by class.
 
-    The classes are natural breaks (Jenks), 4 of regions and 5 of districts: what is alike has one
-    colour, and what stands apart has its own, as quantiles would not. The legend gives the least
-    and the greatest value in each. Differences, and values some of which are negative, are graded
-    around zero: falls in orange, rises in blue, the same size as deep on either side. What has no
-    tile (abroad, unknown codes, no code, gone) is told under the map. Raw counts show where people
-    live; for anything else divide them, by inhabitants for instance, and give the result as
-    *value*.
+    The classes are natural breaks (Jenks), 4 for regions and 5 for districts: unlike quantiles,
+    they give similar values one colour and outliers their own. The legend gives the smallest and
+    the largest value of each class. Differences, and columns with negative values, are graded
+    around zero: decreases in orange, increases in blue, equal sizes equally deep. Rows without a
+    tile (abroad, unknown codes, no code, gone) are listed under the map. Raw counts mostly show
+    where people live; to show anything else, divide them, for instance by inhabitants, and give
+    the result as *value*.
 
     Args:
         frame: Units, counts as `count_by` returns them, a comparison as `compare` returns it, whose
-            differences are drawn, or any frame with ``code`` and *value*.
+            differences are drawn, an estimate as `estimate` returns it, with its intervals, or any
+            frame with ``code`` and *value*.
         by: Level of the codes.
-        value: Column of numbers to draw; null, NaN and infinite mean that there is no value.
-        title: Heading; None names the column, or that units are counted.
-        unit: What the numbers are, for the legend: ``"per 1,000 inhabitants"``. With it, a column
-            ``count`` is a value like any other and no number of units.
+        value: Column of numbers to draw; null, NaN and infinity mean no value.
+        title: Heading; None uses the name of the column, or the heading of counted units.
+        unit: Unit of the numbers, for the legend: ``"per 1,000 inhabitants"``. With it, a column
+            ``count`` is a value like any other, not a number of units.
         classes: Upper bounds of the classes, 1 to 8 ascending numbers, for maps side by side: a
-            value on a bound belongs below it, the last class is above them all, and the legend has
-            every class. A negative bound makes the scale one around zero.
+            bound belongs to the class below it, the last class is above all bounds, and the legend
+            lists every class. With a negative bound the scale is centred on zero.
         lang: Language of title, numbers, region names and legend, ``"sk"`` or ``"en"``; None is the
             register's.
-        ax: Where to draw; a figure of your own needs ``layout="constrained"`` so that the legend
-            below finds room. None makes a new figure.
-        register: The source: a `Register`, or what `use` takes; None is the current one, and
-            numbers that are given need none.
+        ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for the
+            legend below. None makes a new figure.
+        register: The source: a `Register`, or what `use` takes; None is the current one, if any is
+            needed: counts and values need none.
 
     Returns:
         The Axes. Tiles without a value are grey.
 
     Raises:
-        UsageError: An argument is wrong, a column is missing, a code stands twice, or the codes
-            are of the other level.
+        UsageError: An argument is wrong, a column is missing, a code appears twice, or the codes
+            belong to the other level.
 
     Example:
         >>> import finstat_kit as fk
@@ -142,10 +145,15 @@ def plot_map(
     with drawing.axes(ax, *grid.inches) as ax:
         heading = shown.heading if title is None else title
         drawing.title(ax, heading, lang, source, shown.units)
-        _draw_tiles(ax, grid, values, scale, shown.write, _ABSENT[missing[0]], lang)
+        spread = shown.estimate.intervals() if shown.estimate else {}
+        written = {
+            code: f"{shown.write(number)}\n{spread.get(code, '')}".strip()
+            for code, number in values.items()
+        }
+        _draw_tiles(ax, grid, values, scale, written, _ABSENT[missing[0]], lang)
         _draw_borders(ax, grid)
         rows = _draw_legend(ax, legend, shown.measure + breaks)
-        below = _off_the_map(shown.table.filter(~tiled), shown.write, lang, shown.units is not None)
+        below = _off_the_map(shown, shown.table.filter(~tiled), lang)
         _tell_the_rest(ax, below, rows)
     return ax
 
@@ -153,31 +161,40 @@ def plot_map(
 class _Shown(NamedTuple):
     table: pl.DataFrame
     heading: str
-    measure: str  # what the numbers are
-    units: int | tuple[int, int] | None  # None where the numbers are not of units
+    measure: str  # the quantity shown
+    units: int | tuple[int, int] | str | None  # None if the values are not numbers of units
     differs: bool
     write: Callable[[float], str]
+    estimate: Short | None
 
 
 def _shown(
     frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
 ) -> _Shown:
-    """Return what is shown of a frame: counts, differences of counts, or values of one's own."""
+    """Return what to show of a frame: counts, differences of counts, or other values."""
     differs = value in ("count", "difference") and drawing.is_comparison(frame)
     counted = value == "count" and unit is None and not differs
     value = "difference" if differs else value
     heading = drawing.WORDS[lang]["difference" if differs else "by"]
-    units: int | tuple[int, int] | None = None
+    units: int | tuple[int, int] | str | None = None
+    estimate = estimates.of_frame(frame, by) if counted else None
     if differs:
         compared = drawing.comparison(frame, by)
         units = int(compared["count_a"].sum()), int(compared["count_b"].sum())
     table = map_values.of_frame(frame, by, value, lang, source)
+    if estimate:
+        table = table.with_columns(estimate.table["hits"])
     write = map_values.writer(table["value"], lang)
-    if counted:
+    if estimate:
+        units = estimate.drawn(lang)
+    elif counted:
         units = int(table["value"].sum())
     elif not differs:
         heading = _WORDS[lang]["other"]
     own = _WORDS[lang][value] if units is not None else value
+    short = Short(estimate, lang) if estimate else None
+    if short:
+        own, write = short.measure, short.write
     return _Shown(
         table,
         heading.format(value=value, by=drawing.WORDS[lang][by]),
@@ -185,6 +202,7 @@ def _shown(
         units,
         differs,
         (lambda number: drawing.signed(int(number), lang)) if differs else write,
+        short,
     )
 
 
@@ -193,19 +211,22 @@ def _draw_tiles(
     grid: _Grid,
     values: Mapping[str, float],
     scale: scales.Scale,
-    write: Callable[[float], str],
+    texts: Mapping[str, str],
     absent: str,
     lang: Lang,
 ) -> None:
     named = {
         code: tile.name_sk if lang == "sk" else tile.name_en for code, tile in grid.tiles.items()
     }
-    written = {code: write(values[code]) if code in values else absent for code in grid.tiles}
-    # One size for all names and one for all numbers: that of the longest.
+    written = {code: texts.get(code, absent) for code in grid.tiles}
+    lines = grid.two_lines if any("\n" in text for text in written.values()) else grid.lines
+    # One size for all names and one for all numbers, set by the longest.
     name_width = max(
         drawing.breadth(line, 72) for name in named.values() for line in name.split("\n")
     )
-    number_width = max(drawing.breadth(number, 72) for number in set(written.values()))
+    number_width = max(
+        drawing.breadth(line, 72) for number in set(written.values()) for line in number.split("\n")
+    )
     between = ax.get_facecolor()
     for code, tile in grid.tiles.items():
         x, y = tile.column, tile.row
@@ -214,12 +235,12 @@ def _draw_tiles(
         ax.add_patch(tile_of)
         ink = colours.ink_on(colour)
         ax.add_artist(
-            TileText(ax, (x + 0.5, y + grid.lines[0]), named[code], grid.text, name_width, ink)
+            TileText(ax, (x + 0.5, y + lines[0]), named[code], grid.text, name_width, ink)
         )
         ax.add_artist(
-            TileText(ax, (x + 0.5, y + grid.lines[1]), written[code], grid.text, number_width, ink)
+            TileText(ax, (x + 0.5, y + lines[1]), written[code], grid.text, number_width, ink)
         )
-    # Tiles fill the axes: in axes of a fixed shape constrained layout cuts off what hangs below.
+    # Tiles fill the axes: with a fixed aspect, constrained layout would cut off the texts below.
     ax.set_xlim(0, 1 + max(tile.column for tile in grid.tiles.values()))
     ax.set_ylim(1 + max(tile.row for tile in grid.tiles.values()), 0)
     ax.set(xticks=[], yticks=[])
@@ -227,7 +248,7 @@ def _draw_tiles(
 
 
 def _draw_borders(ax: Axes, grid: _Grid) -> None:
-    """Draw a line round each region, where tiles are districts."""
+    """Draw a line around each region of a district map."""
     region = {(tile.column, tile.row): code[:5] for code, tile in grid.tiles.items()}
     if len(set(region.values())) == len(region):
         return
@@ -246,13 +267,13 @@ def _draw_borders(ax: Axes, grid: _Grid) -> None:
 
 
 def _draw_legend(ax: Axes, entries: Sequence[tuple[str, str]], heading: str) -> int:
-    """Draw the legend below the tiles and return how many rows it has."""
+    """Draw the legend below the tiles and return its number of rows."""
     breadths = [drawing.breadth(text, TEXT_SIZE) + _HANDLE for _, text in entries]
     room = drawing.inches(ax)[0] * drawing.GROWTH
     columns = len(entries)
     if sum(breadths) > room:
         rows = -(-columns // max(int(room / max(breadths)), 1))
-        columns = -(-columns // rows)  # so that rows are equally full
+        columns = -(-columns // rows)  # fill the rows equally
     below = ax.transAxes + ScaledTranslation(0, -7 / 72, ax.figure.dpi_scale_trans)
     legend = ax.legend(
         [Patch(facecolor=colour) for colour, _ in entries],
@@ -266,34 +287,36 @@ def _draw_legend(ax: Axes, entries: Sequence[tuple[str, str]], heading: str) -> 
     return -(-len(entries) // columns)
 
 
-def _off_the_map(table: pl.DataFrame, write: Callable[[float], str], lang: Lang, add: bool) -> str:
-    """Tell what has no tile: the codes that have labels by name, the others by kind."""
+def _off_the_map(shown: _Shown, table: pl.DataFrame, lang: Lang) -> str:
+    """Return the text for rows without a tile: labelled codes by name, the others by kind."""
     labelled = table.filter(pl.col("kind") == "labelled").sort(
         "value", "code", descending=[True, False], nulls_last=True
     )
     named = labelled.head(_MOST_NAMED)
     told = [
-        (name, named["value"].slice(row, 1))
+        (name, named.slice(row, 1))
         for row, name in enumerate(drawing.names(named, lang, among=table))
     ]
     more = labelled.slice(_MOST_NAMED)
     if more.height:
-        told.append(
-            (f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more["value"])
-        )
+        told.append((f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more))
     for kind in KINDS[1:]:
         group = table.filter(pl.col("kind") == kind)
         if group.height:
             first = group.head(1).with_columns(pl.lit(group.height).alias("codes"))
-            told.append((drawing.names(first, lang, among=table)[0], group["value"]))
-    # Values other than counts cannot be added up.
-    parts = [
-        f"{name}: {write(float(values.sum()))}"
-        if (add or values.len() == 1) and values.count()
-        else name
-        for name, values in told
-    ]
+            told.append((drawing.names(first, lang, among=table)[0], group))
+    parts = [f"{name}{_summed(shown, rows)}" for name, rows in told]
     return _WORDS[lang]["off"] + "; ".join(parts) + "." if parts else ""
+
+
+def _summed(shown: _Shown, rows: pl.DataFrame) -> str:
+    """Write the total of some rows; values other than counts cannot be added up."""
+    if shown.estimate:
+        return f": {shown.estimate.of_sum(rows)}"
+    values = rows["value"]
+    if values.count() and (shown.units is not None or values.len() == 1):
+        return f": {shown.write(float(values.sum()))}"
+    return ""
 
 
 def _tell_the_rest(ax: Axes, text: str, rows: int) -> None:

@@ -33,6 +33,6 @@ class TileText(Text):
     def get_window_extent(
         self, renderer: RendererBase | None = None, dpi: float | None = None
     ) -> Bbox:
-        """Return where it stands in the size that fits now."""
+        """Return its extent in the size that fits now."""
         self._fit()
         return super().get_window_extent(renderer, dpi)

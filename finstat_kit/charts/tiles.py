@@ -1,6 +1,6 @@
-"""The tile maps of Slovakia: where each region and district lies on a grid, and its short name.
+"""The tile maps of Slovakia: the grid position of each region and district, and its short name.
 
-Drawn here as it looks: north is up, one code to a tile, without the ``SK`` that begins each. The
+Laid out as drawn: north is up, one code per tile, without the leading ``SK``. The
 regions of the district grid are in one piece each, and districts that share a border are neighbours
 wherever 79 equal tiles allow it.
 """

@@ -38,9 +38,10 @@ CODELISTS = (
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="finstat-kit")
 def cli() -> None:
-    """Ask Slovakia's Register of Financial Statements.
+    """Query Slovakia's Register of Financial Statements.
 
-    Which register: --url, --live or --sample, else the environment variable FINSTAT_KIT_URL.
+    The register is set by --url, --live or --sample, else by the environment variable
+    FINSTAT_KIT_URL.
     """
 
 
@@ -50,7 +51,7 @@ def cli() -> None:
 def demo(lang: Lang | None, changed_since: str) -> None:
     """Show the main job on invented data, with no network, in a few seconds.
 
-    In Slovak, in English where the locale is English; --lang and FINSTAT_KIT_LANG go before it.
+    In English under an English locale, else in Slovak; --lang and FINSTAT_KIT_LANG take precedence.
     """
     from finstat_kit.cli.demo import language, lines
 
@@ -78,11 +79,11 @@ def serve(port: int, host: str, units: int, strict: bool) -> None:
 @cli.command()
 @options.register
 @options.output
-def doctor(url: str | None, named: str | None, form: str | None, output: Path | None) -> None:
+def doctor(chosen: options.Chosen, form: str | None, output: Path | None) -> None:
     """Report on the health of a register; exit code 1 where a check fails."""
     from finstat_kit.health.report import doctor as examined
 
-    report = examined(options.chosen(url, named))
+    report = examined(chosen())
     print_frame(report, form, output)
     if "fail" in report["status"]:
         raise SystemExit(1)
@@ -92,11 +93,9 @@ def doctor(url: str | None, named: str | None, form: str | None, output: Path | 
 @click.argument("name", type=click.Choice(CODELISTS))
 @options.register
 @options.output
-def codelist(
-    name: str, url: str | None, named: str | None, form: str | None, output: Path | None
-) -> None:
+def codelist(name: str, chosen: options.Chosen, form: str | None, output: Path | None) -> None:
     """Print a codelist."""
-    reg = options.chosen(url, named)
+    reg = chosen()
     print_frame(getattr(reg, name.replace("-", "_"))(), form, output)
 
 
@@ -110,20 +109,19 @@ def codelist(
 def label(
     file: Path,
     lang: Lang | None,
-    url: str | None,
-    named: str | None,
+    chosen: options.Chosen,
     form: str | None,
     output: Path | None,
 ) -> None:
-    """Add labels to a csv or parquet file, after each code column that is there.
+    """Add labels to a csv or parquet file, after each of its code columns.
 
-    "-" reads csv from standard input. In parquet and xlsx numbers and days are values and codes
-    are text; in other formats everything is the text that was read.
+    "-" reads csv from standard input. In parquet and xlsx, numbers and dates are typed values and
+    codes are text; in other formats all values stay the text that was read.
     """
     from finstat_kit.protocol.wire import BY_FIELD
 
     form = format_of(form, output)
-    reg = options.chosen(url, named)
+    reg = chosen()
     frame = with_types(file) if form in ("parquet", "xlsx") else as_text(file)
     present = [field for field in BY_FIELD if field in frame.columns]
     print_frame(reg.resolve_labels(frame, lang=lang, columns=present or None), form, output)
@@ -139,8 +137,7 @@ def find(
     text: str,
     level: Level | None,
     lang: Lang | None,
-    url: str | None,
-    named: str | None,
+    chosen: options.Chosen,
     form: str | None,
     output: Path | None,
 ) -> None:
@@ -148,7 +145,7 @@ def find(
     from finstat_kit.cli.places import found
 
     form = format_of(form, output)
-    print_frame(found(options.chosen(url, named), text, level, lang), form, output)
+    print_frame(found(chosen(), text, level, lang), form, output)
 
 
 for command in (ids, count, get, sync, mirror):
@@ -156,15 +153,15 @@ for command in (ids, count, get, sync, mirror):
 
 
 def main() -> None:
-    """Run the command; exit with 1 for faults of register or disk, 2 for usage, 130 for Ctrl-C."""
-    if sys.stdout is None:  # so Python says that it was closed from the beginning
+    """Run the command; exit with 1 for register or disk errors, 2 for usage, 130 for Ctrl-C."""
+    if sys.stdout is None:  # closed before Python started
         click.echo("Error: standard output is closed; send it to a file or a pipe", err=True)
         sys.exit(1)
     if instruction := os.environ.get(_COMPLETION):
         sys.exit(shell_complete(cli, {}, "finstat-kit", _COMPLETION, instruction))
     warnings.showwarning = _warned
     try:
-        # Not by calling it: click would take a closed pipe for a failure.
+        # Not by calling it: click would treat a closed pipe as a failure.
         with cli.make_context("finstat-kit", sys.argv[1:]) as context:
             cli.invoke(context)
         sys.stdout.flush()
@@ -176,14 +173,14 @@ def main() -> None:
         click.echo(harmless(told.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        silence()  # whoever read has enough
+        silence()  # the reader of the pipe has closed it
     except (click.Abort, KeyboardInterrupt) as error:
         click.echo(harmless(worded(str(error)) or "interrupted"), err=True)
         sys.exit(130)
     except RegisterError as error:
         click.echo(harmless(f"Error: {worded(str(error))}"), err=True)
         sys.exit(2 if isinstance(error, UsageError) else 1)
-    except OSError as error:  # such as a disk that is full
+    except OSError as error:  # such as a full disk
         click.echo(harmless(f"Error: {_told(error)}"), err=True)
         try:
             sys.stdout.flush()
@@ -205,5 +202,5 @@ def _warned(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print a warning as the sentence it is, without a place in Python code."""
+    """Print a warning as a plain sentence, without its position in Python code."""
     click.echo(harmless(f"Warning: {worded(str(message))}"), err=True)

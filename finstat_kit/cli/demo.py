@@ -1,4 +1,4 @@
-"""The main job on the embedded register, told in 80 columns; the same bytes every time."""
+"""The main job on the embedded register, shown in 80 columns; the same bytes on every run."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def language(environment: Mapping[str, str]) -> Lang:
     """Return the language of FINSTAT_KIT_LANG, else English for an English locale, else Slovak."""
     if environment.get("FINSTAT_KIT_LANG"):
         return language_of_environment()
-    # Of these the first one that is set counts, as everywhere in POSIX.
+    # The first one set counts, as everywhere in POSIX.
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     locale = next((environment[name] for name in names if environment.get(name)), "")
     return "en" if locale.startswith("en") else "sk"
 
 
 def lines(*, lang: Lang = "sk", changed_since: str = "2026-01-01") -> Iterator[str]:
-    """Do the main job step by step and tell each in a few lines."""
+    """Do the main job step by step and describe each step in a few lines."""
     reg = sample()
     since = arguments.changed_since(changed_since, lambda: reg.today).isoformat()
     yield repr(reg)

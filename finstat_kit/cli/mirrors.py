@@ -13,10 +13,10 @@ from finstat_kit.cli.output import format_of, harmless, print_frame
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
-    "--changed-since", metavar="YYYY-MM-DD", help="A new mirror: only what changed since then."
+    "--changed-since", metavar="YYYY-MM-DD", help="A new mirror: only changes since this day."
 )
-@click.option("--full", is_flag=True, help="Fetch everything again, and find what is missing.")
-@click.option("--max-missing", type=click.IntRange(0), help="Mark no more than so many missing.")
+@click.option("--full", is_flag=True, help="Fetch everything again, and find missing records.")
+@click.option("--max-missing", type=click.IntRange(0), help="Maximum number to mark as missing.")
 @options.register
 @options.output
 def sync(
@@ -24,24 +24,23 @@ def sync(
     changed_since: str | None,
     full: bool,
     max_missing: int | None,
-    url: str | None,
-    named: str | None,
+    chosen: options.Chosen,
     form: str | None,
     output: Path | None,
 ) -> None:
-    """Bring the mirror in FOLDER in step with the register, and print what came."""
+    """Bring the mirror in FOLDER in step with the register, and print a report."""
     options.refuse_missing(folder.parent)
     form = format_of(form, output)
     from finstat_kit.mirror.mirror import Mirror
 
-    copy = Mirror(folder, changed_since=changed_since, register=options.chosen(url, named))
+    copy = Mirror(folder, changed_since=changed_since, register=chosen())
     print_frame(copy.sync(full=full, max_missing=max_missing), form, output)
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--verify", is_flag=True, help="Look for damage; exit code 1 where there is some.")
-@click.option("--compact", is_flag=True, help="Put small files together.")
+@click.option("--verify", is_flag=True, help="Look for damage; exit code 1 if there is any.")
+@click.option("--compact", is_flag=True, help="Merge small files.")
 @options.output
 def mirror(
     folder: Path, verify: bool, compact: bool, form: str | None, output: Path | None
@@ -59,5 +58,5 @@ def mirror(
         return
     report = copy.verify()
     print_frame(report, form, output)
-    if report["damaged"].sum():  # a meaning without damage is a notice
+    if report["damaged"].sum():  # a row with a meaning but no damage is a notice
         raise SystemExit(1)

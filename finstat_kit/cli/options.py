@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
@@ -15,6 +16,8 @@ from finstat_kit.errors import UsageError
 if TYPE_CHECKING:
     from finstat_kit.client.collection import Collection
     from finstat_kit.client.register import Register
+
+    Chosen = Callable[[], Register]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SINCE: Final = "Changed on this day or later, or -30d for the last 30 days."
@@ -31,7 +34,7 @@ def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def refuse_missing(folder: Path) -> None:
-    """Refuse a folder that is not there, before anything is fetched for it."""
+    """Refuse a missing directory before anything is fetched."""
     if not folder.exists():
         raise UsageError(f"there is no folder {str(folder)!r}; create it, or give another")
 
@@ -49,22 +52,45 @@ lang = click.option(
     type=click.Choice(["sk", "en"]),
     help="Language of labels and numbers; default: FINSTAT_KIT_LANG, else sk.",
 )
-register = _together(
+_REGISTER: Final = _together(
     click.option("--url", metavar="URL", help="The register at a base URL."),
     click.option("--live", "named", flag_value="live", help="The real register."),
     click.option("--sample", "named", flag_value="sample", help="Invented data, no network."),
+    click.option("--mirror", metavar="PATH", help="A mirror on disk."),
+    click.option(
+        "--cache", metavar="FILE", help="Keep replies in a file; --url cache:FILE replays them."
+    ),
 )
+
+
+def register(command: F) -> F:
+    """Add the options that choose a register; the command gets a function that returns it."""
+
+    @wraps(command)
+    def with_register(
+        *,
+        url: str | None,
+        named: str | None,
+        mirror: str | None,
+        cache: str | None,
+        **others: Any,  # noqa: ANN401 - whatever the command has
+    ) -> object:
+        return command(chosen=partial(_chosen, url, named, mirror, cache), **others)
+
+    return _REGISTER(cast("F", with_register))
+
+
 max_requests = click.option(
     "--max-requests",
     type=click.IntRange(0),
-    help="Send no more requests for records; default: 10,000 to a real host.",
+    help="Maximum number of requests for records; default: 10,000 for a real host.",
 )
 output = _together(
     click.option(
         "--format",
         "form",
         type=click.Choice(FORMATS),
-        help="Default: by the name of --output, else a table on a terminal and csv in a pipe.",
+        help="Default: from the name of --output, else table on a terminal and csv in a pipe.",
     ),
     click.option(
         "--output",
@@ -78,26 +104,25 @@ selection = _together(
         "--collection", type=click.Choice(COLLECTIONS), default="units", show_default=True
     ),
     click.option("--changed-since", metavar="YYYY-MM-DD", help=_SINCE),
-    click.option("--after-id", type=int, default=0, metavar="ID", help="Only ids greater than it."),
+    click.option("--after-id", type=int, default=0, metavar="ID", help="Only ids above this one."),
 )
 
 
-def chosen(url: str | None, named: str | None) -> Register:
-    """Return the register of the options `register`, else of the environment."""
+def _chosen(url: str | None, named: str | None, mirror: str | None, cache: str | None) -> Register:
+    """Return the register of the options, else of the environment."""
     from finstat_kit.client import current
 
-    if url is not None and named is not None:
-        raise click.UsageError("--url, --live and --sample exclude each other")
-    if url is not None:
-        return current.use(url)
-    if named is not None:
-        return current.use(named)
-    if not os.environ.get("FINSTAT_KIT_URL"):
+    given = [url, named, None if mirror is None else f"mirror:{mirror}"]
+    names = [name for name in given if name is not None]
+    if len(names) > 1:
+        raise click.UsageError("--url, --live, --sample and --mirror exclude each other")
+    names = names or [os.environ.get("FINSTAT_KIT_URL") or ""]
+    if not names[0]:
         raise click.UsageError(
-            "no register is chosen; give --sample (invented data), --live (the real register) or "
-            "--url URL, or set FINSTAT_KIT_URL"
+            "no register is chosen; give --sample (invented data), --live (the real register), "
+            "--mirror PATH or --url URL, or set FINSTAT_KIT_URL"
         )
-    return current.register()
+    return current.use(names[0], cache=cache)
 
 
 def collection(reg: Register, name: str) -> Collection:

@@ -1,4 +1,4 @@
-"""What the command writes, to standard output or a file.
+"""The output of the command, on standard output or in a file.
 
 Modules that load polars are imported where they are used, so that ``--help`` answers at once.
 """
@@ -27,10 +27,10 @@ FORMATS: Final = ("table", "csv", "ndjson", "parquet", "xlsx")
 
 
 def format_of(form: str | None, output: Path | None) -> str:
-    """Return the format given, else that of the file's name, else that of standard output.
+    """Return the given format, else that of the file's name, else that of standard output.
 
     Raises:
-        UsageError: The file's name is of no format, or the format is not for a terminal.
+        UsageError: The file's name has an unknown suffix, or the format is not for a terminal.
     """
     if form is None and output is not None:
         form = output.suffix.removeprefix(".").lower()
@@ -77,7 +77,7 @@ def rendered(frame: pl.DataFrame, form: str, *, header: bool = True) -> bytes:
 
 
 def write_all(data: bytes) -> None:
-    """Write all of it: with polars loaded, a write that a signal meets returns early."""
+    """Write all of it: with polars loaded, a signal makes a write return early."""
     left = memoryview(data)
     while left:
         left = left[sys.stdout.buffer.write(left) :]
@@ -86,7 +86,7 @@ def write_all(data: bytes) -> None:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Put Ctrl-C off until the block has ended: a page is printed whole or not at all."""
+    """Defer Ctrl-C to the end of the block: a page is printed whole or not at all."""
     struck: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, frame: struck.append(number))
     try:
@@ -98,12 +98,12 @@ def uninterrupted() -> Iterator[None]:
 
 
 def silence() -> None:
-    """Write nothing more to standard output, at exit either."""
+    """Write nothing more to standard output, not even at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def harmless(text: str) -> str:
-    """Return lines that cannot steer a terminal."""
+    """Return text sanitized for a terminal: no control sequences."""
     from finstat_kit.protocol.outcome import shown
 
     return "\n".join(shown(line, None) for line in text.split("\n"))
@@ -115,7 +115,7 @@ def on_terminal() -> bool:
 
 
 def for_output(data: bytes) -> bytes:
-    """Return text as it is for a pipe, harmless for a terminal."""
+    """Return text unchanged for a pipe, sanitized for a terminal."""
     return harmless(data.decode()).encode() if sys.stdout.isatty() else data
 
 
@@ -127,7 +127,7 @@ def _table(frame: pl.DataFrame) -> str:
 
 
 def _for_terminal(frame: pl.DataFrame) -> str:
-    """Return a table, of a single row that is too wide for the terminal a line per field."""
+    """Return a table, or one line per field for a single row wider than the terminal."""
     import polars as pl
 
     from finstat_kit.cli.upright import is_too_wide, upright

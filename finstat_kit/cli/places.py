@@ -1,4 +1,4 @@
-"""Places that were found, with all names in one language."""
+"""Search results of places, with all names in one language."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def found(reg: Register, text: str, level: Level | None, lang: Lang | None) -> pl.DataFrame:
-    """Return the places of `Register.find_places` with one name each, and the names of the path.
+    """Return the places of `Register.find_places` with one name each, and the names above them.
 
     Returns:
-        ``level``, ``code``, ``name``, ``district``, ``region``; all String. Where a place has no
-        name in the language, the other one.
+        ``level``, ``code``, ``name``, ``district``, ``region``; all String. A place without a name
+        in the language has the other one.
     """
     lang = reg._language(lang)
     other = "en" if lang == "sk" else "sk"

@@ -1,4 +1,4 @@
-"""The files that the command reads, and which of their columns are numbers and days."""
+"""The files that the command reads, and their numeric and date columns."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 STANDARD_INPUT: Final = Path("-")
-# A column is converted only if every text in it is how the value is written back: a text with a
-# leading zero is no number.
+# A column is converted only if every text in it round-trips: a text with a leading zero is not a
+# number.
 _WHOLE: Final = r"^-?(0|[1-9][0-9]{0,17})$"
 _DECIMAL: Final = r"^-?(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?$"
 _DAY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
@@ -30,7 +30,7 @@ def as_text(file: Path) -> pl.DataFrame:
 
 
 def with_types(file: Path) -> pl.DataFrame:
-    """Read a csv or parquet file; numbers and days are values, codes remain text."""
+    """Read a csv or parquet file; numbers and dates become values, codes remain text."""
     import polars as pl
 
     frame = _read(file)
@@ -96,5 +96,5 @@ def _csv(data: bytes, named: str) -> pl.DataFrame:
 
 
 def _first(error: Exception) -> str:
-    """Return what happened; below it polars recommends arguments of its own functions."""
+    """Return the first line; in the others polars recommends arguments of its own functions."""
     return str(error).partition("\n\n")[0]

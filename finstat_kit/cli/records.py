@@ -42,19 +42,18 @@ def ids(
     changed_since: str | None,
     after_id: int,
     limit: int | None,
-    url: str | None,
-    named: str | None,
+    chosen: options.Chosen,
     form: str | None,
     output: Path | None,
 ) -> None:
     """Print ids as they arrive."""
     form = format_of(form, output)
-    chosen = options.collection(options.chosen(url, named), collection)
+    listed = options.collection(chosen(), collection)
     if output is None and form in ("csv", "ndjson"):
-        _stream_ids(chosen, changed_since, after_id, limit, form)
+        _stream_ids(listed, changed_since, after_id, limit, form)
         return
     try:
-        found = chosen.ids(changed_since=changed_since, after_id=after_id, limit=limit)
+        found = listed.ids(changed_since=changed_since, after_id=after_id, limit=limit)
     except (RegisterError, Interrupted) as error:
         if error.partial is not None and error.partial.height:
             print_frame(error.partial, form, output)
@@ -114,8 +113,7 @@ def count(
     by: By | None,
     max_requests: int | None,
     lang: Lang | None,
-    url: str | None,
-    named: str | None,
+    chosen: options.Chosen,
     form: str | None,
     output: Path | None,
 ) -> None:
@@ -124,10 +122,10 @@ def count(
         raise click.UsageError("--format, --output, --lang and --max-requests go with --by")
     if by is not None and collection != "units":
         raise click.UsageError("--by counts records, which only the collection units has")
-    reg = options.chosen(url, named)
+    reg = chosen()
     if by is None:
-        chosen = options.collection(reg, collection)
-        click.echo(chosen.count(changed_since=changed_since, after_id=after_id))
+        listed = options.collection(reg, collection)
+        click.echo(listed.count(changed_since=changed_since, after_id=after_id))
         return
     form = format_of(form, output)
     found = reg.units.ids(changed_since=changed_since, after_id=after_id)
@@ -152,8 +150,7 @@ def get(
     collection: str,
     keep_going: bool,
     max_requests: int | None,
-    url: str | None,
-    named: str | None,
+    chosen: options.Chosen,
     form: str | None,
     output: Path | None,
 ) -> None:
@@ -170,7 +167,7 @@ def get(
 
     form = format_of(form, output)
     wanted = arguments.ids(_ids_given(id_))
-    reg = options.chosen(url, named)
+    reg = chosen()
     kind = KINDS[collection.replace("-", "_")]
     rows = Rows(kind, form, output)
     # A bar and rows on the same terminal would write over each other.
@@ -179,7 +176,6 @@ def get(
         kind, wanted, reg._session, max_requests=max_requests, progress=progress
     )
     unreadable: list[str] = []
-    done = 0
     try:
         with contextlib.closing(records):
             for number, record in records:
@@ -190,8 +186,8 @@ def get(
                 else:
                     record.message = f"{_reason(number, record)}; --keep-going goes on past it"
                     raise record
-                done += 1
     except (RegisterError, KeyboardInterrupt):
+        done = rows.count + len(unreadable)
         if rows.count:
             _write(rows, reg, form, output)
         if done:
@@ -215,7 +211,9 @@ def _ids_given(words: tuple[str, ...]) -> list[int]:
     given = [word for word in given if word != "id"]
     wrong = [word for word in given if not re.fullmatch(r"[0-9]{1,19}", word, re.ASCII)]
     if wrong:
-        raise UsageError(f"ID {wrong[0]!r} is no id; give whole numbers, or - for standard input")
+        raise UsageError(
+            f"ID {wrong[0]!r} is not an id; give whole numbers, or - for standard input"
+        )
     return [int(word) for word in given]
 
 

@@ -17,7 +17,7 @@ def is_too_wide(table: str) -> bool:
 
 
 def upright(frame: pl.DataFrame) -> str:
-    """Return one row as lines of field, value and the label of a code, where there is one."""
+    """Return one row as lines of field, value and, for a code, its label."""
     row = flat(frame).cast(pl.String).row(0, named=True)
     label_of = {c.field: c.label for c in BY_FIELD.values() if {c.field, c.label} <= row.keys()}
     beside = set(label_of.values())

@@ -1,4 +1,4 @@
-"""Messages of the library, which name Python's arguments and calls, in the words of the shell."""
+"""Messages of the library, which name Python arguments and calls, reworded for the shell."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ _TEXT: Final = r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 # Arguments of the library that are options of the command.
 _OPTIONS: Final = (
     "changed_since", "after_id", "limit", "max_requests", "max_missing", "host", "port", "units",
+    "cache",
 )  # fmt: skip
 
 
 def worded(text: str) -> str:
-    """Return a message of the library as the command puts it: options in the place of arguments.
+    """Return a message of the library with command-line options in place of arguments.
 
-    >>> worded("changed_since='1.7.2026' is no day; give 'YYYY-MM-DD' or a datetime.date")
-    '--changed-since 1.7.2026 is no day; give YYYY-MM-DD, or -30d for the last 30 days'
-    >>> worded("go on with after_id=5")
-    'go on with --after-id 5'
+    >>> worded("changed_since='1.7.2026' is not a valid date; give 'YYYY-MM-DD' or a datetime.date")
+    '--changed-since 1.7.2026 is not a valid date; give YYYY-MM-DD, or -30d for the last 30 days'
+    >>> worded("resume with after_id=5")
+    'resume with --after-id 5'
     """
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
@@ -48,9 +49,9 @@ def _output(match: re.Match[str]) -> str:
 
 
 def _quoted(literal: str) -> str:
-    """Return a text as a shell takes it, given as Python writes it.
+    """Return a Python literal quoted for a shell.
 
-    What had to be escaped stays as it was written.
+    Escaped characters stay as they are.
     """
     return literal if "\\" in literal else shlex.quote(literal[1:-1])
 
@@ -59,12 +60,17 @@ _Rule = tuple[str, str | Callable[[re.Match[str]], str]]
 _WRITTEN: Final[tuple[_Rule, ...]] = (
     # Registers to choose from.
     (
-        rf"register={_TEXT} is no register; give a URL, or one of",
+        rf"register={_TEXT} is not a register; give a URL, or one of",
         r"--url \1: give a URL, or one of",
     ),
     (r"fk\.use\(fk\.sample\(\)\) +#", "--sample  #"),
     (r"fk\.use\(fk\.LIVE\) +#", "--live    #"),
-    (r"\n *fk\.use\(fk\.Mirror\([^\n]*", ""),
+    (r"fk\.use\('mirror:([^\n']*)'\) +#", r"--mirror \1  #"),
+    (r"'mirror:([^\n']*)':", r"--mirror \1:"),
+    (rf"fk\.Mirror\({_TEXT}, register=fk\.LIVE\)\.sync\(\)", r"finstat-kit sync \1 --live"),
+    (rf"fk\.use\(fk\.LIVE, cache={_TEXT}\)", r"--live --cache \1"),
+    (rf"fk\.use\('sample', cache={_TEXT}\)", r"--sample --cache \1"),
+    (rf"fk\.use\({_TEXT}, cache={_TEXT}\)", r"--url \1 --cache \2"),
     (r"base_url=", "--url "),
     (r"base_url:", "--url:"),
     # Mirrors.
@@ -84,14 +90,14 @@ _WRITTEN: Final[tuple[_Rule, ...]] = (
     (r"; (?:[^;]* )?(?:by )?\.(?:list|bin)\.[^;]*, or write", "; write"),
     # Values.
     (r"; the others are in \.partial of this error, or give errors=\"keep\"", ""),
-    (r"; what came is in \.partial of this error", ""),
+    (r"; the rows fetched so far are in \.partial of this error", ""),
     (r"'YYYY-MM-DD' or a datetime\.date", "YYYY-MM-DD, or -30d for the last 30 days"),
     (r" \(\.today of the register\)", ""),
     (r"; leave out changed_since\b", "; leave out --changed-since"),
     (r"\btext=", "TEXT "),
     (r"\bids\[\d+\]=", "ID "),
     (r"\bfk\.(\w+)\.ids\(([^)]*)\)", _walk),
-    # Named at last: the rules above know some of them by their Python names.
+    # Last: the rules above match some of these by their Python names.
     (rf"(?<![\w'\"])({'|'.join(_OPTIONS)})=({_TEXT}|-?\d[\d,]*(?<!,))?", _option),
 )
 _RULES: Final = tuple((re.compile(pattern), replacement) for pattern, replacement in _WRITTEN)

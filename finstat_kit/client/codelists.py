@@ -12,12 +12,12 @@ from finstat_kit.protocol import wire
 class Codelists:
     """The codelists of a register, and its citation.
 
-    A `Register` answers them itself. The functions of the package are the bound methods of one
-    object whose `_now` returns the current register.
+    A `Register` is its own source. The functions of the package are bound methods of one object
+    whose `_now` returns the current register.
     """
 
     def _now(self) -> Codelists:
-        """Return the register that answers a call, the same one for the whole call."""
+        """Return the register to use, the same one for the whole call."""
         return self
 
     def _codelist(self, name: str, refresh: bool) -> pl.DataFrame:
@@ -27,7 +27,7 @@ class Codelists:
         return self._codelist(name, refresh=False)
 
     def _language(self, lang: Lang | None) -> Lang:
-        """Return the language that an argument means: None is the register's."""
+        """Resolve a language argument: None is the register's."""
         raise NotImplementedError
 
     def _citation(self, lang: Lang) -> str:
@@ -36,14 +36,14 @@ class Codelists:
     def regions(self, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch the regions (kraje).
 
-        From ``/api/kraje``; fetched once a register.
+        From ``/api/kraje``; fetched once per register.
 
         Args:
             refresh: Fetch again.
 
         Returns:
-            ``code``, ``name_sk``, ``name_en``, ``parent_code`` (all String), sorted by code. A
-            live list has more rows than the map: two entries stand for abroad.
+            ``code``, ``name_sk``, ``name_en``, ``parent_code`` (all String), sorted by code. The
+            live list has two entries for places abroad beside the eight regions.
 
         Example:
             >>> import finstat_kit as fk
@@ -135,7 +135,7 @@ class Codelists:
         return self._now()._codelist("size_classes", refresh)
 
     def locations(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Put regions, districts and municipalities into one frame, with the path up.
+        """Fetch regions, districts and municipalities as one frame, with the codes above each.
 
         From ``/api/kraje``, ``/api/okresy`` and ``/api/sidla``.
 
@@ -165,8 +165,8 @@ class Codelists:
 
         Returns:
             ``level``, ``code``, ``name_sk``, ``name_en``, ``district``, ``region`` (Slovak names
-            of the path up); all String. First what begins so, then what has a word that does,
-            then any other hit.
+            of the places above); all String. Names that begin with the text come first, then
+            names with a word that does, then all other matches.
 
         Example:
             >>> import finstat_kit as fk
@@ -177,7 +177,7 @@ class Codelists:
         return places.find(self.locations(), text, level)
 
     def codelists(self) -> pl.DataFrame:
-        """List the seven codelists and what each is for. Asks nothing of the register.
+        """List the seven codelists and their use. Sends no request.
 
         Returns:
             ``name`` (of the function), ``endpoint``, ``source`` (list of the Statistical Office,
@@ -198,9 +198,10 @@ class Codelists:
         return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
     def cite(self, *, lang: Lang | None = None) -> str:
-        """Write one line for a footnote: the register, its URL and licence, and when it answered.
+        """Return one line for a footnote: register, URL, licence, and time of replies.
 
-        The only text of this package that carries the time. A sample's says that it is invented.
+        No other output of this package contains the time. For a sample the line states that the
+        data are invented.
 
         Args:
             lang: ``"sk"`` or ``"en"``; None is the register's own.

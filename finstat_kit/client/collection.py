@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 class Collection(Walking):
     """One of the register's four collections: counts, ids, pages of ids, and records.
 
-    ``fk.units``, ``fk.statements``, ``fk.reports`` and ``fk.annual_reports`` ask the register that
-    is current at each call; ``reg.units`` and its siblings always ask ``reg``.
+    ``fk.units``, ``fk.statements``, ``fk.reports`` and ``fk.annual_reports`` use the register that
+    is current at each call; ``reg.units`` and its siblings always use ``reg``.
     """
 
     @with_cures
     def count(self, *, changed_since: Since = None, after_id: int = 0) -> int:
-        """Ask how many ids match.
+        """Fetch the number of matching ids.
 
         Advisory: the register changes while it is read, so a walk never relies on it.
         From ``/api/zostavajuce-id/<list>``.
@@ -58,26 +58,26 @@ class Collection(Walking):
         connections: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:
-        """Fetch the ids that match, all of them.
+        """Fetch all matching ids.
 
-        From ``/api/<list>``, page after page until the register says that there are no more.
+        From ``/api/<list>``, page by page until the register reports the end of the list.
 
         Args:
-            changed_since: Only ids changed on this day or later (the day itself included, as has
-                been seen of the live register); None is everything.
+            changed_since: Only ids changed on this day or later (the day itself included, as
+                observed on the live register); None is everything.
             after_id: Only ids greater than this one: the cursor of an earlier walk.
-            limit: No more than this many, the lowest.
+            limit: Maximum number of ids; the lowest are returned.
             page_size: Ids per request, 1 to 10,000; None is the register's own setting.
-            connections: Requests at the same time, 1 to 256; None is the register's own setting.
-                The ids are the same. A walk with a *limit* keeps to one, and so does one that the
-                register's rate holds back.
-            progress: Show a bar; None shows one for a real host where somebody is looking.
+            connections: Concurrent requests, 1 to 256; None is the register's own setting. The
+                ids are the same. A walk with a *limit*, or one that the register's rate holds
+                back, uses one connection.
+            progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
 
         Returns:
             One column ``id`` (Int64), ascending, without repeats.
 
         Raises:
-            RegisterError: With ``.partial``, the ids so far, and ``.cursor`` to go on from.
+            RegisterError: With ``.partial``, the ids so far, and ``.cursor`` to resume from.
 
         Example:
             >>> import finstat_kit as fk
@@ -97,7 +97,7 @@ class Collection(Walking):
         limit: int | None = None,
         page_size: int | None = None,
     ) -> Pages:
-        """Walk the ids that match, one frame a reply; memory stays flat however many there are.
+        """Iterate over the matching ids, one frame per reply, in constant memory.
 
         The arguments are those of `ids`. From ``/api/<list>``.
 

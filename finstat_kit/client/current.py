@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Final, overload
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Lang, Span
 from finstat_kit.client.collection import Collection
 from finstat_kit.client.contents import Contents
-from finstat_kit.client.labelling import Labelling
+from finstat_kit.client.estimate import Estimating
 from finstat_kit.client.register import LIVE, Register, language_of_environment
+from finstat_kit.client.replay import Replay
 from finstat_kit.client.sample import sample
 from finstat_kit.client.session import Session
 from finstat_kit.client.units import Units
@@ -26,6 +29,7 @@ _CHOICES: Final = (
     "  fk.use(fk.sample())   # invented data, no network\n"
     "  fk.use(fk.LIVE)       # the real register"
 )
+_DAY: Final = re.compile(r"(.*)@([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII | re.DOTALL)
 
 # A plain global under a lock: threads of widgets do not inherit a ContextVar. The only one that
 # changes.
@@ -42,25 +46,42 @@ forks.in_child(_renew_lock)  # a thread of the parent may have held it
 
 
 @overload
-def use(register: Register | str, *, lang: Lang | None = None) -> Register: ...
+def use(
+    register: Register | str,
+    *,
+    lang: Lang | None = None,
+    cache: str | Path | None = None,
+    max_age: Span | None = None,
+) -> Register: ...
 @overload
 def use(register: None) -> None: ...
-def use(register: Register | str | None, *, lang: Lang | None = None) -> Register | None:
-    """Set the register that the module-level functions ask, until another is set.
+def use(
+    register: Register | str | None,
+    *,
+    lang: Lang | None = None,
+    cache: str | Path | None = None,
+    max_age: Span | None = None,
+) -> Register | None:
+    """Set the register that the module-level functions use, until another is set.
 
-    Nothing else: a former register is not closed. `using` chooses one for a block.
+    The former register is not closed. `using` sets one for a block.
 
     Args:
-        register: A URL, `fk.LIVE`, a `Register` or sample, ``"live"`` or ``"sample"``; None
-            forgets the current one.
-        lang: Language of the register made of a URL or a name, where a call names none; None is
-            that of FINSTAT_KIT_LANG, else ``"sk"``.
+        register: A URL, `fk.LIVE`, a `Register`, sample or mirror, ``"live"``, ``"sample"``,
+            ``"mirror:PATH"`` (a mirror on disk) or ``"cache:FILE"`` (recorded replies, replayed
+            without a network); None forgets the current one.
+        lang: Default language of a register created from a URL or a name; None is that of
+            FINSTAT_KIT_LANG, else ``"sk"``.
+        cache: A file that keeps the replies of a URL or of a name; see `Register`.
+        max_age: For how long kept records are used without a look at what changed; see `Register`.
 
     Returns:
         The Register.
 
     Raises:
-        UsageError: Neither a register nor a URL; *lang* with a `Register`, which has its own.
+        UsageError: Neither a register nor a URL; *lang*, *cache* or *max_age* with a `Register`,
+            which has its own; a *cache* that is another register's.
+        CacheError: The file of ``"cache:FILE"`` is not there, or damaged.
 
     Example:
         >>> import finstat_kit as fk
@@ -70,22 +91,30 @@ def use(register: Register | str | None, *, lang: Lang | None = None) -> Registe
         >>> fk.use(None)
     """
     global _current
-    chosen = None if register is None else _made(register, "register", lang)
+    chosen = None if register is None else _made(register, "register", lang, cache, max_age)
     with _lock:
         _current = chosen
     return chosen
 
 
 @contextmanager
-def using(register: Register | str, *, lang: Lang | None = None) -> Iterator[Register]:
-    """Set the register that the module-level functions ask, for one block.
+def using(
+    register: Register | str,
+    *,
+    lang: Lang | None = None,
+    cache: str | Path | None = None,
+    max_age: Span | None = None,
+) -> Iterator[Register]:
+    """Set the register that the module-level functions use, for one block.
 
-    At its end the former register is current again, and a register that was made here, of a URL or
-    a name, is closed; one that was given stays open.
+    At its end the former register is current again. A register created here, from a URL or a name,
+    is closed; one passed in stays open.
 
     Args:
         register: As in `use`, but for None.
         lang: As in `use`.
+        cache: As in `use`.
+        max_age: As in `use`.
 
     Yields:
         The Register.
@@ -100,7 +129,7 @@ def using(register: Register | str, *, lang: Lang | None = None) -> Iterator[Reg
         True
     """
     global _current
-    chosen = _made(register, "register", lang)
+    chosen = _made(register, "register", lang, cache, max_age)
     with _lock:
         former, _current = _current, chosen
     try:
@@ -116,7 +145,7 @@ def register() -> Register:
     """Return the current register: the one `use` set, else the one FINSTAT_KIT_URL names.
 
     Raises:
-        UsageError: There is none; the text has the lines to choose from.
+        UsageError: No register is chosen; the message has the lines to choose from.
 
     Example:
         >>> import finstat_kit as fk
@@ -134,23 +163,64 @@ def register() -> Register:
         return _current
 
 
-def _made(register: Register | str, name: str, lang: Lang | None = None) -> Register:
+def _made(
+    register: Register | str,
+    name: str,
+    lang: Lang | None = None,
+    cache: str | Path | None = None,
+    max_age: Span | None = None,
+) -> Register:
     if isinstance(register, Register):
         if lang is not None:
             raise UsageError(f"lang={lang!r}: a register has its own language; set its .lang")
+        _refuse_cache(cache, max_age, "a register that is given has its own: Register(…, cache=)")
         return register
+    kind, _, path = register.partition(":") if isinstance(register, str) else ("", "", "")
     if register == "live":
-        return Register(LIVE, lang=lang)
+        return Register(LIVE, lang=lang, cache=cache, max_age=max_age)
     if register == "sample":
-        made = sample()
-        made.lang = made._language(lang)
+        made = _spoken(sample(), lang)
+        made._keep(cache, max_age)
         return made
-    if isinstance(register, str) and register.startswith(("http://", "https://")):
-        return Register(register, lang=lang)
+    if kind in ("http", "https"):
+        return Register(str(register), lang=lang, cache=cache, max_age=max_age)
+    if kind == "mirror" and path:
+        _refuse_cache(cache, max_age, "a mirror answers from disk")
+        return _spoken(_mirror(path), lang)
+    if kind == "cache" and path:
+        _refuse_cache(cache, max_age, "recorded replies are only read")
+        return Replay(path, lang=lang)
     choices = _CHOICES
     if isinstance(register, str | Path) and Path(register, "mirror.json").is_file():
-        choices += f"\n  fk.use(fk.Mirror({str(register)!r}))   # the mirror in this folder"
-    raise UsageError(f"{name}={register!r} is no register; give a URL, or one of\n{choices}")
+        choices += f"\n  fk.use('mirror:{register}')   # the mirror in this folder"
+    raise UsageError(f"{name}={register!r} is not a register; give a URL, or one of\n{choices}")
+
+
+def _refuse_cache(cache: object, max_age: object, why: str) -> None:
+    for name, value in (("cache", cache), ("max_age", max_age)):
+        if value is not None:
+            raise UsageError(f"{name}={value!r}: {why}; leave {name} out")
+
+
+def _spoken(register: Register, lang: Lang | None) -> Register:
+    register.lang = register._language(lang)
+    return register
+
+
+def _mirror(path: str) -> Register:
+    if (dated := _DAY.fullmatch(path)) and not Path(path).exists():
+        raise UsageError(
+            f"'mirror:{path}': a mirror answers for its newest sync; for the units as of "
+            f"{dated[2]} use fk.Mirror({dated[1]!r}).snapshot(as_of={dated[2]!r})"
+        )
+    if not any(Path(path, part).exists() for part in ("mirror.json", "units")):
+        raise UsageError(
+            f"'mirror:{path}': there is no mirror in {path!r}; make it: "
+            f"fk.Mirror({path!r}, register=fk.LIVE).sync()"
+        )
+    # Found through the names of the package: nothing here imports a layer above.
+    mirror: Register = import_module("finstat_kit").Mirror(path)
+    return mirror
 
 
 def named(choice: Register | str | None) -> Register:
@@ -175,7 +245,7 @@ def _session() -> Session:
     return register()._session
 
 
-class _Current(Labelling, Contents):
+class _Current(Estimating, Contents):
     """The names of the register that is current at each call."""
 
     def __repr__(self) -> str:
@@ -209,6 +279,7 @@ unresolved_codes = _names.unresolved_codes
 count_by = _names.count_by
 count_last_changes = _names.count_last_changes
 compare = _names.compare
+estimate = _names.estimate
 match_places = _names.match_places
 cite = _names.cite
 templates = _names.templates

@@ -72,7 +72,7 @@ def download(
     def fetch(file: _File, stop: threading.Event) -> _Result:
         return _fetched(file, session, max_bytes, stop)
 
-    with bar("files", len(files), remote=session.remote, progress=progress) as advance:
+    with bar("files", len(files), remote=session.watched, progress=progress) as advance:
         try:
             for _, result in in_order(files, fetch, session.connections):
                 results.append(result)
@@ -127,7 +127,7 @@ def _fetched(file: _File, session: Session, most: int, stop: threading.Event) ->
             return _result(file, file.path.stat().st_size, "kept")
         if file.size is not None and file.size > most:
             return _failed(file, f"{file.size:,} bytes, more than max_bytes={most:,}")
-        body = session.exchange.get(requests.attachment(file.id, most), stop)
+        body = session.exchange.get(requests.attachment(file.id, most), stop, keep=False)
         _check(file, body)
         _put(file.path, body)
     except NotFound:

@@ -1,4 +1,4 @@
-"""Calls with arguments that a method does not have: an error with the cure."""
+"""Calls with unknown arguments: an error that names the fix."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _UPPER_BOUNDS: Final = ("changed_until", "changed_before", "until", "to", "to_da
 
 
 class WrongCall(UsageError, TypeError):
-    """A call with arguments that a method does not have; Python's own error is a TypeError."""
+    """A call with arguments unknown to a method; also a TypeError, as Python's own error is."""
 
 
 def with_cures(method: Callable[P, T]) -> Callable[P, T]:
-    """Raise a UsageError that names the cure where a call does not fit the method."""
+    """Raise a UsageError that names the fix if a call does not match the method's signature."""
     signature = inspect.signature(method)
 
     @wraps(method)

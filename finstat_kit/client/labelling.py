@@ -1,4 +1,4 @@
-"""What a register makes of a frame: labels beside codes, counts by code, codes for names."""
+"""The methods of a register over frames: labels for codes, counts by code, codes for names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from finstat_kit.frames import comparison, counts, labels, matching, places
 
 
 class Labelling(Codelists):
-    """The names of a register that take a frame and look codes up in its codelists."""
+    """The methods of a register that take a frame and look codes up in its codelists."""
 
     @overload
     def resolve_labels(
@@ -43,23 +43,24 @@ class Labelling(Codelists):
     ) -> pl.DataFrame | pl.LazyFrame:
         """Add the label behind each code, directly after the code's column.
 
-        The rule is equality of codes and nothing else; what has no entry gets null.
+        A code gets the label of the entry with exactly that code; without such an entry, null.
 
         Args:
             frame: Any frame with code columns; a LazyFrame stays lazy.
             lang: ``"sk"`` or ``"en"``; None is the register's own.
-            columns: Which columns: None for those of ``kraj``, ``okres``, ``sidlo`` that are
-                there; a list of record fields, ``["kraj", "pravnaForma"]``; or a mapping of your
-                own columns to codelists, ``{"home": "regions"}``, which adds ``home_label``.
+            columns: None for those of ``kraj``, ``okres``, ``sidlo`` that the frame has; a list
+                of record fields, ``["kraj", "pravnaForma"]``; or a mapping of other columns to
+                codelists, ``{"home": "regions"}``, which adds ``home_label``.
             front: Put the labels before all other columns, for reading.
 
         Returns:
             The same rows in the same order, with ``region``, ``district``, ``municipality``,
             ``legal_form``, ``activity``, ``ownership``, ``size_class`` (String) after their
-            codes. A label column that is there already is replaced.
+            codes. An existing label column is replaced.
 
         Raises:
-            UsageError: No such column, a code column that is not text, or not a polars frame.
+            UsageError: A column is missing, a code column is not String, or *frame* is not a
+                polars frame.
 
         Example:
             >>> import finstat_kit as fk
@@ -84,7 +85,7 @@ class Labelling(Codelists):
     def unresolved_codes(
         self, frame: pl.DataFrame | pl.LazyFrame, *, columns: labels.Columns = None
     ) -> pl.DataFrame:
-        """Tell which codes of a frame have no label, and how often they stand there.
+        """Count the codes of a frame without a label.
 
         Args:
             frame: Any frame with code columns.
@@ -92,8 +93,8 @@ class Labelling(Codelists):
 
         Returns:
             ``column``, ``code`` (String), ``count`` (Int64) and ``likely`` (String): today's code
-            where the code is an old one (``1``, ``103``, ``529354``), else null. `resolve_labels`
-            never uses it.
+            for an old one (``1``, ``103``, ``529354``), else null. `resolve_labels` never uses
+            it.
 
         Example:
             >>> import finstat_kit as fk
@@ -107,7 +108,7 @@ class Labelling(Codelists):
     def count_by(
         self, frame: pl.DataFrame | pl.LazyFrame, by: By, *, lang: Lang | None = None
     ) -> pl.DataFrame:
-        """Count the rows of a frame by code; every row is counted, also those without a label.
+        """Count the rows of a frame by code, including rows without a label.
 
         Args:
             frame: Records, or any frame with the column *by*.
@@ -142,8 +143,9 @@ class Labelling(Codelists):
     ) -> pl.DataFrame:
         """Count units by the period of their **last** change and by code.
 
-        No series of events: the register keeps only the latest change. A unit changed in February
-        and again in May has left February, so earlier periods shrink on every later run.
+        This is not a time series of events: the register keeps only the latest change. A unit
+        changed in February and again in May counts for May only, so earlier periods shrink on
+        every later run.
 
         Args:
             units: Records, or any frame with ``datumPoslednejUpravy`` (Date) and the column *by*.
@@ -154,12 +156,13 @@ class Labelling(Codelists):
 
         Returns:
             ``period`` (Date, its first day; null for units without a date, last), ``code``,
-            ``label`` (String), ``count`` (Int64, never 0: what did not occur has no row) and
-            ``kind`` as in `count_by`, sorted by period, then as there. Counts add up to the
-            height of the frame.
+            ``label`` (String), ``count`` (Int64, never 0: empty combinations have no row) and
+            ``kind`` as in `count_by`, sorted by period, then as in `count_by`. Counts add up to
+            the height of the frame.
 
         Raises:
-            UsageError: No such column, or one of another type; another *by*, *every* or *lang*.
+            UsageError: A column is missing or has another type; *by*, *every* or *lang* is not one
+                of the allowed values.
 
         Example:
             >>> import finstat_kit as fk
@@ -185,19 +188,19 @@ class Labelling(Codelists):
         *,
         lang: Lang | None = None,
     ) -> pl.DataFrame:
-        """Count two frames by code and align the counts; no row of either is dropped.
+        """Count two frames by code and align the counts; every row of both is counted.
 
         Args:
             a: Records, any frame with the column *by*, or counts as `count_by` returns them.
             b: The same, to compare with *a*.
-            by: A code field, as in `count_by`; of counts the one that they were made by.
+            by: A code field, as in `count_by`; for counts, the field they were counted by.
             lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
 
         Returns:
             ``code``, ``label`` (String), ``count_a``, ``count_b``, ``difference`` (*b* minus *a*;
             Int64), ``share_a``, ``share_b`` (Float64, 0 to 1, of all rows of each; null where
             there are none) and ``kind``, in the order of `count_by` for *a*. ``no code`` and
-            ``gone`` are a row each. `plot_counts` and `plot_map` draw it.
+            ``gone`` have one row each. `plot_counts` and `plot_map` draw it.
 
         Example:
             >>> import finstat_kit as fk
@@ -219,23 +222,22 @@ class Labelling(Codelists):
     ) -> pl.DataFrame:
         """Match names or codes of places, in any spelling, with today's codes.
 
-        A column of codes for one's own data is
+        To add a column of codes to other data:
         ``frame.with_columns(okres=fk.match_places(frame["Okres"], level="district")["code"])``.
 
         Args:
             names: Names or codes. Accents, case, dashes and words such as *okres* or *kraj* do
                 not matter; English names and the codes used until 2018 are known too.
-            level: What the names are names of: ``"region"``, ``"district"`` or
-                ``"municipality"``.
+            level: Level of the places: ``"region"``, ``"district"`` or ``"municipality"``.
 
         Returns:
-            A row per name, in the order given: ``given``, ``code`` (null where it is not sure),
+            One row per name, in the order given: ``given``, ``code`` (null if uncertain),
             ``name_sk``, ``how`` (``code``, ``old code``, ``name``, ``ambiguous``, ``unknown`` or
             ``missing``; all String) and ``candidates`` (List of String: the codes of places
             that share an ambiguous name).
 
         Raises:
-            UsageError: Neither a Series nor a list, or another level.
+            UsageError: *names* is neither a Series nor a list, or *level* is unknown.
 
         Example:
             >>> import finstat_kit as fk

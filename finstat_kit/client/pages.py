@@ -1,4 +1,4 @@
-"""The pages of a list as an iterator that stands still at an error."""
+"""The pages of a list as an iterator that does not advance on error."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from finstat_kit.protocol.replies import Page
 
 
 class Pages(Iterator[pl.DataFrame]):
-    """The pages of a list, one frame with a column ``id`` (Int64, ascending) a reply.
+    """The pages of a list: one frame with a column ``id`` (Int64, ascending) per reply.
 
-    An error or an interruption leaves the walk where it is: the next ``next()`` asks the same page
-    again.
+    An error or an interruption does not advance the walk: the next ``next()`` requests the same
+    page again.
 
     Attributes:
-        cursor: The last id that came; ``after_id=`` to go on from in another walk.
-        count: Ids that came so far.
-        done: True when the register said that there are no more, or the limit is reached.
+        cursor: The last id fetched; pass it as ``after_id=`` to resume in another walk.
+        count: Number of ids fetched so far.
+        done: True when the register reported the end of the list, or the limit is reached.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Pages(Iterator[pl.DataFrame]):
 
 
 def how_to_go_on(name: str, query: Query, cursor: int, count: int) -> str:
-    """Return the text of an interruption, with the line to paste."""
+    """Return the message of an interruption, with a line that resumes the walk."""
     since = query.changed_since.isoformat()
     names = {spelling: name for name, spelling in wire.FILTERS.items()}
     filters = "".join(f', {names[k]}="{v}"' for k, v in query.filters.items())
     return (
-        f"interrupted after {count:,} ids; to go on:\n"
+        f"interrupted after {count:,} ids; to resume:\n"
         f'  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters})'
     )

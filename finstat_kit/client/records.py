@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.client.kept import gathering, requests_for, unchanged
 from finstat_kit.client.scan import RecordsStopped
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
@@ -34,7 +35,7 @@ R = TypeVar("R", bound=Record)
 
 
 def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:
-    """Refuse before the first request what would take longer than anybody expects.
+    """Refuse unexpectedly long work before the first request.
 
     Raises:
         UsageError: With the number, the time it would take, and the ways out.
@@ -46,7 +47,7 @@ def refuse_long_work(requests: int, session: Session, max_requests: int | None) 
     raise UsageError(
         f"this needs {requests:,} requests, one a record{took} at the register's rate; more than "
         f"max_requests={most:,} are not sent. Ask for fewer ids, such as those changed since a "
-        "later day, take a sample of them, keep a mirror (fk.Mirror), which goes on where it was "
+        "later day, take a sample of them, keep a mirror (fk.Mirror), which resumes where it was "
         f"cut off, or allow it by max_requests={requests}"
     )
 
@@ -77,9 +78,17 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def fetch_record(session: Session, kind: Kind[R], id_: int, stop: threading.Event) -> R:
-    """Fetch the record of an id, unless *stop* is set meanwhile."""
-    return session.exchange.get(requests.record(kind, id_), stop)
+def fetch_record(
+    session: Session,
+    kind: Kind[R],
+    id_: int,
+    stop: threading.Event,
+    kept: frozenset[int] = frozenset(),
+) -> R:
+    """Fetch the record of an id, unless *stop* is set meanwhile, or take it from *kept* ones."""
+    request = requests.record(kind, id_)
+    exchange = session.exchange
+    return exchange.kept(request, stop) if id_ in kept else exchange.get(request, stop)
 
 
 def get_records(
@@ -93,12 +102,12 @@ def get_records(
 ) -> pl.DataFrame:
     """Return the records of ids, in the order asked; see `Collection.get`."""
     unique = asked.unique(maintain_order=True)
-    refuse_long_work(unique.len(), session, max_requests)
+    refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
     if session.at_hand is not None:
         refuse_absent(kind)
         frame = _at_hand(unique, session, keep=keep)
     else:
-        with bar("records", unique.len(), remote=session.remote, progress=progress) as advance:
+        with bar("records", unique.len(), remote=session.watched, progress=progress) as advance:
             frame = fetch_records(kind, unique.to_list(), session, advance, keep=keep)
     if unique.len() == asked.len():
         return frame
@@ -122,12 +131,16 @@ def fetch_records(
     *,
     keep: bool,
     stop: threading.Event | None = None,
+    kept: frozenset[int] | None = None,
 ) -> pl.DataFrame:
-    """Fetch the records of ids, none repeated, unless *stop* is set; see `Collection.get`."""
+    """Fetch the records of ids, none repeated, unless *stop* is set; see `Collection.get`.
+
+    Those in *kept* are taken from the file; None finds out which may be.
+    """
 
     def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
         try:
-            return fetch_record(session, kind, id_, stop)
+            return fetch_record(session, kind, id_, stop, usable)
         except NotFound as error:
             return error
         except ProtocolError as error:
@@ -143,18 +156,20 @@ def fetch_records(
         return pl.concat([*frames, kind.frame(batch)], rechunk=True)
 
     try:
-        for id_, record in in_order(ids, fetch, session.connections, stop):
-            advance(1)
-            if isinstance(record, RegisterError):
-                if keep:
-                    batch.append(kind.shape(id=id_))
+        usable = unchanged(session, kind, ids, stop) if kept is None else kept
+        with gathering(session):
+            for id_, record in in_order(ids, fetch, session.connections, stop):
+                advance(1)
+                if isinstance(record, RegisterError):
+                    if keep:
+                        batch.append(kind.shape(id=id_))
+                    else:
+                        missing.append(id_)
                 else:
-                    missing.append(id_)
-            else:
-                batch.append(record)
-            if len(batch) >= _BATCH:
-                frames.append(kind.frame(batch))
-                batch.clear()
+                    batch.append(record)
+                if len(batch) >= _BATCH:
+                    frames.append(kind.frame(batch))
+                    batch.clear()
     except RegisterError as error:
         error.partial = so_far()
         raise
@@ -164,7 +179,7 @@ def fetch_records(
         done = so_far()
         raise Interrupted(
             f"interrupted after {done.height + len(missing):,} of {len(ids):,} records; "
-            "what came is in .partial of this error",
+            "the rows fetched so far are in .partial of this error",
             partial=done,
         ) from interrupt
     if missing:

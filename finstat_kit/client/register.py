@@ -6,9 +6,11 @@ import os
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial, update_wrapper
 from importlib import import_module
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar
 from urllib.parse import urlsplit
@@ -17,10 +19,11 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Lang, Span
 from finstat_kit.client.collection import Collection
 from finstat_kit.client.contents import Contents
-from finstat_kit.client.labelling import Labelling
+from finstat_kit.client.estimate import Estimating
+from finstat_kit.client.kept import kept_for_the_day
 from finstat_kit.client.session import Session
 from finstat_kit.client.templates import Forms
 from finstat_kit.client.units import Units
@@ -34,6 +37,8 @@ from finstat_kit.transport.exchange import Exchange, Stats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from finstat_kit.transport.cache_file import CacheFile
+    from finstat_kit.transport.cache_format import CacheState
     from finstat_kit.transport.http import BaseTransport
 
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
@@ -74,25 +79,31 @@ class _Above(Generic[T]):
         return update_wrapper(partial(function, register=register), function)
 
 
-class Register(Labelling, Contents):
+class Register(Estimating, Contents):
     """The register behind a base URL.
 
     Args:
         base_url: Address before ``/api``, such as `fk.LIVE`.
-        page_size: Ids per request of a list, 1 to 10,000.
+        page_size: Maximum number of ids per request of a list, 1 to 10,000.
         connections: Requests at the same time; ``"auto"`` is 4 towards a real host, 1 on loopback.
-        rate: Maximum of requests per second, None for no limit; ``"auto"`` is 5 towards a real
+        rate: Maximum number of requests per second, None for no limit; ``"auto"`` is 5 for a real
             host, no limit on loopback.
-        deadline: Seconds that one attempt of a request may take, from connecting to the last byte.
-            Only the look-up of the host's name is not covered.
-        tries: Attempts of a request that fails in a way that may pass, 1 to 20; all of them and
-            the waits between them take at most 120 seconds.
+        deadline: Timeout of one attempt in seconds, from connecting to the last byte. It does not
+            cover the name lookup.
+        tries: Maximum number of attempts per request when the failure may be temporary, 1 to 20;
+            all of them and the waits between them take at most 120 seconds.
         lang: Language of labels, titles and numbers, ``"sk"`` or ``"en"``, where a call names
             none; None is that of the environment variable FINSTAT_KIT_LANG, else ``"sk"``.
         transport: What carries the requests in the place of the register's own connections: any
             ``httpx.BaseTransport``, such as a mock, a WSGI application or a recording one. The
             size limit and the packing of replies are checked as ever; the deadline and Ctrl-C only
             between the parts of a body. It is closed by `close` and at the end of ``with``.
+        cache: A file that keeps replies, made where there is none; see `cache`. Kept records are
+            used until a list of changes names them, codelists and templates for the register's day;
+            lists and counts are requested anew. Lists are walked over one connection, so that
+            ``fk.use("cache:FILE")`` can replay them.
+        max_age: For how long kept records are used without a look at what changed: a `timedelta`,
+            ``"7d"``, ``"12h"`` or seconds; None always looks, once per call.
 
     Attributes:
         lang: Language where a call names none; settable.
@@ -102,6 +113,8 @@ class Register(Labelling, Contents):
         >>> fk.Register("https://register.example/cruz-public", rate=2)
         <Register https://register.example/cruz-public, 4 connections, 2 requests/s>
     """
+
+    _mark: str | None = None  # which invented data these are, where that is known without a reply
 
     def __init__(
         self,
@@ -113,6 +126,8 @@ class Register(Labelling, Contents):
         deadline: float = 30.0,
         tries: int = 5,
         lang: Lang | None = None,
+        cache: str | Path | None = None,
+        max_age: Span | None = None,
         transport: Transport | BaseTransport | None = None,
     ) -> None:
         # In this process a register has a name in the place of a URL: "sample:".
@@ -138,6 +153,8 @@ class Register(Labelling, Contents):
         self._session = Session(
             exchange, self.page_size, self.connections, self.rate, not near, lambda: self.today
         )
+        self._max_age: float | None = None
+        self._keep(cache, max_age)
         self.units = Units("units", lambda: self._session)
         self.statements = Collection("statements", lambda: self._session)
         self.reports = Collection("reports", lambda: self._session)
@@ -146,6 +163,23 @@ class Register(Labelling, Contents):
         self._forms = Forms()
         self._lock = threading.Lock()
         forks.renew_in_child(self)
+
+    def _keep(self, cache: str | Path | None, max_age: Span | None) -> None:
+        """Keep replies in a file, if one is given."""
+        if cache is None:
+            if max_age is not None:
+                raise UsageError(f"max_age={max_age!r} is of kept replies; give cache= too")
+            return
+        # Only here: few registers keep replies.
+        from finstat_kit.transport.cache_file import CacheFile
+        from finstat_kit.transport.cache_format import About
+
+        path, exchange = arguments.file("cache", cache), self._session.exchange
+        self._max_age = None if max_age is None else arguments.span("max_age", max_age)
+        mark = "" if is_live(self.base_url) else self._mark
+        about = About(self.base_url, mark, self.page_size)
+        exchange.cache = CacheFile(path, about, lambda: self.today, lambda: exchange.now)
+        self._session = replace(self._session, max_age=self._max_age or 0.0)
 
     def _carrier(self) -> Transport:
         if self._transport is None:
@@ -173,6 +207,8 @@ class Register(Labelling, Contents):
             deadline=self._deadline,
             tries=self._tries,
             lang=self.lang,
+            cache=None if self._cache is None else self._cache.path.absolute(),
+            max_age=self._max_age,
             transport=self._transport,
         )
         return again, (self.base_url,)
@@ -192,18 +228,20 @@ class Register(Labelling, Contents):
         many = "s" if self.connections > 1 else ""
         rate = "no rate limit" if self.rate is None else f"{self.rate:g} requests/s"
         source = source_name(self.base_url, True, "en") if self.invented else self.base_url
-        return f"<Register {source}, {self.connections} connection{many}, {rate}>"
+        cache = "" if self._cache is None else f", cache {self._cache.path}"
+        return f"<Register {source}, {self.connections} connection{many}, {rate}{cache}>"
 
     @property
     def invented(self) -> bool | None:
-        """Whether the data are invented, as the newest reply says; None before the first one."""
+        """Whether the data are invented, by the newest reply; None before the first one."""
         mark = self._session.exchange.invented
         return None if mark is None else bool(mark)
 
     @property
     def today(self) -> date:
         """The register's day: today in Bratislava."""
-        return datetime.now(ZoneInfo("Europe/Bratislava")).date()
+        now = self._session.exchange.now
+        return datetime.fromtimestamp(now, ZoneInfo("Europe/Bratislava")).date()
 
     @property
     def since(self) -> date | None:
@@ -212,11 +250,20 @@ class Register(Labelling, Contents):
 
     @property
     def stats(self) -> Stats:
-        """Requests, retries and bytes so far."""
+        """Requests, kept replies used in their place, retries and bytes so far."""
         return self._session.exchange.stats
 
+    @property
+    def _cache(self) -> CacheFile | None:
+        return self._session.exchange.cache
+
+    @property
+    def cache(self) -> CacheState | None:
+        """What the file of kept replies holds; None for a register without one."""
+        return None if self._cache is None else self._cache.state
+
     def close(self) -> None:
-        """Close the connections; they open again when they are needed."""
+        """Close the connections and the file of kept replies; they open again when needed."""
         self._session.exchange.close()
 
     plot_counts: _Above[Axes] = _Above()
@@ -240,7 +287,7 @@ class Register(Labelling, Contents):
         first, last = self.stats.first_reply, self.stats.last_reply
         when = words["no reply"]
         if first and last:
-            when = words["received"].format(first=_moment(first), last=_moment(last))
+            when = words["received"].format(first=moment(first), last=moment(last))
         source = source_name(self.base_url, bool(self.invented), lang, cited=True)
         return f"{source}, {when}."
 
@@ -259,7 +306,8 @@ class Register(Labelling, Contents):
             known = self._codelists.get(name)
         if known is not None and not refresh:
             return known
-        fresh = self._session.exchange.get(requests.codelist(wire.CODELISTS[name]))
+        request = requests.codelist(wire.CODELISTS[name])
+        fresh = kept_for_the_day(self._session, request, refresh=refresh)
         with self._lock:
             self._codelists[name] = fresh
         return fresh
@@ -306,7 +354,7 @@ def _checked_url(base_url: object) -> str:
     except ValueError:  # of brackets, the port or the host's name
         pass
     raise UsageError(
-        f"base_url={base_url!r} is no base URL; give what stands before /api, such as {LIVE!r}"
+        f"base_url={base_url!r} is not a base URL; give the part before /api, such as {LIVE!r}"
     )
 
 
@@ -326,7 +374,8 @@ def _is_base(url: str) -> bool:
     )
 
 
-def _moment(seconds: float) -> str:
+def moment(seconds: float) -> str:
+    """Return seconds since 1970 as a date and time in UTC."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 

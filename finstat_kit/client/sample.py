@@ -21,7 +21,7 @@ from finstat_kit.protocol import replies, shaped
 from finstat_kit.protocol.wire import INVENTED, UNITS, Reply
 from finstat_kit.service import changes, filed, population, routes
 from finstat_kit.service.places import FIRST_YEAR
-from finstat_kit.service.server import served
+from finstat_kit.service.server import dated, served
 from finstat_kit.service.store import DELETED, NON_PUBLIC, Store
 from finstat_kit.transport.base import InProcess
 
@@ -48,6 +48,7 @@ class Sample(Register):
         self._made = store, recipe
         self._strict = strict
         # What it was made of and not its state: it is the same register after any change.
+        self._mark = identity
         self._marks = {INVENTED: identity}
         self._changing = threading.Lock()
         super().__init__("sample:", transport=InProcess(self._answer))
@@ -104,8 +105,9 @@ class Sample(Register):
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's server would; a header says that it is invented."""
-        reply = routes.answer(self._store, method, path, query, strict=self._strict)
-        return reply._replace(headers=reply.headers | self._marks)
+        store = self._store
+        reply = routes.answer(store, method, path, query, strict=self._strict)
+        return reply._replace(headers=reply.headers | self._marks | dated(store.today))
 
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"
@@ -114,7 +116,7 @@ class Sample(Register):
 
         Args:
             port: Port to listen on; 0 takes a free one.
-            host: Address to listen on; loopback unless told otherwise.
+            host: Address to listen on; loopback by default.
 
         Returns:
             A context manager that gives the base URL.
@@ -137,7 +139,7 @@ class Sample(Register):
         return self._store.today
 
     def set_today(self, day: str | date) -> None:
-        """Move the sample's day; changes happen on it unless told otherwise."""
+        """Move the sample's day, the default day of changes."""
         today = arguments.day("day", day)
         with self._changing:
             self._store = changes.dated(self._store, today)
@@ -150,7 +152,7 @@ class Sample(Register):
         Args:
             n: How many.
             on: Day of change; None is the sample's day.
-            **fields: What their records say, by the register's field names: ``kraj="SK010"``.
+            **fields: Values of their records by the register's field names: ``kraj="SK010"``.
 
         Returns:
             Their ids: one column ``id`` (Int64).
@@ -166,15 +168,15 @@ class Sample(Register):
         self._change(ids, on, state=None)
 
     def delete(self, ids: Ids, *, on: str | date | None = None) -> None:
-        """Delete units: they stay in lists, their records say ``ZMAZANÉ``."""
+        """Delete units: they stay in lists, with the state ``ZMAZANÉ`` in records."""
         self._change(ids, on, state=DELETED)
 
     def hide(self, ids: Ids, *, on: str | date | None = None) -> None:
-        """Make units non-public: they stay in lists, their records say ``NEVEREJNÁ``."""
+        """Make units non-public: they stay in lists, with the state ``NEVEREJNÁ`` in records."""
         self._change(ids, on, state=NON_PUBLIC)
 
     def vanish(self, ids: Ids) -> None:
-        """Take units away without a trace, which the register should not do but might."""
+        """Remove units from lists and records, which the register should not do but might."""
         which = arguments.ids(ids).to_numpy()
         with self._changing:
             self._store = changes.without(self._store, which)
@@ -308,7 +310,7 @@ def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
     settable = [name for name in shaped.UNITS if name not in ("id", "stav", "datumPoslednejUpravy")]
     for name in fields:
         if name not in settable:
-            raise UsageError(f"publish: {name!r} is no field to set; give some of {settable}")
+            raise UsageError(f"publish: {name!r} cannot be set; give some of {settable}")
     if fields.get("ico") is not None:
         arguments.digits("ico", fields["ico"], (8, 12))
     if fields.get("dic") is not None:

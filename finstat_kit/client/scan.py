@@ -1,8 +1,7 @@
-"""LazyFrames over the register: what a query does not need is not fetched.
+"""LazyFrames over the register: only the data that a query needs are fetched.
 
-The predicate that polars hands over is read where its form is known. What is read only narrows what
-is asked of the register; the whole predicate is applied again to what came, so that a form that is
-not known costs time and never a wrong row.
+Known forms of polars' predicate narrow the requests. The whole predicate is applied again to the
+fetched rows, so that an unknown form costs time but never gives a wrong row.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from finstat_kit.protocol.wire import BEGINNING, CHANGED, MAX_ID
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import heeding_interrupts
 
-_STOPS: Final = 0.4  # seconds in which a scan that is stopped ends
+_STOPS: Final = 0.4  # seconds within which a stopped scan ends
 _PARAMETERS: Final = {"ico": "ico", "dic": "dic", "pravnaForma": "legal_form_code"}
 _FLIPPED: Final = {"Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq", "Eq": "Eq"}
 
 
 class RecordsStopped(Stopped):
-    """Records given up because the work they belong to was stopped.
+    """Records abandoned because the work they belong to was stopped.
 
     Attributes:
-        so_far: Makes the frame of those before. Not made at once: while polars holds back a
-            Ctrl-C, all that it is called for ends in a KeyboardInterrupt.
+        so_far: Builds the frame of the records before. Deferred: while polars holds back a
+            Ctrl-C, every call of polars ends in a KeyboardInterrupt.
     """
 
     def __init__(self, so_far: Callable[[], pl.DataFrame]) -> None:
@@ -43,15 +42,15 @@ class RecordsStopped(Stopped):
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What the register is asked for.
+    """The data that a query needs from the register.
 
     Attributes:
-        after_id: Only ids greater than it.
-        last_id: Only ids up to it, None for all.
+        after_id: Only ids greater than this one.
+        last_id: Only ids up to this one, None for all.
         since: Changed on this day or later.
-        parameters: Equalities that the register understands, by their Python names.
-        limit: No more rows than this, None for all.
-        records: Records are wanted, not only ids.
+        parameters: Equalities that the register supports, by their Python names.
+        limit: Maximum number of rows, None for all.
+        records: Whether records are needed, not only ids.
     """
 
     after_id: int
@@ -63,7 +62,7 @@ class Needs:
 
     @property
     def whole(self) -> bool:
-        """True when nothing narrows the scan: it asks for the whole register."""
+        """True if the scan covers the whole register."""
         narrowed = self.after_id or self.last_id is not None or self.since > BEGINNING
         return not (narrowed or self.parameters or self.limit is not None)
 
@@ -72,7 +71,7 @@ Fetch = Callable[[Needs, threading.Event], Iterator[pl.DataFrame]]
 
 
 def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFrame:
-    """Return a LazyFrame of the rows that *fetch* yields, as few columns as the query needs."""
+    """Return a LazyFrame of the rows that *fetch* yields, with the columns the query needs."""
     runs = _Runs()
 
     def source(
@@ -84,8 +83,8 @@ def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFram
         wanted = schema.names() if columns is None else columns
         used = set(wanted) | set(predicate.meta.root_names() if predicate is not None else ())
         needs = Needs(0, None, since, n_rows, records=bool(used - {"id"}))
-        # polars counts n_rows before the predicate: then the predicate may not narrow what is
-        # asked, or other rows would be counted.
+        # polars applies n_rows before the predicate: narrowing the requests by the predicate would
+        # then count other rows.
         if predicate is not None and n_rows is None:
             needs = _narrowed(needs, predicate)
         rows = _Rows(name, since, wanted, predicate)
@@ -96,7 +95,7 @@ def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFram
         except (RegisterError, KeyboardInterrupt) as error:
             rows.error = error
             if isinstance(error, RegisterError) and not rows.kept:
-                error.partial = error.cursor = None  # a sink has the rows, or nobody
+                error.partial = error.cursor = None  # the rows went to the sink
             raise
         finally:
             rows.over.set()
@@ -105,7 +104,7 @@ def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFram
 
 
 class _Runs:
-    """Which rows `collect` wants to keep, for the error that may end it; sinks keep none."""
+    """The runs whose rows `collect` keeps, for a possible error; sinks keep none."""
 
     def __init__(self) -> None:
         self.collecting = 0
@@ -118,7 +117,7 @@ class _Runs:
 
 
 class _Rows:
-    """The rows of a scan so far, as the query wants them, for the error that may end it."""
+    """The rows of a scan so far, as the query selects them, for a possible error."""
 
     def __init__(
         self, name: str, since: date, columns: list[str], predicate: pl.Expr | None
@@ -128,11 +127,11 @@ class _Rows:
         self.over = threading.Event()
         self._name, self._since = name, since
         self._columns, self._predicate = columns, predicate
-        self._taken: pl.DataFrame | None = None  # fetched, but perhaps not among the frames yet
-        self._frames: list[tuple[pl.DataFrame, int]] = []  # each with the last id it is of
+        self._taken: pl.DataFrame | None = None  # fetched, but possibly not in the frames yet
+        self._frames: list[tuple[pl.DataFrame, int]] = []  # each with its last id
 
     def of(self, frame: pl.DataFrame, *, keep: bool = True) -> pl.DataFrame:
-        """Return what the query wants of a frame that was fetched, by ascending ids."""
+        """Return the query's selection from a fetched frame, by ascending ids."""
         self._taken = frame if keep else None
         rows = frame if self._predicate is None else frame.filter(self._predicate)
         rows = rows.select(self._columns)
@@ -150,9 +149,9 @@ class _Rows:
             self.of(frame)
 
     def completed(self, error: RegisterError | KeyboardInterrupt) -> BaseException:
-        """Return the error that a scan ends with: it has all rows that were fetched before it.
+        """Return the error that a scan ends with, with all rows fetched before it.
 
-        Not to be called before polars is done: of Ctrl-C it holds back every call is refused.
+        Call it only once polars has finished: while it holds back a Ctrl-C, its calls fail.
         """
         self._add(self._taken)
         cause = error.__cause__
@@ -165,7 +164,7 @@ class _Rows:
             since = "" if self._since == BEGINNING else f'changed_since="{self._since}"'
             error = Interrupted(
                 f"interrupted after {0 if rows is None else rows.height:,} rows, which are in "
-                ".partial of this error; to go on, with the rest of the query behind it:\n"
+                ".partial of this error; to resume, with the rest of the query behind it:\n"
                 f'  fk.{self._name}.scan({since}).filter(pl.col("id") > {self._cursor})'
             )
         error.partial, error.cursor = rows, self._cursor or None
@@ -173,25 +172,25 @@ class _Rows:
 
 
 def _scan(frame: pl.LazyFrame, runs: _Runs) -> pl.LazyFrame:
-    """Make a LazyFrame, and what is derived from it, raise what ended its scan.
+    """Make a LazyFrame, and those derived from it, raise the error that ended its scan.
 
-    Of Ctrl-C polars raises a KeyboardInterrupt of its own; before 1.36 it wraps all errors.
+    For Ctrl-C polars raises its own KeyboardInterrupt; before 1.36 it wraps all errors.
     """
 
     class Scan(pl.LazyFrame):
-        # Whatever polars takes and returns: its arguments differ from version to version.
+        # Any arguments and result: polars' own differ between versions.
         def collect(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
             runs.collecting += 1
             try:
                 try:
                     return super().collect(*arguments, **options)
                 except KeyboardInterrupt:
-                    time.sleep(0)  # Python raises the same Ctrl-C once more, here
+                    time.sleep(0)  # Python raises the same Ctrl-C again here
                     raise
             except (RegisterError, KeyboardInterrupt, pl.exceptions.ComputeError) as error:
                 rows = runs.newest
                 if rows:
-                    rows.over.wait(_STOPS)  # in a thread of polars it may be about to end
+                    rows.over.wait(_STOPS)  # a polars thread may be about to end it
                 ended = rows.error if rows else None
                 if ended is None and isinstance(error, KeyboardInterrupt):
                     ended = error  # polars ended it between two frames
@@ -216,7 +215,7 @@ def _narrowed(needs: Needs, predicate: pl.Expr) -> Needs:
 
 
 def _with(needs: Needs, column: str, operator: str, value: object) -> Needs:
-    """Narrow the needs by one comparison, where the register can."""
+    """Narrow the needs by one comparison, if the register supports it."""
     if column == "id" and type(value) is int:
         low, high = _id_range(operator, value)
         last = MAX_ID if needs.last_id is None else needs.last_id
@@ -237,7 +236,7 @@ def _with(needs: Needs, column: str, operator: str, value: object) -> Needs:
 
 
 def _id_range(operator: str, value: int) -> tuple[int, int]:
-    """Return the cursor and the last id that a comparison of ids leaves."""
+    """Return the cursor and the last id that satisfy a comparison of ids."""
     return {
         "Gt": (value, MAX_ID),
         "GtEq": (value - 1, MAX_ID),
@@ -248,7 +247,7 @@ def _id_range(operator: str, value: int) -> tuple[int, int]:
 
 
 def _askable(column: str, value: object) -> bool:
-    """Tell whether a value has the form that the register's parameter takes."""
+    """Return whether a value has the form of the register's parameter."""
     lengths = {"ico": (8, 12), "dic": (10,), "pravnaForma": (1, 2, 3, 4)}[column]
     return isinstance(value, str) and value.isascii() and value.isdigit() and len(value) in lengths
 
@@ -274,7 +273,7 @@ def _terms(node: object) -> Iterator[tuple[str, str, object]]:
 
 
 def _value(node: object) -> object:
-    """Return the value of a literal, None where its form is not known."""
+    """Return the value of a literal, None if its form is unknown."""
     match node:
         case {"Literal": {"Scalar": {"Date": int(days)}}}:
             return date(1970, 1, 1) + timedelta(days=days)

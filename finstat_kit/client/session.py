@@ -1,4 +1,4 @@
-"""What a collection needs of a register, and all that it is given."""
+"""The settings and the exchange of a register, as its collections use them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ class Session:
     """The settings of a register and its exchange.
 
     Attributes:
-        exchange: What sends the requests.
+        exchange: Sends the requests.
         page_size: Ids per request of a list.
-        connections: Requests at the same time.
-        rate: Requests per second at most, None for no limit.
-        remote: A real host: bars are shown and long work is refused.
-        at_hand: Returns records that need no request, all or those of some ids; None where every
-            record is requested.
-        since: Returns the day that a copy of a part begins with, None where the whole register
-            answers.
+        connections: Number of concurrent requests.
+        rate: Maximum number of requests per second, None for no limit.
+        remote: Whether the host is a real one: bars are shown and long work is refused.
+        at_hand: Returns local records, all or those of some ids; None if every record is
+            requested.
+        since: Returns the first day of change of a partial copy, None for the whole register.
         today: Returns the register's day.
-        undated: Collections of a copy whose days of change are not known.
+        undated: Collections of a copy without known days of change.
+        max_age: Seconds for which kept records are used without checking for changes.
+        replayed: Whether all replies come from a file: nothing is sent, no bars are shown.
     """
 
     exchange: Exchange
@@ -44,3 +45,10 @@ class Session:
     at_hand: AtHand | None = None
     since: Callable[[], date | None] = _of_the_whole
     undated: frozenset[str] = frozenset()
+    max_age: float = 0.0
+    replayed: bool = False
+
+    @property
+    def watched(self) -> bool:
+        """Whether work may take long enough for a bar."""
+        return self.remote and not self.replayed

@@ -9,6 +9,7 @@ from contextlib import closing
 
 import polars as pl
 
+from finstat_kit.client.kept import gathering, requests_for, unchanged
 from finstat_kit.client.records import fetch_record, refuse_absent, refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound, ProtocolError
@@ -37,7 +38,7 @@ def stream_records(
         RegisterError: Any fault that is not of a single record, after all records before it.
     """
     unique = ids.unique(maintain_order=True)
-    refuse_long_work(unique.len(), session, max_requests)
+    refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
     if session.at_hand is not None:
         refuse_absent(kind)
     return _streamed(kind, ids, unique, session, progress)
@@ -51,7 +52,7 @@ def _streamed(
     fetched = (_local if session.at_hand else _fetched)(kind, unique, session)
     with (
         closing(fetched),
-        bar("records", unique.len(), remote=session.remote, progress=progress) as advance,
+        bar("records", unique.len(), remote=session.watched, progress=progress) as advance,
     ):
         for id_ in ids:
             if id_ in kept:
@@ -69,11 +70,13 @@ def _fetched(
 ) -> Generator[Fetched, None, None]:
     def fetch(id_: int, stop: threading.Event) -> Record | NotFound | ProtocolError:
         try:
-            return fetch_record(session, kind, id_, stop)
+            return fetch_record(session, kind, id_, stop, kept)
         except (NotFound, ProtocolError) as error:
             return error
 
-    yield from in_order(ids.to_list(), fetch, session.connections)
+    kept = unchanged(session, kind, ids.to_list())
+    with gathering(session):
+        yield from in_order(ids.to_list(), fetch, session.connections)
 
 
 def _local(kind: Kind[Record], ids: pl.Series, session: Session) -> Generator[Fetched, None, None]:

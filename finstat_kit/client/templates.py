@@ -8,6 +8,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.client.kept import kept_for_the_day
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound
 from finstat_kit.frames import templates as frames
@@ -38,7 +39,9 @@ class Forms:
         """Return every template, and whether its tables are known."""
         with self._lock:
             if self._listed is None or refresh:
-                self._listed, with_tables = session.exchange.get(requests.templates())
+                self._listed, with_tables = kept_for_the_day(
+                    session, requests.templates(), refresh=refresh
+                )
                 if with_tables:
                     self._kept |= {form.id: form for form in self._listed}
             kept = [self._kept.get(form.id) for form in self._listed]
@@ -59,7 +62,9 @@ class Forms:
         with self._lock:
             if template not in self._kept or refresh:
                 try:
-                    self._kept[template] = session.exchange.get(requests.template(template), stop)
+                    self._kept[template] = kept_for_the_day(
+                        session, requests.template(template), stop, refresh=refresh
+                    )
                 except NotFound:
                     self._kept[template] = None
             return self._kept[template]

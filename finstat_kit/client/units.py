@@ -29,7 +29,7 @@ class Units(Collection):
         dic: str | None = None,
         legal_form_code: str | None = None,
     ) -> int:
-        """Ask how many units match.
+        """Fetch the number of matching units.
 
         Advisory: the register changes while it is read, so a walk never relies on it.
         From ``/api/zostavajuce-id/uctovne-jednotky``.
@@ -67,30 +67,30 @@ class Units(Collection):
         connections: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:
-        """Fetch the ids of the units that match, all of them.
+        """Fetch the ids of all matching units.
 
-        From ``/api/uctovne-jednotky``, page after page until the register says that there are no
-        more.
+        From ``/api/uctovne-jednotky``, page by page until the register reports the end of the
+        list.
 
         Args:
             changed_since: Only units changed on this day or later (the day itself included, as
-                has been seen of the live register); None is everything.
+                observed on the live register); None is everything.
             after_id: Only ids greater than this one: the cursor of an earlier walk.
-            limit: No more than this many, the lowest.
+            limit: Maximum number of ids; the lowest are returned.
             page_size: Ids per request, 1 to 10,000; None is the register's own setting.
             ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
             dic: Only units with this DIČ, a text of 10 digits.
             legal_form_code: Only units of this legal form, a code of `legal_forms`.
-            connections: Requests at the same time, 1 to 256; None is the register's own setting.
-                The ids are the same. A walk with a *limit* keeps to one, and so does one that the
-                register's rate holds back.
-            progress: Show a bar; None shows one for a real host where somebody is looking.
+            connections: Concurrent requests, 1 to 256; None is the register's own setting. The
+                ids are the same. A walk with a *limit*, or one that the register's rate holds
+                back, uses one connection.
+            progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
 
         Returns:
             One column ``id`` (Int64), ascending, without repeats.
 
         Raises:
-            RegisterError: With ``.partial``, the ids so far, and ``.cursor`` to go on from.
+            RegisterError: With ``.partial``, the ids so far, and ``.cursor`` to resume from.
 
         Example:
             >>> import finstat_kit as fk
@@ -114,7 +114,7 @@ class Units(Collection):
         dic: str | None = None,
         legal_form_code: str | None = None,
     ) -> Pages:
-        """Walk the ids of the units that match, one frame a reply; memory stays flat.
+        """Iterate over the ids of matching units, one frame per reply, in constant memory.
 
         The arguments are those of `ids`. From ``/api/uctovne-jednotky``.
 
@@ -132,19 +132,19 @@ class Units(Collection):
 
     @with_cures
     def scan(self, *, changed_since: Since = None, max_requests: int | None = None) -> pl.LazyFrame:
-        """Scan the units lazily: what the query does not need is not fetched.
+        """Scan the units lazily: only the data that the query needs are fetched.
 
-        Where only ``id`` is wanted, no record is fetched (to count rows, select it first).
+        If the query needs only ``id``, no record is fetched (to count rows, select it first).
         ``id > a``, ``id <= b`` and the like become the cursor and the end of the walk, ``head(n)``
         the size of its pages,
         ``datumPoslednejUpravy >= day`` the change date, and ``ico == x``, ``dic == x``,
         ``pravnaForma == x`` parameters of the request. Any other predicate is applied to the
-        records that came. From ``/api/uctovne-jednotky`` and ``/api/uctovna-jednotka``.
+        fetched records. From ``/api/uctovne-jednotky`` and ``/api/uctovna-jednotka``.
 
         Args:
             changed_since: Only units changed on this day or later; None is everything.
-            max_requests: Refuse to fetch more records; None is 10,000 towards a real host and no
-                limit elsewhere.
+            max_requests: Maximum number of records to fetch; None is 10,000 for a real host and
+                no limit elsewhere.
 
         Returns:
             A LazyFrame with the columns of `get`, by ascending id.
@@ -173,28 +173,28 @@ class Units(Collection):
     ) -> pl.DataFrame:
         """Fetch the records of units.
 
-        From ``/api/uctovna-jednotka``, one request an id; an id that repeats is fetched once.
+        From ``/api/uctovna-jednotka``, one request per id; a repeated id is fetched once.
 
         Args:
-            ids: An id, ids, a Series of ids, or a frame with a column ``id``.
-            errors: ``"keep"`` gives an id without a record, or with one that breaks the
-                register's format, a row of its id alone, and goes on.
-            max_requests: Refuse to send more; None is 10,000 towards a real host and no limit
-                elsewhere, so that nobody waits for days without knowing.
-            progress: Show a bar; None shows one for a real host where somebody is looking.
+            ids: An id, a list or Series of ids, or a frame with a column ``id``.
+            errors: ``"keep"`` continues after an id without a record, or with one that breaks the
+                register's format; its row has the id alone.
+            max_requests: Maximum number of requests; None is 10,000 for a real host, to prevent
+                an unintended wait of days, and no limit elsewhere.
+            progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
 
         Returns:
-            A row an id, in the order asked, always with all columns of the register: ``id``
-            (Int64), texts and codes (String), ``datum…`` (Date), ``konsolidovana`` (Boolean),
-            ``idUctovnychZavierok`` and ``idVyrocnychSprav`` (List of Int64, not sorted). What a
-            record leaves out is null. A deleted or non-public unit has only ``id``, ``stav`` and
-            ``datumPoslednejUpravy``.
+            One row per id, in the order requested, always with all columns of the register:
+            ``id`` (Int64), texts and codes (String), ``datum…`` (Date), ``konsolidovana``
+            (Boolean), ``idUctovnychZavierok`` and ``idVyrocnychSprav`` (List of Int64, not
+            sorted). A field missing from the record is null. A deleted or non-public unit has
+            only ``id``, ``stav`` and ``datumPoslednejUpravy``.
 
         Raises:
-            UsageError: More requests than *max_requests*; the text says how long they would take.
+            UsageError: More requests than *max_requests*; the message states their duration.
             NotFound: Some ids have no record: ``.ids``; all others are in ``.partial``.
-            ProtocolError: A record breaks the register's format; the text names id and field.
-            RegisterError: With ``.partial``, the rows before the fault.
+            ProtocolError: A record breaks the register's format; the message names id and field.
+            RegisterError: With ``.partial``, the rows before the error.
 
         Example:
             >>> import finstat_kit as fk

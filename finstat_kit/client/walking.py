@@ -13,6 +13,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Since
+from finstat_kit.client.kept import requests_for, unchanged
 from finstat_kit.client.pages import Pages, how_to_go_on
 from finstat_kit.client.records import (
     fetch_records,
@@ -86,14 +87,21 @@ class Walking:
             # All ids first: nobody is refused after hours of records.
             room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
             ids = pl.concat(self._scanned_ids(replace(needs, limit=room), stop))
-            refuse_long_work(ids.height, session, max_requests)
+            refuse_long_work(
+                requests_for(session, kind, ids["id"].to_list()), session, max_requests
+            )
             pages: Iterable[pl.DataFrame] = [ids]
+        elif session.exchange.cache is not None:
+            pages = [pl.concat(self._scanned_ids(needs, stop))]  # their changes: one list
         else:
             pages = self._scanned_ids(needs, stop)
         for page in pages:
+            kept = unchanged(session, kind, page["id"].to_list(), stop)
             for batch in page.iter_slices(_SCANNED):
                 ids_ = batch["id"].to_list()
-                yield fetch_records(kind, ids_, session, lambda n: None, keep=False, stop=stop)
+                yield fetch_records(
+                    kind, ids_, session, lambda n: None, keep=False, stop=stop, kept=kept
+                )
             if page.is_empty():
                 yield kind.frame([])
 
@@ -181,13 +189,20 @@ class Walking:
         return Pages(self._name, fetch, query, limit)
 
     def _ids(
-        self, query: Query, limit: int | None, connections: int | None, progress: bool | None
+        self,
+        query: Query,
+        limit: int | None,
+        connections: int | None,
+        progress: bool | None,
+        over: threading.Event | None = None,
     ) -> pl.DataFrame:
         session = self._session()
         if connections is None:
             connections = session.connections
         connections = arguments.whole("connections", connections, 1, 256)
-        pages = self._pages(query, limit)
+        if session.exchange.cache is not None or session.replayed:
+            connections = 1  # where a walk is cut depends on timing, and could not be replayed
+        pages = self._pages(query, limit, over)
 
         walk = SplitWalk(query)
         frames = [pl.DataFrame(schema=replies.IDS)]
@@ -205,10 +220,10 @@ class Walking:
             return count if limit is None or count is None else min(limit, count)
 
         try:
-            with bar("ids", total, remote=session.remote, progress=progress) as advance:
+            with bar("ids", total, remote=session.watched, progress=progress) as advance:
                 # With a limit there is nothing to cut: the walk ends before anybody knows where.
                 if connections > 1 and limit is None:
-                    self._walk_split(walk, connections, advance)
+                    self._walk_split(walk, connections, advance, over)
                 else:
                     for page in pages:
                         frames.append(page)
@@ -222,12 +237,19 @@ class Walking:
             raise Interrupted(text, cursor=cursor, partial=partial) from interrupt
         return came()[0]
 
-    def _walk_split(self, walk: SplitWalk, connections: int, advance: Advance) -> None:
+    def _walk_split(
+        self, walk: SplitWalk, connections: int, advance: Advance, over: threading.Event | None
+    ) -> None:
         session = self._session()
         exchange = session.exchange
 
         def fetch(query: Query, stop: threading.Event) -> replies.Page:
             return exchange.get(requests.page(query), stop)
+
+        def advanced(ids: int) -> None:
+            advance(ids)
+            if over is not None and over.is_set():
+                raise Stopped
 
         def pays() -> bool:
             # Where the rate is the bottleneck more connections would only wait for their turn.
@@ -240,7 +262,7 @@ class Walking:
             self._count,
             pressure=lambda: exchange.pressure,
             pays=pays,
-            advance=advance,
+            advance=advanced,
         )
 
     @property

@@ -25,7 +25,7 @@ COMPARISON: Final = pl.Schema(
 
 
 def counts_of(frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang) -> pl.DataFrame:
-    """Return the counts of a frame, or the frame where it is one of counts."""
+    """Return the counts of a frame, or the frame itself if it holds counts."""
     if set(counts.COUNTS) <= set(labels.schema_of(frame)):
         given = frame.lazy().select(counts.COUNTS.names()).collect()
         twice = given.filter(pl.struct("code", "kind").is_duplicated())
@@ -44,13 +44,13 @@ def compared(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
         table.rename({name: f"{name}_{side}" for name in ("label", "count", "share")})
         for side, table in (("a", a), ("b", b))
     )
-    # Nulls are equal here: "no code" and "gone" are rows of both, told apart by their kind.
+    # Nulls are equal here: "no code" and "gone" are rows of both, distinguished by kind.
     table = left.join(
         right, on=["code", "kind"], how="full", coalesce=True, nulls_equal=True
     ).with_columns(
         pl.coalesce("label_a", "label_b").alias("label"),
         pl.col("count_a", "count_b").fill_null(0),
-        # What holds no units at all has no shares; elsewhere an absent code has none of them.
+        # A frame without units has null shares; in others the share of an absent code is zero.
         *(
             pl.when(pl.lit(bool(side["count"].sum())))
             .then(pl.col(share).fill_null(0.0))

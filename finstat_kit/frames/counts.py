@@ -1,6 +1,6 @@
 """Rows of a frame counted by their codes: pure functions over frames and codelist frames.
 
-Every row is counted, also one without a code or a label.
+Every row is counted, including rows without a code or a label.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ LAST_CHANGES: Final = pl.Schema(
         "kind": pl.String,
     }
 )
-KINDS: Final = ("labelled", "unknown code", "no code", "gone")
+# The last two are of estimates alone: a record that is in a frame has been read.
+KINDS: Final = ("labelled", "unknown code", "no code", "gone", "no record", "unreadable")
 PERIODS: Final = ("1d", "1w", "1mo", "1q", "1y")
 
 Every = Literal["1d", "1w", "1mo", "1q", "1y"]
@@ -75,22 +76,22 @@ def count_last_changes(
 def _counted(
     frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang, also: Mapping[str, pl.Expr]
 ) -> pl.DataFrame:
-    """Count rows by code and what is given besides, in no order, with kind and label."""
+    """Count rows by code and further columns, in no order, with kind and label."""
     name = f"name_{checked_lang(lang)}"
     schema = labels.schema_of(frame)
     if not isinstance(by, str) or by not in BY_FIELD:
-        raise UsageError(f"by={by!r} is no code column; give one of {list(BY_FIELD)}")
+        raise UsageError(f"by={by!r} is not a code column; give one of {list(BY_FIELD)}")
     (column,) = labels.code_columns(schema, [by])
     codelist = lookup(column.codelist)
-    # A mirror marks what is gone under a name of its own, also what the register lost.
+    # A mirror marks removed rows in its own column, including rows missing from the register.
     marks = [pl.col(STATE).is_not_null()] if STATE in schema else []
-    if schema.get("gone") == pl.String:  # what else is called so is the reader's own
+    if schema.get("gone") == pl.String:  # of another type it is a user's own column
         marks.append(pl.col("gone").is_not_null())
     gone = pl.any_horizontal(pl.lit(value=False), *marks)
     counts = (
         frame.lazy()
         .select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), **also)
-        # What a gone record once said is not counted under its old code.
+        # A removed record is not counted under its former code.
         .select("gone", pl.when(~pl.col("gone")).then("code").alias("code"), *also)
         .group_by("gone", "code", *also)
         .agg(pl.len().cast(pl.Int64).alias("count"))

@@ -1,7 +1,6 @@
 """Codes and their labels: pure functions over frames and codelist frames.
 
-The rule of the specification and nothing else: the entry whose code equals the value, otherwise
-null.
+The rule of the specification: the entry whose code equals the value, otherwise null.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ UNRESOLVED: Final = pl.Schema(
 
 Frame = pl.DataFrame | pl.LazyFrame
 Columns = Sequence[str] | Mapping[str, str] | None
-# Asked for a codelist by name only when a column needs it, so that nothing is fetched in vain.
+# Called with the name of a codelist only when a column needs it, to avoid needless requests.
 Lookup = Callable[[str], pl.DataFrame]
 
 
 class CodeColumn(NamedTuple):
-    """A column of codes, the codelist they are of, and the name of the column of their labels."""
+    """A column of codes, its codelist, and the name of the column of labels."""
 
     code: str
     codelist: str
@@ -58,7 +57,7 @@ def resolve_labels(
 
 
 def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -> pl.DataFrame:
-    """Count the codes that have no label; see `Register.unresolved_codes`."""
+    """Count the codes without a label; see `Register.unresolved_codes`."""
     schema = schema_of(frame)
     parts = [pl.DataFrame(schema=UNRESOLVED)]
     for column in code_columns(schema, columns):
@@ -86,7 +85,7 @@ def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -
 
 
 def label_of(column: pl.Expr, dtype: pl.DataType, known: pl.Series, names: pl.Series) -> pl.Expr:
-    """Return the expression of the label of each code of a column, null where there is none."""
+    """Return an expression for the label of each code of a column, null without one."""
     if dtype == pl.Null or known.is_empty():
         return pl.lit(None, pl.String)
 
@@ -97,8 +96,7 @@ def label_of(column: pl.Expr, dtype: pl.DataType, known: pl.Series, names: pl.Se
         return looked_up(column)
 
     def of_categories(codes: pl.Series) -> pl.Series:
-        # Each category that occurs is looked up once, by a row where it stands; after that only
-        # its number is followed.
+        # Each category is looked up once, by a row that has it; then only its number is used.
         number = codes.to_physical()
         rows = number.arg_unique()
         rows = rows.filter(number.gather(rows).is_not_null())
@@ -110,24 +108,24 @@ def label_of(column: pl.Expr, dtype: pl.DataType, known: pl.Series, names: pl.Se
             label[place] = text
         return pl.Series(codes.name, label, dtype=pl.String).gather(number)
 
-    # Under a plain name: the methods of a Series, too, take ``*`` and ``^…$`` for patterns.
+    # Under a plain name: methods of a Series, too, treat ``*`` and ``^…$`` as patterns.
     return column.alias("code").map_batches(
         of_categories, return_dtype=pl.String, is_elementwise=True
     )
 
 
 def column_of(schema: pl.Schema, name: str) -> pl.Expr:
-    """Return the column of that very name: to `pl.col`, ``*`` and ``^…$`` are patterns."""
+    """Return the column with exactly this name: `pl.col` treats ``*`` and ``^…$`` as patterns."""
     return pl.nth(schema.names().index(name))
 
 
 def holds_codes(dtype: pl.DataType) -> bool:
-    """Tell whether codes may be in a column of a type."""
+    """Return whether a column of this type may hold codes."""
     return isinstance(dtype, pl.String | pl.Null | pl.Categorical | pl.Enum)
 
 
 def schema_of(frame: object) -> pl.Schema:
-    """Return the columns of a polars frame; anything else is refused."""
+    """Return the schema of a polars frame; refuse anything else."""
     if isinstance(frame, pl.LazyFrame):
         return frame.collect_schema()
     if isinstance(frame, pl.DataFrame):
@@ -136,7 +134,7 @@ def schema_of(frame: object) -> pl.Schema:
 
 
 def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
-    """Return which columns to resolve by which codelist, checked against the frame."""
+    """Return the columns to resolve and their codelists, checked against the frame."""
     if columns is None:
         present = [field for field in LOCATION_FIELDS if field in schema]
         if not present:
@@ -154,11 +152,11 @@ def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
     elif isinstance(columns, Iterable):
         wanted = [_known_field(field) for field in columns]
     else:
-        raise UsageError(f"columns={columns!r} is no list; give some of {list(BY_FIELD)} in one")
+        raise UsageError(f"columns={columns!r} is not a list; give some of {list(BY_FIELD)} in one")
     for column in wanted:
         if not isinstance(column.codelist, str) or column.codelist not in CODELISTS:
             raise UsageError(
-                f"columns: {column.codelist!r} is no codelist; give one of {list(CODELISTS)}"
+                f"columns: {column.codelist!r} is not a codelist; give one of {list(CODELISTS)}"
             )
         if column.code not in schema:
             raise UsageError(
@@ -178,14 +176,14 @@ def _known_field(field: str) -> CodeColumn:
         raise UsageError(f"columns: {field!r} is not known; give some of {list(BY_FIELD)}")
     if field not in BY_FIELD:
         raise UsageError(
-            f"columns: {field!r} is not known; give some of {list(BY_FIELD)}, or say which "
-            f"codelist it holds: columns={{{field!r}: 'regions'}}"
+            f"columns: {field!r} is not known; give some of {list(BY_FIELD)}, or name its "
+            f"codelist: columns={{{field!r}: 'regions'}}"
         )
     return CodeColumn(field, BY_FIELD[field].name, BY_FIELD[field].label)
 
 
 def _likely(codelist: str, old: str, known: Iterable[str]) -> str | None:
-    """Return today's code of an old one, where the crosswalk and the codelist agree."""
+    """Return today's code for an old one, if the crosswalk and the codelist agree."""
     if codelist == "municipalities":
         found = [code for code in known if old_codes.old_municipality(code) == old]
         return found[0] if len(found) == 1 else None

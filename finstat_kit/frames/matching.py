@@ -22,7 +22,7 @@ MATCHES: Final = pl.Schema(
         "candidates": pl.List(pl.String()),
     }
 )
-# Words that say what a place is and do not name it.
+# Words for the kind of a place, not part of its name.
 _BEFORE: Final = r"(?:okres|district of|region of|municipality of|obec|mesto|mestska cast) "
 _AFTER: Final = r" (?:samospravny kraj|kraj|region|okres|district)"
 _BARE: Final = re.compile(f"(?:{_BEFORE})?(.+?)(?:{_AFTER})?")
@@ -75,7 +75,7 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
 
 
 def _keys(name: str) -> list[str]:
-    """Return what to compare a name by, the whole first: no accents, case, signs or kinds.
+    """Return the keys to compare a name by, the full one first: no accents, case, signs or kinds.
 
     >>> _keys("Žilinský kraj"), _keys("Vranov n/Topľou")
     (['zilinsky kraj', 'zilinsky'], ['vranov nad toplou'])

@@ -46,3 +46,15 @@ def percent(share: float, lang: Lang) -> str:
     '36.2%'
     """
     return decimal(share * 100, lang) + (f"{NO_BREAK}%" if lang == "sk" else "%")
+
+
+def from_slovak(number: int) -> str:
+    """Write a Slovak *from* before a number, with the vowel that its first word needs.
+
+    >>> [from_slovak(number).split()[0] for number in (1, 3, 4, 14, 60, 150, 200, 7_000)]
+    ['z', 'z', 'zo', 'zo', 'zo', 'zo', 'z', 'zo']
+    """
+    first = int(f"{number:,}".split(",")[0])  # the word of a number is that of its first group
+    digit = first % 10 if first < 20 else int(str(first)[0])
+    vowel = 100 <= first < 200 or (digit in (4, 6, 7) and first != 0)  # sto, štyri, šesť, sedem
+    return f"{'zo' if vowel else 'z'}{NO_BREAK}{whole(number, 'sk')}"

@@ -1,4 +1,4 @@
-"""All places in one frame, and the search in them: pure functions over codelist frames."""
+"""All places in one frame, and their search: pure functions over codelist frames."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FOUND: Final = pl.Schema(
 def locations(
     regions: pl.DataFrame, districts: pl.DataFrame, municipalities: pl.DataFrame
 ) -> pl.DataFrame:
-    """Put the three levels under each other with the path up; see `Register.locations`."""
+    """Concatenate the three levels, with the codes above each; see `Register.locations`."""
     region_of = districts.select(
         pl.col("code").alias("district_code"), pl.col("parent_code").alias("region_code")
     ).filter(pl.col("region_code").is_in(regions["code"].implode()))
@@ -97,7 +97,7 @@ def folded(text: str) -> str:
 
 
 def _rank(sought: str, code: str, *names: str) -> int | None:
-    """Return 0 for a name or code that begins so, 1 for a word that does, 2 for any other hit."""
+    """Return 0 if a name or code starts with the text, 1 if a word does, 2 for any other match."""
     texts = [folded(name) for name in names]
     if code.casefold().startswith(sought) or any(text.startswith(sought) for text in texts):
         return 0

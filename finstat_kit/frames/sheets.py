@@ -1,8 +1,8 @@
-"""A frame on the sheet of an xlsx file: no value is changed, cut or left out.
+"""A frame on the sheet of an xlsx file: no value is changed, truncated or left out.
 
 A spreadsheet shows 15 digits of a number, has no infinity, no time zone, nothing finer than a
-millisecond, and its programs disagree on the days before March 1900. Such a value stands in its
-cell as text; what no text can stand for is a UsageError.
+millisecond, and programs disagree on the days before March 1900. Such a value is written as text;
+a value that text cannot represent is a UsageError.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Column(NamedTuple):
     name: str
     values: pl.Series
     texts: pl.Series
-    form: str  # of the values, as spreadsheets write it
+    form: str  # the number format of the values
 
 
 class _Exact(float):
-    """A number that xlsxwriter, which asks for 16 digits, writes with all it takes to read it."""
+    """A number that xlsxwriter, which formats 16 digits, writes with all digits it needs."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ class _Exact(float):
 
 
 class _Rule(NamedTuple):
-    """How a type of values gets into cells: expressions over a column ``x``."""
+    """How values of a type are written to cells: expressions over a column ``x``."""
 
     fits: pl.Expr
     form: str
@@ -55,7 +55,7 @@ def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
     """Return the columns of a sheet, the last rows left for a note.
 
     Raises:
-        UsageError: Something does not fit; the text names the column.
+        UsageError: A value does not fit; the message names the column.
     """
     most = _MOST_ROWS - 1 - (2 if note is not None else 0)
     if frame.height > most:
@@ -81,7 +81,7 @@ def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
 
 
 def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
-    """Write what `fit` has returned."""
+    """Write the columns returned by `fit`."""
     import xlsxwriter
 
     height = max(columns[0].values.len() if columns else 0, 1)
@@ -96,7 +96,7 @@ def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
             dtype = column.values.dtype
             put = sheet.write_datetime if dtype.is_temporal() else sheet.write_number
             put = sheet.write_boolean if dtype == pl.Boolean else put
-            if dtype.is_temporal():  # wide enough for autofit, which knows no forms
+            if dtype.is_temporal():  # wide enough: autofit ignores number formats
                 sheet.set_column(place, place, len(column.form))
             exact = _Exact if dtype.is_float() else _as_it_is
             form = workbook.add_format({"num_format": column.form})
@@ -105,7 +105,7 @@ def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
                 if value is not None:
                     put(row, place, exact(value), form)
                 elif text:
-                    # Never a formula or a link, whatever it begins with.
+                    # Never a formula or a link, whatever its first character.
                     sheet.write_string(row, place, text)
         sheet.autofit()
         if note is not None:
@@ -159,7 +159,7 @@ _in_milliseconds: Final = pl.col("x").dt.nanosecond() % 1_000_000 == 0
 
 
 def _check_texts(name: str, texts: pl.Series) -> None:
-    """Refuse what is longer than a cell may be."""
+    """Refuse texts longer than a cell can hold."""
     row, length = _longest(texts)
     if length > _LONGEST_TEXT:
         raise UsageError(
@@ -169,7 +169,7 @@ def _check_texts(name: str, texts: pl.Series) -> None:
 
 
 def _longest(texts: pl.Series) -> tuple[int, int]:
-    """Return row and length of a text too long, else zeros; beyond 16 bits letters count twice."""
+    """Return row and length of too long a text, else zeros, counted in units of UTF-16."""
     if (texts.str.len_bytes() <= _LONGEST_TEXT).all():
         return 0, 0
     lengths = texts.str.len_chars() + texts.str.count_matches(r"[\x{10000}-\x{10FFFF}]")
@@ -178,7 +178,7 @@ def _longest(texts: pl.Series) -> tuple[int, int]:
 
 
 def _makes_a_table(names: list[str]) -> bool:
-    """Tell whether a table may have columns of these names: else the file would be broken."""
+    """Return whether a table may have columns of these names; others would break the file."""
     return bool(names) and (
         len({name.casefold() for name in names}) == len(names)
         and all(name.strip() and name.isprintable() for name in names)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
-# As CLDR orders Slovak: these are letters of their own; any other accent only decides between
-# words that are else the same.
+# As CLDR orders Slovak: these are separate letters; any other accent only breaks ties between
+# otherwise equal words.
 _LETTERS: Final = [*"aäbcčdefgh", "ch", *"ijklmnoôpqrřsštuvwxyzž"]
 _WEIGHT: Final = {letter: 0x110000 + place for place, letter in enumerate(_LETTERS)}
 
 
 def key(text: str) -> tuple[list[int], str]:
-    """Return what to sort a text by.
+    """Return the sort key of a text.
 
     >>> sorted(["Čadca", "Žilina", "Chtelnica", "Cabaj", "Zvolen", "Hlohovec", "Ilava"], key=key)
     ['Cabaj', 'Čadca', 'Hlohovec', 'Chtelnica', 'Ilava', 'Zvolen', 'Žilina']
@@ -22,7 +22,7 @@ def key(text: str) -> tuple[list[int], str]:
     place = 0
     while place < len(whole):
         letter = "ch" if whole.startswith("ch", place) else whole[place]
-        # What is no letter keeps its number, which is below: blanks and digits come first.
+        # Other characters keep their code point, which is lower: spaces and digits come first.
         plain = unicodedata.normalize("NFD", letter)[0] if letter not in _WEIGHT else letter
         weights.append(_WEIGHT.get(plain, ord(plain[0])))
         place += len(letter)

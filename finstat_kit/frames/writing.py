@@ -1,4 +1,4 @@
-"""Frames into files that other programs open right."""
+"""Frames written to files that other programs read correctly."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ _SUFFIXES: Final[dict[str, Format]] = {
 }
 _PER_DAY: Final = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _FARTHEST: Final = 95_000_000  # days from 1970
-# What may stand in a list that is joined to a text.
+# Types of list items that can be joined to a text.
 _JOINED: Final = (pl.String, pl.Boolean, pl.Date, pl.Null, pl.Categorical, pl.Enum)
 
 
 def write(
     frame: pl.DataFrame | pl.LazyFrame, path: str | os.PathLike[str], *, note: str | None = None
 ) -> Path:
-    """Write a frame to a file; the suffix says how. The file appears whole or not at all.
+    """Write a frame to a file whose suffix sets the format. The file appears whole or not at all.
 
-    A link stays and the file it leads to is replaced; a pipe or a device is written into.
+    A link is kept and its target is replaced; a pipe or a device is written to directly.
 
     Args:
-        frame: What to write.
-        path: ``….csv`` (UTF-8 with the mark by which Excel knows it, commas), ``….xlsx`` (codes,
-            IČO and DIČ stay text), ``….parquet`` or ``….ndjson``. In csv and xlsx lists of ids
-            are joined by blanks. A spreadsheet that opens a csv drops the leading zeros of codes:
-            give it xlsx. What a spreadsheet cannot hold as number or date is text in xlsx: numbers
-            of more than 15 digits, infinity, NaN, days before March 1900, moments with a time zone
-            or with microseconds.
-        note: A line under the table, such as `cite` gives; xlsx only.
+        frame: The frame to write.
+        path: ``….csv`` (comma-separated UTF-8, with a byte order mark for Excel), ``….xlsx``
+            (codes, IČO and DIČ stay text), ``….parquet`` or ``….ndjson``. In csv and xlsx lists of
+            ids are joined by spaces. A spreadsheet that opens a csv drops the leading zeros of
+            codes: use xlsx instead. Values that a spreadsheet cannot represent become text in
+            xlsx: numbers of more than 15 digits, infinity, NaN, days before March 1900, and times
+            with a time zone or microseconds.
+        note: A line under the table, such as the result of `cite`; xlsx only.
 
     Returns:
         The path written.
 
     Raises:
-        UsageError: A path where no file can be, another suffix, a note where there is no place for
-            it, no polars frame, or a column that the format cannot hold whole, such as structs in
-            csv or a text of more than 32,767 characters in xlsx. A file that is there already stays
-            as it was.
+        UsageError: The path cannot be a file, the suffix is unknown, a note is given for another
+            format than xlsx, *frame* is not a polars frame, or the format cannot hold a column
+            without loss, such as structs in csv or a text of more than 32,767 characters in xlsx.
+            An existing file stays unchanged.
 
     Example:
         >>> import finstat_kit as fk, tempfile
@@ -66,7 +66,7 @@ def write(
     if not isinstance(frame, pl.DataFrame):
         raise arguments.not_polars("frame", frame)
     if not isinstance(path, str | os.PathLike):
-        raise UsageError(f"path={path!r} is no path; give a text or a pathlib.Path")
+        raise UsageError(f"path={path!r} is not a path; give a string or a pathlib.Path")
     path = Path(path)
     form = _SUFFIXES.get(path.suffix.lower())
     if form is None:
@@ -74,7 +74,7 @@ def write(
     if note is not None and form != "xlsx":
         raise UsageError(f"note: a {form} file has no place for it; write xlsx, or leave it out")
     if not isinstance(note, str | None):
-        raise UsageError(f"note={note!r} is no text; give one such as fk.cite() returns")
+        raise UsageError(f"note={note!r} is not a string; give one such as fk.cite() returns")
     put = _prepared(frame, form, note=note)
     with replaced(path) as file:
         if form == "csv":
@@ -85,13 +85,13 @@ def write(
 
 @contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes its place when the block has ended without an error.
+    """Open a temporary file that replaces *path* at the end of a block without an error.
 
-    A link stays, and the file that it leads to is replaced. A pipe or a device stays too: it is
-    written when the block has ended.
+    A link is kept and its target is replaced. A pipe or a device is kept too, and written at the
+    end of the block.
 
     Raises:
-        UsageError: No file can be there.
+        UsageError: The path cannot be a file.
     """
     if _is_a_file_or_nothing(path):
         yield from _put_in_place(Path(os.path.realpath(path)), path)
@@ -103,7 +103,7 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _put_in_place(target: Path, named: Path) -> Iterator[IO[bytes]]:
-    # Beside the target, so that the last step is a mere renaming.
+    # In the directory of the target, so that the last step is an atomic rename.
     part = target.with_name(f".{target.name}.part")
     file = _opened(part, named)
     try:
@@ -115,7 +115,7 @@ def _put_in_place(target: Path, named: Path) -> Iterator[IO[bytes]]:
 
 
 def _is_a_file_or_nothing(path: Path) -> bool:
-    """Tell whether a renaming may put a file there; of links their end counts."""
+    """Return whether a rename may put a file there; links are followed."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
@@ -146,7 +146,7 @@ def write_to(file: IO[bytes], frame: pl.DataFrame, form: Format, *, header: bool
 def _prepared(
     frame: pl.DataFrame, form: Format, *, header: bool = True, note: str | None = None
 ) -> Callable[[IO[bytes]], object]:
-    """Return what writes a frame to a file; what the format cannot hold is refused before."""
+    """Return the writer of a frame, after refusing values that the format cannot hold."""
     if form == "csv":
         text = _with_iso_durations(flat(frame)).write_csv(include_header=header)
         return lambda file: file.write(text.encode())
@@ -160,7 +160,7 @@ def _prepared(
 
 
 def _at_once(put: Callable[[IO[bytes]], object]) -> Callable[[IO[bytes]], object]:
-    """Write what was made in memory: of a full disk these writers tell by errors of their own."""
+    """Write to memory first: on a full disk these writers raise errors of their own."""
 
     def write_whole(file: IO[bytes]) -> None:
         whole = io.BytesIO()
@@ -171,16 +171,16 @@ def _at_once(put: Callable[[IO[bytes]], object]) -> Callable[[IO[bytes]], object
 
 
 def flat(frame: pl.DataFrame) -> pl.DataFrame:
-    """Join lists by blanks, for files that hold plain values only.
+    """Join lists by spaces, for formats with plain values only.
 
     Raises:
-        UsageError: A column holds something else that is not plain.
+        UsageError: A column holds other nested values.
     """
     return frame.with_columns([_plain(n, _unnamed(frame, n)).alias(n) for n in frame.columns])
 
 
 def _unnamed(frame: pl.DataFrame, name: str) -> pl.Series:
-    """Return a column under a plain name: by ``*`` and ``^…$`` polars would look for others."""
+    """Return a column under a plain name: polars treats ``*`` and ``^…$`` as patterns."""
     return frame[name].alias("x")
 
 
@@ -207,7 +207,7 @@ def _plain(name: str, column: pl.Series) -> pl.Series:
 
 
 def _joined(name: str, column: pl.Series) -> pl.Series:
-    """Join lists by blanks where they can be split again."""
+    """Join lists by spaces, if they can be split again."""
     if (column.list.drop_nulls().list.len() != column.list.len()).any():
         raise UsageError(
             f"the column {name!r} has a null within a list, which csv and xlsx cannot hold; "
@@ -229,7 +229,7 @@ def _with_iso_durations(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _check_binary(name: str, values: pl.Series, form: str) -> None:
-    """Refuse what only parquet holds, and what none of the formats does."""
+    """Refuse values that only parquet, or no format at all, can hold."""
     if values.dtype == pl.Object:
         raise UsageError(f"the column {name!r} is Object; cast it to a type of polars")
     if form == "parquet":
@@ -254,7 +254,7 @@ def _check_binary(name: str, values: pl.Series, form: str) -> None:
 
 
 def _check_days(name: str, values: pl.Series, form: str) -> None:
-    """Refuse days so far off that polars has no text for them, and would panic."""
+    """Refuse days so remote that polars cannot format them and would panic."""
     if isinstance(values.dtype, pl.Datetime):
         days = values.to_physical() // _PER_DAY[values.dtype.time_unit]
     elif values.dtype == pl.Date:
@@ -269,7 +269,7 @@ def _check_days(name: str, values: pl.Series, form: str) -> None:
 
 
 def _leaves(column: pl.Series) -> Iterator[pl.Series]:
-    """Return the values at the bottom of a column of lists or structs, or the column itself."""
+    """Return the innermost values of a column of lists or structs, or the column itself."""
     if isinstance(column.dtype, pl.List | pl.Array):
         yield from _leaves(column.explode())
     elif isinstance(column.dtype, pl.Struct):

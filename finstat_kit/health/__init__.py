@@ -1,1 +1,1 @@
-"""Whether a register can be used."""
+"""Health check of a register."""

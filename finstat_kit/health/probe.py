@@ -1,4 +1,4 @@
-"""The register under examination: asked below the client's checks, and no more than is due."""
+"""Requests of the health check, sent below the client's checks and limited in number."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from finstat_kit.protocol import wire
 from finstat_kit.protocol.outcome import first_words
 from finstat_kit.protocol.requests import Request
 
-_SECOND_TRIES: Final = 6  # in a whole report: errors that pass are usual
-_SILENCE: Final = 3  # requests in a row after which nobody is expected to answer
+_SECOND_TRIES: Final = 6  # in a whole report: temporary errors are common
+_SILENCE: Final = 3  # failed requests in a row after which the register counts as unreachable
 _ASKS_FOR_PEACE: Final = frozenset({403, 429})
 _MAY_PASS: Final = frozenset({408, 500, 502, 503, 504})
 
 
 class Fault(Exception):
-    """What came instead of something to check."""
+    """A reply, or a failure, that cannot be checked."""
 
 
 class Ended(Exception):
-    """Why nothing more is asked, and what to do about it."""
+    """Why no further request is sent, and what to do about it."""
 
     def __init__(self, seen: str, meaning: str) -> None:
         super().__init__(seen)
@@ -33,7 +33,7 @@ class Ended(Exception):
 
 
 class Patient:
-    """Asks a register, and keeps what several checks need."""
+    """Sends requests to a register, and keeps results that several checks share."""
 
     def __init__(self, register: Register) -> None:
         self._exchange = register._session.exchange
@@ -46,11 +46,11 @@ class Patient:
         self._bad = 0
 
     def ask(self, path: str, query: Mapping[str, str | int] | None = None) -> bytes:
-        """Return the body behind a path below /api, where it is one that could be JSON.
+        """Return the body for a path below /api, if it may be JSON.
 
         Raises:
-            Fault: Something else came.
-            Ended: The register does not answer, or asks to be left alone.
+            Fault: The reply is anything else.
+            Ended: The register does not reply, or asks for a pause.
         """
         request = Request(f"/api/{path}", bytes, query or {}, wire.CODELIST_CAP)
         try:
@@ -62,7 +62,7 @@ class Patient:
         return self._once(request)
 
     def read(self, path: str, query: Mapping[str, str | int] | None = None) -> dict[str, Any]:
-        """Return the object behind a path as it came."""
+        """Return the JSON object for a path, unchecked."""
         return as_object(self.ask(path, query))
 
     def _once(self, request: Request[bytes]) -> bytes:
@@ -75,7 +75,7 @@ class Patient:
         headers = {name.lower(): value for name, value in reply.headers.items()}
         seen = f"status {reply.status}{first_words(reply.body)}"
         if reply.status in _ASKS_FOR_PEACE or (reply.status != 200 and "retry-after" in headers):
-            raise Ended(seen, "it asks to be left alone: wait, asking again makes it longer")
+            raise Ended(seen, "it asked for a pause: wait, further requests prolong it")
         if reply.status in _MAY_PASS:
             raise self._failed(_MayPass(seen))
         if reply.status != 200:
@@ -89,7 +89,7 @@ class Patient:
         return reply.body
 
     def _failed(self, fault: Fault) -> Exception:
-        """Return the fault, or the end where it is one of too many."""
+        """Return the fault, or the end of the report after too many."""
         self._bad += 1
         nothing_good = not self.seconds and self._bad == _SILENCE
         if nothing_good or self._unanswered == _SILENCE:
@@ -98,11 +98,11 @@ class Patient:
 
 
 class _MayPass(Fault):
-    """A fault that another try may not meet."""
+    """A temporary fault, worth another attempt."""
 
 
 def as_object(body: bytes) -> dict[str, Any]:
-    """Return the JSON object that a body from `Patient.ask` holds, whatever is wrong inside it."""
+    """Return the JSON object in a body from `Patient.ask`, valid or not."""
     try:
         found: dict[str, Any] = json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""The health report of a register: what it answers, and how that differs from what is known.
+"""The health report of a register: its replies, and how they differ from the known format.
 
-Bodies are read below the client's checks, so that what the client would refuse can be told, with
-all of it that is odd and not just its first fault.
+Bodies are read below the client's checks, so that the report covers replies that the client would
+refuse, with all their faults and not only the first.
 """
 
 from __future__ import annotations
@@ -48,23 +48,23 @@ class _Line(NamedTuple):
 
 
 def doctor(register: Register | str | None = None) -> pl.DataFrame:
-    """Report on the health of a register, and how it has drifted from what is known of it.
+    """Check the health of a register, and its changes from the known format.
 
-    At most 30 requests, six of them second attempts; it ends early where the register does not
-    answer or asks to be left alone. What is wrong with the register is a line of the report, never
-    an error. From every endpoint that the client uses. `finstat-kit doctor --format table` shows
-    long texts whole.
+    Sends at most 30 requests, six of them second attempts, to every endpoint that the client uses;
+    it ends early if the register does not reply or asks for a pause. A fault of the register is a
+    line of the report, never an error. `finstat-kit doctor --format table` shows long texts in
+    full.
 
     Args:
         register: A URL, `fk.LIVE`, a `Register` or a sample; None is the current one.
 
     Returns:
-        A line for each check, the worst first, all String: ``check``; ``status``, which is ``ok``,
-        ``warn`` (it works, but look at it) or ``fail`` (the client would refuse it); ``seen``;
-        ``meaning``, empty where all is well.
+        One row per check, the worst first, all String: ``check``; ``status``, which is ``ok``,
+        ``warn`` (it works, but should be examined) or ``fail`` (the client would refuse it);
+        ``seen`` (the observation); ``meaning``, empty if all is well.
 
     Raises:
-        UsageError: No register is chosen, or it is none.
+        UsageError: No register is chosen, or *register* is not one.
 
     Example:
         >>> import finstat_kit as fk
@@ -85,7 +85,7 @@ def _examined(register: Register) -> list[_Line]:
     part = f" for what changed since {register.since}" if register.since else ""
     reachable = _Line("reachable", "ok", f"it answers{part}")
     try:
-        lines.extend(_checks(patient))  # what came before an end is kept
+        lines.extend(_checks(patient))  # lines before an early end are kept
     except Ended as end:
         good = len(patient.seconds)
         after = f", good replies before: {good}" if good else ""
@@ -180,7 +180,7 @@ def _told(counts: Mapping[str, int]) -> list[str]:
 
 
 def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
-    """Walk two pages and ask beyond the last id; fill *ids* with what came."""
+    """Fetch two pages and one beyond the last id; add the ids to *ids*."""
     try:
         first, more = _page(patient, 0)
         second, last_more = _page(patient, first[-1]) if first else ([], False)
@@ -194,12 +194,12 @@ def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
     )
     yield _judged(
         "page size", max(len(first), len(second)) <= _PAGE,
-        f"{len(first):,} and {len(second):,} of {_PAGE:,} asked", "more came than was asked",
+        f"{len(first):,} and {len(second):,} of {_PAGE:,} requested", "pages are too long",
         "warn",
     )  # fmt: skip
     yield _judged(
         "flag", type(more) is type(last_more) is bool,
-        f"{more}, {last_more}".lower(), "without a flag nobody knows the end",
+        f"{more}, {last_more}".lower(), "without the flag the end is unknown",
     )  # fmt: skip
     yield _beyond(patient)
     yield _counted(patient, ids, last_more)
@@ -221,7 +221,7 @@ def _beyond(patient: Patient) -> _Line:
     try:
         ids, more = _page(patient, wire.MAX_ID)
     except Fault as fault:
-        return _Line(check, "warn", str(fault), "to go on from a finished walk is an error here")
+        return _Line(check, "warn", str(fault), "resuming a finished walk is an error here")
     return _judged(
         check, not ids and more is False,
         f"{len(ids):,} ids, flag {str(more).lower()}", "a walk may not end where the list does",

@@ -33,7 +33,7 @@ class Answers:
         self._lock = threading.Lock()
 
     def complete(self) -> pl.DataFrame:
-        """Return the runs that came to their end.
+        """Return the completed runs.
 
         Raises:
             MirrorError: There is no mirror or no complete sync, or something is lost.
@@ -65,7 +65,7 @@ class Answers:
             rows = self._held.newest("units")
         else:
             asked = pl.col("id").is_in(ids.implode()) & pl.col("problem").is_null()
-            # Few rows, found by what the files tell of the ids in them.
+            # Few rows, found by the statistics of ids in the files.
             log = self._held.lists["units"].scan()
             with legible(self._held.path):
                 found = log.filter(asked).collect().sort("id", "version")

@@ -1,4 +1,4 @@
-"""The codelists of a mirror: one small file, replaced whole, that begins with its own checksum."""
+"""The codelists of a mirror: one small file, replaced as a whole, that starts with its checksum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from finstat_kit.protocol import wire
 
 log = logging.getLogger("finstat_kit")
 
-# Of each list, by its name: code, both names and parent of each entry, sorted by code.
+# By the name of the list: code, both names and parent of each entry, sorted by code.
 Entry = tuple[str, str | None, str | None, str | None]
 Lists = dict[str, list[Entry]]
 
@@ -27,10 +27,10 @@ _CURE: Final = "remove it, the next sync() writes it anew"
 
 
 def stored(path: Path) -> Lists:
-    """Return the codelists that a file holds.
+    """Return the codelists in a file.
 
     Raises:
-        MirrorError: The file is lost or damaged.
+        MirrorError: The file is missing or damaged.
     """
     body = read_sealed(path, _CURE)
     if body is None:
@@ -39,7 +39,7 @@ def stored(path: Path) -> Lists:
 
 
 def bodies(lists: Lists) -> dict[str, bytes]:
-    """Return codelists as the register would send them, by the name of their endpoint."""
+    """Return codelists as bodies of replies, by the name of their endpoint."""
     return {
         codelist.endpoint: _body(lists.get(name, []), codelist.field in wire.LOCATION_FIELDS)
         for name, codelist in wire.CODELISTS.items()
@@ -56,10 +56,10 @@ def _body(entries: Iterable[Entry], located: bool) -> bytes:
 
 
 def renew(path: Path, register: Register) -> dict[str, int]:
-    """Fetch the codelists and replace what is stored; return what that changed.
+    """Fetch the codelists and replace the stored ones; return the numbers of changes.
 
-    A list that comes empty or broken does not replace one that has entries: that stays, and counts
-    as unreadable.
+    A fetched list that is empty or broken does not replace one with entries, which is kept and
+    counted as unreadable.
     """
     former: Lists = {}
     intact = False
@@ -78,7 +78,7 @@ def renew(path: Path, register: Register) -> dict[str, int]:
             log.warning("the codelist %s cannot be read: %s", name, error)
             lists[name] = []
         if before and not lists[name]:
-            log.warning("the codelist %s came without entries; the one of before is kept", name)
+            log.warning("the codelist %s has no entries; the former one is kept", name)
             unreadable += 1
             lists[name] = before
     old, new = _by_code(former), _by_code(lists)

@@ -1,4 +1,4 @@
-"""Many small files put together, and those that were replaced removed after a while."""
+"""Compaction: many small files are merged, and replaced ones removed after a while."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final
 from finstat_kit.errors import UsageError
 from finstat_kit.mirror.held import Held
 
-_MOST_HOURS: Final = 1_000_000  # a century; the storage cannot count to any number
+_MOST_HOURS: Final = 1_000_000  # a century; the storage has an upper bound too
 
 
 def checked_hours(keep_hours: object) -> float:
-    """Return the hours for which replaced files stay.
+    """Return the hours for which replaced files are kept.
 
     Raises:
-        UsageError: They are none.
+        UsageError: The value is not a number of hours.
     """
     if (
         not isinstance(keep_hours, int | float)
@@ -28,19 +28,19 @@ def checked_hours(keep_hours: object) -> float:
 
 
 def compact(held: Held, keep_hours: float) -> None:
-    """Put the files of each table together; the caller holds the folder for writing.
+    """Merge the files of each table; the caller holds the directory for writing.
 
     Raises:
         MirrorError: A file is damaged, or the disk cannot be written.
     """
     for table in held.tables:
         table.refresh(anew=True)
-        table.seal(doubted=True)  # what has no checksum must not get one unseen
+        table.seal(doubted=True)  # files without a checksum must be verified first
         table.compact(keep_hours)
 
 
 def _shown(given: object) -> str:
     try:
         return repr(given)[:80]
-    except ValueError:  # Python writes no number of thousands of digits
+    except ValueError:  # Python does not format numbers of thousands of digits
         return "a number of thousands of digits"

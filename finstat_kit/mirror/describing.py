@@ -1,4 +1,4 @@
-"""What a mirror says of itself: in one line for a person, and in a footnote."""
+"""The descriptions of a mirror: its repr, and its citation."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def described(
     """Return the repr of a mirror.
 
     Args:
-        path: The folder, as it was given.
-        about: What it was begun with, None where that is not known.
-        since: The day that a part of the register begins with, None for all of it.
-        completed: The runs that came to their end, None where they could not be read.
+        path: The directory, as given.
+        about: The settings it was created with, None if unknown.
+        since: The first day of change of a partial copy, None for a whole one.
+        completed: The completed runs, None if they could not be read.
     """
     if completed is None or (about is None and completed.height):
         return f"<Mirror {path}, damaged: see verify()>"
@@ -47,14 +47,14 @@ def described(
 
 
 def source(about: About, day: date, lang: Lang) -> str:
-    """Name the source of a copy, for titles: the register, what was copied of it and when."""
+    """Name the source of a copy, for titles: the register, the part copied, and the day."""
     return f"{_name(about, lang)}{_copied(about, day, lang)}"
 
 
 def citation(about: About, day: date, lang: Lang) -> str:
     """Return one line for a footnote: the source with its address and licence."""
     name = _name(about, lang, cited=True)
-    own = "://" not in name  # an address keeps its letters
+    own = "://" not in name  # the case of an address is kept
     return f"{name[0].upper() if own else name[0]}{name[1:]}{_copied(about, day, lang)}."
 
 

@@ -1,4 +1,4 @@
-"""The folder of a mirror: what it was begun with, and who may write to it."""
+"""The directory of a mirror: the settings it was created with, and its write lock."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ import filelock
 from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.protocol.wire import BEGINNING
 
-HERE: Final = "this machine"  # what format 1 says of every register that was no real host
+HERE: Final = "this machine"  # the name in format 1 of every register on this machine
 FORMAT: Final = 2
 _TABLES: Final = ("units", "runs")
-# What it takes for something else in an address: escapes, brackets, what cannot be printed.
+# Characters with a meaning of their own in its addresses: escapes, brackets, unprintable ones.
 _UNFIT: Final = re.compile(r"[\x00-\x1f\x7f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Which register a mirror is of.
+    """The register of a mirror.
 
     Attributes:
         register: The base URL.
-        invented: Which invented data they are, as the register's replies say; None for none.
+        invented: Name of the invented data according to the register's replies; None for none.
     """
 
     register: str
@@ -40,24 +40,24 @@ class Origin:
 
     @property
     def name(self) -> str:
-        """What tells the register from others: what it says of itself, or its URL."""
+        """The identity of the register: the one in its replies, or its URL."""
         return self.register if self.invented is None else self.invented
 
     @property
     def number(self) -> int:
-        """The name as a number, which stands in every commit."""
+        """The name as a number, stored in every commit."""
         digest = blake2b(self.name.encode(), digest_size=8).digest()
         return int.from_bytes(digest, "little", signed=True)
 
 
 @dataclass(frozen=True)
 class About:
-    """What a mirror was begun with.
+    """The settings a mirror was created with.
 
     Attributes:
         origin: The register.
-        changed_since: The day that the copy begins with.
-        format: Of the folder; 1 did not write down which register of this machine it was.
+        changed_since: The first day of change in the copy.
+        format: Format of the directory; 1 did not record which register of this machine it was.
     """
 
     origin: Origin
@@ -66,28 +66,28 @@ class About:
 
     @property
     def since(self) -> date | None:
-        """The day that a part of the register begins with, None for all of it."""
+        """The first day of change of a partial copy, None for a whole one."""
         return part(self.changed_since)
 
     @property
     def invented(self) -> bool:
         """Whether the data are a sample's."""
-        # Of a sample and of a tunnel alike format 1 says no more than that it was on this machine.
+        # Format 1 does not distinguish a sample from a tunnel: both were on this machine.
         return self.origin.invented is not None or self.origin.register == HERE
 
 
 def part(changed_since: date | None) -> date | None:
-    """Return the day of a copy that holds less than the whole register, None for a whole one."""
+    """Return the first day of change of a partial copy, None for a whole one."""
     return changed_since if changed_since and changed_since > BEGINNING else None
 
 
 class Folder:
-    """A folder that one process at a time writes and any number read.
+    """A directory with one writing process at a time and any number of readers.
 
     Attributes:
         file: ``mirror.json``.
         codelists: The file of the codelists.
-        known: What the folder was begun with, as last read or written; None before that.
+        known: The settings as last read or written; None before that.
     """
 
     def __init__(self, path: Path) -> None:
@@ -98,12 +98,12 @@ class Folder:
 
     @property
     def is_begun(self) -> bool:
-        """Whether there is a mirror, or a part of one."""
+        """Whether a mirror, or a remnant of one, exists."""
         return self.file.exists() or any((self._path / name).is_dir() for name in _TABLES)
 
     @property
     def about(self) -> About | None:
-        """What the folder was begun with, None before that.
+        """The settings of the mirror, None before it is created.
 
         Raises:
             MirrorError: It cannot be read.
@@ -117,7 +117,7 @@ class Folder:
         return about
 
     def begun(self) -> About:
-        """Return what the folder was begun with.
+        """Return the settings of the mirror.
 
         Raises:
             MirrorError: There is no mirror in it, or ``mirror.json`` cannot be read.
@@ -125,18 +125,18 @@ class Folder:
         about = self.about
         if about is None:
             raise MirrorError(
-                f"there is no mirror in {self._path}; sync() begins one, or give the folder of one"
+                f"there is no mirror in {self._path}; sync() creates one, or give another folder"
             )
         return about
 
     def read(self) -> About | None:
-        """Return what ``mirror.json`` says, None where there is none."""
+        """Return the content of ``mirror.json``, None if it does not exist."""
         try:
             text = self.file.read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise MirrorError(f"{self.file} cannot be read: {error}; see to the disk") from error
+            raise MirrorError(f"{self.file} cannot be read: {error}; check the disk") from error
         try:
             self.known = _about(json.loads(text), self.file)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -147,7 +147,7 @@ class Folder:
         return self.known
 
     def write(self, about: About) -> None:
-        """Write down what the folder was begun with."""
+        """Write the settings of the mirror."""
         said: dict[str, object] = {
             "register": about.origin.register,
             "invented": about.origin.invented,
@@ -162,7 +162,7 @@ class Folder:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the folder as its only writer; the system lets go of it whatever ends the process.
+        """Lock the directory for writing; the system releases the lock when the process ends.
 
         Raises:
             MirrorError: Another process holds it, or the disk cannot be written.
@@ -180,13 +180,13 @@ class Folder:
                 told = json.loads(holder.read_bytes())
                 who = f"process {told['process']} on {told['machine']}"
             raise MirrorError(
-                f"the mirror at {self._path} is being written by {who}; read it meanwhile, or wait "
-                "until that has ended"
+                f"the mirror at {self._path} is being written by {who}; wait until that has ended; "
+                "reading it is possible meanwhile"
             ) from None
         except OSError as error:
             raise MirrorError(
-                f"the mirror at {self._path} cannot be written: {error}; what was committed before "
-                "is untouched: see to the disk, then sync again"
+                f"the mirror at {self._path} cannot be written: {error}; earlier commits are "
+                "intact: check the disk, then sync again"
             ) from error
 
 
@@ -211,14 +211,14 @@ def _checksum(said: Mapping[str, object]) -> str:
 
 
 def checked_path(path: object) -> Path:
-    """Return the folder that a path names.
+    """Return the directory that a path names.
 
     Raises:
         UsageError: It names none, or one that cannot hold a table.
     """
-    # An empty name, often a variable that nobody set, would be the folder one happens to be in.
+    # An empty name, often an unset variable, would mean the current directory.
     if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
-        raise UsageError(f'path={path!r} is no folder; give its name, such as "ruz"')
+        raise UsageError(f'path={path!r} is not a directory name; give its name, such as "ruz"')
     folder = Path(path)
     whole = folder.absolute().as_posix()
     unfit = _UNFIT.search(whole)

@@ -23,8 +23,8 @@ class Held:
 
     Attributes:
         lists: The log of each list, by its name.
-        runs: A row each run that came to its end. A row that is not ``completed`` says that
-            something was lost: what stood before it counts no more.
+        runs: One row per completed run. A row that is not ``completed`` marks a loss, which
+            invalidates the rows before it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -76,7 +76,7 @@ class Held:
             return known[1]
 
     def completed(self) -> pl.DataFrame:
-        """Return the runs that came to their end, as far as they count."""
+        """Return the completed runs that are still valid."""
         return _completed(self.all_runs())
 
     @property
@@ -86,7 +86,7 @@ class Held:
         return None if read is None else _completed(read[1])
 
     def rows_at_end(self, completed: pl.DataFrame) -> dict[str, int]:
-        """Return how many rows each list had when the last run came to its end."""
+        """Return the number of rows of each list at the end of the last run."""
         if not completed.height:
             return {}
         last = completed.select(f"rows_{name}" for name in LISTS).row(-1)
@@ -94,7 +94,7 @@ class Held:
         return {name: rows for name, rows in zip(LISTS, last, strict=True) if rows is not None}
 
     def complete(self, about: About) -> pl.DataFrame:
-        """Return the runs that came to their end; all lists are at least as far as these.
+        """Return the completed runs; all lists are at least as far as these.
 
         Raises:
             MirrorError: None did yet, something was lost, or a list is of another register.
@@ -103,7 +103,7 @@ class Held:
         if not completed.height:
             raise MirrorError(
                 f"the mirror at {self.path} has no complete sync yet, and a part would be taken "
-                "for the whole; sync() goes on where the last one ended"
+                "for the whole; sync() resumes where the last one ended"
             )
         known = self.rows_at_end(completed)
         for name, table in self.lists.items():
@@ -146,7 +146,7 @@ class Held:
         return found
 
     def foreign(self, about: About) -> Iterator[tuple[Table, str]]:
-        """Yield the lists that are of another register than the folder, and what to say of each."""
+        """Yield the lists of another register than the directory's, each with a message."""
         if about.format < FORMAT:
             return  # it did not write down which register it was
         for table in self.lists.values():
@@ -182,7 +182,7 @@ def _completed(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def incomplete(table: Table, known: int) -> str:
-    """Return what to say of a list that has fewer rows than the table of runs knows."""
+    """Return the message for a list with fewer rows than the table of runs records."""
     cure = (
         table.cure
         if table.path.exists()

@@ -1,4 +1,4 @@
-"""A whole sync: what was lost is found first, then come runs until none is left open."""
+"""A whole sync: losses are detected first, then runs follow until none is left open."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REPORT: Final = pl.Schema(
 
 
 class Keeping:
-    """A sync of one folder, which the caller holds for writing."""
+    """A sync of one directory, which the caller holds for writing."""
 
     def __init__(self, folder: Folder, held: Held, register: Register) -> None:
         self._folder = folder
@@ -53,20 +53,20 @@ class Keeping:
         reports = []
         while True:
             runs, completed = self._held.all_runs(), self._held.completed()
-            # Where something was lost only a full run makes a whole of what is left.
+            # After a loss only a full run makes the copy whole again.
             full = full or runs.height > completed.height == 0
             run = this_run(
                 self._held.lists, runs, completed, first, self._register.today, origin.number,
                 full=full,
             )  # fmt: skip
             reports.append(self._went(run, max_missing, progress))
-            # Where nothing came on the same day, and no run is open, there is nothing to note.
+            # Without changes on the same day, and without an open run, nothing is recorded.
             is_open = open_run(self._held.lists, runs) is not None
             if is_open or not completed.height or completed["started"][-1] != run.started:
                 self._note(run, self._register.today)
             if not run.resumed:
                 break
-            full = False  # what changed behind the cursor meanwhile is another run's
+            full = False  # changes behind the cursor meanwhile belong to another run
         return (
             pl.concat(reports)
             .group_by("list", maintain_order=True)
@@ -81,11 +81,11 @@ class Keeping:
     def _begun(
         self, origin: Origin, since: date | None, max_missing: int | None, *, full: bool
     ) -> date:
-        """See that what is there is whole, and this register's; return the first window.
+        """Check that the copy is whole and of this register; return the first window.
 
         Raises:
-            MirrorError: Something is lost or damaged; the text has the cure.
-            UsageError: It is another register's.
+            MirrorError: Something is missing or damaged; the message names the fix.
+            UsageError: The copy is of another register.
         """
         held = self._held
         before = self._folder.read()
@@ -107,14 +107,14 @@ class Keeping:
                 table.forget_lost_files()
             table.whole_files()
         for table in held.tables:
-            table.seal(doubted=True)  # what a crash kept from it
+            table.seal(doubted=True)  # files left without a checksum by a crash
         return about.changed_since
 
     def _compare(self, since: date, max_missing: int | None) -> None:
-        """Compare what is held with what the register lists, before anything is written.
+        """Compare the copy with the register's lists, before anything is written.
 
         Raises:
-            ProtocolError: So much is not listed that it seems to be another register's.
+            ProtocolError: So many ids are missing that it seems to be another register.
         """
         for name, table in self._held.lists.items():
             if not table.lost_files():
@@ -122,7 +122,7 @@ class Keeping:
                 missing(name, Known(table.scan()), listed, max_missing)
 
     def _went(self, run: Run, max_missing: int | None, progress: bool | None) -> pl.DataFrame:
-        """Go through all that belongs to a run; return a report of it."""
+        """Carry out a run; return its report."""
         register = self._register
         rows: list[dict[str, object]] = []
         for name in (*LISTS, "codelists"):
@@ -141,7 +141,7 @@ class Keeping:
         return pl.DataFrame(rows, schema=REPORT)
 
     def _note(self, run: Run, today: date) -> None:
-        """Write down that a run is complete: from here comes the next window."""
+        """Record a completed run, which sets the next window."""
         lists, runs = self._held.lists, self._held.runs
         completed = {
             "run": run.run, "since": run.since, "started": run.started, "completed": today,

@@ -1,4 +1,4 @@
-"""The mirror: a folder that is kept in step with a register, and answers in its place."""
+"""The mirror: a directory kept in step with a register, to be used in its place."""
 
 from __future__ import annotations
 
@@ -28,32 +28,33 @@ from finstat_kit.mirror.sealed import Stamp, stamp
 from finstat_kit.mirror.verifying import verified
 from finstat_kit.mirror.versions import changes_in, legible, unread_in, version_by
 from finstat_kit.protocol import wire
+from finstat_kit.service.server import dated, served
 from finstat_kit.transport.base import InProcess
 
-_UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records tell when they changed
+_UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records have a day of change
 CollectionName = Literal["units", "statements", "reports", "annual_reports"]
 
 
 class Mirror(Register):
     """A copy of a register on disk, kept in step with it; needs the extra ``mirror``.
 
-    It is a register too: `fk.use(mirror)`, and all names answer from disk. A folder belongs to
+    It is a register too: after `fk.use(mirror)` all names read from disk. A directory belongs to
     one register, is written by one process at a time and read by any number.
 
-    A mirror created with *changed_since* holds a part of the register and never answers for the
-    whole: `count`, `ids`, `pages` and `scan` need a ``changed_since=`` of that day or later. Days
-    of change are known of units alone: for the other collections a part returns all it holds,
-    whichever of these days is given, and a whole mirror takes none.
+    A mirror created with *changed_since* holds a part of the register and never stands for the
+    whole: `count`, `ids`, `pages` and `scan` need a ``changed_since=`` of that day or later. Only
+    units have known days of change: for the other collections a partial mirror returns all its
+    ids for any of these days, and a whole mirror accepts no day.
 
     Args:
-        path: The folder; made by the first `sync`.
-        changed_since: Only what changed on this day or later is copied; None is everything, or
-            what the folder was begun with.
+        path: The directory; created by the first `sync`.
+        changed_since: Copy only units and ids changed on this day or later; None is everything,
+            or the day the mirror was created with.
         register: The register to copy: a URL, `fk.LIVE`, a `Register` or sample; None is the
             current one at each `sync`.
 
     Raises:
-        UsageError: The path is none; the folder was begun with another day.
+        UsageError: The path is invalid, or the mirror was created with another day.
 
     Example:
         >>> import finstat_kit as fk, tempfile
@@ -86,13 +87,13 @@ class Mirror(Register):
             self._session,
             at_hand=self._answers.records,
             since=self._answers.since,
-            today=self._answers.today,  # which looks: what is asked is of the newest sync
+            today=self._answers.today,  # refreshes first: requests are for the newest sync
             undated=_UNDATED,
         )
         about = self._folder.about if self._since else self._folder.read()
         if about and self._since and about.changed_since != self._since:
             raise UsageError(
-                f"changed_since={str(self._since)!r}: the mirror at {self._given} was begun with "
+                f"changed_since={str(self._since)!r}: the mirror at {self._given} was created with "
                 f"{str(about.changed_since)!r}; leave it out, or give another folder"
             )
         # Properties and the repr look no more; what is damaged is an error where it is read.
@@ -109,22 +110,22 @@ class Mirror(Register):
 
     @property
     def invented(self) -> bool | None:
-        """Whether the copied data are invented, as the replies said; None before the first sync."""
+        """Whether the copied data are invented; None before the first sync."""
         about = self._folder.known or self._folder.about
         return None if about is None else about.invented
 
     @property
     def since(self) -> date | None:
-        """The day that a copy of a part begins with; None for a copy of the whole register."""
+        """The first day of change of a partial copy; None for a copy of the whole register."""
         about = self._folder.known
         return about.since if about else part(self._since)
 
     @property
     def today(self) -> date:
-        """The day on which the last complete sync started, as this object last saw it.
+        """The day on which the last complete sync started, as last read from disk.
 
-        Opening a mirror, `sync` and all that reads its tables look; the property itself reads
-        nothing from disk, unless no sync was complete when this object last looked.
+        Opening a mirror, `sync` and every reading method refresh it; the property itself reads
+        from disk only as long as no complete sync is known.
 
         Raises:
             MirrorError: No sync is complete.
@@ -144,30 +145,30 @@ class Mirror(Register):
     def sync(
         self, *, full: bool = False, max_missing: int | None = None, progress: bool | None = None
     ) -> pl.DataFrame:
-        """Bring the copy in step with the register: the first time all, then what changed.
+        """Bring the copy in step with the register: first everything, later only changes.
 
-        The ids changed since the day before the last complete sync started are walked, and the
-        records of units among them fetched, over the register's connections at its rate. Each
-        batch is committed; whatever ends a sync, the next one goes on where it was, and then asks
-        for what changed meanwhile. A record that cannot be read is tried again in the next syncs
-        and holds back only itself.
+        Lists the ids changed since the day before the last complete sync started, and fetches the
+        records of the units among them, over the register's connections at its rate. Each batch is
+        committed. After an interruption the next sync resumes at the same place and then fetches
+        the changes made meanwhile. An unreadable record is requested again in the next syncs and
+        does not delay others.
 
         From ``/api/<list>``, ``/api/uctovna-jednotka`` and the codelists.
 
         Args:
-            full: Fetch everything again, and mark what the register no longer lists.
-            max_missing: Mark no more than so many; None is 1 % of a list.
-            progress: Show a bar; None shows one for a real host where somebody is looking.
+            full: Fetch everything again, and mark ids missing from the register's lists.
+            max_missing: Maximum number of ids to mark as missing; None is 1 % of a list.
+            progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
 
         Returns:
-            A row each list, and one for the codelists: ``list``, ``window`` (Date: changes since
-            then were asked for), ``new``, ``changed``, ``gone``, ``unreadable`` (all that wait to
-            be read), ``requests`` (Int64), ``seconds`` (Float64).
+            One row per list, and one for the codelists: ``list``, ``window`` (Date: first day of
+            the requested changes), ``new``, ``changed``, ``gone``, ``unreadable`` (all records
+            still unread), ``requests`` (Int64), ``seconds`` (Float64).
 
         Raises:
-            UsageError: The current register is another one than the folder's, or a mirror.
+            UsageError: The current register is not the mirror's, or is a mirror itself.
             MirrorError: Another process is writing, or the disk cannot be written.
-            RegisterError: What the register did; the next sync goes on from there.
+            RegisterError: A request failed; the next sync resumes from there.
         """
         if max_missing is not None:
             max_missing = arguments.whole("max_missing", max_missing, 0, wire.MAX_ID)
@@ -182,22 +183,23 @@ class Mirror(Register):
     def snapshot(
         self, collection: CollectionName = "units", *, as_of: str | date | None = None
     ) -> pl.LazyFrame:
-        """Return the newest version of everything in a collection, removed rows marked.
+        """Return the newest version of all rows of a collection, with removed rows marked.
 
         Args:
             collection: ``"units"``, ``"statements"``, ``"reports"`` or ``"annual_reports"``.
-            as_of: Of units, what the last sync completed by that day had seen; None is the newest.
+            as_of: For units, the state of the last sync completed by that day; None is the newest.
 
         Returns:
-            A LazyFrame, one row per id, in no promised order: for units the columns of `get`, for
-            the others ``id`` (Int64), then ``gone`` (String: null, ``deleted``, ``non-public``, or
-            ``missing`` where the register no longer lists it) and ``seen`` (Date: the register's
-            day when this version was fetched). It stays as it is while syncs run, until a `compact`
-            removes its files.
+            A LazyFrame, one row per id, in no guaranteed order: for units the columns of `get`,
+            for the others ``id`` (Int64), then ``gone`` (String: null, ``deleted``,
+            ``non-public``, or ``missing`` from the register's list) and ``seen`` (Date: the
+            register's day when this version was fetched). Running syncs do not change it; a
+            `compact` may remove its files.
 
         Raises:
             MirrorError: No sync is complete yet.
-            UsageError: None was by that day; *as_of* of another collection; no such collection.
+            UsageError: No sync was complete by that day, *as_of* is given for another collection
+                than units, or the collection does not exist.
 
         Example:
             >>> import finstat_kit as fk, tempfile
@@ -220,7 +222,7 @@ class Mirror(Register):
         return self._held.newest(collection, upto)
 
     def unreadable(self) -> pl.DataFrame:
-        """List the units whose records could not be read, and are tried again in the next sync.
+        """List the units with unreadable records, which the next sync requests again.
 
         Returns:
             ``id`` (Int64), ``problem`` (String), ``seen`` (Date), by ascending id.
@@ -237,20 +239,20 @@ class Mirror(Register):
             return unread_in(self._held.lists["units"].scan())
 
     def changes(self, since: str | date | None = None) -> pl.DataFrame:
-        """List what changed between versions of units: a row each field.
+        """List the changes between versions of units, one row per field.
 
-        Unlike the register, which keeps only the day of the latest change, this is a true series:
-        of what the syncs have seen, after the first complete one. Several changes between two
-        syncs are one.
+        Unlike the register, which keeps only the day of the latest change, this is a true time
+        series of the changes observed by syncs after the first complete one. Several changes
+        between two syncs count as one.
 
         Args:
-            since: Only changes seen on this day or later.
+            since: Only changes observed on this day or later.
 
         Returns:
             ``id`` (Int64), ``field``, ``old``, ``new`` (String; ids of lists joined by blanks),
             ``seen`` (Date: the register's day of the sync), sorted by ``seen`` and ``id``. A unit
-            that is new to the mirror is one row with the field ``id``; one that goes or comes back
-            is one row with the field ``gone``.
+            new to the mirror has one row with the field ``id``; one removed or restored has one
+            row with the field ``gone``.
 
         Raises:
             MirrorError: No sync is complete yet.
@@ -271,16 +273,46 @@ class Mirror(Register):
         with legible(self.path):
             return changes_in(self._held.lists["units"].scan(), day, after)
 
+    def serve(
+        self, *, port: int = 0, host: str = "127.0.0.1"
+    ) -> contextlib.AbstractContextManager[str]:
+        """Answer at a URL as long as a ``with`` lasts; needs the extra ``server``.
+
+        Args:
+            port: Port to listen on; 0 takes a free one.
+            host: Address to listen on; loopback unless another is given.
+
+        Returns:
+            A context manager that gives the base URL.
+
+        Raises:
+            MirrorError: No sync is complete yet.
+            UsageError: The port is taken, or uvicorn is not installed.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> report = mirror.sync()
+            >>> with mirror.serve() as url, fk.using(url):
+            ...     fk.units.count()
+            1000
+        """
+        port = arguments.whole("port", port, 0, 65_535)
+        marks = dated(self._answers.today())
+        if mark := self._folder.begun().origin.invented:
+            marks = marks | {wire.INVENTED: mark}
+        return served(self._answers.reply, host=host, port=port, marks=marks)
+
     def verify(self) -> pl.DataFrame:
         """Compare every byte of the copy with its checksum, and every value with its row's digest.
 
         Returns:
-            A row each file: ``file`` (String, within the folder), ``rows``, ``damaged`` (Int64;
-            all rows of a file that cannot be read), ``meaning`` (String, empty where all is well);
-            the damaged first.
+            One row per file: ``file`` (String, relative path), ``rows``, ``damaged`` (Int64; all
+            rows of an unreadable file), ``meaning`` (String, empty for an intact file); damaged
+            files first.
 
         Raises:
-            MirrorError: There is no mirror in the folder.
+            MirrorError: There is no mirror in the directory.
 
         Example:
             >>> import finstat_kit as fk, tempfile
@@ -291,20 +323,20 @@ class Mirror(Register):
         """
         if not self._folder.is_begun:
             self._folder.begun()
-        # Tables of its own: it looks at all of them anew, while another thread may be syncing.
+        # Tables of its own: it reads all of them anew, while another thread may be syncing.
         return verified(self._folder, Held(self.path))
 
     def compact(self, *, keep_hours: float = 24) -> None:
-        """Put the files of many small batches together, and remove those that were replaced.
+        """Merge the files of many small batches, and remove the replaced ones.
 
-        A sync does so by itself now and then.
+        A sync does this by itself now and then.
 
         Args:
-            keep_hours: Replaced files younger than this stay, for those who still read them.
+            keep_hours: Replaced files younger than this are kept, for processes still reading them.
 
         Raises:
-            UsageError: The hours are none.
-            MirrorError: There is no mirror in the folder, or another process is writing.
+            UsageError: *keep_hours* is not a valid number of hours.
+            MirrorError: There is no mirror in the directory, or another process is writing.
 
         Example:
             >>> import finstat_kit as fk, tempfile

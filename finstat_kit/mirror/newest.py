@@ -21,8 +21,8 @@ def newest_rows(files: tuple[str, ...], schema: pl.Schema, upto: float = math.in
 
     Args:
         files: The data files of a log.
-        schema: What its rows hold beside `META`.
-        upto: The number of the last version that counts.
+        schema: Columns of its rows beside `META`.
+        upto: The number of the last version to include.
 
     Raises:
         MirrorError: A file cannot be read.
@@ -33,14 +33,14 @@ def newest_rows(files: tuple[str, ...], schema: pl.Schema, upto: float = math.in
     log = pl.scan_parquet(
         list(files), schema=whole, missing_columns="insert", row_index_name=_ROW, glob=False
     )
-    # As a rule a log has few rows that are not the newest: to leave them out costs little, it
-    # streams, and no order of the rows can go wrong with it as with a mask.
+    # Usually a log has few outdated rows: an anti-join is cheap, streams, and unlike a mask does
+    # not depend on the order of rows.
     return log.join(_others(files, upto).lazy(), on=_ROW, how="anti").select(shown)
 
 
 @lru_cache(maxsize=4)  # frames of the same files share it
 def _others(files: tuple[str, ...], upto: float) -> pl.DataFrame:
-    """Return the rows that are not the newest of their id, as numbers over all files."""
+    """Return the outdated rows, as row numbers over all files."""
     counted = (pl.col("problem").is_null() & (pl.col("version") <= upto)).alias("counted")
     try:
         log = pl.scan_parquet(list(files), schema=_KEYS, extra_columns="ignore", glob=False)

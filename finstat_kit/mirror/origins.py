@@ -1,4 +1,4 @@
-"""Which register a mirror is of, and whether another one may go on with it."""
+"""The register of a mirror, and whether another one may continue it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _SMALL: Final = Request(f"/api/{wire.CODELISTS['ownership_types'].endpoint}", la
 
 
 def origin_of(register: Register, about: About | None, path: Path) -> Origin:
-    """Find out which register this is, by one request.
+    """Identify a register by one request.
 
     Raises:
-        UsageError: It is a real host, and not the one of the mirror; that needs no request.
-        RegisterError: It does not answer.
+        UsageError: It is a real host other than the mirror's; that needs no request.
+        RegisterError: It does not reply.
     """
     session = register._session
     if about is not None and session.remote and register.base_url != about.origin.register:
@@ -38,17 +38,17 @@ def origin_of(register: Register, about: About | None, path: Path) -> Origin:
 def agreed(
     about: About | None, origin: Origin, held: Held, since: date | None, *, full: bool
 ) -> tuple[About, bool]:
-    """Return what the mirror is begun with, and whether what it holds may be another register's.
+    """Return the settings of the mirror, and whether its data may be of another register.
 
     Args:
-        about: What ``mirror.json`` says.
-        origin: The register that is to go on with it.
-        held: The tables, as they are committed.
-        since: What a new mirror is to begin with.
-        full: Everything is fetched again, so that it does not matter what it was.
+        about: Content of ``mirror.json``.
+        origin: The register to continue with.
+        held: The tables, as committed.
+        since: First day of change of a new mirror.
+        full: Whether everything is fetched again, so that the former register does not matter.
 
     Raises:
-        UsageError: It is another register than the mirror's, or may be.
+        UsageError: The register is not the mirror's, or may not be.
     """
     if about is not None and about.origin.register != HERE:
         if about.origin.name != origin.name:
@@ -61,14 +61,14 @@ def agreed(
         raise _another(held.path, "another register", origin.name)
     if states and not known and not full:
         raise UsageError(
-            f"nothing in the mirror at {held.path} says which register it is of; if it is "
-            f"{origin.name}, go on by sync(full=True), which compares all of it, or give another "
-            "folder"
+            f"the mirror at {held.path} does not record which register it is of; if it is "
+            f"{origin.name}, resume with sync(full=True), which compares all of it, or give "
+            "another folder"
         )
     if about is not None:
         since = about.changed_since
     elif states:
-        # The window of any later run says nothing of the day that the copy begins with.
+        # Windows of later runs do not show the first day of change of the copy.
         whole = [state for state in states if state["full"] or state["run"] == 1]
         windows = [date.fromordinal(state["since"]) for state in whole]
         since = min([*windows, *held.all_runs()["since"].drop_nulls()], default=since)

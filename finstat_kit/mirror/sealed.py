@@ -1,4 +1,4 @@
-"""Files that begin with the checksum of their rest, and whether a file is as it was."""
+"""Files that start with the checksum of their rest, and the detection of changed files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Stamp = tuple[int, int, int]
 
 
 def stamp(path: Path | str) -> Stamp | None:
-    """Return what changes with a file, None where there is none."""
+    """Return a value that changes with a file, None if it does not exist."""
     try:
         found = Path(path).stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise MirrorError(f"{path} cannot be read: {error}; see to the disk") from error
+        raise MirrorError(f"{path} cannot be read: {error}; check the disk") from error
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
@@ -28,24 +28,24 @@ def checksum_of(path: Path) -> str:
 
 
 def read_sealed(path: Path, cure: str) -> bytes | None:
-    """Return what `write_sealed` wrote, None where there is no such file.
+    """Return the body written by `write_sealed`, None if the file does not exist.
 
     Raises:
-        MirrorError: It is not what was written; the text has the cure.
+        MirrorError: The file was altered; the message names the fix.
     """
     try:
         checksum, _, body = path.read_bytes().partition(b"\n")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise MirrorError(f"{path} cannot be read: {error}; see to the disk") from error
+        raise MirrorError(f"{path} cannot be read: {error}; check the disk") from error
     if sha256(body).hexdigest().encode() != checksum:
         raise MirrorError(f"{path} is damaged; {cure}")
     return body
 
 
 def write_sealed(path: Path, body: bytes) -> None:
-    """Replace a file whole, its checksum first."""
+    """Replace a whole file, its checksum first."""
     draft = path.with_suffix(".draft")
     draft.write_bytes(sha256(body).hexdigest().encode() + b"\n" + body)
     draft.replace(path)

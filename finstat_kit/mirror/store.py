@@ -27,7 +27,7 @@ _ICO: Final = (
 )
 _DAY: Final = (pl.col(CHANGED) - pl.lit(BEGINNING)).dt.total_days().fill_null(0).clip(0, 65_535)
 _FORMS: Final = "pravnaForma"
-# Of the lists without days of change all is returned, whichever day a copy is asked for.
+# Lists without days of change are returned whole for every day.
 _ANY_DAY: Final = 65_535
 
 

@@ -1,8 +1,8 @@
-"""One sync: what changed since the window is walked, fetched and committed, batch by batch.
+"""One sync: the changes since the window are listed, fetched and committed, batch by batch.
 
-A run has a number, a window (``since``), the day it started on, and a cursor in each table; all of
-them stand in every commit, so that a run that was cut off anywhere goes on where it was. Only the
-end of a run is written to the table of runs, and only from there does the next window come.
+A run has a number, a window (``since``), the day it started on, and a cursor in each table. Every
+commit stores them, so that an interrupted run resumes at the same place. Only a completed run is
+written to the table of runs, which sets the next window.
 """
 
 from __future__ import annotations
@@ -154,11 +154,11 @@ class Walk:
 
     @cached_property
     def _known(self) -> Known:
-        """What the list held when the walk began; where nothing comes nobody needs to know."""
+        """The content of the list at the start of the walk, read only if something new arrives."""
         return Known(self._table.scan())
 
     def go(self, max_missing: int | None, progress: bool | None) -> dict[str, int]:
-        """Walk the list to its end and commit what came; return what that was."""
+        """Walk the list to its end and commit the changes; return their numbers."""
         since = self._run.since
         try:
             if self._name == "units":
@@ -172,12 +172,12 @@ class Walk:
         except RegisterError as error:
             error.partial = error.cursor = None
             if not isinstance(error, MirrorError):
-                error.message += "; what came before it is in the mirror, the next sync() goes on"
+                error.message += "; everything before it is in the mirror, the next sync() resumes"
             raise
         except KeyboardInterrupt as interrupt:
             raise Interrupted(
-                f"interrupted at id {self._cursor} of {self._name}; what came before it is in the "
-                "mirror, the next sync() goes on"
+                f"interrupted at id {self._cursor} of {self._name}; everything before it is in the "
+                "mirror, the next sync() resumes"
             ) from interrupt
         self._table.tidy()
         self._table.seal()
@@ -220,7 +220,7 @@ class Walk:
                 advance(1)
                 if isinstance(record, RegisterUnavailable) and record.blocked:
                     raise record
-                # What could not be had before, and still cannot, says nothing of an outage.
+                # Records that failed before, and fail again, do not indicate an outage.
                 if moves and isinstance(record, (RegisterUnavailable, TransportError)):
                     self._doubtful[id_] = record.message
                     if len(self._doubtful) == _OUTAGE:
@@ -283,8 +283,8 @@ def missing(name: str, known: Known, listed: pl.Series, max_missing: int | None)
     if len(gone) > most:
         raise ProtocolError(
             f"the register no longer lists {len(gone):,} of {len(known.listed):,} {name}; more "
-            f"than {most:,} are not marked missing unasked. Look at the register; if they are "
-            f"gone indeed, allow it by sync(full=True, max_missing={len(gone)})"
+            f"than {most:,} need a confirmation. Check the register; if they were really removed, "
+            f"mark them missing by sync(full=True, max_missing={len(gone)})"
         )
     return gone
 

@@ -1,4 +1,4 @@
-"""An append-only table on Delta Lake: a batch of rows and the state of the walk in one commit."""
+"""An append-only table on Delta Lake: rows and the state of the walk, one commit per batch."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from finstat_kit.mirror.seals import COMMITS, Sealed, Seals
 from finstat_kit.mirror.versions import UNREADABLE, damaged_rows
 
 _ROW_GROUP: Final = 131_072
-_FILE: Final = 32 * 2**20  # bytes; greater files are not compacted again
+_FILE: Final = 32 * 2**20  # bytes; larger files are not compacted again
 MANY_FILES: Final = 64
 
 
 class Table:
-    """Rows that are only ever added, in files that every engine reads.
+    """Append-only rows, in files that every engine reads.
 
-    A state is a few whole numbers by name; it is committed with the rows that it belongs to and
-    stays until another commit changes it.
+    A state is a few whole numbers by name; it is committed with its rows and remains until another
+    commit changes it.
     """
 
     def __init__(self, path: Path, schema: pl.Schema, states: tuple[str, ...] = ()) -> None:
@@ -38,13 +38,13 @@ class Table:
         self.seals = Seals(path)
         self._states = states
         self._delta: DeltaTable | None = None
-        self._state: dict[str, int] | None = None  # of the commit looked at, once asked for
+        self._state: dict[str, int] | None = None  # of the loaded commit, once read
         self._files: dict[str, int] | None = None
-        self._lock = threading.RLock()  # widgets ask from threads of their own
+        self._lock = threading.RLock()  # widgets read from threads of their own
 
     @property
     def cure(self) -> str:
-        """What to do where what is left of the table cannot be read."""
+        """The fix for a table that cannot be read."""
         if "digest" in self.schema:
             return (
                 f"remove {self.path}: sync(full=True) then fetches it anew, older versions in it "
@@ -56,7 +56,7 @@ class Table:
         )
 
     def cure_of(self, file: str, *, lost: bool = False) -> str:
-        """Return what to do where a data file, named so, is damaged or lost."""
+        """Return the fix for a damaged or missing data file."""
         if "digest" not in self.schema:
             return self.cure
         return ("" if lost else f"remove {file}: ") + (
@@ -64,15 +64,15 @@ class Table:
         )
 
     def refresh(self, *, anew: bool = False) -> bool:
-        """Look at what is committed by now; tell whether there is anything.
+        """Load the newest commit; return whether there is any.
 
-        Until the new look is complete, others who ask are answered by the one before.
+        Until that is complete, other threads see the commit loaded before.
 
         Args:
-            anew: Look at all of it, not just at what was committed since the last look.
+            anew: Load all commits, not only those since the last one loaded.
 
         Raises:
-            MirrorError: Commits are lost or damaged.
+            MirrorError: Commits are missing or damaged.
         """
         with self._lock, told(self.path):
             sealed = self.seals.read()  # before the commits: it is written after them
@@ -93,17 +93,17 @@ class Table:
 
     @property
     def commit(self) -> int:
-        """The number of the newest commit looked at, -1 before the first."""
+        """The number of the newest commit loaded, -1 before the first."""
         with self._lock:
             return -1 if self._delta is None else self._delta.version()
 
     @property
     def rows(self) -> int:
-        """The number of rows by the newest commit looked at."""
+        """The number of rows in the newest commit loaded."""
         return sum(self.files().values())
 
     def state(self) -> dict[str, int]:
-        """Return the state of the newest commit looked at, empty before the first."""
+        """Return the state of the newest commit loaded, empty before the first."""
         with self._lock:
             if self._state is None and self._delta is not None:
                 found = {name: self._delta.transaction_version(name) for name in self._states}
@@ -111,7 +111,7 @@ class Table:
             return self._state or {}
 
     def files(self) -> dict[str, int]:
-        """Return the data files of the newest commit looked at, with their numbers of rows."""
+        """Return the data files of the newest commit loaded, with their numbers of rows."""
         with self._lock:
             if self._files is None and self._delta is not None:
                 adds = self._delta.get_add_actions(flatten=True)
@@ -121,18 +121,18 @@ class Table:
             return self._files or {}
 
     def lost_files(self) -> list[str]:
-        """Return the data files that are listed and not there."""
+        """Return the listed data files that do not exist."""
         return [file for file in self.files() if stamp(file) is None]
 
     def whole_files(self) -> list[str]:
-        """Return the data files, each of which is as it was written.
+        """Return the data files, all verified.
 
         Raises:
-            MirrorError: One is lost or damaged.
+            MirrorError: One is missing or damaged.
         """
         with self._lock:
             if self.lost_files():
-                self.refresh()  # they may have been put together since the last look
+                self.refresh()  # they may have been compacted meanwhile
             for file in self.lost_files():
                 raise MirrorError(f"{file} is lost: {self.cure_of(file, lost=True)}")
             with told(self.path):
@@ -161,13 +161,13 @@ class Table:
         return delta
 
     def seal(self, *, doubted: bool = False) -> None:
-        """Write down the checksums of what has none yet.
+        """Write checksums for files without one.
 
         Args:
-            doubted: That was not written just now: its rows are looked at before.
+            doubted: Whether the files were written earlier, so that their rows are verified first.
 
         Raises:
-            MirrorError: A row is not as it was written, the seals are damaged, or the disk full.
+            MirrorError: A row was altered, the seals are damaged, or the disk is full.
         """
         if self._delta is None:
             return
@@ -198,10 +198,10 @@ class Table:
             )
 
     def scan(self) -> pl.LazyFrame:
-        """Return all rows of the newest commit looked at, file after file.
+        """Return all rows of the newest commit loaded, file by file.
 
         Raises:
-            MirrorError: A file is lost or damaged.
+            MirrorError: A file is missing or damaged.
         """
         files = self.whole_files()
         if not files:
@@ -209,7 +209,7 @@ class Table:
         return pl.scan_parquet(files, schema=self.schema, missing_columns="insert", glob=False)
 
     def append(self, rows: pl.DataFrame, state: Mapping[str, int] | None = None) -> None:
-        """Commit rows, which may be none, and the state with them."""
+        """Commit rows, possibly none, and the state with them."""
         properties = deltalake.CommitProperties(
             app_transactions=[
                 deltalake.Transaction(name, value) for name, value in (state or {}).items()
@@ -244,11 +244,11 @@ class Table:
             self._files = None
 
     def compact(self, keep_hours: float = 24) -> None:
-        """Put small files together, and remove those that no reader can need any more."""
+        """Merge small files, and remove those no longer needed by any reader."""
         if self._delta is None:
             return
         keep, delta = math.ceil(keep_hours), self._delta
-        self.whole_files()  # what is damaged must not get a new checksum
+        self.whole_files()  # damaged files must not get a new checksum
         with self._lock, told(self.path):
             if len(self.files()) > 1:
                 delta.optimize.compact(target_size=_FILE, writer_properties=_WRITING)
@@ -256,7 +256,7 @@ class Table:
             if delta.metadata().configuration.get(_KEPT) != f"interval {keep} hours":
                 delta.alter.set_table_properties({_KEPT: f"interval {keep} hours"})
             checkpoint = self.path / COMMITS / f"{delta.version():020}.checkpoint.parquet"
-            if not checkpoint.exists():  # written again it would be no more what was sealed
+            if not checkpoint.exists():  # rewritten, it would no longer match its seal
                 delta.create_checkpoint()
             delta.cleanup_metadata()
             self.refresh()
@@ -264,7 +264,7 @@ class Table:
         self.seal()
 
     def forget_lost_files(self) -> None:
-        """Take files that were removed as damaged out of the table."""
+        """Remove missing files, deleted as damaged, from the table."""
         if self._delta is not None:
             with self._lock, told(self.path):
                 self._delta.repair()
@@ -272,13 +272,13 @@ class Table:
                 self._files = None
 
     def tidy(self) -> None:
-        """Compact where there are many files: each makes every commit a little slower."""
+        """Compact if there are many files: each slows down every commit a little."""
         if len(self.files()) >= MANY_FILES:
             self.compact()
 
 
 _KEPT: Final = "delta.logRetentionDuration"
-# What a reader can pass over is found by these; of all columns it would take a third more time.
+# Readers skip files by the statistics of these columns; for all columns writing takes a third more.
 _STATISTICS: Final = {"delta.dataSkippingStatsColumns": "id,version,seen"}
 _CONFIGURATION: Final = {_KEPT: "interval 24 hours"}
 _WRITING: Final = deltalake.WriterProperties(
@@ -287,7 +287,7 @@ _WRITING: Final = deltalake.WriterProperties(
 
 
 def _arrow(rows: pl.DataFrame) -> ArrowTable:
-    """Return rows as Arrow with strings that every engine reads: not all know string views."""
+    """Return rows as Arrow with plain strings: some engines do not read string views."""
     table = ArrowTable.from_arrow(rows)
     text = DataType.string()
     types = [text if kind == DataType.string_view() else kind for kind in table.schema.types]
@@ -303,19 +303,19 @@ def _arrow(rows: pl.DataFrame) -> ArrowTable:
 
 @contextlib.contextmanager
 def told(path: Path) -> Iterator[None]:
-    """Turn what the storage raises into an error that says what to do."""
+    """Turn errors of the storage into a MirrorError that names the fix."""
     try:
         yield
     except (DeltaError, pl.exceptions.PolarsError, OSError) as error:
         raise MirrorError(
-            f"the mirror at {path} cannot be read or written: {error}; what was committed before "
-            "is untouched: see to the disk, then sync again"
+            f"the mirror at {path} cannot be read or written: {error}; earlier commits are intact: "
+            "check the disk, then sync again"
         ) from error
 
 
 @contextlib.contextmanager
 def _damage_told(table: Table) -> Iterator[None]:
-    """Turn what the storage raises where commits are damaged into an error with the cure."""
+    """Turn errors of the storage over damaged commits into a MirrorError that names the fix."""
     try:
         yield
     except (DeltaError, *UNREADABLE) as error:

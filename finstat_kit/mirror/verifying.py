@@ -25,24 +25,24 @@ _Row = tuple[str, int, int, str]
 
 
 def verified(folder: Folder, held: Held) -> pl.DataFrame:
-    """Return a row each file, the damaged first.
+    """Return one row per file, damaged files first.
 
     Args:
-        folder: What says what the mirror was begun with, and has the codelists.
-        held: What has data files.
+        folder: The directory, with the settings and the codelists of the mirror.
+        held: The tables.
     """
     completed = None
     with contextlib.suppress(MirrorError):
         held.all_runs(anew=True)
         completed = held.completed()
-    is_complete = completed is None or completed.height > 0  # as far as one knows
+    is_complete = completed is None or completed.height > 0  # unknown counts as complete
     known = {} if completed is None else held.rows_at_end(completed)
     rows = [_about(folder), *_table(held.runs, 0, is_complete=is_complete)]
     if not is_complete:
-        rows.append((held.runs.path.name, 0, 0, "no sync is complete: sync() goes on with it"))
+        rows.append((held.runs.path.name, 0, 0, "no sync is complete: sync() resumes it"))
     for name, table in held.lists.items():
         rows += _table(table, known.get(name, 0), is_complete=is_complete)
-    with contextlib.suppress(MirrorError):  # what is damaged is told of already
+    with contextlib.suppress(MirrorError):  # the damage is reported already
         about = folder.about
         for table, meaning in () if about is None else held.foreign(about):
             rows.append((table.path.name, table.rows, table.rows, meaning))
@@ -67,7 +67,7 @@ def _codelists(lists: Path) -> _Row:
 
 
 def _table(table: Table, known: int, *, is_complete: bool) -> Iterator[_Row]:
-    """Return a row each file of a table, and one of itself where it is less than it was."""
+    """Return one row per file of a table, and one for the table if rows are missing."""
     name = table.path.name
     try:
         table.refresh(anew=True)
@@ -78,7 +78,7 @@ def _table(table: Table, known: int, *, is_complete: bool) -> Iterator[_Row]:
         yield name, known, known - table.rows, incomplete(table, known)
     sealed = table.seals.read()
     if sealed is None and table.files() and is_complete:
-        meaning = "there are no checksums: the next sync() looks at every row and writes them"
+        meaning = "there are no checksums: the next sync() verifies every row and writes them"
         yield f"{name}/{SEALS}", 0, 0, meaning
     checksums = {} if sealed is None else sealed.files
     for file, rows in table.files().items():
@@ -88,8 +88,8 @@ def _table(table: Table, known: int, *, is_complete: bool) -> Iterator[_Row]:
 def _file(table: Table, file: Path, rows: int, checksums: dict[str, str]) -> _Row:
     name, cure = f"{table.path.name}/{file.name}", table.cure_of("this file")
     try:
-        # The bytes first: what reads a broken file may break down with it. What a crash kept from
-        # getting a checksum gets one in the next sync.
+        # The bytes first: a broken file may crash its reader. A file left without a checksum by a
+        # crash gets one in the next sync.
         checksum = checksum_of(file)
         whole = checksums.get(file.name, checksum) == checksum
         bad = damaged_rows(str(file), rows) if whole and "digest" in table.schema else 0

@@ -72,7 +72,7 @@ Mask = NDArray[np.bool_]
 
 
 class Row(NamedTuple):
-    """What is said of an id: the content of its record, or why there is none."""
+    """The content of a record, or the reason why it could not be read."""
 
     content: Mapping[str, object]
     gone: str | None = None
@@ -150,7 +150,7 @@ def newest(ids: Ints, versions: Ints, among: Mask) -> Mask:
 
 
 class Known:
-    """What a log says of each id: enough to tell whether something new came."""
+    """The newest version of each id in a log: enough to detect changes."""
 
     def __init__(self, log: pl.LazyFrame) -> None:
         keys = log.select(KEYS).collect(engine="streaming")
@@ -169,7 +169,7 @@ class Known:
         self._never_read = set(self.unread) - set(older["id"])
 
     def says(self, row: Row) -> bool:
-        """Tell whether the newest version of an id already says what a row says."""
+        """Return whether the newest version of an id equals a row."""
         at = self._place(row.id)
         if at is None:
             return False
@@ -177,7 +177,7 @@ class Known:
         return bool(digest == self._digests[at])
 
     def has(self, id_: int) -> bool:
-        """Tell whether there is a record of an id."""
+        """Return whether an id has a record."""
         at = self._place(id_)
         return at is not None and id_ not in self._never_read
 
@@ -202,7 +202,7 @@ def version_by(completed: pl.DataFrame, day: date) -> int:
 
 
 def unread_in(log: pl.LazyFrame) -> pl.DataFrame:
-    """Return the ids whose newest row says why the record could not be read, ascending."""
+    """Return the ids whose newest row has a problem, ascending."""
     waiting = log.filter(pl.col("id").is_in(Known(log).unread))
     latest = waiting.select("id", "problem", "seen", "version").collect().sort("version")
     return latest.unique("id", keep="last").sort("id").drop("version")

@@ -1,1 +1,1 @@
-"""The register's rules and spellings: pure functions and values, no request is made here."""
+"""The register's rules and spellings: pure functions and values, without any request."""

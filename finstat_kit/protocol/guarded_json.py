@@ -13,16 +13,16 @@ from finstat_kit.errors import ProtocolError
 
 
 class NotJson(ValueError):
-    """What a reader raises for bytes that are no JSON: worth another try."""
+    """The bytes are not JSON: worth another attempt."""
 
 
 def fast_json(body: bytes) -> object:
-    """Read what `strict_json` reads, faster where it is one flat object without texts."""
+    """Read JSON as `strict_json` does, faster for one flat object without texts."""
     try:
         reply: object = orjson.loads(body)
     except orjson.JSONDecodeError:
         return strict_json(body)
-    # Two quotes a key and no others: then no key stands there twice. Otherwise the slow one judges.
+    # Two quotes per key and no others: then no key is repeated. Otherwise the slow reader decides.
     if type(reply) is dict and body.count(b'"') == 2 * len(reply):
         return reply
     return strict_json(body)
@@ -33,7 +33,7 @@ def strict_json(body: bytes, where: str = "") -> object:
     try:
         text = body.decode("utf-8-sig")
         reply: object = _DECODER.decode(text)
-        if "\\u" in text:  # only an escape can bring half a letter, which no frame takes
+        if "\\u" in text:  # only an escape can contain a lone surrogate, which no frame accepts
             json.dumps(reply, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise ProtocolError(f"{where}a text holds half a letter (a lone surrogate)") from None
@@ -50,10 +50,10 @@ def strict_json(body: bytes, where: str = "") -> object:
 
 
 def refuse_crowded(body: bytes, most: int, marks: Sequence[bytes] = (b'"', b"[", b"{")) -> None:
-    """Refuse a reply of more texts, lists and objects than any can have, before they are built.
+    """Refuse a reply with more texts, lists and objects than is plausible, before building them.
 
-    Of three bytes each they take a hundred times their memory, and of deep ones the time is spent
-    in collecting them again.
+    Three bytes of input take a hundred times their size in memory, and deeply nested ones take
+    long to free.
     """
     found = sum(map(body.count, marks))
     if found > most:
@@ -65,17 +65,17 @@ def refuse_crowded(body: bytes, most: int, marks: Sequence[bytes] = (b'"', b"[",
 
 def at_most_one(body: bytes, mark: bytes) -> bool:
     """Return whether a byte occurs in a reply no more than once."""
-    # To find a second one takes a tenth of the time of counting them.
+    # Searching for a second one takes a tenth of the time of counting.
     return body.find(mark, body.find(mark) + 1) < 0
 
 
 def object_at(reply: object, where: str = "", *, path: str = "$") -> dict[str, object]:
-    """Return a JSON value that is an object; any other is refused.
+    """Return a JSON value that is an object; refuse any other.
 
     Args:
         reply: The value.
-        where: What the reply is of, for a message: ``id 5: ``.
-        path: Where in the reply it stands.
+        where: Prefix of messages: ``id 5: ``.
+        path: JSON path of the value in the reply.
     """
     if type(reply) is not dict:
         raise broken(where + path, "an object", reply)
@@ -83,7 +83,7 @@ def object_at(reply: object, where: str = "", *, path: str = "$") -> dict[str, o
 
 
 def broken(path: str, expected: str, got: object, present: bool = True) -> ProtocolError:
-    """Return the error of a value that is not what the register's format says."""
+    """Return the error for a value that breaks the register's format."""
     seen = f"got {short(got)}" if present else "it is missing"
     return ProtocolError(
         f"{path}: expected {expected}, {seen}; the reply is broken or the register's format has "
@@ -92,7 +92,7 @@ def broken(path: str, expected: str, got: object, present: bool = True) -> Proto
 
 
 def short(value: object) -> str:
-    """Return a value for a message: lists and objects by their size, they may be deep."""
+    """Return a value for a message: lists and objects by their size, as they may be deep."""
     if isinstance(value, list | dict):
         kind = "a list" if isinstance(value, list) else "an object"
         return f"{kind} of {len(value)}" if value else f"{kind} that is empty"

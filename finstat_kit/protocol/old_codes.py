@@ -1,4 +1,4 @@
-"""The location codes of today and the ones used until some day after 2018.
+"""Today's location codes and the ones used until some time after 2018.
 
 Regions were ``1`` to ``8``, districts three digits, municipalities six: ``1``, ``103``, ``529354``
 are today's ``SK010``, ``SK0103``, ``SK0103529354``.
@@ -19,7 +19,7 @@ _NEW_DISTRICT: Final = re.compile(r"SK0[1-4][0-9][0-9A-Z]", re.ASCII)
 
 
 def old_region(code: str) -> str | None:
-    """Return the old code of a region, or None where there was none (``SKZZ``)."""
+    """Return the old code of a region, or None without one (``SKZZ``)."""
     number = REGION_NUMBER.get(code)
     return None if number is None else str(number)
 
@@ -41,12 +41,12 @@ def old_municipality(code: str) -> str | None:
 
 
 def region_today(old: str) -> str | None:
-    """Return today's code of a region's old one, or None."""
+    """Return today's code for a region's old one, or None."""
     return _REGION_CODE.get(old)
 
 
 def district_today(old: str) -> str | None:
-    """Return today's code of a district's old one, or None.
+    """Return today's code for a district's old one, or None.
 
     >>> district_today("613")
     'SK032D'

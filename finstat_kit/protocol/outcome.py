@@ -1,4 +1,4 @@
-"""What a reply means: its value, an error, or a fault that may pass. No request is made here."""
+"""The outcome of a reply: a value, an error, or a temporary fault. No request is made here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LONGEST_PAUSE: Final = 1e9  # seconds that a Retry-After can mean, so that they stay readable
+_LONGEST_PAUSE: Final = 1e9  # seconds; a longer Retry-After is cut to keep it readable
 _RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
 _WORDS_OF: Final = 20_000  # bytes of a body
 _HIDDEN: Final = re.compile(r"<(script|style)\b", re.IGNORECASE)
@@ -33,13 +33,13 @@ _FIREWALL: Final = re.compile(
 
 
 class MayPass(Exception):
-    """A fault that another attempt may not meet.
+    """A temporary fault, worth another attempt.
 
     Attributes:
-        error: What to raise where no other attempt is made.
-        retry_after: Seconds that the register asked for, None where it did not.
-        pressing: Whether it asked for fewer requests, of all connections.
-        unreachable: Whether there was no connection at all.
+        error: The error to raise if no further attempt is made.
+        retry_after: Pause in seconds that the register asked for, None without one.
+        pressing: Whether it asked for fewer requests from all connections.
+        unreachable: Whether no connection could be made.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ def value_of(request: Request[T], reply: Reply, now: float) -> T:
     """Return the value of a good reply.
 
     Args:
-        request: What the reply answers.
+        request: The request that was answered.
         reply: Status, headers and body, unpacked.
-        now: Seconds since 1970, which a Retry-After that is a date is compared with.
+        now: Seconds since 1970, to compare with a Retry-After date.
 
     Raises:
-        MayPass: The fault may pass.
-        RegisterError: It will not.
+        MayPass: A temporary fault.
+        RegisterError: A permanent one.
     """
     status, headers, body = reply
     if status in _RETRIED:
@@ -87,7 +87,7 @@ def value_of(request: Request[T], reply: Reply, now: float) -> T:
 
 def _busy(status: int, body: bytes, asked: float | None) -> MayPass:
     if status == 429:
-        limited = RateLimited("the register asks for fewer requests (429)", retry_after=asked)
+        limited = RateLimited("the register requires fewer requests (429)", retry_after=asked)
         return MayPass(limited, asked, pressing=True)
     unavailable = RegisterUnavailable(
         f"the register answers {status}{first_words(body)}; it often passes: try later",
@@ -100,7 +100,7 @@ def _page_of_html(status: int, body: bytes) -> RegisterUnavailable:
     words = first_words(body)
     blocked = status == 403 or bool(_FIREWALL.search(words))
     cure = (
-        "it looks like a firewall: wait, asking again makes a ban longer"
+        "probably a firewall: wait, further requests prolong a ban"
         if blocked
         else "an outage page most likely: try later"
     )
@@ -130,7 +130,7 @@ def _refusal(status: int, place: str, body: bytes) -> RegisterError:
 
 
 def retry_after(value: str | None, now: float) -> float | None:
-    """Return the seconds that a Retry-After header asks for, None where it says nothing usable."""
+    """Return the seconds of a Retry-After header, None if it is not usable."""
     if value is None:
         return None
     if re.fullmatch(r"[0-9]+", value.strip(), re.ASCII):
@@ -150,7 +150,7 @@ def first_words(body: bytes) -> str:
 
 
 def _without_tags(text: str) -> str:
-    """Return a text without tags, comments, and what scripts and styles hold."""
+    """Return a text without tags, comments, scripts and styles."""
     parts: list[str] = []
     start, unclosed = 0, set()
     while (opening := text.find("<", start)) >= 0:
@@ -162,7 +162,7 @@ def _without_tags(text: str) -> str:
             found = closing.search(text, opening)
             end = found.end() if found else -1
             if found is None:
-                unclosed.add(kind)  # nor do those behind it end: each is looked for once
+                unclosed.add(kind)  # later ones have no end either: each kind is searched once
         if end < 0:
             end = text.find(">", opening) + 1
         if end == 0:
@@ -173,7 +173,7 @@ def _without_tags(text: str) -> str:
 
 
 def shown(text: str, most: int | None = 200) -> str:
-    """Return untrusted text fit for a message or a terminal: printable, and cut.
+    """Return untrusted text sanitized for a message or a terminal: printable, and truncated.
 
     Args:
         text: One line; line breaks in it become blanks.

@@ -1,7 +1,7 @@
 """The paging rules as pure functions over queries and pages. No request is made here.
 
-A walk ends by the rule of the specification alone: the flag “more” is false, or
-there are no ids. Never by a short page, an error or a count.
+A walk ends only by the rule of the specification: the flag “more” is false, or a page has no ids.
+It never ends by a short page, an error or a count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ log = logging.getLogger("finstat_kit")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What one request of a list asks for."""
+    """The parameters of one request of a list."""
 
     endpoint: str
     changed_since: date
@@ -43,18 +43,18 @@ class Query:
 
 
 def check(query: Query, page: Page, seen: int = 0) -> None:
-    """Refuse a page that does not move forward from where it was asked.
+    """Refuse a page that does not move forward from its query.
 
-    Every id lies above the cursor that was sent and above the id before it, so no cycle of any
-    length can exist.
+    Every id lies above the cursor sent and above the id before it, so no cycle of any length can
+    exist.
 
     Args:
-        query: What was asked.
-        page: What came.
-        seen: Ids of the walk before this page, for the message.
+        query: The query.
+        page: Its page.
+        seen: Number of ids of the walk before this page, for the message.
 
     Raises:
-        PagingError: The page repeats, steps back or stands still.
+        PagingError: The page repeats, goes back or does not advance.
     """
     if page.ids.is_empty():
         return
@@ -69,7 +69,7 @@ def check(query: Query, page: Page, seen: int = 0) -> None:
         return
     raise PagingError(
         f"page {query.endpoint} after id {query.after_id} does not move forward: {fault}; "
-        f"{seen} ids came before it. The register is changing its order or is broken: ask the "
+        f"{seen} ids precede it. The register is changing its order or is broken: request the "
         "same page again, or try later",
         cursor=query.after_id,
     )
@@ -81,16 +81,16 @@ def ended(page: Page) -> bool:
 
 
 def warn_of_no_ids(query: Query) -> None:
-    """Log that a page had no ids and a flag that says more; to be called once per walk."""
+    """Log a page without ids whose flag promises more; called once per walk."""
     log.warning(
-        "%s after id %d: no ids but a flag that says more; this ends the walk by the rule",
+        "%s after id %d: no ids but a flag for more; this ends the walk by the rule",
         query.endpoint,
         query.after_id,
     )
 
 
 def next_query(query: Query, page: Page) -> Query | None:
-    """Return the query that follows a checked page, or None when the walk is done."""
+    """Return the query after a checked page, or None at the end of the walk."""
     if page.ids.is_empty() and page.more:
         warn_of_no_ids(query)
     return None if ended(page) else replace(query, after_id=int(page.ids[-1]))

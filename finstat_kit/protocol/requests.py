@@ -62,7 +62,7 @@ def count(query: Query) -> Request[int]:
 
 def record(kind: Kind[R], id_: int) -> Request[R]:
     """Return the request of one record."""
-    return Request(f"/api/{kind.endpoint}", lambda body: kind.read(body, id_), {"id": id_})
+    return Request(kind.path, lambda body: kind.read(body, id_), {"id": id_})
 
 
 def templates() -> Request[tuple[list[Form], bool]]:

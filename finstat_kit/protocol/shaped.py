@@ -54,15 +54,22 @@ class Kind(Generic[R]):
 
     Attributes:
         endpoint: Of one record, below ``/api``.
+        listed: Endpoint of the list of their ids.
         shape: Of a record.
         schema: Of a frame of records: always all columns, in the register's order.
     """
 
-    def __init__(self, endpoint: str, shape: type[R]) -> None:
+    def __init__(self, endpoint: str, listed: str, shape: type[R]) -> None:
         self.endpoint = endpoint
+        self.listed = listed
         self.shape = shape
         self.schema: Final = _schema(shape)
         self._decoder = msgspec.json.Decoder(shape, dec_hook=day_of_month)
+
+    @property
+    def path(self) -> str:
+        """Path of one record, below the base URL."""
+        return f"/api/{self.endpoint}"
 
     def read(self, body: bytes, asked: int) -> R:
         """Return the record of an id that a body holds.
@@ -228,9 +235,9 @@ def _lists(flat: pl.Series, values: Sequence[Sequence[object] | None]) -> pl.Ser
 
 
 KINDS: Final[Mapping[str, Kind[Record]]] = {
-    "units": Kind(wire.UNIT, Unit),
-    "statements": Kind(wire.STATEMENT, Statement),
-    "reports": Kind(wire.REPORT, Report),
-    "annual_reports": Kind(wire.ANNUAL_REPORT, AnnualReport),
+    "units": Kind(wire.UNIT, wire.UNITS, Unit),
+    "statements": Kind(wire.STATEMENT, wire.LISTS["statements"], Statement),
+    "reports": Kind(wire.REPORT, wire.LISTS["reports"], Report),
+    "annual_reports": Kind(wire.ANNUAL_REPORT, wire.LISTS["annual_reports"], AnnualReport),
 }
 UNITS: Final = KINDS["units"].schema

@@ -1,10 +1,10 @@
-"""The cutting of the id line, so that several connections walk it at once. No request is made here.
+"""A walk split into segments of the id line, for several connections. No request is made here.
 
-A page asked for after *a* that ends in *b* tells all ids of (a, b], whoever asked for it. The walk
-is the line covered from its beginning to its end by such pages. It is cut into segments that follow
-each other; each has its own cursor, and a page that runs over the end of its segment covers the
-beginning of the next. Counts only say where to cut and whether it pays: wrong ones cost time, never
-ids. Places on the line are whole numbers: a float has no room for ids near 2^63.
+A page requested after *a* that ends with *b* contains every id in (a, b], whichever segment
+requested it. Such pages cover the line from its beginning to its end. The line is cut into
+consecutive segments, each with its own cursor; a page that runs past the end of its segment covers
+the beginning of the next. Counts only decide where to cut and whether it pays: wrong counts cost
+time, never ids. Places on the line are integers: a float is too coarse for ids near 2^63.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from finstat_kit.protocol.paging import Query, ended, warn_of_no_ids
 from finstat_kit.protocol.replies import Page
 from finstat_kit.protocol.wire import MAX_ID
 
-_WORTH: Final = 2  # pages that must lie in a part for a cut to pay
-# Each cut costs a request more at the most, the page that runs over its end; so does each count.
+_WORTH: Final = 2  # minimum pages in each part for a cut to pay
+# Each cut costs at most one extra request, the page past its end; so does each count.
 _EXTRA: Final = 0.35
 
 
 @dataclass(slots=True, eq=False)
 class Segment:
-    """A piece of the line: (start, frontier] is known, (frontier, limit] is still to be asked."""
+    """A piece of the line: (start, frontier] is known, (frontier, limit] is still unknown."""
 
     start: int
     frontier: int
     limit: int | None  # where the next segment starts; None is the end of the line
-    spacing: float = 1.0  # ids lie about so far apart here
+    spacing: float = 1.0  # approximate distance between ids
     busy: bool = False
     done: bool = False
     ids: list[NDArray[np.int64]] = field(default_factory=list)
 
     @property
     def highest(self) -> int:
-        """The greatest id known here, -1 where none is."""
+        """The largest id known here, -1 without any."""
         return int(self.ids[-1][-1]) if self.ids else -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ask:
-    """A page to be fetched for a segment."""
+    """A page to fetch for a segment."""
 
     segment: Segment
     query: Query
@@ -55,19 +55,19 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """A count to be fetched: how much lies behind what was thought to be the end."""
+    """A count to fetch: how many ids lie beyond the expected end."""
 
     query: Query
 
 
 class SplitWalk:
-    """Which requests come next, and what their replies mean, in whatever order they arrive."""
+    """The next requests of a walk, and the effect of their replies, in any order of arrival."""
 
     def __init__(self, query: Query) -> None:
         self.query = query
         self._segments = [Segment(query.after_id, query.after_id, None)]
         self._expected_end = 0  # of the line, as far as a count shows
-        self._pages = 0  # delivered, those without ids left out
+        self._pages = 0  # delivered, except empty ones
         self._connections = 1
         self._spare = 0  # requests that may be spent beyond those of one connection
         self._spent = 0
@@ -78,18 +78,18 @@ class SplitWalk:
 
     @property
     def begun(self) -> bool:
-        """True when a page with ids was delivered."""
+        """True once a page with ids was delivered."""
         return self._pages > 0
 
     @property
     def done(self) -> bool:
-        """True when the line is covered to its end."""
+        """True once the line is covered to its end."""
         return all(segment.done for segment in self._segments) and not self._doubtful
 
     def expect(self, total: int, connections: int) -> None:
-        """Cut the line for so many connections, from a count of all ids that match.
+        """Cut the line for several connections, by the count of all matching ids.
 
-        Called once, when the count is there and the walk has `begun`.
+        Called once, when the count has arrived and the walk has `begun`.
         """
         (segment,) = self._segments
         pages = -(-total // self.query.page_size)
@@ -113,7 +113,7 @@ class SplitWalk:
         for segment in self._segments:
             if len(tasks) < free and not segment.busy and not segment.done:
                 tasks.append(self._ask(segment))
-        # Spent as the walk goes on, so that a count far too high costs no more than this.
+        # Spent along the walk, so that a count far too high costs no more than this.
         spare = min(self._spare, 2 * self._connections + _EXTRA * self._pages)
         while len(tasks) < free and self._spent < spare:
             heaviest = max(self._segments, key=self._weight)
@@ -130,11 +130,11 @@ class SplitWalk:
         return tasks
 
     def deliver(self, ask: Ask, page: Page) -> int:
-        """Take a checked page; return how many ids it brought that were not known.
+        """Add a checked page; return its number of new ids.
 
         Raises:
-            PagingError: The page and others contradict each other: one ends the line, another has
-                ids behind that end.
+            PagingError: The page contradicts others: one ends the line, another has ids beyond
+                that end.
         """
         ask.segment.busy = False
         ids = page.ids.to_numpy()
@@ -156,7 +156,7 @@ class SplitWalk:
         new = 0
         for segment in self._segments[place:]:
             reached = last if segment.limit is None else min(last, segment.limit)
-            # A page that goes on behind what was the end: the register has grown meanwhile.
+            # A page with ids beyond the former end: the register has grown meanwhile.
             segment.done = segment.done and reached <= segment.frontier
             new += _extend(segment, ids, reached)
             if segment.limit is None or last < segment.limit:
@@ -169,10 +169,10 @@ class SplitWalk:
         return new
 
     def _end(self, segment: Segment, ask: Ask, *, found: bool) -> None:
-        """Take the end of the line, which a page has in a segment: nothing lies behind it.
+        """Set the end of the line, which a page of a segment has shown.
 
-        A place where the line was cut is no cursor that one connection would send. An end without
-        ids there is left to the segment before; one with ids is believed where the count agrees.
+        A single connection would not send a cut as its cursor. An end reported there without ids
+        is left to the segment before; one with ids is accepted if the count agrees.
         """
         place = self._segments.index(segment)
         at_a_cut = place > 0 and ask.query.after_id == ask.segment.start
@@ -185,13 +185,13 @@ class SplitWalk:
 
     @property
     def _doubtful(self) -> bool:
-        """Whether the end has to be asked for once more, behind the last id."""
+        """Whether the end must be requested once more, after the last id."""
         if not self._ended_at_a_cut:
             return False
         return self._total != sum(len(ids) for segment in self._segments for ids in segment.ids)
 
     def recounted(self, recount: Recount, remaining: int | None) -> None:
-        """Take a count of what lies behind the last segment's frontier; None where it failed."""
+        """Add a count of ids beyond the last segment's frontier; None if it failed."""
         self._recounting = False
         if remaining is None:
             self._spare = 0
@@ -200,7 +200,7 @@ class SplitWalk:
         self._expected_end = _place(recount.query.after_id, ahead)
 
     def covered(self) -> tuple[pl.Series, int]:
-        """Return the ids known without a gap from the beginning, and the cursor behind them."""
+        """Return the ids known without a gap from the beginning, and the cursor after them."""
         ids: list[NDArray[np.int64]] = []
         cursor = self.query.after_id
         for segment in self._segments:
@@ -223,12 +223,12 @@ class SplitWalk:
         return right
 
     def _ahead(self, segment: Segment) -> tuple[int, int]:
-        """Return the part of a segment that the page under way will leave."""
+        """Return the part of a segment left after the pending page."""
         end = self._expected_end if segment.limit is None else segment.limit
         return _place(segment.frontier, self.query.page_size * segment.spacing), end
 
     def _weight(self, segment: Segment) -> float:
-        """Return about how many ids lie ahead in a segment."""
+        """Return the approximate number of ids ahead in a segment."""
         low, high = self._ahead(segment)
         return 0.0 if segment.done else (high - low) / segment.spacing
 
@@ -243,7 +243,7 @@ class SplitWalk:
 
 
 def _extend(segment: Segment, ids: NDArray[np.int64], reached: int) -> int:
-    """Give a segment its part of a page that covers it from its frontier to *reached*."""
+    """Add to a segment its part of a page that covers it up to *reached*."""
     low = int(np.searchsorted(ids, segment.frontier, side="right"))
     high = int(np.searchsorted(ids, reached, side="right"))
     if high > low:
@@ -253,14 +253,14 @@ def _extend(segment: Segment, ids: NDArray[np.int64], reached: int) -> int:
 
 
 def _place(start: int, ahead: float) -> int:
-    """Return the place that lies so far ahead on the line, which ends at the largest id."""
+    """Return the place *ahead* of *start* on the line, which ends at the largest id."""
     return min(start + int(ahead), MAX_ID)
 
 
 def _contradiction(query: Query, end: int, further: int) -> PagingError:
     return PagingError(
         f"{query.endpoint} contradicts itself: one page has the end of the list at id {end}, "
-        f"another has id {further}. The register is changing or is broken: go on from the cursor, "
+        f"another has id {further}. The register is changing or is broken: resume from the cursor, "
         "or walk with connections=1",
         cursor=query.after_id,
     )

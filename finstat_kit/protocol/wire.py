@@ -10,7 +10,7 @@ from datetime import date
 from typing import Final, NamedTuple
 
 API_VERSION: Final = "2.5"
-INVENTED: Final = "X-Invented-Data"  # a reply that has it is no real register's; says whose it is
+INVENTED: Final = "X-Invented-Data"  # marks replies with invented data and names their source
 
 # Endpoints below /api; the path of a count is that of its list below `COUNTS`.
 UNITS: Final = "uctovne-jednotky"

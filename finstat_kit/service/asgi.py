@@ -1,4 +1,4 @@
-"""The embedded register as an ASGI callable, for any server that speaks it."""
+"""The embedded register as an ASGI application, for any ASGI server."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class App:
 
     Args:
         answer: The service: method, path and query to a reply.
-        hosts: Names that a request may be for, as `host_name` returns them; None admits every
-            name. A page of another site must not read this server by a name that leads here.
-        marks: Headers of every reply, also of those that the service does not give.
+        hosts: Allowed names of the request's host, as `host_name` returns them; None allows every
+            name. A page of another site must not read this server by a name that resolves here.
+        marks: Headers of every reply, including refusals by this class.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class App:
         if scope["type"] != "http":
             raise NotImplementedError(scope["type"])
         if self._hosts is None or _host(scope) in self._hosts:
-            # What is not ASCII cannot stand in an address; the service finds no way to read it.
+            # Non-ASCII characters are invalid in an address; the service refuses them.
             path = scope["raw_path"].decode("ascii", errors="surrogateescape")
             query = scope["query_string"].decode("ascii", errors="surrogateescape")
             reply = self._answer(scope["method"], path, query)
@@ -52,7 +52,7 @@ class App:
 
 
 def host_name(text: str) -> str:
-    """Return a host without its port, in the one form that all its spellings have.
+    """Return a host without its port, in one form for all spellings.
 
     >>> host_name("LocalHost.:8000")
     'localhost'

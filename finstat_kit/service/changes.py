@@ -122,11 +122,22 @@ def filed(
     after = changed(store, units, on=on)
     filings = _filings(store)
     day = _day_number(store, on)
-    added = tuple(Added(unit, year, role, day) for unit in units.tolist())
+    added = tuple(
+        Added(unit, *_filer(store, filings, unit, row), year, role, day)
+        for unit, row in zip(units.tolist(), _rows(store, units).tolist(), strict=True)
+    )
     first = filings.drawn.size + len(filings.added)
     filings = replace(filings, added=filings.added + added)
     after = replace(after, filings=filings, lines={**after.lines, **filings.lines})
     return after, [filings.id_of(STATEMENTS, first + n) for n in range(len(added))]
+
+
+def _filer(
+    store: Store, filings: Filings, unit: int, row: int
+) -> tuple[int | None, Mapping[str, object]]:
+    """Return the row of a unit as drawn, or what the reports of a later one repeat of it."""
+    drawn = None if unit in filings.lost else filings.drawn.row_of(unit)
+    return drawn, {} if drawn is not None else store.living(unit, row)
 
 
 def corrected(store: Store, statements: Ints, *, on: date | None = None) -> tuple[Store, list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from finstat_kit.service.figures import form_of, mixed
@@ -42,7 +43,7 @@ class Unit(NamedTuple):
     """What its filings need to know of a unit."""
 
     key: int
-    fields: Json
+    fields: Mapping[str, object]
     kind: str
     size: int  # revenue in 2018, about
     founded: int  # year
@@ -54,7 +55,7 @@ def unit_of(store: Store, filing: Filing) -> Unit:
     filings = store.filings
     assert filings is not None
     if filing.row is None:
-        return _described(store.record(filing.unit) or {}, mixed(filings.seed, 8, filing.unit))
+        return _described(filings.later_unit(filing), mixed(filings.seed, 8, filing.unit))
     # Its reports are asked for one after the other.
     kept = filings.drawn.kept
     found = kept.get(filing.row)
@@ -66,7 +67,7 @@ def unit_of(store: Store, filing: Filing) -> Unit:
     return found
 
 
-def _described(fields: Json, key: int) -> Unit:
+def _described(fields: Mapping[str, object], key: int) -> Unit:
     size, form = str(fields.get("velkostOrganizacie")), fields.get("pravnaForma")
     heads = 2 * _EMPLOYEES.get(size, 1) + 1
     public = form in _PUBLIC_BODIES

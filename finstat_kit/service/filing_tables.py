@@ -28,7 +28,7 @@ def tables_of(
             former = _RESTATED
         elif variant == _CONSOLIDATED:
             former = _CONSOLIDATED
-        elif filings.was_corrected(filing.unit, filing.year - 1):
+        elif filings.was_corrected_before(filing):
             former = _CORRECTED
         years.append(_year(unit, filing.year - 1, former))
     place = [number for number, _ in form.plan.forms].index(template)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -30,9 +30,16 @@ _NO_CASE: Final = 999 << 40  # in a key: nothing is awkward about the filing
 
 
 class Added(NamedTuple):
-    """A statement that was filed after the sample was made."""
+    """A statement that was filed after the sample was made.
+
+    Attributes:
+        row: The unit's row as drawn, None for a later unit.
+        fields: What its reports repeat of a later unit, as it was on the day of filing.
+    """
 
     unit: int
+    row: int | None
+    fields: Mapping[str, object]
     year: int
     role: int
     day: int
@@ -108,14 +115,18 @@ class Filings:
             [self.id_of(ANNUAL_REPORTS, s) for s in annual],
         )
 
-    def was_corrected(self, unit: int, year: int) -> bool:
-        """Return whether a correction was filed of what a unit filed for a year."""
+    def was_corrected_before(self, filing: Filing) -> bool:
+        """Return whether the unit had filed a correction for the year before that of a filing.
+
+        A later correction must not change the filing: no list of changes would name it.
+        """
+        year, earlier = filing.year - 1, max(filing.slot - self.drawn.size, 0)
         if any(
-            one.unit == unit and one.year == year and one.role == CORRECTION for one in self.added
+            one.unit == filing.unit and one.year == year and one.role == CORRECTION
+            for one in self.added[:earlier]
         ):
             return True
-        row = self.drawn.row_of(unit)
-        return row is not None and self.drawn.was_corrected(row, year)
+        return filing.row is not None and self.drawn.was_corrected(filing.row, year)
 
     def id_of(self, collection: str, slot: int) -> int:
         """Return the id at a place of a collection."""
@@ -135,9 +146,12 @@ class Filings:
         if slot < base:
             return self.drawn.filing(slot)
         one = self.added[slot - base]
-        row = None if one.unit in self.lost else self.drawn.row_of(one.unit)
         key = mixed(self.seed, slot) % 2**32 | _NO_CASE
-        return Filing(slot, one.unit, row, one.year, one.role, key, one.day, one.day)
+        return Filing(slot, one.unit, one.row, one.year, one.role, key, one.day, one.day)
+
+    def later_unit(self, filing: Filing) -> Mapping[str, object]:
+        """Return the fields of a unit that was published later, as it filed."""
+        return self.added[filing.slot - self.drawn.size].fields
 
 
 class StatementLine:

@@ -1,4 +1,4 @@
-"""What the endpoints take: requests are judged by these tables and the description is made of them.
+"""The parameters of the endpoints, used to check requests and to generate the description.
 
 Values match an ASCII pattern before they are converted, because ``int`` and ``fromisoformat`` take
 far more than the specification does (``1_000``, Arabic digits, ``2024-W01-1``).
@@ -16,13 +16,13 @@ MAX_PARAMETERS: Final = 100
 
 
 class Rule(NamedTuple):
-    """What a parameter's value must be."""
+    """The allowed values of a parameter."""
 
     pattern: re.Pattern[str]
     form: str  # the pattern in words
     least: int | None = None  # of a number
     most: int | None = None
-    cut: bool = False  # lenient takes what is larger for the largest
+    cut: bool = False  # the lenient service reduces larger values to the largest
 
 
 _DIGITS: Final = re.compile(r"[0-9]{1,100}")

@@ -189,7 +189,7 @@ def _places(bodies: Mapping[str, bytes]) -> tuple[list[Place], list[int]]:
         code, name = str(entry["kod"]), entry["nazov"]["sk"]
         district = str(entry.get("nadradenaLokacia", ""))
         region = parent.get(district)
-        if region is None:  # a municipality that hangs in the air: hardly anybody sits there
+        if region is None:  # a municipality without a region: almost no units
             places.append(Place(None, None, code, name))
             weights.append(1)
             continue
@@ -268,7 +268,7 @@ def _columns(
     state = np.asarray([LIVING, DELETED, NON_PUBLIC, NON_PUBLIC_LOWER])[
         raw.pick((9850, 100, 40, 10), n)
     ]
-    # How a place is told: today's codes, none, the old ones, codes in no list (per mille).
+    # Codes of the place: today's, none, old ones, unknown ones (per mille).
     manner, place, own = raw.pick((983, 10, 5, 2), n), raw.pick(weights, n), len(weights)
     place = np.select(
         [manner == 0, manner == 1, manner == 2], [place, 2 * own, own + place], 2 * own + 1
@@ -286,7 +286,7 @@ def _columns(
     columns["ico"] = _icos(raw, n)
     dic = 2_020_000_000 + raw.below(110_000_000, n)
     columns["dic"] = np.where(raw.below(12, n) == 0, 0, dic)
-    # Days since 2000-01-01, from 1990 on; nobody is founded after the last change.
+    # Days since 2000-01-01, from 1990 on; no unit is founded after its last change.
     founded = np.minimum(raw.below(12_500, n) - 3_650, changed - raw.below(300, n))
     columns["founded"] = founded.astype(np.int32)
     gone = founded + 200 + raw.below(4_000, n)

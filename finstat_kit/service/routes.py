@@ -64,7 +64,7 @@ def refusal(status: int, reason: str, method: str = "GET") -> Reply:
 
 
 class _Parameters:
-    """The query's parameters; each is asked for once, by name, and what is left over is judged."""
+    """The query's parameters; each is read once, by name, and the remaining ones are checked."""
 
     def __init__(self, query: str, strict: bool) -> None:
         self.strict = strict
@@ -120,7 +120,7 @@ def _unescaped(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """Cut and escape input that is told back."""
+    """Truncate and escape input that is echoed in a message."""
     return html.escape("".join(c if c.isprintable() else "?" for c in text[:100]))
 
 
@@ -174,7 +174,7 @@ def _unit_conditions(store: Store, parameters: _Parameters) -> tuple[Condition, 
         position = forms.index(form) if form in forms else len(forms)
         found.append(Condition(store.columns["legal_form"], position))
     if found:
-        # What a deleted or non-public record once said is not there to be found.
+        # Former values of a deleted or non-public record cannot be searched.
         found.append(Condition(store.columns["state"], 0))
     return tuple(found)
 
@@ -267,7 +267,7 @@ _ROUTES: Final[dict[str, _Route]] = {
     **{f"/api/{name}": _list(name) for name in wire.LISTS.values()},
     **{f"/api/{wire.COUNTS}/{name}": _count(name) for name in wire.LISTS.values()},
     **{f"/api/{c.endpoint}": _codelist(c.endpoint) for c in wire.CODELISTS.values()},
-    f"/api/{wire.UNIT}": _record(Store.record),
+    f"/api/{wire.UNIT}": _record(lambda store, id_: store.record(id_)),
     f"/api/{wire.STATEMENT}": _record(filed.statement),
     f"/api/{wire.REPORT}": _record(filed.report),
     f"/api/{wire.ANNUAL_REPORT}": _record(filed.annual_report),

@@ -7,6 +7,9 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from email.utils import format_datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from finstat_kit.errors import UsageError
@@ -21,6 +24,13 @@ _ANY: Final = frozenset({"0.0.0.0", "::"})
 _MOST_UNREAD: Final = 64 * 1024  # bytes of a request that has not ended
 _PART: Final = 4 * 1024  # bytes read at once: so many of a request may go uncounted
 _LINGER: Final = 0.2  # seconds that a refused connection stays open
+
+
+@lru_cache(maxsize=1)
+def dated(day: date) -> dict[str, str]:
+    """Return the header with the service's day: noon of that day, independent of our clock."""
+    noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+    return {"Date": format_datetime(noon, usegmt=True)}
 
 
 @contextmanager
@@ -39,7 +49,7 @@ def served(
         host: Address to listen on.
         port: Port to listen on, 0 for a free one.
         marks: Headers of every reply.
-        patience: Seconds that a request may take to arrive.
+        patience: Timeout in seconds for a request to arrive.
     """
     name = f"[{host}]" if ":" in host else host
     hosts = None if host in _ANY else _LOOPBACK | {host_name(name)}
@@ -61,8 +71,8 @@ def served(
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With its protocol named, asyncio sees TCP in the connections and sends small replies at once;
-    # without it each waits 40 ms for an acknowledgement.
+    # With the protocol named, asyncio recognizes TCP and sends small replies at once; without it
+    # each waits 40 ms for an acknowledgement.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -87,7 +97,7 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
         ) from error
 
     class Guarded(HttpToolsProtocol):
-        """Closes connections whose request is too long, or does not arrive in time."""
+        """Closes connections with a request that is too long or too slow."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -100,7 +110,7 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
             self._await_request()
 
         def data_received(self, data: bytes) -> None:
-            # In parts, so that requests that have ended are not counted with one that has not.
+            # In parts, so that complete requests are not counted with an incomplete one.
             for start in range(0, len(data), _PART):
                 part = data[start : start + _PART]
                 self._unread += len(part)
@@ -116,7 +126,7 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
             self._refuse("400 Bad Request", "toto nie je požiadavka HTTP")
 
         def on_message_begin(self) -> None:
-            # The one before it may have ended in the same part, and with it the wait.
+            # The request before it may have ended in the same part, and with it the timeout.
             self._await_request()
             super().on_message_begin()
 
@@ -150,14 +160,14 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
             head = "\r\n".join([*lines, "Connection: close", "", ""])
             self._refused = True
             self._forget_request()
-            # The answer to a request that is still read may be under way: then it is the last.
+            # The reply to a request still being read may have started: then it is the last.
             if not self._in_body or self._withdrawn():
                 self._refusal = head.encode() + reply.body
             if not self._due:
                 self._end()
 
         def _withdrawn(self) -> bool:
-            """Take back the request whose body is read; no more if its answer has begun."""
+            """Withdraw the request whose body is being read, unless its reply has started."""
             if self.cycle.response_started:
                 return False
             self.cycle.disconnected = True  # it will write nothing
@@ -167,10 +177,10 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
             return True
 
         def _end(self) -> None:
-            """Write the refusal behind the answers before it, and close."""
+            """Write the refusal after the pending replies, and close."""
             if not self.transport.is_closing():
                 self.transport.write(self._refusal)
-            # Closed at once, what still arrives would reset the connection before this is read.
+            # Closed at once, further input would reset the connection before the client reads this.
             self.loop.call_later(_LINGER, self.transport.close)
 
         def _await_request(self) -> None:
@@ -183,7 +193,7 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
                 self._timer = None
 
     class Server(uvicorn.Server):
-        """Tells when it is up, so that nobody has to try."""
+        """Signals when it is up, so that no polling is needed."""
 
         def __init__(self, config: uvicorn.Config) -> None:
             super().__init__(config)

@@ -1,7 +1,7 @@
 """What the embedded register holds: sorted id lines and columns in numpy, never ready-made records.
 
-Stores are immutable. A change makes a new one that shares what it did not touch, so that whoever
-reads sees the register before the change or after it, never between.
+Stores are immutable. A change makes a new one that shares all unchanged arrays, so that a reader
+sees the register before the change or after it, never in between.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Line:
 
 
 class Place(NamedTuple):
-    """Where a unit sits, as its record says it; any part can be absent."""
+    """The place of a unit as in its record; any part can be absent."""
 
     kraj: str | None
     okres: str | None

@@ -1,1 +1,1 @@
-"""What carries requests to a register and brings back the replies."""
+"""The transport of requests to a register, and of its replies."""

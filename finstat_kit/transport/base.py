@@ -1,4 +1,4 @@
-"""What carries a GET to a register and brings the reply; how far it may go; the one in process."""
+"""The interface of transports, the limits of a request, and the transport in process."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _LOOPBACK: Final = re.compile(r"localhost|127(\.\d{1,3}){3}|::1|0\.0\.0\.0")
 
 
 class Stopped(Exception):
-    """A request given up because the work it belongs to was stopped."""
+    """A request abandoned because the work it belongs to was stopped."""
 
 
 class TimedOut(TransportError):
-    """The deadline of an attempt has passed."""
+    """The timeout of an attempt has passed."""
 
 
 class Unreachable(TransportError):
-    """The host's name is not known, or it refuses connections."""
+    """The host name is unknown, or the host refuses connections."""
 
 
 class FinalTransportError(TransportError):
-    """A failure below HTTP that another attempt would only repeat."""
+    """A permanent failure below HTTP, not worth another attempt."""
 
 
 class Repeated(TransportError):
-    """An answer that may belong to the request before it: its connection is closed."""
+    """A reply that may belong to the previous request: its connection is closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far one attempt may go."""
+    """The limits of one attempt."""
 
     deadline: float  # on the clock
     clock: Callable[[], float]
@@ -47,7 +47,7 @@ class Limits:
     stop: threading.Event | None = None
 
     def left(self) -> float:
-        """Return the seconds left; raise when the work was stopped."""
+        """Return the seconds left; raise if the work was stopped."""
         if self.stop is not None and self.stop.is_set():
             raise Stopped
         return self.deadline - self.clock()
@@ -65,19 +65,19 @@ class Timing:
 
 @runtime_checkable
 class Transport(Protocol):
-    """What carries one GET and brings back the reply, its body already unpacked."""
+    """Sends one GET and returns the reply with its body already unpacked."""
 
     timing: Timing
 
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
-        """Return the reply and the bytes that came over the wire."""
+        """Return the reply and the number of bytes received."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
 
 
 class InProcess:
-    """The transport to a register in this very process: no port, no thread."""
+    """The transport to a register in this process: no port, no thread."""
 
     def __init__(
         self, answer: Callable[[str, str, str], Reply], timing: Timing | None = None
@@ -94,9 +94,9 @@ class InProcess:
         return reply, len(reply.body)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there are no connections."""
 
 
 def is_loopback(url: str) -> bool:
-    """Tell whether a URL leads to this very machine."""
+    """Return whether a URL points to this machine."""
     return bool(_LOOPBACK.fullmatch(urlsplit(url).hostname or ""))

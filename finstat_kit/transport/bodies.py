@@ -1,4 +1,4 @@
-"""What a reply's bytes mean: its headers, and its body behind the Content-Encoding."""
+"""Decoding of a reply: its headers, and its body with the Content-Encoding undone."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from finstat_kit.errors import ProtocolError, TransportError
 from finstat_kit.protocol.outcome import shown
 from finstat_kit.protocol.wire import Reply
 
-ERROR_CAP: Final = 2**16  # bytes read of a body whose status says all that matters
+ERROR_CAP: Final = 2**16  # bytes read of an error's body: its status is what matters
 _PLAIN: Final = ("", "identity")
 _GZIP: Final = ("gzip", "x-gzip")
 
 
 def reply(status: int, raw_headers: Iterable[tuple[bytes, bytes]], raw: bytes, cap: int) -> Reply:
-    """Return a reply whose body is unpacked: the status decides how much of it has to be right."""
+    """Return a reply with its body unpacked: the status decides how strictly."""
     named = headers(raw_headers)
     unpack = unpacked if status == 200 else readable
     return Reply(status, named, unpack(raw, named.get("Content-Encoding", ""), cap))
 
 
 def headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return headers by their names, as in ``Content-Type``; a repeated one holds all values."""
+    """Return headers by name, capitalized as ``Content-Type``; a repeated one holds all values."""
     found: dict[str, str] = {}
     for name, value in raw:
         key, text = name.decode("ascii").title(), value.decode("latin-1")
@@ -33,7 +33,7 @@ def headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def readable(body: bytes, encoding: str, cap: int) -> bytes:
-    """Return what can be read of an error's body: its status says all that matters."""
+    """Return the readable part of an error's body: its status is what matters."""
     if encoding.lower() in _PLAIN:
         return body
     if encoding.lower() in _GZIP:
@@ -43,11 +43,11 @@ def readable(body: bytes, encoding: str, cap: int) -> bytes:
 
 
 def unpacked(body: bytes, encoding: str, cap: int) -> bytes:
-    """Return the body behind its Content-Encoding: the whole of it, or an error."""
+    """Return the body with its Content-Encoding undone, whole, or raise an error."""
     if encoding.lower() in _PLAIN:
         return body
     if encoding.lower() not in _GZIP:
-        raise TransportError(f"the body is packed as {shown(encoding)}, which was not asked for")
+        raise TransportError(f"the body is packed as {shown(encoding)}, which was not requested")
     unpacker = zlib.decompressobj(wbits=31)
     try:
         unpacked = unpacker.decompress(body, cap + 1)
@@ -61,7 +61,7 @@ def unpacked(body: bytes, encoding: str, cap: int) -> bytes:
 
 
 def too_large(cap: int) -> ProtocolError:
-    """Return the error of a body beyond its cap."""
+    """Return the error for a body larger than the maximum."""
     return ProtocolError(
         f"the body is larger than {cap // 2**20} MiB, more than the register can mean; was the "
         "base URL meant?"

@@ -1,4 +1,4 @@
-"""The exchange with a register: rate, retries and pauses, one of each for all its threads."""
+"""The exchange with a register: rate, retries and pauses, shared by all its threads."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import logging
 import math
 import threading
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from finstat_kit.errors import (
+    NotFound,
     ProtocolError,
     RateLimited,
     RegisterError,
@@ -28,30 +29,37 @@ from finstat_kit.transport.base import (
     Unreachable,
 )
 
+if TYPE_CHECKING:
+    from finstat_kit.transport.cache_file import CacheFile
+    from finstat_kit.transport.cache_format import Kept
+
 T = TypeVar("T")
 log = logging.getLogger("finstat_kit")
 
 TOTAL_SECONDS: Final = 120.0
 _FAILURES_IN_A_ROW: Final = 20
 _FIRST_BACKOFF: Final = 0.5
-_FIRST_CONTACT: Final = 1.6  # seconds of all pauses, where no connection was ever made
+_FIRST_CONTACT: Final = 1.6  # total seconds of pauses before the first connection
 _LONGEST_BACKOFF: Final = 30.0
-_LOOK_UP: Final = 0.2  # seconds between two looks at a stop
+_LOOK_UP: Final = 0.2  # seconds between checks for a stop
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a register was asked so far.
+    """The requests to a register so far.
 
     Attributes:
-        requests: Requests sent, all attempts included.
-        retries: How many of them were another attempt.
-        bytes: Bytes of bodies received, as they came over the wire.
-        first_reply: When the first good reply came, in seconds since 1970 (UTC); None before it.
-        last_reply: When the last one came.
+        requests: Requests sent, including all attempts.
+        kept: Kept replies used instead of requests.
+        retries: Number of requests that were further attempts.
+        bytes: Bytes of bodies received, before unpacking.
+        first_reply: Time of the first good reply in seconds since 1970 (UTC), including kept
+            replies used; None before it.
+        last_reply: Time of the last one.
     """
 
     requests: int = 0
+    kept: int = 0
     retries: int = 0
     bytes: int = 0
     first_reply: float | None = field(default=None, repr=False)
@@ -59,7 +67,11 @@ class Stats:
 
 
 class Exchange:
-    """Sends requests to one register, one rate and one back-off for all its threads."""
+    """Sends requests to one register, one rate and one back-off for all its threads.
+
+    Attributes:
+        cache: The file that keeps good replies; None for none.
+    """
 
     def __init__(
         self,
@@ -70,6 +82,7 @@ class Exchange:
         deadline: float,
         tries: int,
     ) -> None:
+        self.cache: CacheFile | None = None
         self._base_url = base_url
         self._transport = transport
         self._rate = rate
@@ -80,22 +93,56 @@ class Exchange:
         self._next_slot = -math.inf
         self._pause_until = -math.inf
         self._failures = 0
+        self._reached = False  # whether the register has ever replied
         self.stats = Stats()
-        self.pressure = 0  # how often the register asked for less, or was too slow
-        self.latency = math.inf  # seconds that the last good reply took
-        # Whose invented data the newest good reply brought: "" for none, None before the first.
+        self.pressure = 0  # how often the register asked for fewer requests, or was too slow
+        self.latency = math.inf  # seconds of the last good reply
+        # Name of the invented data in the newest good reply: "" for none, None before the first.
         self.invented: str | None = None
         forks.renew_in_child(self)
 
     def _after_fork(self) -> None:
-        """Take a lock of its own; the rate and a pause asked for hold in the child too."""
+        """Create a new lock; the rate and a requested pause hold in the child too."""
         self._lock = threading.Lock()
 
-    def get(self, request: Request[T], stop: threading.Event | None = None) -> T:
-        """Send a request until its reply can be read, or there is a reason to give up.
+    @property
+    def now(self) -> float:
+        """Seconds since 1970, by the transport's clock."""
+        return self._timing.wall()
+
+    def kept(self, request: Request[T], stop: threading.Event | None = None) -> T:
+        """Return the value of the kept reply to a request; send the request if none is usable.
 
         Raises:
-            RegisterError: Of the kind that happened, with address and number of attempts.
+            RegisterError: As `get` does.
+            Stopped: As `get` does.
+        """
+        found = None if self.cache is None else self.cache.usable(request.target)
+        if found is None:
+            return self.get(request, stop)
+        try:
+            value = value_of(request, found.reply, found.fetched)
+        except NotFound as error:
+            error.url = self._base_url + request.target
+            self._used(found)
+            raise
+        except (RegisterError, MayPass):  # kept by a version with fewer checks
+            return self.get(request, stop)
+        self._used(found)
+        return value
+
+    def get(
+        self, request: Request[T], stop: threading.Event | None = None, *, keep: bool = True
+    ) -> T:
+        """Send a request until its reply can be read, or no further attempt is due.
+
+        Args:
+            request: The request.
+            stop: Ends the work when it is set.
+            keep: Write a good reply to the file of kept replies, if there is one.
+
+        Raises:
+            RegisterError: The last failure, with address and number of attempts.
             Stopped: *stop* was set meanwhile.
         """
         target = request.target
@@ -106,7 +153,7 @@ class Exchange:
             self._wait_for_turn(stop)
             started = min(started, self._timing.clock())
             try:
-                return self._once(request, url, target, started, attempt, stop)
+                return self._once(request, url, target, started, attempt, stop, keep=keep)
             except MayPass as fault:
                 passing = fault
             error = passing.error
@@ -116,13 +163,13 @@ class Exchange:
             if passing.retry_after is not None and passing.retry_after > left:
                 raise _rate_limited(passing.retry_after, url, attempt) from error
             pause = self._backoff(attempt) if passing.retry_after is None else passing.retry_after
-            if passing.unreachable and self.stats.first_reply is None:
-                # A wrong address or no network: more likely than a register that is starting.
+            if passing.unreachable and not self._reached:
+                # A wrong address or no network is more likely than a starting register.
                 pause = min(pause, _FIRST_CONTACT / self._attempts)
             if attempt >= self._attempts or pause >= left or self._given_up():
                 raise error
             if passing.pressing:
-                # It asks for less, or is too slow: nobody sends for a while.
+                # It asks for fewer requests, or is too slow: all threads pause.
                 with self._lock:
                     self.pressure += 1
                     self._pause_until = max(self._pause_until, self._timing.clock() + pause)
@@ -130,10 +177,10 @@ class Exchange:
                 self._sleep(pause, stop)
 
     def once(self, request: Request[bytes]) -> tuple[Reply, float]:
-        """Send a request one time and judge nothing: any reply, and the seconds it took.
+        """Send a request once, without checks; return any reply and its duration in seconds.
 
         Raises:
-            RegisterError: No whole reply arrived.
+            RegisterError: No complete reply arrived.
         """
         target = request.target
         url = self._base_url + target
@@ -150,8 +197,10 @@ class Exchange:
         return reply, self._timing.clock() - now
 
     def close(self) -> None:
-        """Close the transport's connections."""
+        """Close the transport's connections, and the file of kept replies."""
         self._transport.close()
+        if self.cache is not None:
+            self.cache.close()
 
     def _once(
         self,
@@ -161,6 +210,8 @@ class Exchange:
         started: float,
         attempt: int,
         stop: threading.Event | None,
+        *,
+        keep: bool,
     ) -> T:
         now = self._timing.clock()
         deadline = min(now + self._deadline, started + TOTAL_SECONDS)
@@ -192,33 +243,54 @@ class Exchange:
             self._note(target, reply.status, wire, attempt, good=False)
             raise
         except RegisterError as error:
-            # An answer, though not a welcome one: the register is there.
+            # A reply, though an error: the register is there.
             self._note(target, reply.status, wire, attempt, good=True)
             error.url = url
+            if isinstance(error, NotFound):
+                self._keep(target, reply, keep=keep)
             raise
         self._note(target, reply.status, wire, attempt, good=True)
         self.latency = self._timing.clock() - now
         self.invented = shown(reply.headers.get(INVENTED, ""))
+        self._keep(target, reply, keep=keep)
         return value
 
+    def _keep(self, target: str, reply: Reply, *, keep: bool) -> None:
+        if self.cache is not None and keep:
+            self.cache.keep(target, reply)
+        elif self.cache is not None:
+            self.cache.agree(reply)
+
+    def _used(self, kept: Kept) -> None:
+        """Count a kept reply and record its time."""
+        with self._lock:
+            stats = self.stats
+            self.stats = replace(
+                stats,
+                kept=stats.kept + 1,
+                first_reply=min(stats.first_reply or kept.fetched, kept.fetched),
+                last_reply=max(stats.last_reply or kept.fetched, kept.fetched),
+            )
+        self.invented = shown(kept.reply.headers.get(INVENTED, ""))
+
     def _sent(self, url: str, target: str, limits: Limits, attempt: int) -> tuple[Reply, int]:
-        """Send one request, and again where what came may be the answer to an earlier one."""
+        """Send one request, and repeat it if the reply may belong to an earlier one."""
         while True:
             try:
                 return self._transport.send(url, limits)
             except Repeated as error:
-                # No failure and no attempt: the register answers, its connection is out of step.
+                # Not a failure, hence not an attempt: only the connection is out of step.
                 self._note(target, type(error).__name__, 0, attempt, good=True)
             self._wait_for_turn(limits.stop)
 
     def _wait_for_turn(self, stop: threading.Event | None) -> None:
-        """Wait for a slot of the rate that is not within a pause that the register asked for."""
+        """Wait for a slot of the rate outside any pause that the register asked for."""
         turn: float | None = None
         while True:
             with self._lock:
                 now = self._timing.clock()
-                # A slot that a pause has swallowed is void: all of them at once, at the end of the
-                # pause, would be more than the rate.
+                # A slot within a pause is void: used all at once at the end of the pause, such
+                # slots would exceed the rate.
                 if turn is None or turn < self._pause_until:
                     turn = max(now, self._next_slot, self._pause_until)
                     if self._rate is not None:
@@ -235,7 +307,7 @@ class Exchange:
             self._timing.sleep(min(left, _LOOK_UP))
 
     def _backoff(self, attempt: int) -> float:
-        """Return a pause with full jitter: anything up to a bound that doubles."""
+        """Return a pause with full jitter: a random value up to a bound that doubles."""
         return self._timing.random() * min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0**attempt)
 
     def _given_up(self) -> bool:
@@ -245,6 +317,7 @@ class Exchange:
     def _note(self, target: str, status: object, wire: int, attempt: int, *, good: bool) -> None:
         now = self._timing.wall()
         with self._lock:
+            self._reached = self._reached or good
             self._failures = 0 if good else self._failures + 1
             stats = self.stats
             self.stats = replace(
@@ -261,8 +334,8 @@ class Exchange:
 
 def _rate_limited(said: float, url: str, attempts: int) -> RateLimited:
     return RateLimited(
-        f"the register asks to be left alone for {said:.0f} seconds, longer than a request may "
-        "wait; go on after that",
+        f"the register asked for a pause of {said:.0f} seconds (Retry-After), longer than a "
+        "request may wait; resume after that",
         retry_after=said,
         url=url,
         attempts=attempts,

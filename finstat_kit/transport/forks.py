@@ -9,11 +9,11 @@ from typing import Final, Protocol
 
 
 class Inherited(Protocol):
-    """Something a forked child gets a copy of, and must renew before it is used."""
+    """An object that a forked child inherits and must renew before use."""
 
-    # Under an underscore: users hold some of these, and completion shows them the interface alone.
+    # With an underscore: users hold some of these, and completion shows only the public interface.
     def _after_fork(self) -> None:
-        """Renew what cannot be shared; runs in the child, before anything else there."""
+        """Renew unshareable parts; runs in the child, before anything else there."""
 
 
 _inherited: Final[weakref.WeakSet[Inherited]] = weakref.WeakSet()

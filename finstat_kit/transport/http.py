@@ -1,13 +1,13 @@
 """The transport over the network. Only this module knows httpx and httpcore.
 
-httpx has no deadline for a whole request (its timeouts are per read), no limit of size, and passes
-a gzip body that was cut in half as whole. The first two are done here, below it, and hold under any
-``httpx.Client(transport=Sockets(url))``; the third in `Sockets.send`. Name look-up is the one wait
-that the deadline does not cover.
+httpx has no timeout for a whole request (its timeouts are per read), no size limit, and accepts a
+truncated gzip body. The first two are implemented here, below httpx, and hold for any
+``httpx.Client(transport=Sockets(url))``; the third in `Sockets.send`. Name lookup is the only wait
+that the timeout does not cover.
 
-HTTP/1.1 matches answers to requests by their order alone, so an answer that is sent twice would be
-taken for the next one. A connection is used again only where nothing follows the last body, and an
-answer that equals the one before it, to another request, is requested again on a new connection.
+HTTP/1.1 matches replies to requests by order alone, so a reply sent twice would be taken for the
+next one. A connection is reused only if nothing follows the last body, and a reply equal to the one
+before it, to another request, is requested again on a new connection.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from __future__ import annotations
 import contextlib
 import math
 import ssl
+import threading
 import weakref
 from collections.abc import Iterable, Iterator
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -38,10 +40,10 @@ from finstat_kit.transport.base import (
 
 BaseTransport = httpx.BaseTransport
 
-_LOOK_UP: Final = 0.2  # seconds between two looks at the deadline and at a stop
+_LOOK_UP: Final = 0.2  # seconds between checks of the deadline and for a stop
 _KEEP_ALIVE: Final = 50.0  # the register closes idle connections after 60 s
-_PIECE: Final = 2**14  # bytes sent at once: each part of a piece may wait as long as all of it
-_ENDS: Final = 1_000  # bytes at both ends of a body by which two bodies are compared
+_PIECE: Final = 2**14  # bytes sent at once: each part of a piece may wait as long as the whole
+_ENDS: Final = 1_000  # bytes at both ends of a body used to compare two bodies
 _FAILURES: Final = (
     httpcore.NetworkError,
     httpcore.ProtocolError,
@@ -53,7 +55,7 @@ _FAILURES: Final = (
 class Sockets(BaseTransport):
     """The transport over the network: connections of httpcore, one for each request at a time.
 
-    Connections end with the transport, also when it was never closed.
+    Connections end with the transport, even if it was never closed.
     """
 
     def __init__(self, base_url: str, timing: Timing | None = None) -> None:
@@ -62,13 +64,13 @@ class Sockets(BaseTransport):
         try:
             base = httpx.URL(self._base_url)
         except httpx.InvalidURL as error:
-            raise UsageError(f"base_url={base_url!r} is no base URL: {error}") from error
+            raise UsageError(f"base_url={base_url!r} is not a valid base URL: {error}") from error
         self._origin: Any = {"scheme": base.raw_scheme, "host": base.raw_host, "port": base.port}
         self._path = base.raw_path.rstrip(b"/")
         self._ssl: ssl.SSLContext | None = httpx.create_ssl_context()
         self._proxy = None if is_loopback(base_url) else machine.proxy_for(base_url)
-        # A pool looks at all its connections at each request, which with 32 takes longer than all
-        # the rest. So each connection has a pool of its own; the last used goes first.
+        # A pool scans all its connections at each request, which with 32 takes longer than all the
+        # rest. So each connection has a pool of its own; the last used goes first.
         self._all: list[_Connection] = []
         self._idle: list[_Connection] = []
         self._headers = [(b"Host", base.netloc), *_headers_sent()]
@@ -80,7 +82,7 @@ class Sockets(BaseTransport):
         return type(self), (self._base_url, self.timing)
 
     def _after_fork(self) -> None:
-        """Leave the connections to the parent, which goes on using them."""
+        """Leave the connections to the parent, which continues to use them."""
         for connection in self._all:
             connection.let_go()
         self._all.clear()
@@ -89,8 +91,8 @@ class Sockets(BaseTransport):
 
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
         """Send one GET and read the whole reply within its limits."""
-        # To the pool itself: httpx's own request and response, its reading of the address above
-        # all, take a good part of a short exchange.
+        # Directly to the pool: httpx's own request and response, above all its URL parsing, take a
+        # large part of a short exchange.
         target = url.removeprefix(self._base_url)
         if target[:1] != "/":
             raise UsageError(f"the transport is for {self._base_url}, not for {url}")
@@ -101,10 +103,10 @@ class Sockets(BaseTransport):
         return bodies.reply(response.status, response.headers, raw, limits.cap), len(raw)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request of httpx and read the whole response; its body stays packed.
+        """Send an httpx request and read the whole response; its body stays packed.
 
-        The read timeout is the deadline of the whole exchange, None is no deadline. A body of
-        more than 64 MiB, as it came, is an ``httpx.RemoteProtocolError``.
+        The read timeout limits the whole exchange, None is no limit. A body of more than 64 MiB,
+        before unpacking, is an ``httpx.RemoteProtocolError``.
         """
         seconds = request.extensions.get("timeout", {}).get("read")
         deadline = math.inf if seconds is None else self.timing.clock() + seconds
@@ -122,7 +124,7 @@ class Sockets(BaseTransport):
             except Repeated:
                 continue
             except (httpcore.TimeoutException, *_FAILURES) as error:
-                # The errors of httpx bear the names of those below them.
+                # The errors of httpx have the names of httpcore's.
                 raise getattr(httpx, type(error).__name__)(str(error)) from error
             except ProtocolError as error:
                 raise httpx.RemoteProtocolError(error.message) from error
@@ -152,16 +154,16 @@ class Sockets(BaseTransport):
         return connection
 
     def close(self) -> None:
-        """Close the connections; they open again when they are needed."""
+        """Close the connections; they open again when needed."""
         _close(self._all)
 
 
 class Adapted:
-    """Any synchronous transport of httpx: a mock, a WSGI application, a recording.
+    """Any synchronous httpx transport: a mock, a WSGI application, a recording.
 
-    The deadline and a stop are looked at before the request and between the parts of a body; how
-    long a single wait takes is the transport's own affair, which is given what is left of the
-    deadline as its timeout. The size limit and the packing are checked as for `Sockets`.
+    The deadline and a stop are checked before the request and between the parts of a body; a
+    single wait is limited only by the transport itself, which receives the remaining time as its
+    timeout. The size limit and the packing are checked as for `Sockets`.
     """
 
     def __init__(self, inner: object, timing: Timing | None = None) -> None:
@@ -217,21 +219,35 @@ def _heeding(chunks: object, limits: Limits) -> Iterator[bytes]:
 
 
 class _Connection:
-    """A connection that is opened, and opened again, when a request needs it."""
+    """A connection that is opened, and reopened, when a request needs it."""
 
     def __init__(self, context: ssl.SSLContext, proxy: str | None) -> None:
-        self.limits: Limits  # of the request under way
+        self.limits: Limits  # of the current request
         self.stream: _Stream | None = None  # the newest
         self.answered: tuple[bytes, object] | None = None  # its last request and good answer
         self._expires = -math.inf
-        self.pool = _pool(context, proxy, _Backend(self))
+        self._new_pool = partial(_pool, context, proxy, _Backend(self))
+        self.pool = self._new_pool()
 
     def exchange(
         self, request: httpcore.Request, limits: Limits, *, whole: bool
     ) -> tuple[httpcore.Response, bytes]:
-        """Send a request; return the response and its body as it came, *whole* an error's too."""
+        """Send a request; return the response and its packed body, *whole* even for an error."""
+        try:
+            return self._exchanged(request, limits, whole=whole)
+        except Exception:
+            raise
+        except BaseException:
+            # Ctrl-C may have left a lock of httpcore taken: the pool is not used again.
+            self.let_go()
+            self.pool = self._new_pool()
+            raise
+
+    def _exchanged(
+        self, request: httpcore.Request, limits: Limits, *, whole: bool
+    ) -> tuple[httpcore.Response, bytes]:
         self.limits = limits
-        # What cannot be sent again goes over a new connection, which cannot be out of step.
+        # A request that cannot be repeated uses a new connection, which cannot be out of step.
         if limits.clock() >= self._expires or request.method != b"GET":
             self.pool.close()
         response = self.pool.handle_request(request)
@@ -242,31 +258,31 @@ class _Connection:
         finally:
             response.close()
         self._expires = limits.clock() + _KEEP_ALIVE
-        # Answers other than 200 are often empty: one sent again could not be told from the next.
+        # Replies other than 200 are often empty: a repeated one could not be recognized.
         if left_behind or response.status != 200:
             self.pool.close()
         if response.status == 200 and self._repeats(request.url.target, response.headers, raw):
             self.pool.close()
-            raise Repeated("the answer to the request before it came again")
+            raise Repeated("the reply to the previous request was sent again")
         return response, raw
 
     def _repeats(self, target: bytes, headers: list[tuple[bytes, bytes]], raw: bytes) -> bool:
-        """Remember a good answer; tell whether it is the one before it, to another request."""
+        """Remember a good reply; return whether it repeats the previous one, to another request."""
         former, self.answered = self.answered, (target, (len(raw), raw[:_ENDS], raw[-_ENDS:]))
         if former is None or former[0] == target or former[1] != self.answered[1]:
             return False
-        # Other than an answer of the register, the page of a firewall may well be the same.
+        # Unlike replies of the register, pages of a firewall may well be equal.
         body = bodies.readable(raw, bodies.headers(headers).get("Content-Encoding", ""), len(raw))
         return body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{"
 
     def let_go(self) -> None:
-        """Close this process's end; another process that has the connection keeps it."""
+        """Close this process's end; another process that shares the connection keeps it."""
         if self.stream is not None:
             self.stream.close()
 
 
 class _Backend(httpcore.NetworkBackend):
-    """Connections whose every wait ends at the deadline of the request that waits."""
+    """Connections whose every wait ends at the deadline of the current request."""
 
     def __init__(self, connection: _Connection) -> None:
         self._inner = httpcore.SyncBackend()
@@ -295,7 +311,7 @@ class _Stream(httpcore.NetworkStream):
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         while True:
             left = _left(self._connection, httpcore.ReadTimeout)
-            # Short waits, so that a stop is seen soon; a wait that ended early is taken up again.
+            # Short waits, so that a stop is noticed soon; a wait that ended early is resumed.
             try:
                 return self._inner.read(max_bytes, min(left or _LOOK_UP, _LOOK_UP))
             except httpcore.ReadTimeout:
@@ -346,22 +362,31 @@ def _pool(
     """Return a pool of one connection, with TLS and proxy as httpx sets them."""
     settings: Any = {"ssl_context": context, "max_connections": 1, "network_backend": backend}
     if proxy is None:
-        return httpcore.ConnectionPool(**settings)
+        return _interruptible(httpcore.ConnectionPool(**settings))
     named = httpx.Proxy(proxy)
     settings |= {"proxy_url": _address(named.url), "proxy_auth": named.raw_auth}
     if named.url.scheme.startswith("socks"):
         try:
-            return httpcore.SOCKSProxy(**settings)
-        except RuntimeError as error:  # of httpcore, where its extra is not installed
+            return _interruptible(httpcore.SOCKSProxy(**settings))
+        except RuntimeError as error:  # of httpcore, without its extra installed
             raise UsageError(
                 f"the environment names the proxy {named.url}, which needs socksio: pip install "
                 "'httpx[socks]', or unset it"
             ) from error
-    return httpcore.HTTPProxy(**settings, proxy_headers=named.headers.raw)
+    return _interruptible(httpcore.HTTPProxy(**settings, proxy_headers=named.headers.raw))
+
+
+def _interruptible(pool: httpcore.ConnectionPool) -> httpcore.ConnectionPool:
+    """Return a pool whose cleanup after Ctrl-C does not block forever."""
+    # Private, and pinned by a test. httpcore's own lock is written in Python: Ctrl-C may leave it
+    # taken, before its block begins or ends, and the cleanup takes it again. A lock in C is safe.
+    private: Any = pool
+    private._optional_thread_lock = threading.Lock()
+    return pool
 
 
 def _body(chunks: Iterable[bytes], cap: int, *, whole: bool) -> bytes:
-    """Return the body as it came: the whole of it, or what can be had of an error's."""
+    """Return the packed body: complete, or for an error as much as can be read."""
     body = bytearray()
     try:
         for chunk in chunks:
@@ -386,9 +411,9 @@ def _headers_sent() -> list[tuple[bytes, bytes]]:
 
 
 def _left_behind(response: httpcore.Response) -> bytes:
-    """Return what was received behind the body: nobody asked for it."""
-    # Private, and pinned by the tests of answers sent twice. httpcore sees what waits in the
-    # socket when it takes a connection up again, but not what it has read already.
+    """Return the bytes received after the body, which no request explains."""
+    # Private, and pinned by the tests of replies sent twice. httpcore notices bytes waiting in the
+    # socket when it reuses a connection, but not bytes it has read already.
     stream: Any = response.stream
     behind: bytes = stream._stream._connection._h11_state.trailing_data[0]
     return behind

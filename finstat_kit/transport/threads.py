@@ -19,8 +19,8 @@ from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_LOOK_UP: Final = 0.1  # seconds between two looks for Ctrl-C
-_AHEAD: Final = 4  # items in flight or waiting to be taken, for each connection
+_LOOK_UP: Final = 0.1  # seconds between checks for Ctrl-C
+_AHEAD: Final = 4  # items in flight or waiting to be consumed, per connection
 
 
 class _Stop(threading.Event):

@@ -1,5 +1,5 @@
 """Pickers for notebooks: a place, a day of change, and both with a chart and a table.
 
-Their callbacks run in JupyterLab on another thread than the cells and at the same time: each
-picker has one lock, and none of them knows pyplot, an event loop or the Output widget.
+In JupyterLab their callbacks run in parallel with cells, on another thread: each picker has one
+lock, and none of them uses pyplot, an event loop or the Output widget.
 """

@@ -1,4 +1,4 @@
-"""Questions answered in the background, of which only the newest counts."""
+"""Background work for questions of which only the newest counts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Final, Generic, TypeVar
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
-_PAUSE: Final = 0.2  # seconds in which a question may be overtaken before it costs a request
+_PAUSE: Final = 0.2  # seconds in which a newer question replaces one before its request is sent
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[Question, Answer]):
-    """What came of a question: an answer, or why there is none."""
+    """The outcome of a question: an answer, or an error."""
 
     question: Question
     answer: Answer | None
@@ -23,15 +23,15 @@ class Outcome(Generic[Question, Answer]):
 
 
 class LatestWins(Generic[Question, Answer]):
-    """Do *work* on a question on a thread of its own and *tell* when the newest is answered.
+    """Runs *work* for a question on a thread of its own and calls *tell* for the newest outcome.
 
     Args:
-        work: Called with the question and with a function that says whether a newer one was
-            asked, so that long work can end early; what it returns then is dropped.
-        tell: Called on that thread when `outcome` has changed. It is told to look, not what to
-            show: so it shows the newest state in whatever order threads get their turn.
-        at_once: Do the work on the caller's thread, before `ask` returns: it takes no time that
-            anybody notices, and what depends on it is the same on every run.
+        work: Called with the question and a function that returns whether a newer question
+            exists, so that long work can end early; its result is then dropped.
+        tell: Called without arguments on that thread when `outcome` has changed. It must read
+            `outcome` itself, so that it shows the newest state in any order of threads.
+        at_once: Do the work on the caller's thread, before `ask` returns. For fast work, to make
+            its results the same on every run.
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class LatestWins(Generic[Question, Answer]):
         self._pending = False
 
     def ask(self, question: Question) -> None:
-        """Ask, and forget what was asked before."""
+        """Set the newest question and drop the one before it."""
         with self._changed:
-            # The first question goes at once; those that come while it is open wait a little.
+            # The first question starts at once; further ones wait a little while it is open.
             pause = _PAUSE if self._pending else 0.0
             self._newer.set()
             self._newer = newer = threading.Event()
@@ -60,18 +60,18 @@ class LatestWins(Generic[Question, Answer]):
         if self._at_once:
             self._run(question, newer, 0.0)
             return
-        # A daemon: nobody waits at the end of a session for an answer that nobody will see.
+        # A daemon, so that the end of a session does not wait for it.
         threading.Thread(
             target=self._run, args=(question, newer, pause), name="finstat_kit", daemon=True
         ).start()
 
     @property
     def outcome(self) -> Outcome[Question, Answer] | None:
-        """The outcome of the newest question, None as long as it is open."""
+        """The outcome of the newest question, None while it is open."""
         return self._outcome
 
     def settled(self, timeout: float | None = None) -> Outcome[Question, Answer] | None:
-        """Wait for the outcome of the newest question, None when it took too long."""
+        """Wait for the outcome of the newest question; None after the timeout."""
         with self._changed:
             self._changed.wait_for(lambda: self._outcome is not None, timeout)
             return self._outcome
@@ -89,7 +89,7 @@ class LatestWins(Generic[Question, Answer]):
             return
         try:
             outcome = Outcome(question, self._work(question, newer.is_set))
-        except Exception as error:  # noqa: BLE001 - on this thread nobody else would see it
+        except Exception as error:  # noqa: BLE001 - on this thread it would be lost otherwise
             outcome = Outcome(question, None, error)
         with self._changed:
             if newer.is_set():

@@ -1,4 +1,4 @@
-"""What the pickers share: a register, a language, a lock, and what a saved notebook shows."""
+"""Base class of the pickers: register, language, lock, and the view in a saved notebook."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.widgets.keys import Keys
 
-LABEL_WIDTH: Final = "8.5em"  # of all controls, so that they stand in line; as in typeahead.css
+LABEL_WIDTH: Final = "8.5em"  # of all controls, to align them; as in typeahead.css
 LAYOUT: Final = {"width": "340px", "max_width": "100%"}
 _CELL: Final = "padding:2px 8px;line-height:1.4;text-align:"
 
 
 class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
-    """A box of controls that agree with each other.
+    """A box of controls kept consistent with each other.
 
     Attributes:
-        lang: ``"sk"`` or ``"en"``; settable, and what is chosen stays chosen.
+        lang: ``"sk"`` or ``"en"``; settable, and the choice is kept.
     """
 
     # Checked below. No property may return a Literal: jedi fails on it and completes nothing.
@@ -45,7 +45,7 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self.children = (*controls, Keys())
 
     def share(self, other: Picker) -> None:
-        """Take the lock of the picker that this one stands in."""
+        """Use the lock of the picker that contains this one."""
         self._lock = other._lock
 
     @traitlets.validate("lang")
@@ -54,7 +54,7 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
-        """Change controls without taking it for somebody's choice."""
+        """Change controls without treating the change as the user's choice."""
         former, self._quiet = self._quiet, True
         try:
             yield
@@ -68,7 +68,7 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
         return {**bundle, "text/plain": repr(self), "text/html": self._static()}
 
     def _settle(self) -> None:
-        """Wait for what a saved notebook shows, where that is the same on every run."""
+        """Wait for the content of a saved notebook, if it is the same on every run."""
 
     def _static(self) -> str:
         raise NotImplementedError
@@ -80,12 +80,12 @@ def line() -> ipywidgets.HTML:
 
 
 def said(text: str) -> str:
-    """Return a text, a stranger's too, as a line that screen readers read out when it changes."""
+    """Return a text, possibly untrusted, as a line that screen readers announce on change."""
     return f'<small role="status" aria-live="polite">{escape(text)}</small>'
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0) -> str:
-    """Return a table of texts, a stranger's too; the last *numbers* columns hold numbers."""
+    """Return a table of texts, possibly untrusted; the last *numbers* columns hold numbers."""
     first_number = len(head) - numbers
 
     def row(cells: Sequence[str], open_cell: str, close_cell: str) -> str:

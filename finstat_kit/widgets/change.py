@@ -25,7 +25,7 @@ from finstat_kit.widgets.texts import since_text, words
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 
-# Seven days are today and the six before it: a day that is asked for is itself included.
+# Seven days are today and the six before it: changed_since includes its day.
 _QUICK: Final[dict[str, Callable[[date], date | None]]] = {
     "last_7": lambda today: today - timedelta(days=6),
     "last_30": lambda today: today - timedelta(days=29),
@@ -35,10 +35,10 @@ _QUICK: Final[dict[str, Callable[[date], date | None]]] = {
 
 
 class ChangePicker(base.Picker):
-    """Pick the day since which units changed, and see how many did.
+    """Pick the day since which units changed, and show their number.
 
-    The number is requested in the background, of a sample at once; the newest choice wins, and an
-    error shows as a line of text.
+    The number is requested in the background, from a sample at once; the newest choice wins, and
+    an error is shown as a line of text.
 
     Args:
         register: A `Register`, or what `use` takes; None is the current one.
@@ -46,7 +46,7 @@ class ChangePicker(base.Picker):
 
     Attributes:
         value: A `datetime.date`, or None for everything; settable, also as ``"2026-06-01"``, and
-            to be observed. It is what ``changed_since=`` takes.
+            observable. Pass it as ``changed_since=``.
         lang: Settable; the choice stays.
         calendar: The field with the day.
         quick: The buttons by name: ``last_7``, ``last_30`` (days, today included), ``this_year``,
@@ -91,7 +91,7 @@ class ChangePicker(base.Picker):
 
     @property
     def count(self) -> int | None:
-        """The number of units changed since the day; None until it is here, or if it failed."""
+        """The number of units changed since the day; None until fetched, or after an error."""
         outcome = self._counts.outcome
         return outcome.answer if outcome else None
 
@@ -124,7 +124,7 @@ class ChangePicker(base.Picker):
     @traitlets.observe("value")
     def _on_value(self, _: traitlets.Bunch) -> None:
         with self._lock:
-            # Not what this very change brought: another thread may have been faster since.
+            # Not the value of this change: another thread may have changed it since.
             day = self.value
             with self._quietly():
                 self.calendar.value = day
@@ -156,7 +156,7 @@ class ChangePicker(base.Picker):
         return self._register.units.count(changed_since=asked_of(self._register, day))
 
     def _tell(self) -> None:
-        """Show what is known of the newest question; called on any thread."""
+        """Show the state of the newest question; called on any thread."""
         with self._lock:
             said = words(self.lang)
             outcome = self._counts.outcome
@@ -181,12 +181,12 @@ class ChangePicker(base.Picker):
 
 
 def one_line(error: Exception) -> str:
-    """Return what an error says, without line breaks."""
+    """Return the message of an error without line breaks."""
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def asked_of(register: Register, day: date | None) -> date | None:
-    """Return the day to request of a register; None for everything that it has."""
+    """Return the day to request from a register; None for all its units."""
     # A year typed into the calendar arrives digit by digit, as 0002, 0020, 0202 and 2026.
     return register.since if day is None or day < wire.BEGINNING else day
 

@@ -1,4 +1,4 @@
-"""Bars and the tile map as HTML in the colours of the page: a light or dark theme, or none."""
+"""Bars and the tile map as HTML in the colours of the page, with a light, dark or no theme."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _LETTER: Final = 0.6  # width of a letter by its height
 
 
 def bars(counts: pl.DataFrame, lang: Lang, text: str) -> str:
-    """Return counts as horizontal bars, as `plot_counts` cuts them; *text* is their alternative.
+    """Return counts as horizontal bars, cut as in `plot_counts`; *text* is the alternative text.
 
-    What is cut off is summed in a row without a bar, which would dwarf all others.
+    The remaining rows are summed in a row without a bar, which would dwarf all others.
     """
     shown = cut(counts, _TOP)
     longest = max(shown.filter(pl.col("kind") != "rest")["count"], default=0) or 1
@@ -65,14 +65,14 @@ def bars(counts: pl.DataFrame, lang: Lang, text: str) -> str:
 def tile_map(
     by: str, counts: pl.DataFrame, names: Mapping[str, str], chosen: str, title: str, lang: Lang
 ) -> str:
-    """Return a tile map of some places with its legend; "" where none of them has a tile.
+    """Return a tile map of some places with its legend; "" if none of them has a tile.
 
     Args:
         by: ``kraj`` or ``okres``.
         counts: Of `count_by`; those of places without a tile are summed below.
         names: The places, code and name.
         chosen: Code of the tile that is marked, "" for none.
-        title: What is counted; the map's alternative text.
+        title: The heading, used as the map's alternative text.
         lang: Language of numbers.
     """
     every = tiles.REGIONS if by == "kraj" else tiles.DISTRICTS
@@ -95,7 +95,7 @@ def tile_map(
             lang,
             chosen=code == chosen,
         )
-        # The chosen one last: its border lies over its neighbours'.
+        # The chosen one last: its border covers those of its neighbours.
         for code, tile in sorted(grid.items(), key=lambda item: item[0] == chosen)
     ]
     width = _WIDTH * (1 + max(tile.column for tile in grid.values()) - left) + 4
@@ -110,7 +110,7 @@ def tile_map(
 
 
 def _shades(number: int) -> list[int]:
-    """Return so many of the shades, as far apart as they are."""
+    """Return *number* evenly spaced shades."""
     if number == 1:
         return [_SHADES[len(_SHADES) // 2]]
     return [_SHADES[round(n * (len(_SHADES) - 1) / (number - 1))] for n in range(number)]

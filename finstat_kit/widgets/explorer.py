@@ -43,8 +43,8 @@ class Explorer(base.Picker):
 
     Args:
         units: Records of units, such as `fk.units.get` returns; those changed since the chosen day
-            are shown. None takes the units of the register and fetches their records itself, but
-            never from a real host: there it asks for a frame.
+            are shown. None fetches the records of the register's units, but never from a real
+            host, which needs a frame.
         register: A `Register`, or what `use` takes; None is the current one.
         lang: Language of controls and labels, ``"sk"`` or ``"en"``; None is the register's.
 

@@ -1,11 +1,11 @@
-// JupyterLab takes letters, arrows and Enter in a drop-down or on a button for its own: M would
-// turn the cell into text. What says so keeps its keys; Ctrl and Cmd stay JupyterLab's.
+// JupyterLab treats letters, arrows and Enter in a drop-down or on a button as shortcuts: M would
+// turn the cell into text. Marked boxes keep their keys; Ctrl and Cmd stay JupyterLab's.
 
 function render() {
   const gone = new AbortController();
   const keep = ({ target, ctrlKey, metaKey }) => {
     if (!target.closest?.(".fk-picker")) return;
-    // On the control itself: further up it would come too late.
+    // On the control itself: further up would be too late.
     target.toggleAttribute("data-lm-suppress-shortcuts", !(ctrlKey || metaKey));
   };
   // On the window: JupyterLab itself listens before the event gets to the control.

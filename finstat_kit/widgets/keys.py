@@ -8,7 +8,7 @@ import anywidget
 
 
 class Keys(anywidget.AnyWidget):
-    """An invisible widget that keeps the notebook's shortcuts away from the box it stands in."""
+    """An invisible widget that keeps the notebook's shortcuts away from its box."""
 
     _esm = Path(__file__).with_name("keys.mjs")
 

@@ -23,18 +23,19 @@ Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 class LocationPicker(base.Picker):
     """Pick a region, a district, a municipality; each narrows the next.
 
-    Each field finds its entries while you type: without accents and case, words in any order.
-    Enter takes the marked one, Tab the only one that fits or an exact name, an emptied field
-    chooses nothing at its level. A choice sets what is above it. Options stand in Slovak
-    alphabetical order, abroad last; those outside the choice above are found below the others.
+    Each field filters its entries while you type, ignoring accents and case, with words in any
+    order. Enter selects the highlighted entry, Tab the only match or an exact name; an emptied
+    field clears its level. A choice also sets the levels above it. Options are in Slovak
+    alphabetical order, abroad last; those outside the choice above follow the others.
 
     Args:
-        register: Whose codelists: a `Register`, or what `use` takes; None is the current one.
+        register: Source of the codelists: a `Register`, or what `use` takes; None is the current
+            one.
         lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's.
 
     Attributes:
-        value: Code of the deepest choice, or None; settable, and to be observed.
-        lang: Settable; the choice stays.
+        value: Code of the deepest choice, or None; settable and observable.
+        lang: Settable; the choice is kept.
         region: Its field; ``.value`` is a code, or "" for all regions.
         district: Its field; ``.value`` is a code, or "" for all districts.
         municipality: Its field; ``.value`` is a code or "".
@@ -74,7 +75,7 @@ class LocationPicker(base.Picker):
 
     @property
     def codes(self) -> dict[str, str | None]:
-        """The codes of all three levels by the field of the records, None where none is chosen."""
+        """The codes of all three levels by record field, None where nothing is chosen."""
         return {FIELDS[level]: code or None for level, code in zip(LEVELS, self._path, strict=True)}
 
     @property
@@ -88,9 +89,9 @@ class LocationPicker(base.Picker):
         return self._places.name(self._path, self.lang)
 
     def filter(self, frame: Frame) -> Frame:
-        """Return the rows of the chosen place, all rows where nothing is chosen.
+        """Return the rows of the chosen place, or all rows if nothing is chosen.
 
-        The rule is equality with the code of the deepest choice.
+        A row matches if its code equals that of the deepest choice.
 
         Args:
             frame: Records, or any frame with the column ``kraj``, ``okres`` or ``sidlo``.
@@ -117,13 +118,13 @@ class LocationPicker(base.Picker):
     def _known_code(self, proposal: traitlets.Bunch) -> str | None:
         code: str | None = proposal["value"] or None
         if code is not None and self._places.find(code) is None:
-            raise UsageError(f"value={code!r} is no code of a place; see fk.find_places()")
+            raise UsageError(f"value={code!r} is not the code of a place; see fk.find_places()")
         return code
 
     @traitlets.observe("value")
     def _on_value(self, _: traitlets.Bunch) -> None:
         with self._lock:
-            # Not what this very change brought: another thread may have been faster since.
+            # Not the value of this change: another thread may have changed it since.
             code = self.value
             if code != _code(self._path):
                 self._choose((code and self._places.find(code)) or Path())
@@ -138,7 +139,7 @@ class LocationPicker(base.Picker):
             self._relabel()
 
     def _chosen(self, level: str, code: str) -> Path:
-        """Return the choice that a control means; none means what is chosen above it."""
+        """Return the choice of a control; an empty one means the choice above it."""
         if code:
             return self._places.path(level, code) or self._path
         above = self._path[: LEVELS.index(level)]
@@ -150,7 +151,7 @@ class LocationPicker(base.Picker):
         self.value = _code(path)
 
     def _show(self) -> None:
-        """Make the fields show the choice, and offer first what lies within it."""
+        """Show the choice in the fields, and offer the places within it first."""
         region, district, _ = self._path
         within = ("", region, district or region)
         with self._quietly():

@@ -1,4 +1,4 @@
-"""What a picker of places can offer: pure functions and tables, no widget."""
+"""The options of a picker of places: pure functions and tables, no widget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIELDS: Final = {"region": "kraj", "district": "okres", "municipality": "sidlo"}
 
 
 class Place(NamedTuple):
-    """An entry of a codelist with its path up; "" where a name or a parent is missing."""
+    """An entry of a codelist with the places above it; "" for a missing name or parent."""
 
     level: str
     code: str
@@ -24,7 +24,7 @@ class Place(NamedTuple):
     region: str
 
     def name(self, lang: Lang) -> str:
-        """Return its name, or its code where it has none."""
+        """Return its name, or its code without one."""
         return (self.name_sk if lang == "sk" else self.name_en) or self.code
 
 
@@ -43,10 +43,10 @@ class Path(NamedTuple):
 
 
 class Places:
-    """All places of a register, in the order in which they are offered.
+    """All places of a register, in the order of the options.
 
     Args:
-        frame: What `Register.locations` returns.
+        frame: The result of `Register.locations`.
     """
 
     def __init__(self, frame: pl.DataFrame) -> None:
@@ -59,9 +59,9 @@ class Places:
         self._ordered: dict[tuple[str, Lang], list[tuple[str, Place]]] = {}
 
     def path(self, level: str, code: str) -> Path | None:
-        """Return the choice that a place means, or None where the level has no such code.
+        """Return the choice for a place, or None if the level has no such code.
 
-        Where a parent is missing, so is the choice above.
+        Without a parent there is no choice above.
         """
         place = self._places[level].get(code)
         if place is None:
@@ -71,19 +71,19 @@ class Places:
         return Path(place.region, place.district, code if level == "municipality" else "")
 
     def find(self, code: str) -> Path | None:
-        """Return the choice that a code of any level means, or None for an unknown one."""
+        """Return the choice for a code of any level, or None for an unknown one."""
         paths = (self.path(level, code) for level in LEVELS)
         return next((path for path in paths if path is not None), None)
 
     def name(self, path: Path, lang: Lang) -> str | None:
-        """Return the name of the deepest choice, or None where nothing is chosen."""
+        """Return the name of the deepest choice, or None if nothing is chosen."""
         if path.deepest is None:
             return None
         level, code = path.deepest
         return self._places[level][code].name(lang)
 
     def items(self, level: str, lang: Lang, district_of: str, no_district: str) -> list[list[str]]:
-        """Return code, label, what to tell apart by, district and region of all of a level."""
+        """Return code, label, distinguishing text, district and region of all places of a level."""
         return [
             [
                 place.code,
@@ -125,12 +125,12 @@ class Places:
 
 
 def _abroad(place: Place) -> bool:
-    """Tell whether an entry stands for abroad, by today's codes or by its name."""
+    """Return whether an entry stands for abroad, by today's codes or by its name."""
     return place.code.startswith("SKZZ") or "zahranic" in folded(place.name_sk)
 
 
 def _told(place: Place, lang: Lang) -> tuple[str, str]:
-    """Return what a reader tells places apart by: name, and the district of a municipality."""
+    """Return the texts that distinguish a place: name, and district for a municipality."""
     return place.name(lang), place.district if place.level == "municipality" else ""
 
 

@@ -1,4 +1,4 @@
-"""What an explorer shows: title, numbers, chart and table, as one piece of HTML."""
+"""The panel of an explorer: title, numbers, chart and table, as one piece of HTML."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class Shown:
 
     counts: pl.DataFrame  # of `count_by`
     by: By  # the column counted
-    place: str | None  # name of what is chosen
-    narrowed: bool  # False where a municipality is chosen: nothing is below it
+    place: str | None  # name of the chosen place
+    narrowed: bool  # False for a municipality: no level is below it
     day: date | None
-    given: int | None  # how many records were given; None where the register's are shown
+    given: int | None  # number of records given; None if the register's are shown
     source: str
     lang: Lang
 
     @property
     def title(self) -> str:
-        """Say what is counted by what, and where."""
+        """The heading: units by a level, and the place."""
         return title(self.by if self.narrowed else None, self.place, self.lang)
 
     @property
     def summary(self) -> str:
-        """How many units, changed since when, of how many given, of which register."""
+        """The number of units, the day of change, the number given, and the source."""
         said = words(self.lang)
         parts = [number_format.units(int(self.counts["count"].sum()), self.lang)]
         if self.given is None or self.day is not None:
@@ -52,14 +52,14 @@ class Shown:
 
 
 def title(by: str | None, place: str | None, lang: Lang) -> str:
-    """Name what is counted by which column, and where."""
+    """Return the heading: units by a column, and the place."""
     said = words(lang)
     what = f"{said.units} {said.by[by]}" if by else said.units
     return f"{place}: {what[0].lower()}{what[1:]}" if place else what
 
 
 def source(register: Register, lang: Lang) -> str:
-    """Name the source of the data; of a sample also its size and day."""
+    """Name the source of the data; for a sample with its size and day."""
     name = register._source_name(lang)
     return f"{name} ({register!r})" if isinstance(register, Sample) else name
 
@@ -75,7 +75,7 @@ def panel(shown: Shown) -> str:
 
 
 def static(shown: Shown, picture: str) -> str:
-    """Return what a saved notebook keeps: title, summary, the picture of the map and the table."""
+    """Return the view in a saved notebook: title, summary, picture of the map, and table."""
     return _head(shown) + picture + _table(shown)
 
 

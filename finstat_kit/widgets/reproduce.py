@@ -24,10 +24,13 @@ def choose(register: Register) -> str:
         if register._recipe is None:
             return f"# Choose the same register first: {register!r}, changed since it was made.\n"
         return f"fk.use({register._recipe})  # a sample: its units are invented\n"
+    cache = "" if register._cache is None else f", cache={str(register._cache.path)!r}"
     if register.base_url == LIVE:
-        return "fk.use(fk.LIVE)\n"
+        return f"fk.use(fk.LIVE{cache})\n"
     if register.base_url.startswith("http"):
-        return f"fk.use({register.base_url!r})\n"
+        return f"fk.use({register.base_url!r}{cache})\n"
+    if (path := getattr(register, "path", None)) is not None:  # a mirror, or recorded replies
+        return f"fk.use({register.base_url + str(path)!r})\n"
     return f"# Choose the same register first: {register!r}\n"
 
 
@@ -44,7 +47,7 @@ def by_day(register: Register, day: date | None, field: str | None, code: str | 
 
 
 def by_ids(register: Register, selection: pl.DataFrame) -> str:
-    """Return the code of a selection from somebody's own frame: the ids one by one."""
+    """Return the code of a selection from the user's own frame: the ids one by one."""
     listed = textwrap.fill(
         ", ".join(map(str, selection["id"])),
         96,
@@ -77,7 +80,7 @@ def is_all_changed(register: Register, changed: pl.DataFrame, day: date | None) 
     if changed.columns != UNITS.names():
         return False
     try:
-        # The number first: one request tells whether the ids are worth asking for.
+        # The number first: one request shows whether the ids can match.
         if register.units.count(changed_since=day) != changed.height:
             return False
         ids = register.units.ids(changed_since=day, progress=False)["id"]

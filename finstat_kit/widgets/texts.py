@@ -1,4 +1,4 @@
-"""What the pickers say, in both languages."""
+"""The texts of the pickers, in both languages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.number_format import NO_BREAK
 
-# Not strftime's: it writes them in the language of the machine.
+# Not strftime's, which follow the locale of the machine.
 _MONTHS: Final = [
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -21,14 +21,14 @@ class Words:
     """The texts of one language."""
 
     levels: dict[str, str]
-    every: dict[str, str]  # stands in the field of a level where nothing is chosen
+    every: dict[str, str]  # placeholder of a level without a choice
     clear: dict[str, str]
     by: dict[str, str]  # the end of a title, by the column counted
     kinds: dict[str, str]  # rows of `count_by` without a label
 
     nothing_found: str
     elsewhere: str
-    more: str  # {n} is how many
+    more: str  # {n} is the number
     district_of: str  # {name} is the district's
     no_district: str
 
@@ -47,8 +47,8 @@ class Words:
     units: str
     share: str
     code: str
-    of_given: str  # {n} is how many
-    on_map: str  # what Enter, a click and Escape do
+    of_given: str  # {n} is the number
+    on_map: str  # the effect of Enter, a click and Escape
     off_map: str  # {units}
     loading: str
     nothing: str
@@ -118,7 +118,7 @@ EN: Final = Words(
     kinds={"unknown code": "unknown code", "no code": "no code", "gone": "deleted or non-public"},
     nothing_found="Nothing found",
     elsewhere="Elsewhere",
-    more="… and {n} more, go on typing",
+    more="… and {n} more, keep typing",
     district_of="district {name}",
     no_district="no district",
     since="Changed since",
@@ -141,7 +141,7 @@ EN: Final = Words(
     loading="Fetching the records of units …",
     nothing="No unit matches the choice.",
     pass_frame=(
-        "Records of a real register are not fetched unasked. Fetch them and pass them on: "
+        "Records of a real register are not fetched automatically. Fetch them and pass them on: "
         "fk.Explorer(fk.units.get(ids))"
     ),
     chart="Bar chart. {title}. {rows}.",
@@ -167,6 +167,6 @@ def day_text(day: date, lang: Lang) -> str:
 
 
 def since_text(day: date | None, lang: Lang) -> str:
-    """Say since when units changed; None is at any time."""
+    """Return the text for a day of change; None is at any time."""
     said = words(lang)
     return said.changed_ever if day is None else said.changed_since.format(day=day_text(day, lang))

@@ -33,7 +33,7 @@ function render({ model, el }) {
 
   function draw() {
     const before = box.querySelector("[data-code]:focus")?.dataset.code ?? "";
-    // Parsed apart from the page, where no script runs; the names in it were escaped.
+    // Parsed outside the page, where no script runs; the names in it were escaped.
     const parsed = new DOMParser().parseFromString(model.get("picture"), "text/html");
     box.replaceChildren(...parsed.body.childNodes);
     box.querySelector("svg")?.setAttribute("role", "group");
@@ -42,7 +42,7 @@ function render({ model, el }) {
       tile.setAttribute("aria-label", said(tile));
       tile.setAttribute("aria-pressed", String(tile.hasAttribute("aria-current")));
     }
-    // The keyboard goes on from the same tile, or from that of the region around it.
+    // The keyboard focus stays on the same tile, or on that of the region around it.
     const same = tiles().find(({ dataset }) => before.startsWith(dataset.code));
     const first = box.querySelector("[aria-current]") ?? same ?? tiles()[0];
     point(first);

@@ -12,10 +12,10 @@ class TileMap(anywidget.AnyWidget):
     """A picture whose tiles can be chosen by mouse and keyboard.
 
     Attributes:
-        value: Code of what is chosen, "" for nothing.
-        up: Code of what Escape chooses.
-        picture: HTML with an SVG whose tiles bear ``data-code``, ``data-x`` and ``data-y``.
-        hint: The line below, where no tile is pointed at.
+        value: Code of the chosen tile, "" for none.
+        up: Code chosen by Escape.
+        picture: HTML with an SVG whose tiles have ``data-code``, ``data-x`` and ``data-y``.
+        hint: The line below while no tile is pointed at.
     """
 
     _esm = Path(__file__).with_name("tilemap.mjs")

@@ -1,4 +1,4 @@
-// The list is here once: typing asks the kernel nothing, only a choice is told to it.
+// The list is sent once: typing sends nothing to the kernel, only a choice is sent.
 
 const SHOWN = 100;
 const PAGE = 8;
@@ -11,7 +11,7 @@ function entry([code, name, detail, district, region]) {
   return { code, name, detail, district, region, folded, words: folded.split(" ") };
 }
 
-// 0 for a name or code that begins so, 1 for words that do, in any order, 2 for any other hit.
+// 0 if a name or code starts with the text, 1 if its words do, in any order, 2 for other matches.
 function rank(sought, { code, folded, words }) {
   if (folded.startsWith(sought) || code.toLowerCase().startsWith(sought)) return 0;
   const begun = (part) => words.some((word) => word.startsWith(part));
@@ -31,7 +31,7 @@ function matching(entries, sought, within) {
   return { here: hits.filter(here), elsewhere: hits.filter((one) => !here(one)) };
 }
 
-// The one entry that a text can mean: an exact name goes before all that contain it.
+// The only entry that a text can mean: an exact name precedes all that contain it.
 function meant(sought, { here, elsewhere }) {
   const exact = (hits) => hits.filter(({ folded }) => folded === sought);
   const among = [exact(here), exact(elsewhere), here, elsewhere].find((hits) => hits.length);
@@ -52,13 +52,13 @@ function render({ model, el }) {
   const input = make("input", {
     id: `${id}-input`, type: "text", role: "combobox", autocomplete: "off", spellcheck: false,
   });
-  // Not in the order of the Tab key: there the next field is meant, and an emptied text clears too.
+  // Not in the tab order: Tab leads to the next field, and an emptied text clears too.
   const clear = make("button", {
     type: "button", className: "fk-clear", textContent: "×", tabIndex: -1,
   });
   const list = make("ul", { id: `${id}-list`, role: "listbox", popover: "manual" });
   const field = make("div", { className: "fk-field" }, input, clear, list);
-  // The classes of ipywidgets' own fields, so that this one stands in line with them.
+  // The classes of ipywidgets' own fields, to align with them.
   el.classList.add("jupyter-widgets", "widget-inline-hbox", "widget-text", "fk-typeahead");
   el.append(label, field);
   input.setAttribute("aria-autocomplete", "list");
@@ -84,12 +84,12 @@ function render({ model, el }) {
   let entries = [];
   let offered = [];
   let active = -1;
-  let typing = false; // what stands in the field is not what is chosen
+  let typing = false; // the text in the field differs from the choice
 
   const chosen = () => entries.find(({ code }) => code === model.get("value"));
   el.fkChosen = chosen;
 
-  // Read from the fields above: what the kernel makes of a choice there may still be on its way.
+  // Read from the fields above: the kernel's update after a choice there may still be pending.
   function within() {
     const fields = [...(el.closest(".fk-picker")?.querySelectorAll(".fk-typeahead") ?? [])];
     if (!fields.length) return model.get("within");
@@ -100,11 +100,11 @@ function render({ model, el }) {
   const matches = (sought) => matching(entries, sought, within());
 
   function showChosen() {
-    // What the kernel sends must not take the field away from the typist.
+    // An update from the kernel must not overwrite a text being typed.
     if (typing) return;
     input.value = chosen()?.name ?? "";
     clear.hidden = !input.value;
-    // The next letter begins anew.
+    // The next letter starts a new text.
     if (input.matches(":focus")) input.select();
   }
   function choose(code) {
@@ -173,7 +173,7 @@ function render({ model, el }) {
     if (isOpen() && active >= 0) choose(offered[active].code);
     else if (emptied()) choose("");
   }
-  // Looked up anew: the list may be closed, and Tab must not take what merely stands first in it.
+  // Searched anew: the list may be closed, and Tab must not take its first entry by default.
   function leave() {
     const sought = typing ? fold(input.value) : "";
     const one = sought && meant(sought, matches(sought));
@@ -213,7 +213,7 @@ function render({ model, el }) {
   });
   input.addEventListener("click", open);
   input.addEventListener("focus", () => input.select());
-  // What was typed and not chosen is no choice: the field goes back to what is chosen.
+  // Typed text without a choice is discarded: the field shows the former choice again.
   input.addEventListener("blur", giveUp);
   clear.addEventListener("click", () => {
     choose("");

@@ -1,4 +1,4 @@
-"""A field that finds one of thousands while you type; the browser does the searching."""
+"""A search field over thousands of entries, filtered in the browser."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import traitlets
 
 
 class TypeAhead(anywidget.AnyWidget):
-    """A text field with a list of what matches: accents and case ignored, words in any order.
+    """A text field with a list of matches: accents and case ignored, words in any order.
 
-    Nothing is chosen before Enter, Tab or a click.
+    Only Enter, Tab or a click chooses an entry.
 
     Attributes:
         value: Code of the chosen entry, "" for none.
-        items: Per entry: code, name, what tells it apart, code of its district and of its region;
-            sent to the browser once, in the order in which they are offered.
-        within: Code of a district or region whose entries come first, "" for none. The others are
-            found below them, so that an entry without a parent is never out of reach.
-        texts: What the field says: ``label``, ``placeholder``, ``clear``, ``none``, ``elsewhere``,
-            ``more``.
+        items: Per entry: code, name, distinguishing text, code of its district and of its region;
+            sent to the browser once, in the order of the options.
+        within: Code of a district or region whose entries come first, "" for none. The others
+            follow, so that an entry without a parent can still be found.
+        texts: The texts of the field: ``label``, ``placeholder``, ``clear``, ``none``,
+            ``elsewhere``, ``more``.
     """
 
     _esm = Path(__file__).with_name("typeahead.mjs")
@@ -39,7 +39,7 @@ class TypeAhead(anywidget.AnyWidget):
 
     @property
     def options(self) -> tuple[tuple[str, str], ...]:
-        """Name and code of the entries that come first: those within the choice above."""
+        """Name and code of the entries listed first: those within the choice above."""
         return tuple(
             (name, code)
             for code, name, _, *parents in self.items
@@ -50,5 +50,5 @@ class TypeAhead(anywidget.AnyWidget):
     def _known(self, proposal: traitlets.Bunch) -> str:
         value: str = proposal["value"]
         if value and all(value != item[0] for item in self.items):
-            raise traitlets.TraitError(f"Invalid selection: {value!r} is no code of this list")
+            raise traitlets.TraitError(f"Invalid selection: {value!r} is not in this list")
         return value

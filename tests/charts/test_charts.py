@@ -1,10 +1,9 @@
-"""Charts: the numbers in them are those of the counts, and every text can be read."""
+"""Bars, and what all charts share: the numbers are those of the counts, every text can be read."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections import Counter, deque
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,12 @@ import matplotlib as mpl
 import nbformat
 import polars as pl
 import pytest
-from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 from nbclient import NotebookClient
 
 import finstat_kit as fk
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import cutting, drawing, tiles
-from finstat_kit.charts.tile_text import TileText
+from finstat_kit.charts import cutting, drawing
 from finstat_kit.frames.counts import COUNTS, LAST_CHANGES
 from finstat_kit.protocol import wire
 from tests.support.pictures import (
@@ -30,19 +27,12 @@ from tests.support.pictures import (
     drawn,
     own,
     texts,
-    tile_numbers,
     written,
 )
 from tests.support.registers import Watched
+from tests.support.units import SAMPLE, UNITS
 
-SAMPLE = fk.sample(4_000)
-UNITS = SAMPLE.units.get(SAMPLE.units.ids())
 LANGS: list[Lang] = ["sk", "en"]
-
-
-@pytest.fixture(autouse=True)
-def sample_chosen(nothing_chosen: None) -> None:
-    fk.use(SAMPLE)
 
 
 def counts_of(number: int, *, label: str = "Obec {}") -> pl.DataFrame:
@@ -165,21 +155,27 @@ def test_bars_are_legible(field: By, lang: Lang) -> None:
     assert drawing.WORDS[lang][field] in ax.get_title()
 
 
+@pytest.fixture(scope="module")
+def municipal(full_size: Path) -> tuple[fk.Sample, pl.DataFrame]:
+    """Give a register with codelists of real size, and all its units."""
+    register = fk.sample(20_000, codelists=full_size)
+    units = register.units.get(register.units.ids())
+    assert register.count_by(units, "sidlo").height > 1_900
+    return register, units
+
+
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("size", [None, (6, 4), (5, 3.2)])
 def test_full_size_is_legible(
-    full_size: Path, lang: Lang, size: tuple[float, float] | None
+    municipal: tuple[fk.Sample, pl.DataFrame], lang: Lang, size: tuple[float, float] | None
 ) -> None:
     """Of 2,900 municipalities the first are shown and the others are one bar."""
-    with fk.using(fk.sample(20_000, codelists=full_size)) as reg:
-        units = reg.units.get(reg.units.ids())
-        counts = fk.count_by(units, "sidlo")
-        assert counts.height > 1_900
-
-        ax = fk.plot_counts(units, "sidlo", lang=lang, ax=axes(*size) if size else own(34))
-        check_legible(ax)
-        last = fk.plot_last_changes(units, "sidlo", lang=lang, ax=axes(9, 4.8))
-        check_legible(last)
+    register, units = municipal
+    ax = axes(*size) if size else own(34)
+    register.plot_counts(units, "sidlo", lang=lang, ax=ax)
+    check_legible(ax)
+    if size is None:
+        check_legible(register.plot_last_changes(units, "sidlo", lang=lang, ax=axes(9, 4.8)))
 
     assert sum(bars(ax).values()) == units.height
     assert len(bars(ax)) <= 34
@@ -205,7 +201,7 @@ def test_long_labels_are_cut(length: int) -> None:
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("number", [0, 1, 10])
-def test_few_units(number: int, lang: Lang) -> None:
+def test_few_units_are_legible(number: int, lang: Lang) -> None:
     """None, one and ten units give pictures that can be read."""
     few = UNITS.head(number)
 
@@ -288,173 +284,7 @@ def test_a_served_sample_is_invented_too() -> None:
     assert "invented" not in repr(fk.Register(url))
 
 
-def test_own_numbers_need_no_register() -> None:
-    """A map of one's own numbers is drawn without any; codes without a tile are named by code."""
-    fk.use(None)
-    rates = pl.DataFrame({"code": ["SK010", "SK042", "SKZZZ", None], "rate": [1.5, 2.5, 3.5, 4.5]})
-
-    ax = fk.plot_map(rates, value="rate", lang="en", ax=axes())
-
-    assert ax.get_title() == "rate by region"
-    assert "SKZZZ: 3.50" in " ".join(text.get_text() for text in texts(ax))
-    assert "no code: 4.50" in " ".join(text.get_text() for text in texts(ax))
-
-
-def test_every_district_has_a_tile() -> None:
-    """The grid holds the codelist, each code once, at a place of its own."""
-    regions, districts = fk.regions()["code"], fk.districts()["code"]
-
-    assert set(tiles.DISTRICTS) == set(districts)
-    assert len(tiles.DISTRICTS) == len(tiles._DISTRICT_NAMES) == 79
-    assert set(tiles.REGIONS) == {code for code in regions if not code.startswith("SKZ")}
-    for grid in (tiles.DISTRICTS, tiles.REGIONS):
-        assert len({(tile.column, tile.row) for tile in grid.values()}) == len(grid)
-        assert len({tile.name_sk for tile in grid.values()}) == len(grid)
-        assert min(tile.column for tile in grid.values()) == 0
-        assert min(tile.row for tile in grid.values()) == 0
-
-
-def test_regions_are_in_one_piece() -> None:
-    """From any district one comes to all of its region over edges of tiles."""
-    place = {(tile.column, tile.row): code for code, tile in tiles.DISTRICTS.items()}
-    for region in tiles.REGIONS:
-        own_tiles = {at for at, code in place.items() if code.startswith(region)}
-        reached: set[tuple[int, int]] = set()
-        waiting = deque([min(own_tiles)])
-        while waiting:
-            x, y = waiting.popleft()
-            if (x, y) in own_tiles - reached:
-                reached.add((x, y))
-                waiting += [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)]
-        assert reached == own_tiles, region
-
-
-def test_tiles_lie_as_the_districts_do() -> None:
-    """West of, north of, and neighbours, for pairs that everybody in Slovakia knows."""
-    at = {tile.name_sk.replace("\n", " "): tile for tile in tiles.DISTRICTS.values()}
-    chain = ["Bratislava I", "Nitra", "Zvolen", "Rimavská Sobota", "Košice I", "Trebišov"]
-    columns = [at[name].column for name in chain]
-    north = [at[name].row for name in ("Čadca", "Žilina", "Martin", "Zvolen", "Veľký Krtíš")]
-
-    assert columns == sorted(set(columns))
-    assert north == sorted(set(north))
-    assert at["Komárno"].row == max(tile.row for tile in tiles.DISTRICTS.values())
-    for one, other in (
-        ("Bratislava I", "Bratislava V"),
-        ("Bratislava III", "Pezinok"),
-        ("Trnava", "Galanta"),
-        ("Trenčín", "Ilava"),
-        ("Nitra", "Zlaté Moravce"),
-        ("Žilina", "Martin"),
-        ("Banská Bystrica", "Brezno"),
-        ("Liptovský Mikuláš", "Poprad"),
-        ("Prešov", "Sabinov"),
-        ("Košice I", "Košice – okolie"),
-        ("Michalovce", "Trebišov"),
-        ("Humenné", "Snina"),
-    ):
-        apart = max(abs(at[one].column - at[other].column), abs(at[one].row - at[other].row))
-        assert apart == 1, (one, other)
-
-
-@pytest.mark.parametrize("lang", LANGS)
-@pytest.mark.parametrize(("by", "size"), [("kraj", (8, 3.9)), ("okres", (10, 6.4))])
-@pytest.mark.parametrize("scale", [0.7, 1.5])
-def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale: float) -> None:
-    """Names and numbers stay inside their tiles in a picture of any size."""
-    ax = fk.plot_map(UNITS, by, lang=lang, ax=axes(size[0] * scale, size[1] * scale))
-
-    check_legible(ax)
-    renderer = drawn(ax).get_renderer()  # type: ignore[no-untyped-call]
-    cells = [patch.get_window_extent(renderer) for patch in ax.patches]
-    inside = [text for text in texts(ax) if isinstance(text, TileText)]
-    assert len(inside) == 2 * len(cells)
-    for text in inside:
-        box = text.get_window_extent(renderer)
-        assert any(
-            cell.x0 <= box.x0 and box.x1 <= cell.x1 and cell.y0 <= box.y0 and box.y1 <= cell.y1
-            for cell in cells
-        ), text.get_text()
-
-
-@pytest.mark.parametrize("by", ["kraj", "okres"])
-def test_tiles_are_the_counts(by: Any) -> None:
-    """Each tile carries its count; what has none is told below; together they are all units."""
-    counts = fk.count_by(UNITS, by, lang="en")
-    count_of = dict(counts.filter(pl.col("kind") == "labelled").select("code", "count").rows())
-    grid = tiles.REGIONS if by == "kraj" else tiles.DISTRICTS
-
-    ax = fk.plot_map(UNITS, by, lang="en", ax=axes())
-
-    assert tile_numbers(ax) == [f"{count_of.get(code, 0):,}" for code in grid]
-    below = ax.get_xlabel().replace("\n", " ")
-    told = [int(part.split(": ")[1].replace(",", "")) for part in below[16:-1].split("; ")]
-    assert below.startswith("Not on the map: ")
-    assert sum(told) + sum(count_of.get(code, 0) for code in grid) == UNITS.height
-    assert f"deleted or non-public: {UNITS['stav'].count()}" in below
-    assert by == "okres" or "Extra-regio (SKZZ): " in below
-
-
-def test_legend_gives_the_bounds() -> None:
-    """Every class has its colour, its least and greatest value, and its tiles."""
-    table = pl.DataFrame({"code": list(tiles.REGIONS)[:7], "rate": [1.0, 2, 3.5, 4, 5, 6.25, 7]})
-
-    ax = fk.plot_map(table, value="rate", ax=axes(8, 3.9))
-
-    legend = ax.get_legend()
-    assert legend is not None
-    entries = [text.get_text() for text in legend.get_texts()]
-    assert entries == ["1,00 – 2,00", "3,50 – 4,00", "5,00", "6,25 – 7,00", "bez hodnoty"]
-    colours = [to_hex(handle.get_facecolor()) for handle in legend.get_patches()]
-    tile_colours = Counter(to_hex(patch.get_facecolor()) for patch in ax.patches)
-    assert [tile_colours[colour] for colour in colours] == [2, 2, 1, 2, 1]
-    assert legend.get_title().get_text() == "rate, triedy podľa prirodzených hraníc"
-    assert tile_numbers(ax)[-1] == "–"
-    assert ax.get_title() == "rate podľa kraja\nukážkové (vymyslené) údaje"
-
-
-def test_values_that_are_no_numbers_are_missing() -> None:
-    """Null, NaN and infinite are no values; all values equal are one class."""
-    codes = list(tiles.REGIONS)[:5]
-    table = pl.DataFrame({"code": codes, "x": [None, float("nan"), float("inf"), 2.0, 2.0]})
-
-    ax = fk.plot_map(table, value="x", lang="en", ax=axes())
-
-    legend = ax.get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["2", "no value"]
-    assert tile_numbers(ax) == ["–", "–", "–", "2", "2", "–", "–", "–"] or Counter(
-        tile_numbers(ax)
-    ) == Counter({"–": 6, "2": 2})
-
-
-@pytest.mark.parametrize("name", ["*", "^x$", "^.*$", "^y$"])
-def test_values_and_codes_of_any_name_and_kind(name: str) -> None:
-    """A column of any name is drawn, and codes of any kind of categories."""
-    plain = pl.DataFrame({"code": ["SK010", "SK021"], "x": [1.5, 2.5]})
-    odd = plain.select(
-        pl.col("code").cast(pl.Categorical(pl.Categories("codes of a map"))),
-        pl.lit(7).alias("y"),
-        pl.col("x").alias(name),
-    )
-
-    for frame in (odd, odd.lazy()):
-        ax = fk.plot_map(frame, value=name, lang="en", ax=axes())
-        assert tile_numbers(ax) == tile_numbers(fk.plot_map(plain, value="x", lang="en", ax=axes()))
-
-
-def test_values_without_a_tile_are_told() -> None:
-    """Codes from abroad, unknown ones and none stand under the map, whatever the value is."""
-    table = pl.DataFrame({"code": ["SK010", "SKZZ", "x1", "x2", None], "x": [1.5, 2.5, 3, 4, 5.5]})
-
-    ax = fk.plot_map(table, value="x", lang="en", ax=axes())
-
-    assert ax.get_xlabel() == (
-        "Not on the map: Extra-regio: 2.50; unknown codes (2); no code: 5.50."
-    )
-
-
-def test_count_last_changes() -> None:
+def test_last_changes_are_counted_by_period_and_code() -> None:
     """By period, then as `count_by`; gone rows and those without code or date are kept."""
     frame = pl.DataFrame(
         {
@@ -513,15 +343,19 @@ def test_foreign_text_is_no_formula() -> None:
 
 # Wrong on purpose, which a type checker would not let pass.
 plot_counts: Any = fk.plot_counts
+
+
 plot_map: Any = fk.plot_map
+
+
 plot_last_changes: Any = fk.plot_last_changes
 
 
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda: plot_counts(UNITS, "region"), r"by='region' is no code column.*'kraj'"),
-        (lambda: plot_counts(counts_of(2), "region"), r"by='region' is no code column"),
+        (lambda: plot_counts(UNITS, "region"), r"by='region' is not a code column.*'kraj'"),
+        (lambda: plot_counts(counts_of(2), "region"), r"by='region' is not a code column"),
         (lambda: plot_counts(UNITS, top=0), "top=0 is not allowed; give a whole number, 1 to"),
         (lambda: plot_counts(UNITS, top=2_900), "top=2900 is not allowed"),
         (lambda: plot_counts(UNITS, lang="de"), "lang='de' is not known; give 'sk' or 'en'"),
@@ -535,7 +369,7 @@ plot_last_changes: Any = fk.plot_last_changes
         (lambda: plot_map(UNITS, "sidlo"), r"by='sidlo' is not known.*\['kraj', 'okres'\]"),
         (lambda: plot_map(UNITS, value="x"), "value='x': units can only be counted here"),
         (lambda: plot_map(fk.count_by(UNITS, "okres")), "code of the other level; give 'okres'"),
-        (lambda: plot_map(fk.regions(), value="x"), "value='x' is no column; give a column of"),
+        (lambda: plot_map(fk.regions(), value="x"), "value='x' is not a column; give a column of"),
         (lambda: plot_map(fk.regions(), value="name_sk"), "value='name_sk' is String"),
         (
             lambda: plot_map(pl.DataFrame({"code": ["SK010"] * 2, "count": [1, 2]})),
@@ -550,13 +384,13 @@ plot_last_changes: Any = fk.plot_last_changes
         ),
     ],
 )
-def test_what_cannot_be_drawn(call: Any, named: str) -> None:
+def test_what_cannot_be_drawn_is_refused(call: Any, named: str) -> None:
     """What is wrong is named with its value and the cure."""
     with pytest.raises(fk.UsageError, match=named):
         call()
 
 
-def test_no_register_is_chosen() -> None:
+def test_no_chosen_register_is_refused_with_the_choice() -> None:
     """Without a register there is nothing to name; the error says how to choose one."""
     fk.use(None)
 
@@ -641,16 +475,3 @@ def test_a_cell_shows_one_picture() -> None:
         sum("image/png" in output.get("data", {}) for output in cell["outputs"]) for cell in cells
     ]
     assert pictures == [0, 1, 1, 1]
-
-
-def test_maps_of_counts_speak_one_language() -> None:
-    """What has no tile is named in the language asked for; a kind of one's own means nothing."""
-    counts = fk.count_by(UNITS, "kraj", lang="sk")
-    own_kind = counts.with_columns(kind=pl.lit("mine"))
-
-    below = fk.plot_map(counts, lang="en", ax=axes()).get_xlabel()
-    mine = fk.plot_map(own_kind.drop_nulls("code"), lang="en", ax=axes()).get_xlabel()
-
-    assert "Extra-regio (SKZZ): " in below
-    assert "Zahraničie" not in below
-    assert "unknown codes (" in mine

@@ -84,7 +84,7 @@ def test_bounds_make_equal_classes_of_any_values() -> None:
     assert other.colour_of(1000) == other.entries[2][0]
 
 
-def test_bounds_around_zero() -> None:
+def test_bounds_around_zero_are_as_deep_on_either_side() -> None:
     """The nth class from zero is as deep on either side; zero as a bound is a class of its own."""
     scale = classes.by_bounds([], [-10, 0, 10, 20], "en")
     wide = classes.by_bounds([], [-5, 5], "en")

@@ -12,17 +12,11 @@ import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.charts import colours, cutting, drawing, tiles
 from tests.support.pictures import axes, bars, check_legible, drawn, own, tile_numbers, written
+from tests.support.units import UNITS
 
-SAMPLE = fk.sample(3_000)
-UNITS = SAMPLE.units.get(SAMPLE.units.ids())
 A = UNITS.filter(pl.col("id") % 3 == 0)
 B = UNITS.filter((pl.col("id") % 3 == 1) & ((pl.col("kraj") != "SK023") | (pl.col("id") % 2 == 0)))
 LANGS: list[Lang] = ["sk", "en"]
-
-
-@pytest.fixture(autouse=True)
-def sample_chosen(nothing_chosen: None) -> None:
-    fk.use(SAMPLE)
 
 
 @pytest.mark.parametrize("lazy", [False, True])
@@ -46,7 +40,9 @@ def test_bars_are_the_differences(lazy: bool) -> None:
 
 
 @pytest.mark.parametrize("lang", LANGS)
-@pytest.mark.parametrize("top", [1, 4, 20, None])
+@pytest.mark.parametrize(
+    "top", [1, None, *(pytest.param(top, marks=pytest.mark.slow) for top in (4, 20))]
+)
 def test_differences_are_legible(lang: Lang, top: int | None) -> None:
     """A rest of any size hides nothing, in either direction."""
     for a, b in ((A, B), (B, A), (A.head(0), B), (A, B.head(0))):
@@ -75,7 +71,7 @@ def test_the_furthest_from_zero_are_drawn() -> None:
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("by", ["kraj", "okres"])
-def test_a_map_of_differences(by: Any, lang: Lang) -> None:
+def test_a_map_of_differences_has_signs_and_colours(by: Any, lang: Lang) -> None:
     """Tiles carry signed numbers, falls and rises have colours of their own."""
     compared = fk.compare(A, B, by, lang=lang)
     grid = tiles.LEVELS[by]
@@ -175,7 +171,7 @@ plot_map: Any = fk.plot_map  # wrong on purpose
 @pytest.mark.parametrize(
     "classes", [[], [2, 1], [1, 1], [float("nan")], [1, float("inf")], "12", 3, ["x"], range(9)]
 )
-def test_bounds_that_are_none(classes: Any) -> None:
+def test_bounds_that_are_none_are_refused(classes: Any) -> None:
     """What cannot divide values is refused, with what can."""
     with pytest.raises(fk.UsageError, match=r"^classes=.* 1 to 8 ascending numbers"):
         plot_map(UNITS, classes=classes)

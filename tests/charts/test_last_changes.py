@@ -16,15 +16,9 @@ from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import colours
 from finstat_kit.frames.counts import PERIODS
 from tests.support.pictures import axes, check_legible
+from tests.support.units import UNITS
 
-SAMPLE = fk.sample(4_000)
-UNITS = SAMPLE.units.get(SAMPLE.units.ids())
 LANGS: list[Lang] = ["sk", "en"]
-
-
-@pytest.fixture(autouse=True)
-def sample_chosen(nothing_chosen: None) -> None:
-    fk.use(SAMPLE)
 
 
 def panels(ax: Axes) -> dict[str, Axes]:
@@ -100,14 +94,17 @@ def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("field", ["kraj", "sidlo", "velkostOrganizacie"])
-@pytest.mark.parametrize("size", [(5, 4), (9, 4.8), (14, 8)])
+@pytest.mark.parametrize(
+    "size",
+    [(5, 4), *(pytest.param(size, marks=pytest.mark.slow) for size in ((9, 4.8), (14, 8)))],
+)
 def test_panels_are_legible_in_any_size(field: By, lang: Lang, size: tuple[float, float]) -> None:
     """Headings and labels of panels lie on nothing, in figures of any shape."""
     for every in ("1d", "1mo"):
         check_legible(fk.plot_last_changes(UNITS, field, every=every, lang=lang, ax=axes(*size)))
 
 
-def test_panels_from_24_periods_on() -> None:
+def test_panels_begin_at_24_periods() -> None:
     """One stack too few is a stack still; panels share their scales."""
     months = [date(2024 + n // 12, n % 12 + 1, 5) for n in range(24)]
     frame = pl.DataFrame(

@@ -9,19 +9,15 @@ import polars as pl
 import pytest
 from matplotlib import style
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.text import Text
 
 import finstat_kit as fk
 from finstat_kit.charts import colours
-from tests.support.pictures import axes, drawn, texts, written
+from tests.support.pictures import axes, laid_out, texts, written
+from tests.support.units import SAMPLE, UNITS
 
-SAMPLE = fk.sample(3_000)
-UNITS = SAMPLE.units.get(SAMPLE.units.ids())
-STYLES = ["default", "dark_background"]
 CHARTS: dict[str, Any] = {
     "counts": lambda ax: fk.plot_counts(UNITS, ax=ax),
     "rest": lambda ax: fk.plot_counts(UNITS, "okres", top=2, ax=ax),
@@ -30,41 +26,48 @@ CHARTS: dict[str, Any] = {
     "regions": lambda ax: fk.plot_map(UNITS, ax=ax),
     "districts": lambda ax: fk.plot_map(UNITS, "okres", ax=ax),
     "map of differences": lambda ax: fk.plot_map(_compared("okres"), "okres", ax=ax),
+    "estimate": lambda ax: fk.plot_counts(SAMPLE.estimate(n=300), ax=ax),
+    "map of an estimate": lambda ax: fk.plot_map(SAMPLE.estimate("okres", n=300), "okres", ax=ax),
     "years": lambda ax: fk.plot_last_changes(UNITS, every="1y", ax=ax),
     "months": lambda ax: fk.plot_last_changes(UNITS, every="1mo", ax=ax),
     "nothing": lambda ax: fk.plot_last_changes(UNITS.head(0), ax=ax),
 }
 
 
-@pytest.fixture(autouse=True)
-def sample_chosen(nothing_chosen: None) -> None:
-    fk.use(SAMPLE)
-
-
 def _compared(by: Any) -> pl.DataFrame:
     return fk.compare(UNITS.head(1_500), UNITS.tail(1_400), by)
 
 
-def behind(text: Text, ax: Axes, agg: FigureCanvasAgg) -> str:
-    """Return the colour that a text stands on: that of the bar or tile, else of the figure."""
-    renderer = agg.get_renderer()  # type: ignore[no-untyped-call]
-    box = text.get_window_extent(renderer)
-    x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
-    on = [
-        patch
+def grounds(ax: Axes) -> list[tuple[str, str, str]]:
+    """Return each text, its colour and that behind it: of the bar or tile, else of the figure."""
+    renderer = laid_out(ax)
+    areas = [
+        (patch.get_window_extent(renderer), to_hex(patch.get_facecolor()))
         for patch in ax.patches
         if isinstance(patch, Rectangle)
-        and patch.get_window_extent(renderer).contains(x, y)
-        and ax.bbox.contains(x, y)
     ]
     figure = ax.figure
     assert isinstance(figure, Figure)
-    return to_hex(on[-1].get_facecolor() if on else figure.get_facecolor())
+    found = []
+    for text in texts(ax):
+        box = text.get_window_extent(renderer)
+        x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+        on = [face for area, face in areas if area.contains(x, y) and ax.bbox.contains(x, y)]
+        behind = on[-1] if on else to_hex(figure.get_facecolor())
+        found.append((text.get_text(), to_hex(text.get_color()), behind))
+    return found
 
 
-@pytest.mark.parametrize("name", STYLES)
 @pytest.mark.parametrize("chart", CHARTS)
-@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize(
+    ("name", "late"),
+    [
+        ("default", False),
+        ("dark_background", False),
+        ("dark_background", True),
+        pytest.param("default", True, marks=pytest.mark.slow),  # there is no other style by then
+    ],
+)
 def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:
     """At least 4.5:1, in the style that the axes were made in, also when it is over by then."""
     with style.context(name):
@@ -74,13 +77,9 @@ def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:
     if late:
         CHARTS[chart](ax)
 
-    agg = drawn(ax)
-    low = {
-        text.get_text(): (to_hex(text.get_color()), behind(text, ax, agg))
-        for text in texts(ax)
-        if colours.contrast(to_hex(text.get_color()), behind(text, ax, agg)) < 4.5
-    }
-    assert low == {}
+    found = grounds(ax)
+    assert found
+    assert [row for row in found if colours.contrast(row[1], row[2]) < 4.5] == []
 
 
 def test_bars_and_tiles_are_seen_on_white_and_black() -> None:

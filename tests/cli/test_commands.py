@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import finstat_kit as fk
-from finstat_kit.cli.commands import cli
+from finstat_kit.cli.commands import cli, main
 from tests.support.faults import HANG, FaultServer, Step, reply
 
 # Where the tests run in the background of a shell, Ctrl-C is ignored and children inherit that.
@@ -36,6 +38,28 @@ def shell(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=60
     )
+
+
+def called(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the command as `shell` does, but in this process, where all is imported already."""
+    given, out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(3))
+    given.write(stdin)
+    given.seek(0)
+    code: object = 0
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        warnings.resetwarnings()  # they are printed, as in a shell
+        patch.setattr(sys, "argv", ["finstat-kit", *arguments])
+        for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
+            patch.setattr(sys, name, stream)
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        out.flush()
+        err.flush()
+    assert isinstance(code, int)
+    printed, told = (stream.buffer.getvalue().decode() for stream in (out, err))
+    return subprocess.CompletedProcess(arguments, code, printed, told)
 
 
 @contextlib.contextmanager
@@ -58,15 +82,16 @@ def units() -> pl.DataFrame:
 
 
 def test_commands_are_documented() -> None:
-    """Every command has a help text, and the README names each."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    """Every command has a help text, and the page of the command line names each."""
+    page = Path(__file__).parents[2] / "docs" / "howto" / "command-line.md"
+    text = page.read_text(encoding="utf-8")
 
     for name, command in cli.commands.items():
         assert command.help
-        assert f"finstat-kit {name}" in readme
+        assert f"finstat-kit {name}" in text
 
 
-def test_codelist() -> None:
+def test_a_codelist_is_printed_in_each_format() -> None:
     """A codelist in each format; in a pipe it is csv without a byte order mark."""
     with fk.using(fk.sample()):
         regions = fk.regions()
@@ -82,7 +107,7 @@ def test_codelist() -> None:
         assert run("codelist", name, "--sample").exit_code == 0
 
 
-def test_count() -> None:
+def test_a_count_is_a_number() -> None:
     """A count is a number and nothing else."""
     sample = fk.sample()
 
@@ -93,7 +118,7 @@ def test_count() -> None:
     assert int(counted.stdout) == sample.annual_reports.count(changed_since="2026-01-01")
 
 
-def test_ids_and_get_in_a_pipe(units: pl.DataFrame) -> None:
+def test_ids_are_read_by_get_in_a_pipe(units: pl.DataFrame) -> None:
     """What `ids` prints, `get -` reads."""
     ids = run("ids", "--sample", "--limit", "4").stdout
     records = run("get", "-", "--sample", stdin=ids).stdout
@@ -103,7 +128,7 @@ def test_ids_and_get_in_a_pipe(units: pl.DataFrame) -> None:
     assert run("get", *map(str, units["id"]), "--sample").stdout == records
 
 
-def test_label(tmp_path: Path, units: pl.DataFrame) -> None:
+def test_label_adds_labels_and_keeps_text(tmp_path: Path, units: pl.DataFrame) -> None:
     """A file gets its labels; every column stays text, with its zeros."""
     csv, parquet = tmp_path / "u.csv", tmp_path / "u.parquet"
     frame = units.select("ico", "kraj", "pravnaForma")
@@ -121,7 +146,7 @@ def test_label(tmp_path: Path, units: pl.DataFrame) -> None:
     assert output.splitlines()[1] == "00470439,SK010,Region of Bratislava,101,Entrepreneur"
 
 
-def test_find() -> None:
+def test_find_prints_places_by_part_of_a_name() -> None:
     """Places by part of a name."""
     output = run("find", "ziar", "--sample", "--level", "municipality").stdout
 
@@ -136,16 +161,16 @@ def test_find() -> None:
         (["count", "--url", "127.0.0.1"], 2, "--url '127.0.0.1': give a URL"),
         (["count", "--sample", "--changed-since", "1.7.2026"], 2, "YYYY-MM-DD"),
         (["codelist", "kraje", "--sample"], 2, "regions"),
-        (["get", "x1", "--sample"], 2, "ID 'x1' is no id"),
+        (["get", "x1", "--sample"], 2, "ID 'x1' is not an id"),
         (["get", "999999999", "--sample"], 1, "id 999999999: no record; --keep-going"),
         (["label", "nowhere.csv", "--sample"], 2, "nowhere.csv"),
         (["find", " ", "--sample"], 2, "TEXT ' '"),
         (["nonsense"], 2, "No such command"),
     ],
 )
-def test_faults(arguments: list[str], code: int, said: str) -> None:
+def test_faults_have_their_exit_codes(arguments: list[str], code: int, said: str) -> None:
     """Nothing but results on standard output; 1 for the register's faults, 2 for usage."""
-    seen = shell(*arguments)
+    seen = called(*arguments)
 
     assert seen.returncode == code
     assert seen.stdout == ""
@@ -212,7 +237,7 @@ def test_an_error_tells_how_to_go_on() -> None:
     assert "--after-id 2" in seen.stderr
 
 
-def test_serve_and_its_end() -> None:
+def test_serve_prints_its_url_and_ends_cleanly() -> None:
     """The URL is printed when it answers; Ctrl-C ends it cleanly. The same by URL as in process."""
     with started("serve", "--port", "0", "--units", "20000") as process:
         assert process.stdout is not None
@@ -233,7 +258,7 @@ def test_serve_and_its_end() -> None:
     assert said == "20,000 invented units; Ctrl-C ends it\n"
 
 
-def test_killed_in_the_middle_and_continued() -> None:
+def test_a_walk_struck_by_ctrl_c_and_resumed_is_the_whole_walk() -> None:
     """SIGINT somewhere in a long `ids`, then --after-id: together exactly the list."""
     sample = fk.sample()
     with sample.serve() as url:
@@ -252,7 +277,7 @@ def test_killed_in_the_middle_and_continued() -> None:
     assert together == sample.reports.ids().write_csv()
 
 
-def test_a_mirror(tmp_path: Path) -> None:
+def test_a_mirror_is_synced_described_and_verified(tmp_path: Path) -> None:
     """It is synced, described, compacted and verified; damage is an exit code."""
     folder = str(tmp_path / "ruz")
     synced = run("sync", folder, "--sample", "--changed-since", "2026-06-01", "--format", "csv")
@@ -278,6 +303,6 @@ def test_a_mirror(tmp_path: Path) -> None:
     assert (well.exit_code, unsealed.exit_code, ill.exit_code) == (0, 0, 1)
     assert "there are no checksums" in unsealed.stdout  # a notice, no damage
     assert "it is not as it was written" in ill.stdout.splitlines()[1]
-    other = shell("sync", folder, "--sample", "--changed-since", "2025-01-01")
+    other = called("sync", folder, "--sample", "--changed-since", "2025-01-01")
     assert (other.returncode, other.stdout) == (2, "")
-    assert "was begun with '2026-06-01'" in other.stderr
+    assert "was created with '2026-06-01'" in other.stderr

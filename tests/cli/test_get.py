@@ -13,7 +13,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.frames.writing import write_to
-from tests.cli.test_commands import COMMAND, run, shell, started
+from tests.cli.test_commands import COMMAND, called, run, started
 from tests.support.faults import HANG, FaultServer, Step, reply
 
 
@@ -53,7 +53,9 @@ def test_rows_are_there_before_the_last_record_and_after_ctrl_c() -> None:
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("fault", [BROKEN, GONE, [reply(b"", 400)]])
+@pytest.mark.parametrize(
+    "fault", [BROKEN, *(pytest.param(f, marks=pytest.mark.slow) for f in (GONE, [reply(b"", 400)]))]
+)
 @pytest.mark.parametrize("form", ["csv", "ndjson", "table", "parquet"])
 def test_what_was_fetched_before_an_error_is_written(
     tmp_path: Path, fault: Sequence[Step], form: str
@@ -63,9 +65,9 @@ def test_what_was_fetched_before_an_error_is_written(
     with FaultServer(record(3), record(4), fault) as server:
         arguments = ["get", "3", "4", "5", "6", "--url", server.url]
         if form == "parquet":
-            seen = shell(*arguments, "--output", str(output))
+            seen = called(*arguments, "--output", str(output))
         else:
-            seen = shell(*arguments, "--format", form)
+            seen = called(*arguments, "--format", form)
 
     assert seen.returncode == 1
     assert "cut off after 2 rows; to resume, give the ids from 5 on" in seen.stderr
@@ -81,10 +83,10 @@ def test_what_was_fetched_before_an_error_is_written(
         assert pl.read_parquet(output)["id"].to_list() == [3, 4]
 
 
-def test_keep_going() -> None:
+def test_keep_going_reports_unreadable_ids_at_the_end() -> None:
     """A row for each readable record; the others are reported at the end, exit code 1."""
     with FaultServer(record(3), GONE, BROKEN, record(6)) as server:
-        seen = shell("get", "3", "4", "5", "6", "--keep-going", "--url", server.url)
+        seen = called("get", "3", "4", "5", "6", "--keep-going", "--url", server.url)
 
     assert seen.returncode == 1
     assert ids_of(seen.stdout) == [3, 6]
@@ -96,21 +98,21 @@ def test_keep_going() -> None:
 def test_keep_going_ends_at_other_faults() -> None:
     """An error that is not of one record ends the command; what was unreadable is reported."""
     with FaultServer(GONE, record(4), [reply(b"", 400)]) as server:
-        seen = shell("get", "3", "4", "5", "--keep-going", "--url", server.url)
+        seen = called("get", "3", "4", "5", "--keep-going", "--url", server.url)
 
     assert (seen.returncode, ids_of(seen.stdout)) == (1, [4])
     assert "resume, give the ids from 5 on" in seen.stderr
     assert "id 3: no record" in seen.stderr
 
 
-def test_all_is_as_in_python() -> None:
+def test_rows_are_those_of_python() -> None:
     """The rows of a stream are those of `fk.units.get`, repeats included."""
     sample = fk.sample(3_000)
     ids = sample.units.ids().sample(fraction=1, shuffle=True, seed=1)["id"].to_list()
     ids += ids[:5]
 
     with sample.serve() as url:
-        seen = shell("get", "-", "--url", url, stdin="\n".join(map(str, ids)))
+        seen = called("get", "-", "--url", url, stdin="\n".join(map(str, ids)))
 
     buffer = io.BytesIO()
     write_to(buffer, sample.units.get(ids), "csv")
@@ -118,9 +120,9 @@ def test_all_is_as_in_python() -> None:
     assert seen.stdout == buffer.getvalue().decode()
 
 
-def test_no_ids() -> None:
+def test_no_ids_give_the_columns_alone() -> None:
     """A frame without rows has its columns."""
-    empty = shell("get", "-", "--sample", stdin="id\n")
+    empty = called("get", "-", "--sample", stdin="id\n")
 
     assert (empty.returncode, empty.stderr) == (0, "")
     assert empty.stdout.startswith("id,ico,dic,")
@@ -141,7 +143,7 @@ def test_a_closed_pipe_ends_it_silently() -> None:
 
 
 @pytest.mark.parametrize("by", ["kraj", "velkostOrganizacie"])
-def test_count_by(by: str) -> None:
+def test_count_by_prints_the_table(by: str) -> None:
     """The table of `count_by` over the records of the selection, in the language asked."""
     sample = fk.sample()
     units = sample.units.get(sample.units.ids(changed_since="2026-06-01", after_id=100_000))
@@ -157,7 +159,7 @@ def test_count_by(by: str) -> None:
 @pytest.mark.parametrize("command", [["count", "--by", "kraj"], ["get", "210", "365"]])
 def test_long_work_is_refused_before_the_first_record(command: list[str]) -> None:
     """The way out that the message names is an option of the shell."""
-    seen = shell(*command, "--sample", "--max-requests", "1")
+    seen = called(*command, "--sample", "--max-requests", "1")
 
     assert (seen.returncode, seen.stdout) == (2, "")
     assert "more than --max-requests 1 are not sent" in seen.stderr
@@ -168,18 +170,18 @@ def test_long_work_is_refused_before_the_first_record(command: list[str]) -> Non
 @pytest.mark.parametrize(
     "options", [["--lang", "en"], ["--max-requests", "9"], ["--format", "csv"], ["--output", "x"]]
 )
-def test_options_of_count_by(options: list[str]) -> None:
+def test_options_that_would_do_nothing_are_refused(options: list[str]) -> None:
     """What would do nothing without --by is refused; --by counts units alone."""
     assert run("count", "--sample", *options).exit_code == 2
     assert run("count", "--sample", "--collection", "reports", "--by", "kraj").exit_code == 2
 
 
-def test_ids_into_a_file_that_were_cut_off(tmp_path: Path) -> None:
+def test_ids_into_a_file_that_were_cut_off_are_kept(tmp_path: Path) -> None:
     """The ids before an error are in the file, and the message says where to resume, once."""
     output = tmp_path / "ids.csv"
     page = [reply(b'{"id":[1,2],"existujeDalsieId":true}')]
     with FaultServer(page, [reply(b"", 400)]) as server:
-        seen = shell("ids", "--url", server.url, "--output", str(output))
+        seen = called("ids", "--url", server.url, "--output", str(output))
 
     assert (seen.stdout, seen.returncode) == ("", 1)
     assert ids_of(output.read_text(encoding="utf-8-sig")) == [1, 2]
@@ -192,8 +194,8 @@ def test_records_of_another_collection() -> None:
     sample = fk.sample()
     ids = [str(id_) for id_ in sample.reports.ids(limit=2)["id"]]
 
-    found = shell("get", *ids, "--sample", "--collection", "reports", "--format", "ndjson")
-    refused = shell("get", *ids, "--sample", "--collection", "reports", "--format", "csv")
+    found = called("get", *ids, "--sample", "--collection", "reports", "--format", "ndjson")
+    refused = called("get", *ids, "--sample", "--collection", "reports", "--format", "csv")
 
     rows = pl.read_ndjson(io.StringIO(found.stdout), infer_schema_length=None)
     assert rows["id"].to_list() == [int(id_) for id_ in ids]

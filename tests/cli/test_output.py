@@ -15,11 +15,11 @@ import polars as pl
 import pytest
 
 from finstat_kit.cli.output import write_all
-from tests.cli.test_commands import COMMAND, run, shell
+from tests.cli.test_commands import COMMAND, called, run
 
 
 @pytest.mark.parametrize("suffix", ["csv", "ndjson", "parquet", "xlsx", "table"])
-def test_output(tmp_path: Path, suffix: str) -> None:
+def test_output_writes_the_format_of_its_name(tmp_path: Path, suffix: str) -> None:
     """--output writes a file, whose name says the format."""
     path = tmp_path / f"regions.{suffix}"
 
@@ -29,7 +29,7 @@ def test_output(tmp_path: Path, suffix: str) -> None:
     assert path.stat().st_size > 200
 
 
-def test_an_output_in_capitals(tmp_path: Path) -> None:
+def test_a_suffix_counts_in_any_case(tmp_path: Path) -> None:
     """A suffix counts in any case: the file is one that its program opens right."""
     for name in ("r.CSV", "r.csv"):
         run("codelist", "regions", "--sample", "--output", str(tmp_path / name))
@@ -37,15 +37,15 @@ def test_an_output_in_capitals(tmp_path: Path) -> None:
     assert (tmp_path / "r.CSV").read_bytes() == (tmp_path / "r.csv").read_bytes()
 
 
-def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     """Its format is named, and a file that was there stays, whatever it is called."""
     mirror = tmp_path / "m.parquet"
     pl.DataFrame({"kraj": ["SK010"], "s": [["a b"]]}).write_parquet(mirror)
     before = tmp_path / "before"
     before.write_text("kept")
 
-    nameless = shell("codelist", "regions", "--sample", "--output", str(before))
-    refused = shell("label", str(mirror), "--sample", "--output", str(before), "--format", "csv")
+    nameless = called("codelist", "regions", "--sample", "--output", str(before))
+    refused = called("label", str(mirror), "--sample", "--output", str(before), "--format", "csv")
 
     assert (nameless.returncode, nameless.stdout) == (2, "")
     assert "give a name that ends in .csv" in nameless.stderr
@@ -63,18 +63,18 @@ def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
         ("y" * 250 + ".csv", "--output "),
     ],
 )
-def test_an_output_that_no_file_can_be(tmp_path: Path, name: str, told: str) -> None:
+def test_an_output_that_no_file_can_be_is_refused(tmp_path: Path, name: str, told: str) -> None:
     """One line and exit code 2."""
     output = str(tmp_path / name) if name else ""
 
-    seen = shell("codelist", "regions", "--sample", "--output", output, "--format", "csv")
+    seen = called("codelist", "regions", "--sample", "--output", output, "--format", "csv")
 
     assert (seen.returncode, seen.stdout, seen.stderr.count("\n")) == (2, "", 1)
     assert seen.stderr.startswith(f"Error: {told}")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_standard_output_that_takes_nothing(tmp_path: Path) -> None:
+def test_a_standard_output_that_takes_nothing_is_an_error(tmp_path: Path) -> None:
     """Closed or full, it is told in one line, and exit code 1 says that the result is not whole."""
     line = f"{' '.join(map(shlex.quote, COMMAND))} codelist municipalities --sample"
     # So short that all of it waits in a buffer, which Python flushes once more at exit.

@@ -61,7 +61,7 @@ def test_parquet_keeps_its_types(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_standard_input() -> None:
+def test_standard_input_is_read_as_text() -> None:
     """`label -` reads csv, with every text as it was."""
     seen = run("label", "-", "--sample", stdin=CSV)
 
@@ -73,7 +73,7 @@ def test_standard_input() -> None:
 
 
 @pytest.mark.parametrize("data", ["a,b\n1,2,3,4\n", ""])
-def test_standard_input_that_cannot_be_read(data: str) -> None:
+def test_standard_input_that_cannot_be_read_is_refused(data: str) -> None:
     """It is named, and nothing recommends Python."""
     seen = run("label", "-", "--sample", stdin=data)
 

@@ -12,7 +12,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.cli.demo import language
 from finstat_kit.cli.wording import worded
-from tests.cli.test_commands import COMMAND, run, shell
+from tests.cli.test_commands import COMMAND, called, run
 
 
 def complete(words: str) -> list[str]:
@@ -26,7 +26,7 @@ def complete(words: str) -> list[str]:
     return [line.partition(",")[2] for line in seen.stdout.splitlines()]
 
 
-def test_completion() -> None:
+def test_commands_options_and_names_are_completed() -> None:
     """Commands, options and the names of codelists are completed, as click documents it."""
     assert complete("finstat-kit co") == ["codelist", "count"]
     assert complete("finstat-kit codelist re") == ["regions"]
@@ -34,7 +34,7 @@ def test_completion() -> None:
     assert complete("finstat-kit get --k") == ["--keep-going"]
 
 
-def test_the_script_of_completion() -> None:
+def test_the_script_of_completion_is_printed() -> None:
     """It is printed for the shell to read."""
     env = {**os.environ, "_FINSTAT_KIT_COMPLETE": "zsh_source"}
 
@@ -44,7 +44,7 @@ def test_the_script_of_completion() -> None:
     assert "_FINSTAT_KIT_COMPLETE=zsh_complete finstat-kit" in seen.stdout
 
 
-def test_as_a_module() -> None:
+def test_the_module_is_the_same_command() -> None:
     """`python -m finstat_kit` is the same command."""
     seen = subprocess.run(
         [sys.executable, "-m", "finstat_kit", "count", "--sample"], capture_output=True, text=True
@@ -62,7 +62,7 @@ def test_as_a_module() -> None:
         ["ids", "--output", "none/x.csv"],
     ],
 )
-def test_a_missing_folder(tmp_path: Path, command: list[str]) -> None:
+def test_a_missing_folder_is_named_before_any_request(tmp_path: Path, command: list[str]) -> None:
     """It is a sentence, and said before a request: the register here would answer none."""
     register = [] if command[0] == "mirror" else ["--url", "http://127.0.0.1:9"]
     seen = subprocess.run(
@@ -87,7 +87,7 @@ def test_a_missing_folder(tmp_path: Path, command: list[str]) -> None:
         ({"LANG": "sk_SK.UTF-8", "FINSTAT_KIT_LANG": "en"}, "en"),
     ],
 )
-def test_the_language_of_the_demo(
+def test_the_demo_speaks_the_language_of_the_locale(
     environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FINSTAT_KIT_LANG, else English under an English locale, else Slovak."""
@@ -101,7 +101,7 @@ def test_the_language_of_the_demo(
     assert 'lang="en"' in run("demo", "--lang", "en").stdout
 
 
-def test_the_language_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_the_language_of_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """FINSTAT_KIT_LANG is the language of labels where --lang names none."""
     arguments = ["count", "--by", "kraj", "--sample", "--changed-since", "-30d"]
     monkeypatch.setenv("FINSTAT_KIT_LANG", "en")
@@ -110,7 +110,7 @@ def test_the_language_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "Bratislavský kraj" in run(*arguments, "--lang", "sk").stdout
 
 
-def test_a_span_of_days() -> None:
+def test_a_span_of_days_counts_back_from_the_registers_day() -> None:
     """`--changed-since -30d` is counted back from the register's day."""
     sample = fk.sample()
 
@@ -125,24 +125,24 @@ def test_a_span_of_days() -> None:
     [
         (
             "this needs 12,000 requests; more than max_requests=10,000 are not sent. keep a mirror "
-            "(fk.Mirror), which goes on, or allow it by max_requests=12000",
+            "(fk.Mirror), which resumes, or allow it by max_requests=12000",
             "this needs 12,000 requests; more than --max-requests 10000 are not sent. keep a "
-            "mirror (finstat-kit sync FOLDER), which goes on, or allow it by --max-requests 12000",
+            "mirror (finstat-kit sync FOLDER), which resumes, or allow it by --max-requests 12000",
         ),
         ("or allow it by max_requests=", "or allow it by --max-requests N"),
         (
-            'to go on:\n  fk.annual_reports.ids(changed_since="2026-01-01", after_id=5)',
-            "to go on:\n  finstat-kit ids --collection annual-reports --changed-since 2026-01-01 "
+            'to resume:\n  fk.annual_reports.ids(changed_since="2026-01-01", after_id=5)',
+            "to resume:\n  finstat-kit ids --collection annual-reports --changed-since 2026-01-01 "
             "--after-id 5",
         ),
         (
             'fk.units.ids(changed_since="2026-01-01", after_id=5)',
             "finstat-kit ids --changed-since 2026-01-01 --after-id 5",
         ),
-        ("up to id 4: go on with after_id=4", "up to id 4: go on with --after-id 4"),
+        ("up to id 4: resume with after_id=4", "up to id 4: resume with --after-id 4"),
         ("allow it by sync(full=True, max_missing=12)", "allow it by --full --max-missing 12"),
-        ("go on by sync(full=True), which", "go on by sync --full, which"),
-        ("in the mirror, the next sync() goes on", "in the mirror, the next sync goes on"),
+        ("resume with sync(full=True), which", "resume with sync --full, which"),
+        ("in the mirror, the next sync() resumes", "in the mirror, the next sync resumes"),
         ("cannot be read; see verify()", "cannot be read; see mirror --verify"),
         ("path='a b.csv' cannot be written (x)", "--output 'a b.csv' cannot be written (x)"),
         ("path='r': '/r' is a file; give a folder", "FOLDER 'r': '/r' is a file; give a folder"),
@@ -167,14 +167,14 @@ def test_messages_are_worded_for_the_shell(python: str, told: str) -> None:
     assert worded(python) == told
 
 
-def test_messages_of_the_command(tmp_path: Path) -> None:
+def test_no_message_speaks_python(tmp_path: Path) -> None:
     """No fault that a command line can make is told in Python."""
     ruz = str(tmp_path / "ruz")
     assert run("sync", ruz, "--sample", "--changed-since", "2026-06-25").exit_code == 0
     file = tmp_path / "f"
     file.touch()
     told = [
-        shell(*arguments).stderr
+        called(*arguments).stderr
         for arguments in (
             ["count", "--url", ruz],
             ["count", "--url", "http://u:p@127.0.0.1"],

@@ -71,7 +71,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("case", COMMANDS)
-def test_tables(matrix: Told, url: str, tmp_path: Path, case: str) -> None:
+def test_a_table_is_for_eyes(matrix: Told, url: str, tmp_path: Path, case: str) -> None:
     """A table is for eyes, on standard output and in a file."""
     arguments = [*COMMANDS[case], "--url", url]
 
@@ -90,7 +90,7 @@ def test_tables(matrix: Told, url: str, tmp_path: Path, case: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "ndjson"])
-def test_a_terminal(matrix: Told, url: str, form: str) -> None:
+def test_what_a_terminal_gets_is_harmless(matrix: Told, url: str, form: str) -> None:
     """Whatever is printed on a terminal is harmless there, also data."""
     seen = on_a_terminal("codelist", "regions", "--url", url, "--format", form)
 
@@ -134,7 +134,7 @@ def test_a_pipe_gets_the_data(url: str) -> None:
     assert json.loads(ndjson.stdout_bytes)["name_sk"] == HOSTILE
 
 
-def test_messages(tmp_path: Path) -> None:
+def test_messages_are_harmless_whatever_they_repeat(tmp_path: Path) -> None:
     """Errors, whatever they repeat: of the register, of a file, of the command line."""
     broken = tmp_path / "broken\x1b[31m\u202e.csv"
     broken.write_bytes(f"kraj,{HOSTILE}\n1,2,3,4\n".encode())
@@ -171,7 +171,7 @@ def test_messages(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sign", SIGNS)
-def test_what_is_shown(sign: str) -> None:
+def test_letters_stay_and_unprintable_signs_do_not(sign: str) -> None:
     """Letters of any script stay; blanks become blanks, what is not printable a question mark."""
     assert shown("Ružová\u00a0ulica 1 — «漢字» 😀") == "Ružová ulica 1 — «漢字» 😀"
     assert harmless(shown(SIGNS[sign]))

@@ -18,7 +18,7 @@ def locations(*entries: dict[str, object]) -> bytes:
     return json.dumps({"lokacie": entries}).encode()
 
 
-def test_all_seven() -> None:
+def test_all_seven_are_sorted_by_code() -> None:
     """Each function gives its list, sorted by code, with the columns of its kind."""
     with fk.using(fk.sample()):
         heights = {name: getattr(fk, name)().height for name in wire.CODELISTS}
@@ -49,7 +49,7 @@ def test_codelists_are_fetched_once() -> None:
     assert reg.asked == ["/api/kraje?", "/api/kraje?"]
 
 
-def test_what_ties_them_together() -> None:
+def test_codelists_names_function_endpoint_and_field() -> None:
     """codelists() names function, endpoint, source, field and label column."""
     with fk.using(fk.sample()) as reg:
         frame = fk.codelists()
@@ -60,7 +60,7 @@ def test_what_ties_them_together() -> None:
     assert all(hasattr(fk, name) for name in frame["name"])
 
 
-def test_locations() -> None:
+def test_locations_have_the_path_up() -> None:
     """Three levels under each other with the path up, filled for the own level too."""
     with fk.using(fk.sample()):
         frame = fk.locations()
@@ -79,7 +79,7 @@ def test_locations() -> None:
 @pytest.mark.parametrize(
     ("body", "named"),
     [
-        (b"{}", r"\$\.lokacie: expected a list of entries, it is missing"),
+        (b"{}", r"\$\.lokacie: expected a list, it is missing"),
         (b'{"lokacie":null}', r"\$\.lokacie"),
         (b'{"klasifikacie":[]}', r"\$\.lokacie"),
         (locations({"nazov": {}}), r"\$\.lokacie\[0\]\.kod: expected a code, it is missing"),
@@ -91,13 +91,13 @@ def test_locations() -> None:
         (locations({"kod": "A"}, {"kod": "A", "nazov": {"sk": "x"}}), "'A' is listed twice"),
     ],
 )
-def test_broken_codelists(body: bytes, named: str) -> None:
+def test_broken_codelists_are_errors(body: bytes, named: str) -> None:
     """A list that is not there is an error, not an empty list."""
     with pytest.raises(fk.ProtocolError, match=named):
         Scripted(body).regions()
 
 
-def test_what_a_codelist_may_lack(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_codelist_may_lack_names_and_parents(caplog: pytest.LogCaptureFixture) -> None:
     """Names, languages and parents may be missing; numbers are read as their digits."""
     entries: list[dict[str, object]] = [
         {"kod": "A"},
@@ -118,7 +118,7 @@ def test_what_a_codelist_may_lack(caplog: pytest.LogCaptureFixture) -> None:
     assert Scripted(locations()).regions().schema == replies.LOCATIONS
 
 
-def test_full_size(full_size: Path) -> None:
+def test_a_list_of_real_size_loses_nothing(full_size: Path) -> None:
     """A list of real size: names repeat, parents are missing, nothing is lost."""
     with fk.using(fk.sample(500, codelists=full_size)):
         municipalities, units = fk.municipalities(), fk.units.get(fk.units.ids())
@@ -130,7 +130,7 @@ def test_full_size(full_size: Path) -> None:
     assert labelled["municipality"].null_count() < 40
 
 
-def test_recorded_codelists_of_2018(recorded: Path) -> None:
+def test_recorded_codelists_of_2018_are_read(recorded: Path) -> None:
     """The bodies of 2018: old codes, numbers for parents, seven municipalities without one."""
     folder = recorded / "recorded-2018"
     with fk.using(fk.sample(500, codelists=folder)):
@@ -149,7 +149,7 @@ def test_recorded_codelists_of_2018(recorded: Path) -> None:
         assert fk.resolve_labels(units)["municipality"].null_count() < 10
 
 
-def test_todays_codelists(recorded: Path) -> None:
+def test_todays_codelists_have_a_place_for_every_entry(recorded: Path) -> None:
     """Today's lists at full size: every entry has its place in the path."""
     with fk.using(fk.sample(500, codelists=recorded / "codelists")):
         frame = fk.locations()

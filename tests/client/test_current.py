@@ -62,7 +62,7 @@ class Noted(fk.Register):
         super().close()
 
 
-def test_who_closes_a_register(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_maker_closes_a_register(monkeypatch: pytest.MonkeyPatch) -> None:
     """`use` closes nothing, `using` what it made itself, ``with reg:`` its register alone."""
     given = Noted("http://127.0.0.1:9")
     fk.use(ONE)
@@ -169,21 +169,21 @@ def test_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["registeruz.sk", 5, "file:///x"])
-def test_what_is_no_register(wrong: object) -> None:
+def test_what_is_no_register_is_refused(wrong: object) -> None:
     """A wrong choice names the right ones."""
     with pytest.raises(fk.UsageError, match=r"register=.*give a URL"):
         fk.use(wrong)  # type: ignore[call-overload]
 
 
 def test_a_folder_of_a_mirror_is_named(tmp_path: Path) -> None:
-    """Its path alone is no register; the text has the call that makes one of it."""
+    """Its path alone is not a register; the text has the call that makes one of it."""
     fk.Mirror(tmp_path / "ruz", register=fk.sample(10)).sync()
 
-    with pytest.raises(fk.UsageError, match=r"fk.use\(fk.Mirror\('.*ruz'\)\)"):
+    with pytest.raises(fk.UsageError, match=r"fk.use\('mirror:.*ruz'\)"):
         fk.use(str(tmp_path / "ruz"))
     with pytest.raises(fk.UsageError) as error:
         fk.use(str(tmp_path / "none"))
-    assert "Mirror" not in str(error.value)
+    assert "mirror:" not in str(error.value)
 
 
 def test_functions_carry_the_methods_documentation() -> None:

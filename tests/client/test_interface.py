@@ -14,12 +14,14 @@ REGISTER = [
     "cells", "reports_without_cells", "check_reports", "as_filed", "download",
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
+    # What it estimates from a sample.
+    "estimate",
     # What is drawn, reported and picked of it.
     "plot_counts", "plot_map", "plot_last_changes", "doctor",
     "LocationPicker", "ChangePicker", "Explorer", "Mirror",
     # What it is.
-    "base_url", "page_size", "connections", "rate", "lang", "today", "since", "invented", "stats",
-    "cite", "close",
+    "base_url", "page_size", "connections", "rate", "cache", "lang", "today", "since", "invented",
+    "stats", "cite", "close",
 ]  # fmt: skip
 SAMPLE = [
     *REGISTER, "serve", "publish", "touch", "delete", "hide", "vanish", "set_today",
@@ -31,12 +33,12 @@ def shown(register: fk.Register) -> list[str]:
     return [name for name in dir(register) if not name.startswith("_")]
 
 
-def test_a_register() -> None:
+def test_a_register_has_these_names() -> None:
     """Behind a URL."""
     with fk.Register("http://127.0.0.1:1") as register:
         assert shown(register) == sorted(REGISTER)
 
 
-def test_a_sample() -> None:
+def test_a_sample_has_these_names_and_its_verbs() -> None:
     """The same, and the verbs that change it."""
     assert shown(fk.sample()) == sorted(SAMPLE)

@@ -1,4 +1,4 @@
-"""Counts, pages, ids and records through the client, in process."""
+"""Counts, pages and ids through the client, in process."""
 
 from __future__ import annotations
 
@@ -16,17 +16,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
-from finstat_kit.protocol import replies, shaped
+from finstat_kit.protocol import replies
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service import population
+from tests.support.examples import examples
 from tests.support.memory import needs_proc
 from tests.support.registers import Scripted, changes, days, sample_of, store_of
 
 DAY = date(2024, 5, 17)
+
+
 REG = fk.sample(0)
+
+
 LIKE = population.draw(0)
 
 
@@ -34,7 +39,6 @@ def body(ids: list[int], more: bool) -> bytes:
     return json.dumps({"id": ids, "existujeDalsieId": more}).encode()
 
 
-@settings(deadline=None)
 @given(
     changes,
     st.none() | days,
@@ -98,7 +102,7 @@ def test_everything_is_asked_since_the_beginning() -> None:
         (datetime(2024, 3, 1, 0, 30, tzinfo=timezone(timedelta(hours=1))), "2024-02-29"),
     ],
 )
-def test_days(given_day: Any, sent: str) -> None:
+def test_a_datetime_is_cut_to_its_day(given_day: Any, sent: str) -> None:
     """A datetime is cut to its day, an aware one in UTC first."""
     reg = Scripted(body([], False))
 
@@ -138,7 +142,9 @@ def test_days(given_day: Any, sent: str) -> None:
         (lambda r: r.units.get(1, errors="ignore"), "errors='ignore'"),
     ],
 )
-def test_wrong_arguments(call: Callable[[fk.Register], object], named: str) -> None:
+def test_wrong_arguments_are_named_before_any_request(
+    call: Callable[[fk.Register], object], named: str
+) -> None:
     """A wrong argument is named with its value and the cure, at the call, before any request."""
     reg = Scripted()
 
@@ -148,7 +154,7 @@ def test_wrong_arguments(call: Callable[[fk.Register], object], named: str) -> N
     assert reg.asked == []
 
 
-def test_unknown_keyword() -> None:
+def test_an_unknown_keyword_is_a_type_error() -> None:
     """Filters exist on units only; a misspelt keyword is a TypeError."""
     with pytest.raises(TypeError, match="ico"):
         REG.statements.ids(ico="12345678")  # type: ignore[call-arg]
@@ -206,7 +212,7 @@ def test_spans_are_counted_from_the_registers_day(span: Any) -> None:
 @pytest.mark.parametrize(
     "span", ["-d", "30d", "-1m", timedelta(days=-1), "-99999d", np.datetime64("NaT"), True]
 )
-def test_what_is_no_span(span: Any) -> None:
+def test_what_is_no_span_is_refused(span: Any) -> None:
     with pytest.raises(fk.UsageError, match="changed_since="):
         REG.units.count(changed_since=span)
 
@@ -242,13 +248,13 @@ def test_a_day_after_the_registers_own_is_warned_of() -> None:
         ({"tries": 0}, "tries=0"),
     ],
 )
-def test_wrong_settings(options: dict[str, Any], named: str) -> None:
+def test_wrong_settings_are_refused(options: dict[str, Any], named: str) -> None:
     """A register's settings are checked when it is made."""
     with pytest.raises(fk.UsageError, match=named):
         fk.Register(**({"base_url": "https://register.example"} | options))
 
 
-def test_polite_by_default() -> None:
+def test_a_real_host_gets_four_connections_and_five_requests_per_second() -> None:
     """Four connections and five requests a second towards a real host; no limits on loopback."""
     real, near = fk.Register("https://register.example/x/"), fk.Register("http://127.0.0.1:9")
 
@@ -292,7 +298,7 @@ def test_an_error_loses_nothing() -> None:
     """ids() raises with the ids so far and the cursor; the text tells how to go on."""
     reg = Scripted(body([1, 2], True), body([2, 3], True))
 
-    with pytest.raises(fk.PagingError, match="go on with after_id=2") as caught:
+    with pytest.raises(fk.PagingError, match="resume with after_id=2") as caught:
         reg.units.ids()
 
     assert caught.value.cursor == 2
@@ -360,113 +366,6 @@ def test_requests_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert (reg.stats.requests, reg.stats.retries, reg.stats.bytes) == (1, 0, 26)
 
 
-def test_get_has_all_columns_in_order() -> None:
-    """Records are typed: dates, lists of ids, a truth value, the rest text; absent is null."""
-    reg = Scripted(
-        '{"id":7,"ico":"00123456","datumZalozenia":"2001-02-03","konsolidovana":true,'
-        '"idUctovnychZavierok":[9,4],"datumPoslednejUpravy":"2024-01-02","stav":"ZMAZANÉ",'
-        '"nove_pole":{"a":1}}'.encode()
-    )
-
-    frame = reg.units.get(7)
-
-    assert frame.schema == shaped.UNITS
-    assert {
-        name: value for name, value in frame.row(0, named=True).items() if value is not None
-    } == {
-        "id": 7,
-        "ico": "00123456",
-        "datumZalozenia": date(2001, 2, 3),
-        "konsolidovana": True,
-        "idUctovnychZavierok": [9, 4],
-        "datumPoslednejUpravy": date(2024, 1, 2),
-        "stav": "ZMAZANÉ",
-    }
-
-
-@pytest.mark.parametrize(
-    "ids",
-    [
-        [9, 2, 9, 5],
-        (9, 2, 9, 5),
-        iter([9, 2, 9, 5]),
-        np.array([9, 2, 9, 5], dtype=np.uint16),
-        pl.Series("x", [9, 2, 9, 5], dtype=pl.Int32),
-        pl.Series("^x$", [9, 2, 9, 5]),
-        pl.Series("*", [9, 2, 9, 5], dtype=pl.UInt64),
-        pl.DataFrame({"id": [9, 2, 9, 5]}),
-        pl.LazyFrame({"id": [9, 2, 9, 5]}),
-    ],
-)
-def test_get_keeps_the_order_asked(ids: Any) -> None:
-    """A row an id in the order asked; an id that repeats is fetched once."""
-    reg = sample_of(dict.fromkeys([2, 5, 9], DAY))
-
-    frame = reg.units.get(ids)
-
-    assert frame["id"].to_list() == [9, 2, 9, 5]
-    assert frame.schema == shaped.UNITS
-    assert reg.stats.requests == 3
-
-
-def test_get_nothing() -> None:
-    """No ids give no rows, but all columns."""
-    assert REG.units.get([]).schema == shaped.UNITS
-    assert REG.units.get(pl.Series("id", [])).height == 0
-
-
-def test_get_with_unknown_ids() -> None:
-    """All others are fetched first; then the unknown ones are named."""
-    reg = sample_of(dict.fromkeys([2, 5, 9], DAY))
-
-    with pytest.raises(fk.NotFound, match="2 of 4 ids have no record: 3, 4") as caught:
-        reg.units.get([9, 3, 4, 2])
-    kept = reg.units.get([9, 3, 2], errors="keep")
-
-    assert caught.value.ids == [3, 4]
-    assert caught.value.partial is not None
-    assert caught.value.partial["id"].to_list() == [9, 2]
-    assert kept["id"].to_list() == [9, 3, 2]
-    assert kept["datumPoslednejUpravy"].to_list() == [DAY, None, DAY]
-
-
-@pytest.mark.parametrize(
-    ("record", "named"),
-    [
-        ('{"id":8}', r"id 7: \$\.id"),
-        ("{}", r"id 7: \$\.id: expected 7, it is missing"),
-        ('{"id":7,"ico":123}', r"id 7: \$\.ico: expected a text, got 123"),
-        ('{"id":7,"datumZalozenia":"2001-02-30"}', r"id 7: \$\.datumZalozenia"),
-        ('{"id":7,"datumZalozenia":"20010203"}', r"id 7: \$\.datumZalozenia"),
-        ('{"id":7,"konsolidovana":"ano"}', r"id 7: \$\.konsolidovana"),
-        ('{"id":7,"idVyrocnychSprav":[1,"2"]}', r"id 7: \$\.idVyrocnychSprav"),
-        ('{"id":7,"idVyrocnychSprav":5}', r"id 7: \$\.idVyrocnychSprav"),
-        ("[7]", r"id 7: \$: expected an object"),
-        ('{"id":7,"ico":"1","ico":"2"}', "'ico' stands twice"),
-    ],
-)
-def test_a_broken_record(record: str, named: str) -> None:
-    """A record that breaks the format is named with id and field; keep gives its id alone."""
-    with pytest.raises(fk.ProtocolError, match=named) as caught:
-        Scripted(b'{"id":6}', record.encode()).units.get([6, 7])
-    kept = Scripted(record.encode(), b'{"id":9,"ico":"1"}').units.get([7, 9], errors="keep")
-
-    assert caught.value.partial is not None
-    assert caught.value.partial["id"].to_list() == [6]
-    assert kept.select("id", "ico").rows() == [(7, None), (9, "1")]
-
-
-def test_get_interrupted() -> None:
-    """Ctrl-C in get keeps the rows so far."""
-    reg = Scripted(b'{"id":6}', KeyboardInterrupt())
-
-    with pytest.raises(fk.Interrupted, match="1 of 2 records") as caught:
-        reg.units.get([6, 7])
-
-    assert caught.value.partial is not None
-    assert caught.value.partial["id"].to_list() == [6]
-
-
 @pytest.mark.parametrize(
     ("answer", "error", "said"),
     [
@@ -486,7 +385,7 @@ def test_get_interrupted() -> None:
         (Reply(403, {}, b"<p>no"), fk.RegisterUnavailable, "firewall"),
     ],
 )
-def test_replies_that_are_none(
+def test_what_is_no_reply_is_reported_in_our_words(
     answer: bytes | Reply, error: type[fk.RegisterError], said: str
 ) -> None:
     """What is no reply of the register is told in its own words, never as a parser's error."""
@@ -501,7 +400,7 @@ def test_replies_that_are_none(
 @pytest.mark.parametrize(
     "count", ['{"pocetZostavajucichId":-1}', '{"pocetZostavajucichId":"5"}', "{}"]
 )
-def test_broken_counts(count: str) -> None:
+def test_a_broken_count_is_an_error_of_the_format(count: str) -> None:
     """A count that is none is an error of the format."""
     with pytest.raises(fk.ProtocolError, match="pocetZostavajucichId"):
         Scripted(count.encode()).units.count()
@@ -549,12 +448,12 @@ print(peak(1_000_000) - short)
     assert float(seen.stdout) < 20
 
 
-@settings(deadline=None, max_examples=400)
+@examples(400)
 @given(
     st.sampled_from(["http://", "https://", ""]),
     st.text(max_size=20) | st.text(alphabet="a.:/[]%@\x1b \n\u0130-1", max_size=20),
 )
-def test_any_text_as_a_base_url(scheme: str, rest: str) -> None:
+def test_any_text_as_a_base_url_is_a_register_or_refused(scheme: str, rest: str) -> None:
     """It is taken, or an error names it; no error of another library comes out."""
     with contextlib.suppress(fk.UsageError), fk.Register(scheme + rest) as reg:
         assert reg.base_url.startswith("http")

@@ -8,12 +8,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
+from tests.support.examples import examples
 from tests.support.registers import Watched
 
 ID, DAY = pl.col("id"), pl.col("datumPoslednejUpravy")
@@ -80,7 +81,7 @@ steps: st.SearchStrategy[Step] = st.one_of(
 
 
 @pytest.mark.filterwarnings("ignore:changed_since=.* lies after")
-@settings(deadline=None, max_examples=250)
+@examples(250)
 @given(
     st.lists(steps, max_size=3),
     st.sampled_from([None, ["id"], ["kraj", "id"], ["ico"], ["idUctovnychZavierok", "stav"]]),
@@ -137,12 +138,12 @@ ALL = "zmenene-od=2000-01-01"
         (lambda f: f.filter(pl.col("kraj") == "SK010"), [f"{ALL}&max-zaznamov=10000", "35 records"]),
     ],
 )  # fmt: skip
-def test_what_is_asked(query: Step, requests: list[str]) -> None:
+def test_a_scan_sends_these_requests_and_no_others(query: Step, requests: list[str]) -> None:
     """The requests of the shapes that can be pushed down are these and no others."""
     assert asked(query) == requests
 
 
-def test_columns() -> None:
+def test_a_scan_has_the_columns_of_the_records() -> None:
     """A scan has the columns of the records, in every collection; the ids alone need none."""
     for name, kind in KINDS.items():
         assert getattr(REG, name).scan().collect_schema() == kind.schema
@@ -173,7 +174,7 @@ def test_days_of_waiting_are_refused() -> None:
     assert reg.stats.requests == 0
 
 
-def test_max_requests() -> None:
+def test_max_requests_is_checked_before_the_first_record() -> None:
     """What is allowed is counted in ids before the first record is fetched."""
     reg = small()
     before = reg.stats.requests

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis import HealthCheck, strategies as st
 from hypothesis.stateful import (
     Bundle,
     RuleBasedStateMachine,
@@ -31,7 +31,8 @@ from finstat_kit.client.pages import Pages
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.store import day_number
 from finstat_kit.transport.base import InProcess
-from tests.support.faults import FakeTime
+from tests.support.clock import FakeClock
+from tests.support.examples import examples
 from tests.support.registers import sample_of
 
 LISTS = "/api/uctovne-jednotky"
@@ -63,7 +64,7 @@ class Unruly(fk.Register):
         self.changes: list[Change] = []
         self.trusted = trusted
         self._one = threading.RLock()
-        fake = FakeTime()
+        fake = FakeClock()
         carrier = InProcess(self._answer, fake.timing(luck=0.01))
         super().__init__("unruly:", page_size=3, tries=tries, transport=carrier)
 
@@ -301,15 +302,13 @@ def _seen_by(machine: Histories, change: Change) -> Change:
     return lambda register: machine._changed(change)
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("steps", [6, 30])
-def test_histories(steps: int) -> None:
+def test_histories_lose_double_and_invent_nothing(steps: int) -> None:
     """Nothing that was there throughout is lost or doubled, nothing is invented, order is kept."""
     run_state_machine_as_test(
         Histories,
-        settings=settings(
-            max_examples=600 // steps,
-            stateful_step_count=steps,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
+        settings=examples(
+            600 // steps, stateful_step_count=steps, suppress_health_check=list(HealthCheck)
         ),
     )

@@ -20,7 +20,7 @@ def streamed(ids: list[int], register: fk.Register) -> pl.DataFrame:
     return KINDS["units"].frame([record for _, record in stream if isinstance(record, Record)])
 
 
-def test_several_connections() -> None:
+def test_several_connections_keep_the_order() -> None:
     """The records come in the order asked, those that repeat too."""
     sample = fk.sample(500)
     ids = sample.units.ids()["id"].reverse().to_list()
@@ -34,7 +34,7 @@ def test_several_connections() -> None:
     assert requests == len(ids) - 3
 
 
-def test_a_mirror(tmp_path: Path) -> None:
+def test_a_mirror_needs_no_request(tmp_path: Path) -> None:
     """Records on disk need no request; an id without one is an error of that id alone."""
     pytest.importorskip("deltalake")
     mirror = fk.Mirror(tmp_path / "ruz", register=fk.sample(200))

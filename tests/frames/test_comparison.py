@@ -52,7 +52,7 @@ def test_nothing_is_dropped(
             assert shares.null_count() == table.height
 
 
-def test_labels_in_both_languages() -> None:
+def test_labels_are_in_the_language_of_the_register() -> None:
     """A code that only one of both has carries its label, in the language of the register."""
     a, b = pl.DataFrame({"kraj": ["SK010"]}), pl.DataFrame({"kraj": ["SK031"]}).lazy()
 
@@ -61,7 +61,7 @@ def test_labels_in_both_languages() -> None:
     assert REG.compare(a, b).schema == REG.compare(a.clear(), b).schema
 
 
-def test_what_cannot_be_compared() -> None:
+def test_what_cannot_be_compared_is_refused() -> None:
     """Counts with a code twice, and frames without the column, are errors."""
     counts = REG.count_by(pl.DataFrame({"kraj": ["SK010"]}), "kraj")
     with pytest.raises(fk.UsageError, match="'SK010' stands in two rows"):

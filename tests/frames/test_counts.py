@@ -11,7 +11,7 @@ from finstat_kit.frames import counts
 from tests.frames.test_labels import REG, column
 
 
-def test_count_by() -> None:
+def test_counts_are_ordered_by_kind_and_number() -> None:
     """Labelled first, by count; then unknown codes, no code, gone. Counts add up."""
     frame = pl.DataFrame(
         {
@@ -50,16 +50,16 @@ def test_counts_add_up(rows: list[tuple[str | None, str | None]], lazy: bool) ->
     assert counted.schema == counts.COUNTS
 
 
-def test_a_column_that_is_only_called_gone() -> None:
+def test_a_column_that_is_only_called_gone_hides_no_row() -> None:
     """The mark of a mirror is a text; what readers add under that name hides no row."""
     frame = pl.DataFrame({"kraj": ["SK010", "SK010"], "gone": [False, True]})
 
     assert REG.count_by(frame, "kraj")["kind"].to_list() == ["labelled"]
 
 
-def test_count_by_an_unknown_column() -> None:
+def test_an_unknown_column_is_refused_with_those_that_count() -> None:
     """What can be counted by is told."""
-    with pytest.raises(fk.UsageError, match=r"by='region' is no code column.*'kraj'"):
+    with pytest.raises(fk.UsageError, match=r"by='region' is not a code column.*'kraj'"):
         REG.count_by(pl.DataFrame({"region": ["x"]}), "region")  # type: ignore[arg-type]
-    with pytest.raises(fk.UsageError, match=r"by=\['kraj'\] is no code column; give one of"):
+    with pytest.raises(fk.UsageError, match=r"by=\['kraj'\] is not a code column; give one of"):
         REG.count_by(pl.DataFrame({"kraj": ["x"]}), ["kraj"])  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ def test_labels_equal_a_dictionary(
         assert eager[label].to_list() == [NAMES[lang][field].get(code) for code in frame[field]]
 
 
-def test_enums_of_the_codelist() -> None:
+def test_enums_of_the_codelist_are_labelled() -> None:
     """A column whose categories are the codelist's own is labelled all the same."""
     enum = pl.Enum(REG.regions()["code"])
     frame = pl.DataFrame({"kraj": pl.Series(["SK031", None, "SK010"], dtype=enum)})
@@ -84,7 +84,7 @@ CATEGORIES: list[pl.DataType] = [
 @pytest.mark.parametrize(
     "dtype", CATEGORIES, ids=["named", "8 bits", "16 bits", "of no name", "of all", "Enum"]
 )
-def test_categories_of_any_kind(dtype: pl.DataType) -> None:
+def test_categories_of_any_kind_are_labelled(dtype: pl.DataType) -> None:
     """Named categories too; lists and counts are those of texts."""
     texts = pl.DataFrame({"kraj": ["other", "SK031", None, "1", "SK010", "SK031"]}).with_columns(
         datumPoslednejUpravy=pl.lit(date(2026, 3, 2)), stav=pl.lit(None, pl.String)
@@ -109,7 +109,7 @@ PATTERNS = ["*", "^x$", "^.*$", "^kraj$", "^k.*$", "^", "", "(", "a|b", "."]
 @pytest.mark.parametrize(
     "dtype", [pl.String(), CATEGORIES[0], pl.Null()], ids=["text", "named", "null"]
 )
-def test_names_that_are_patterns(dtype: pl.DataType) -> None:
+def test_a_name_that_is_a_pattern_is_a_name(dtype: pl.DataType) -> None:
     """A column of any name is itself, wherever it stands; so are the others beside it."""
     codes = sorted(NAMES["sk"]["kraj"])
     columns = [*PATTERNS, "x", "kraj", "sidlo", "^sidlo$"]
@@ -142,7 +142,7 @@ def test_names_that_are_patterns(dtype: pl.DataType) -> None:
         assert REG.count_last_changes(form).equals(REG.count_last_changes(few))
 
 
-def test_run_twice_or_in_another_language() -> None:
+def test_labelling_again_replaces_the_labels() -> None:
     """A cell that is run again replaces its labels; other columns keep their places."""
     frame = pl.DataFrame({"x": [1], "kraj": ["SK010"], "y": [2]})
 
@@ -153,7 +153,7 @@ def test_run_twice_or_in_another_language() -> None:
     assert (once["region"][0], again["region"][0]) == ("Bratislavský kraj", "Region of Bratislava")
 
 
-def test_other_columns() -> None:
+def test_any_code_column_is_labelled_by_its_codelist() -> None:
     """Any code field by its name, and any column of one's own by its codelist."""
     frame = pl.DataFrame({"kraj": ["SK010"], "pravnaForma": ["112"], "home": ["SK021"]})
 
@@ -166,7 +166,7 @@ def test_other_columns() -> None:
     assert by_codelist.columns[-1] == "home_label"
 
 
-def test_null_columns_and_empty_frames() -> None:
+def test_null_columns_and_empty_frames_get_null_labels() -> None:
     """A column of nulls gives null labels; no rows give no rows, with all columns."""
     nulls = REG.resolve_labels(pl.DataFrame({"kraj": [None, None]}))
     empty = REG.resolve_labels(pl.DataFrame(schema={"kraj": pl.String}))
@@ -202,25 +202,31 @@ Foreign.__name__ = "DataFrame"
         (pl.DataFrame({"kraj": ["1"]}), {"columns": ["okres"]}, "no column 'okres'"),
         (pl.DataFrame({"kraj": ["1"]}), {"columns": ["region"]}, "'region' is not known"),
         (pl.DataFrame({"kraj": ["1"]}), {"columns": "kraj"}, r"give a list: \['kraj'\]"),
-        (pl.DataFrame({"kraj": ["1"]}), {"columns": {"kraj": "kraje"}}, "'kraje' is no codelist"),
+        (
+            pl.DataFrame({"kraj": ["1"]}),
+            {"columns": {"kraj": "kraje"}},
+            "'kraje' is not a codelist",
+        ),
         (
             pl.DataFrame({"kraj": ["1"]}),
             {"columns": {"kraj": ["regions"]}},
-            r"columns: \['regions'\] is no codelist; give one of \['regions'",
+            r"columns: \['regions'\] is not a codelist; give one of \['regions'",
         ),
-        (pl.DataFrame({"kraj": ["1"]}), {"columns": 5}, r"columns=5 is no list; give .*'kraj'"),
+        (pl.DataFrame({"kraj": ["1"]}), {"columns": 5}, r"columns=5 is not a list; give .*'kraj'"),
         (pl.DataFrame({"kraj": ["1"]}), {"columns": [["kraj"]]}, r"columns: \['kraj'\] is not kno"),
         (Foreign(), {}, r"pandas DataFrame; give pl.from_pandas\(frame\)"),
         ({"kraj": ["1"]}, {}, "dict; give a polars DataFrame"),
     ],
 )
-def test_frames_that_cannot_be_labelled(frame: Any, options: dict[str, Any], named: str) -> None:
+def test_frames_that_cannot_be_labelled_are_refused(
+    frame: Any, options: dict[str, Any], named: str
+) -> None:
     """What is wrong is told with its cure."""
     with pytest.raises(fk.UsageError, match=named):
         REG.resolve_labels(frame, **options)
 
 
-def test_unresolved_codes() -> None:
+def test_unresolved_codes_are_counted_with_todays_code() -> None:
     """Codes without a label, how often, and today's code of an old one."""
     frame = pl.DataFrame(
         {
@@ -259,7 +265,7 @@ def test_the_crosswalk_holds_for_every_district() -> None:
     )
 
 
-def test_what_is_no_old_code() -> None:
+def test_what_is_no_old_code_has_no_other() -> None:
     """Only what has the form of an old code, or of today's, has another."""
     for text in ("", "6", "61", "6130", "013", "913", "x13", "6x3", " 613", "613 ", "٦١٣"):
         assert old_codes.district_today(text) is None

@@ -43,7 +43,7 @@ PLACES = REG.locations()
         (None, "district", None, "missing"),
     ],
 )
-def test_spellings(name: str | None, level: str, code: str | None, how: str) -> None:
+def test_spelling_does_not_matter(name: str | None, level: str, code: str | None, how: str) -> None:
     """Case, accents, signs, kinds of places, old codes and English names."""
     row = REG.match_places([name], level=level).row(0, named=True)  # type: ignore[list-item, arg-type]
 
@@ -86,7 +86,7 @@ def test_every_place_is_found_by_its_name(data: st.DataObject) -> None:
         [613, None],
     ],
 )
-def test_any_column_of_names(names: pl.Series) -> None:
+def test_any_column_of_names_is_matched(names: pl.Series) -> None:
     """Text, categories and whole numbers; the rows stay where they are."""
     assert REG.match_places(names, level="district")["code"].to_list() == ["SK032D", None]
 
@@ -106,7 +106,7 @@ def test_every_real_place_is_found_by_its_name(full_size: Path) -> None:
         assert set(matches["how"]) <= {"name", "ambiguous"}
 
 
-def test_a_csv_of_ones_own_joins() -> None:
+def test_a_csv_of_ones_own_joins_by_code() -> None:
     """The codes are a column of the same length."""
     own = pl.DataFrame({"Okres": ["Žilina", "Nitra", "?"], "n": [1, 2, 3]})
 
@@ -115,7 +115,7 @@ def test_a_csv_of_ones_own_joins() -> None:
     assert coded["okres"].to_list() == ["SK031B", "SK0233", None]
 
 
-def test_wrong_arguments() -> None:
+def test_wrong_arguments_are_named_with_the_cure() -> None:
     """Each is named with its cure."""
     with pytest.raises(fk.UsageError, match="level='town'"):
         REG.match_places(["x"], level="town")  # type: ignore[arg-type]

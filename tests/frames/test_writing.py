@@ -30,14 +30,14 @@ def units() -> pl.DataFrame:
     return sample.units.get(pl.concat([sample.units.ids(limit=20), sample.units.ids().tail(1)]))
 
 
-def test_parquet_and_ndjson(tmp_path: Path, units: pl.DataFrame) -> None:
+def test_parquet_and_ndjson_keep_everything(tmp_path: Path, units: pl.DataFrame) -> None:
     """Both keep everything."""
     assert pl.read_parquet(fk.write(units, tmp_path / "u.parquet")).equals(units)
     again = pl.read_ndjson(fk.write(units, tmp_path / "u.ndjson"), schema_overrides=units.schema)
     assert again.equals(units)
 
 
-def test_csv(tmp_path: Path, units: pl.DataFrame) -> None:
+def test_csv_is_what_excel_reads(tmp_path: Path, units: pl.DataFrame) -> None:
     """Excel knows the letters by the mark; lists of ids are joined by blanks."""
     path = fk.write(units.lazy(), str(tmp_path / "u.csv"))
 
@@ -49,7 +49,7 @@ def test_csv(tmp_path: Path, units: pl.DataFrame) -> None:
     assert lists.to_list() == units["idUctovnychZavierok"].to_list()
 
 
-def test_xlsx(tmp_path: Path, units: pl.DataFrame) -> None:
+def test_xlsx_keeps_codes_as_text(tmp_path: Path, units: pl.DataFrame) -> None:
     """Codes, IČO and DIČ stay text, dates are dates, no name becomes a formula or a link."""
     path = fk.write(units, tmp_path / "u.xlsx", note="Prameň: vymyslené údaje")
 
@@ -77,7 +77,7 @@ def test_xlsx(tmp_path: Path, units: pl.DataFrame) -> None:
     assert rows[-1][0] == "Prameň: vymyslené údaje"
 
 
-def test_nothing_half_written(tmp_path: Path) -> None:
+def test_a_write_that_fails_leaves_nothing_half_written(tmp_path: Path) -> None:
     """A write that fails leaves what was there and nothing else."""
     path = fk.write(pl.DataFrame({"a": [1]}), tmp_path / "x.csv")
     (tmp_path / "folder.csv").mkdir()
@@ -98,12 +98,12 @@ def test_nothing_half_written(tmp_path: Path) -> None:
         (pl.DataFrame(), "x", None, "path='x'"),
         (pl.DataFrame(), "x.csv", "Prameň", "note: a csv file"),
         ({"a": 1}, "x.csv", None, "frame is a dict"),
-        (pl.DataFrame(), 5, None, "path=5 is no path"),
-        (pl.DataFrame(), "x.xlsx", 5, "note=5 is no text"),
+        (pl.DataFrame(), 5, None, "path=5 is not a path"),
+        (pl.DataFrame(), "x.xlsx", 5, "note=5 is not a string"),
         (pl.DataFrame(), "x.xlsx", "x" * 40_000, "note is a text of 40,000 characters.*32,767"),
     ],
 )
-def test_what_cannot_be_written(frame: object, path: Any, note: Any, named: str) -> None:
+def test_what_cannot_be_written_is_refused(frame: object, path: Any, note: Any, named: str) -> None:
     """The error says what can."""
     with pytest.raises(fk.UsageError, match=named):
         fk.write(frame, path, note=note)  # type: ignore[arg-type]
@@ -112,7 +112,7 @@ def test_what_cannot_be_written(frame: object, path: Any, note: Any, named: str)
 @pytest.mark.parametrize(
     "name", ["none/x.csv", "file/x.csv", "y" * 250 + ".csv", "y" * 300 + ".csv", "x\0.csv", "l.csv"]
 )
-def test_places_where_no_file_can_be(tmp_path: Path, name: str) -> None:
+def test_places_where_no_file_can_be_are_refused(tmp_path: Path, name: str) -> None:
     """The error names the path, and nothing is left behind."""
     (tmp_path / "file").touch()
     (tmp_path / "l.csv").symlink_to("l.csv")
@@ -164,7 +164,7 @@ def test_a_pipe_is_written_into(tmp_path: Path, suffix: str, linked: bool) -> No
 
 
 @pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "ndjson"])
-def test_a_full_disk(tmp_path: Path, suffix: str) -> None:
+def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path, suffix: str) -> None:
     """It is told as the system tells it, and nothing is left behind."""
     line = f"""
 import resource, polars as pl, finstat_kit as fk
@@ -181,7 +181,7 @@ except OSError as error:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_find_places() -> None:
+def test_places_are_found_without_accents_and_case() -> None:
     """Accents and case are ignored; what begins so comes first; codes count too."""
     with fk.using(fk.sample()):
         found = fk.find_places("NOVE")
@@ -202,7 +202,7 @@ def test_find_places() -> None:
         fk.sample(0).find_places("x", level="town")  # type: ignore[arg-type]
 
 
-def test_cite() -> None:
+def test_a_footnote_names_the_register_and_its_day() -> None:
     """A footnote names the register and when it answered; a sample's says it is invented."""
     reg = Scripted(b'{"pocetZostavajucichId":1}')
     silent = reg.cite(lang="en")
@@ -280,7 +280,7 @@ def test_a_scan_of_a_real_host_asks_for_its_ids_first() -> None:
             near.units.get(range(1, 10_002))
 
 
-def test_bars(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bar_shows_the_total_where_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
     """A bar shows the total when it is wanted, and nothing when nobody looks."""
     sample = fk.sample(30)
 

@@ -40,7 +40,7 @@ def without(key: str) -> Callable[[bytes], bytes]:
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_a_healthy_register(strict: bool) -> None:
+def test_a_healthy_register_is_well(strict: bool) -> None:
     """All is well with the sample, in at most 30 requests."""
     sample = fk.sample(strict=strict)
 
@@ -84,7 +84,7 @@ ALTERED: list[tuple[str, str, object, str, str, str]] = [
     ("an id too great", "uctovne-jednotky", b'{"id":[9223372036854775808],"existujeDalsieId":true}', "paging", "fail", "too great"),
     ("an error beyond the last id", "uctovne-jednotky", lambda body: body if b'[]' not in body else Reply(400, {}, b'{"chyba":"x"}'), "beyond the last id", "warn", "status 400"),
     ("ids as texts", "uctovne-jednotky", b'{"id":["5"],"existujeDalsieId":true}', "paging", "fail", "no whole numbers"),
-    ("more than asked", "uctovne-jednotky", changed(lambda r: r["id"].extend(range(9_000_000, 9_001_000))), "page size", "warn", "of 1,000 asked"),
+    ("more than asked", "uctovne-jednotky", changed(lambda r: r["id"].extend(range(9_000_000, 9_001_000))), "page size", "warn", "of 1,000 requested"),
     ("wrong counts", "zostavajuce-id/uctovne-jednotky", b'{"pocetZostavajucichId":7}', "counts", "warn", "7 before, 7 after"),
     ("no count of units", "zostavajuce-id/uctovne-jednotky", b"{}", "counts", "warn", "it is missing"),
     ("no counts", "zostavajuce-id/uctovne-vykazy", b"{}", "uctovne-vykazy", "fail", "it is missing"),
@@ -106,7 +106,9 @@ ALTERED: list[tuple[str, str, object, str, str, str]] = [
     [c[1:] for c in ALTERED],
     ids=[c[0] for c in ALTERED],
 )
-def test_what_is_found(path: str, answer: object, check: str, status: str, seen: str) -> None:
+def test_each_fault_is_on_its_own_line(
+    path: str, answer: object, check: str, status: str, seen: str
+) -> None:
     """Each fault is on the line it belongs to, with what it means."""
     register = Altered({path: answer})
 
@@ -140,7 +142,7 @@ def test_the_worst_comes_first() -> None:
         ([reply(b"", 503, Retry_After="60")], "status 503", 1),
     ],
 )
-def test_a_register_in_ruins(steps: list[Any], seen: str, requests: int) -> None:
+def test_a_register_in_ruins_is_one_line(steps: list[Any], seen: str, requests: int) -> None:
     """Where nothing good comes, one line says so, and the register is soon left alone."""
     with FaultServer(steps) as server:
         report = fk.doctor(server.url)
@@ -151,7 +153,7 @@ def test_a_register_in_ruins(steps: list[Any], seen: str, requests: int) -> None
     assert len(server.asked) == requests
 
 
-def test_turned_away_on_the_way() -> None:
+def test_what_was_found_before_a_refusal_is_reported() -> None:
     """What was found before the register asks to be left alone is in the report."""
     register = Altered({"okresy": Reply(429, {"Retry-After": "600"}, b"")})
 
@@ -164,7 +166,7 @@ def test_turned_away_on_the_way() -> None:
     assert register.asked == 2
 
 
-def test_silence_on_the_way() -> None:
+def test_three_silences_in_a_row_end_the_questions() -> None:
     """After three requests in a row without an answer nothing is asked any more."""
     register = Altered({"uctovne-jednotky": fk.TransportError("no answer")} | {
         f"zostavajuce-id/{name}": fk.TransportError("no answer")
@@ -177,7 +179,7 @@ def test_silence_on_the_way() -> None:
     assert register.asked == 7 + 3
 
 
-def test_a_fault_that_passes() -> None:
+def test_a_fault_that_passes_is_no_fault() -> None:
     """One error of the usual kind is asked again, and is no fault of the register."""
     once = iter([Reply(500, {}, b"")])
     register = Altered({"okresy": lambda body: next(once, body)})
@@ -198,14 +200,14 @@ def test_second_tries_are_few() -> None:
     assert register.asked <= MOST_REQUESTS
 
 
-def test_nobody_there() -> None:
+def test_a_register_that_cannot_be_reached_is_one_line() -> None:
     """A register that cannot be reached is one line."""
     assert fk.doctor("http://127.0.0.1:9").select("check", "status").rows() == [
         ("reachable", "fail")
     ]
 
 
-def test_over_http() -> None:
+def test_latency_and_headers_are_reported_over_http() -> None:
     """By URL the latency is told, and headers are found in any spelling."""
     with fk.sample(3_000).serve() as url:
         report = fk.doctor(url)
@@ -216,7 +218,7 @@ def test_over_http() -> None:
     )
 
 
-def test_recorded_codelists(recorded: Path) -> None:
+def test_recorded_codelists_have_blemishes_and_no_faults(recorded: Path) -> None:
     """The real lists have blemishes and no faults."""
     report = fk.doctor(fk.sample(1_000, codelists=recorded / "codelists"))
 
@@ -225,7 +227,7 @@ def test_recorded_codelists(recorded: Path) -> None:
     assert seen["municipalities"].startswith("2,937 entries, ")
 
 
-def test_the_command() -> None:
+def test_the_exit_code_reports_faults() -> None:
     """The command prints the report; its exit code tells of faults."""
     well = CliRunner().invoke(commands.cli, ["doctor", "--sample", "--format", "table"])
     ill = CliRunner().invoke(commands.cli, ["doctor", "--url", "http://127.0.0.1:9"])
@@ -236,7 +238,7 @@ def test_the_command() -> None:
     assert ill.stdout.splitlines()[1].startswith("reachable,fail,")
 
 
-def test_no_register() -> None:
+def test_no_register_is_refused_with_the_choice() -> None:
     """Without a register it says how to choose one."""
     with pytest.raises(fk.UsageError, match=r"fk\.use"):
         fk.doctor()

@@ -65,7 +65,7 @@ KINDS = [
 ]  # fmt: skip
 
 
-def test_the_kinds_are_all_files(sound: Path) -> None:
+def test_every_file_of_a_mirror_is_of_a_kind(sound: Path) -> None:
     """No file of a mirror is left out of the tests below."""
     every = {file for file in sound.rglob("*") if file.is_file()}
 
@@ -74,7 +74,9 @@ def test_the_kinds_are_all_files(sound: Path) -> None:
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_damaged_file(sound: Path, tmp_path: Path, kind: str, fault: str) -> None:
+def test_an_open_mirror_outlives_a_damaged_file(
+    sound: Path, tmp_path: Path, kind: str, fault: str
+) -> None:
     """An open mirror says what it said; opened afterwards, its repr raises nothing."""
     files = [file.relative_to(sound) for file in sorted(sound.glob(kind))]
     assert files
@@ -98,7 +100,7 @@ def test_a_damaged_file(sound: Path, tmp_path: Path, kind: str, fault: str) -> N
 
 @pytest.mark.parametrize("harm", [delete, empty])
 @pytest.mark.parametrize("name", ["", "units", "runs", "units/_delta_log", "runs/_delta_log"])
-def test_a_lost_folder(
+def test_an_open_mirror_outlives_a_lost_folder(
     sound: Path, tmp_path: Path, name: str, harm: Callable[[Path], None]
 ) -> None:
     """The same of a table, and of all of the mirror."""
@@ -110,7 +112,7 @@ def test_a_lost_folder(
     assert repr(fk.Mirror(path))
 
 
-def test_damage_at_opening(sound: Path, tmp_path: Path) -> None:
+def test_damage_at_opening_is_no_error_of_the_repr(sound: Path, tmp_path: Path) -> None:
     """It is an error of the property, as of all that reads, and none of the repr."""
     path = Path(shutil.copytree(sound, tmp_path / "ruz"))
     damaged = f"<Mirror {path}, damaged: see verify()>"
@@ -131,7 +133,7 @@ def test_damage_at_opening(sound: Path, tmp_path: Path) -> None:
         assert mirror.invented
 
 
-def test_what_another_process_synced(tmp_path: Path) -> None:
+def test_a_sync_of_another_process_is_observed(tmp_path: Path) -> None:
     """It is seen at opening, and by the next read of an object that was open."""
     sample = fk.sample(40)
     writer = fk.Mirror(tmp_path / "ruz", register=sample)
@@ -160,7 +162,7 @@ def test_what_another_process_synced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("days", [[str(DAY)], ["2026-07-01", str(DAY)]])
-def test_its_own_sync(tmp_path: Path, days: list[str]) -> None:
+def test_a_mirror_knows_its_own_sync(tmp_path: Path, days: list[str]) -> None:
     """What it has synced it knows, the first time too, also where all of it is lost at once."""
     sample = fk.sample(40)
     mirror = fk.Mirror(tmp_path / "ruz", changed_since=SINCE, register=sample)
@@ -172,7 +174,7 @@ def test_its_own_sync(tmp_path: Path, days: list[str]) -> None:
     assert said(mirror) == expected(tmp_path / "ruz")
 
 
-def test_a_day_that_counts_no_more(tmp_path: Path) -> None:
+def test_a_mirror_whose_loss_is_being_made_good_has_no_day(tmp_path: Path) -> None:
     """Where a loss is being made good, no sync is complete, and there is no day."""
     register = Watched(fk.sample(40))
     mirror = fk.Mirror(tmp_path / "ruz", register=register)

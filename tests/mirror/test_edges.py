@@ -1,11 +1,9 @@
-"""The mirror's edges: names of folders, mirror.json, codelists that change alone, old guards."""
+"""The mirror's edges: names of folders, mirror.json, codelists that change alone, compaction."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,34 +11,21 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import deltalake
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.errors import Interrupted
-from finstat_kit.mirror.syncing import LISTS
-from finstat_kit.mirror.tables import Table
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
-from tests.mirror.test_crashes import KILLED, run
-from tests.support.mirrors import assert_in_step, contents, register_on
+from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
-
-RECORD = "/api/uctovna-jednotka"
+from tests.support.small_mirror import RECORD, looked_at, two_days_more
 
 
 @pytest.fixture
 def register() -> Watched:
     return Watched(fk.sample(60), page_size=30)
-
-
-def looked_at(mirror: fk.Mirror) -> Table:
-    """Return the table of units as it is committed by now."""
-    table = mirror._held.lists["units"]
-    table.refresh()
-    return table
 
 
 @pytest.fixture
@@ -80,7 +65,9 @@ def test_a_name_is_any_name(tmp_path: Path, name: str) -> None:
     ["[1]", "a[1]b", "%41", "a%2Fb", "back\\slash", "line\nbreak", "tab\t", "a|b", "^", "\x7f",
      "\udcff"],
 )  # fmt: skip
-def test_a_name_that_delta_lake_mistakes(tmp_path: Path, name: str, matrix: Told) -> None:
+def test_a_name_that_delta_lake_mistakes_is_refused(
+    tmp_path: Path, name: str, matrix: Told
+) -> None:
     """It is refused before anything is written, here or elsewhere."""
     with pytest.raises(fk.UsageError, match=r"Delta Lake cannot keep a table in .*another name"):
         fk.Mirror(tmp_path / name, register=fk.sample(5))
@@ -91,7 +78,7 @@ def test_a_name_that_delta_lake_mistakes(tmp_path: Path, name: str, matrix: Told
     matrix(f"a mirror in {name!a}", "UsageError before anything is written", "UsageError")
 
 
-def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     """It is told as one, also where it comes on the way, and stays as it is."""
     file = tmp_path / "ruz"
     file.write_text("notes")
@@ -161,7 +148,7 @@ SHAPES: dict[str, Callable[[dict[str, Any]], str]] = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_mirror_json_of_another_shape(
+def test_mirror_json_of_another_shape_is_named_and_written_anew(
     mirror: fk.Mirror, register: Watched, shape: str, matrix: Told
 ) -> None:
     """Reading, verify and sync say so; removed as they say, it is written anew."""
@@ -183,7 +170,7 @@ def test_mirror_json_of_another_shape(
 
 
 @pytest.mark.parametrize("number", [3, "3", "99", 10**30])
-def test_a_newer_format(mirror: fk.Mirror, number: object, matrix: Told) -> None:
+def test_a_newer_format_is_refused(mirror: fk.Mirror, number: object, matrix: Told) -> None:
     """It is refused with a clear word, and nothing is written."""
     file = mirror.path / "mirror.json"
     file.write_text(changed(json.loads(file.read_bytes()), format=number), encoding="utf-8")
@@ -201,7 +188,9 @@ def test_a_newer_format(mirror: fk.Mirror, number: object, matrix: Told) -> None
 
 
 @pytest.mark.parametrize("said", ["[]", "{}", "7", "\udcff"])
-def test_a_broken_note_of_the_writer(mirror: fk.Mirror, register: Watched, said: str) -> None:
+def test_a_broken_note_of_the_writer_stops_nothing(
+    mirror: fk.Mirror, register: Watched, said: str
+) -> None:
     """Who writes is then not known, and that is all."""
     told: list[str] = []
 
@@ -222,7 +211,9 @@ def test_a_broken_note_of_the_writer(mirror: fk.Mirror, register: Watched, said:
 # Codelists that change alone
 
 
-def test_codelists_that_change_alone(mirror: fk.Mirror, register: Watched, matrix: Told) -> None:
+def test_codelists_that_change_alone_are_observed(
+    mirror: fk.Mirror, register: Watched, matrix: Told
+) -> None:
     """They are seen at once by the same object and by readers, with and without refresh."""
     reader = fk.Mirror(mirror.path)
     frame = pl.DataFrame({"kraj": ["SK010"]})
@@ -249,7 +240,7 @@ def test_codelists_that_change_alone(mirror: fk.Mirror, register: Watched, matri
 # What no test noticed
 
 
-def test_an_ico_of_twelve_digits(tmp_path: Path) -> None:
+def test_an_ico_of_twelve_digits_is_found(tmp_path: Path) -> None:
     """It is found by all of its digits, and by no others."""
     sample = fk.sample(30)
     for ico in ("000012345678", "123456789012", "12345678", "00000001"):
@@ -264,87 +255,9 @@ def test_an_ico_of_twelve_digits(tmp_path: Path) -> None:
         assert mirror.units.count(ico=ico) == ids.height
 
 
-def test_what_was_given_up_is_written_down_before_the_next(tmp_path: Path) -> None:
-    """Three records that cannot be had, others between them: no outage, and none is forgotten."""
-    register = Watched(fk.sample(60))
-    mirror = fk.Mirror(tmp_path / "ruz", register=register)
-    ids = register.sample.units.ids()["id"].to_list()
-    bad = {f"id={ids[place]}" for place in (10, 20, 30)}
-    stop = {f"id={ids[40]}"}
-
-    def instead(path: str, query: str) -> Reply | None:
-        if query in stop:
-            raise KeyboardInterrupt
-        return Reply(500, {}, b"") if path == RECORD and query in bad else None
-
-    register.instead = instead
-    with pytest.raises(Interrupted):
-        mirror.sync()
-    unread = looked_at(mirror).scan().filter(pl.col("problem").is_not_null())
-    assert unread.collect()["id"].to_list() == [ids[10], ids[20], ids[30]]
-    stop.clear()
-    report = mirror.sync()
-
-    assert report["unreadable"][0] == 3
-    assert mirror.unreadable()["id"].to_list() == [ids[10], ids[20], ids[30]]
-    register.instead = lambda path, query: None
-    mirror.sync()
-    assert_in_step(mirror, register.sample)
-
-
-def killed(path: Path) -> Watched:
-    """Leave a first sync that was killed before its files had checksums; return its register."""
-    assert run(KILLED, path, 1, "units", 3, "after") == -signal.SIGKILL
-    assert list(path.glob("units/*.parquet"))
-    assert not list(path.glob("units/_seals.txt"))
-    return register_on(1)
-
-
-def test_what_a_crash_left_is_sealed_first(tmp_path: Path) -> None:
-    """What is damaged after that is found, also where the next sync did not come far."""
-    register = killed(tmp_path)
-    files = sorted(tmp_path.glob("units/*.parquet"))
-    register.instead = _interrupt
-    mirror = fk.Mirror(tmp_path, register=register)
-    with pytest.raises(Interrupted):
-        mirror.sync()
-    file = files[0]
-    file.write_bytes(file.read_bytes()[:-1] + b"?")
-    bad = mirror.verify().filter(pl.col("file") == f"units/{file.name}")
-
-    assert "it is not as it was written" in bad["meaning"][0]
-    with pytest.raises(fk.MirrorError, match=f"{file} is not as it was written; remove {file}:"):
-        mirror.sync()
-
-
-def _interrupt(path: str, query: str) -> Reply | None:
-    if path == RECORD:
-        raise KeyboardInterrupt
-    return None
-
-
-def test_what_a_crash_left_is_looked_at_before(tmp_path: Path) -> None:
-    """A file without a checksum gets one only where each row is as it was written."""
-    register = killed(tmp_path)
-    mirror = fk.Mirror(tmp_path, register=register)
-    file = min(tmp_path.glob("units/*.parquet"))
-    rows = pl.read_parquet(file, glob=False)
-    rows.with_columns(kraj=pl.lit("none such")).write_parquet(file)
-    words = f"{rows.height} rows of {file} are not as they were written; remove {file}: sync"
-    with pytest.raises(fk.MirrorError, match=words):
-        mirror.sync()
-    file.write_bytes(b"PAR1 and what follows")
-    with pytest.raises(fk.MirrorError, match=rf"(?s){file} cannot be read.*remove {file}: sync"):
-        mirror.sync()
-    file.unlink()
-    with pytest.raises(fk.MirrorError, match=rf"{file} is lost: sync\(full=True\)"):
-        mirror.sync()
-    mirror.sync(full=True)
-
-    assert_in_step(mirror, register.sample)
-
-
-def test_a_reader_whose_commits_were_compacted_away(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_reader_whose_commits_were_compacted_away_reads_on(
+    mirror: fk.Mirror, register: Watched
+) -> None:
     """It opens the table anew: the commits between its last look and now are no more."""
     reader = fk.Mirror(mirror.path)
     before = reader.snapshot().collect().height
@@ -363,7 +276,7 @@ def test_a_reader_whose_commits_were_compacted_away(mirror: fk.Mirror, register:
     assert_in_step(reader, register.sample)
 
 
-def test_storage_that_fails(mirror: fk.Mirror, register: Watched) -> None:
+def test_storage_that_fails_is_an_error_with_the_cure(mirror: fk.Mirror, register: Watched) -> None:
     """What Delta Lake raises when it writes is a MirrorError with the cure."""
     register.sample.set_today(register.today + timedelta(days=1))
     register.sample.touch(register.sample.units.ids())
@@ -385,88 +298,7 @@ def test_storage_that_fails(mirror: fk.Mirror, register: Watched) -> None:
     assert_in_step(mirror, register.sample)
 
 
-def test_nothing_is_read_while_a_loss_is_made_good(mirror: fk.Mirror, register: Watched) -> None:
-    """Until everything was fetched again there is no answer; history begins anew with it."""
-    first = register.today
-    register.sample.set_today(first + timedelta(days=3))
-    register.sample.touch(register.sample.units.ids(limit=20))
-    mirror.sync()
-    assert mirror.changes().height >= 20
-    max((mirror.path / "units").glob("*.parquet"), key=os.path.getmtime).unlink()
-    stop = iter(range(10**6))
-
-    def instead(path: str, query: str) -> Reply | None:
-        if path == RECORD and next(stop) == 50:
-            raise KeyboardInterrupt
-        return None
-
-    register.instead = instead
-    with pytest.raises(fk.MirrorError, match=r"is lost: sync\(full=True\)"):
-        mirror.sync()
-    with pytest.raises(Interrupted):
-        mirror.sync(full=True)
-    for call in (mirror.snapshot, mirror.changes, mirror.statements.count, lambda: mirror.today):
-        with pytest.raises(fk.MirrorError, match="no complete sync yet"):
-            call()
-    report = mirror.sync()  # goes on with the full one
-
-    assert_in_step(mirror, register.sample)
-    assert report["window"][0].year == 2000
-    assert set(mirror.verify()["meaning"]) == {""}
-    assert mirror.changes().height == 0
-    with pytest.raises(fk.UsageError, match="first sync of this mirror was completed on"):
-        mirror.snapshot(as_of=first)
-
-
-def test_a_flip_in_the_seals_is_told_from_one_in_the_data(
-    mirror: fk.Mirror, register: Watched, matrix: Told
-) -> None:
-    """The data stay: it is the seals that are to be removed."""
-    seals = mirror.path / "units" / "_seals.txt"
-    whole = seals.read_bytes()
-    for place in range(0, len(whole), 37):
-        seals.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-        bad = mirror.verify().filter(pl.col("meaning") != "")
-        assert bad["file"].to_list() == ["units"]
-        assert f"remove {seals}: the next sync()" in bad["meaning"][0]
-    for call in (mirror.sync, mirror.snapshot, lambda: mirror.sync(full=True)):
-        with pytest.raises(fk.MirrorError, match=f"{seals} is damaged; the data need not be"):
-            call()
-    seals.unlink()
-    assert mirror.snapshot().collect().height == 60
-    mirror.sync()
-    assert seals.read_bytes() == whole
-    matrix("a flip in the checksums", "MirrorError; only they are to be removed", "MirrorError")
-
-
-def test_other_engines_pass_over_the_seals(mirror: fk.Mirror) -> None:
-    """They lie beside the data, and Delta Lake does not sweep them away."""
-    mirror.compact(keep_hours=0)
-    table = deltalake.DeltaTable(mirror.path / "units")
-    table.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False)
-
-    assert (mirror.path / "units" / "_seals.txt").exists()
-    assert len(table.file_uris()) == len(list((mirror.path / "units").glob("*.parquet"))) == 1
-
-
-def test_a_loss_is_made_good_by_a_full_sync_alone(mirror: fk.Mirror, register: Watched) -> None:
-    """Also where the one that began it did not come to its first record: all marks are set anew."""
-    gone = int(register.sample.units.ids()["id"][7])
-    register.sample.vanish(gone)
-    mirror.sync(full=True, max_missing=1)
-    max((mirror.path / "units").glob("*.parquet"), key=os.path.getmtime).unlink()
-    register.instead = _interrupt
-    with pytest.raises(Interrupted):
-        mirror.sync(full=True)
-    register.instead = lambda path, query: None
-    mirror.sync(max_missing=1)
-
-    assert_in_step(mirror, register.sample)
-    missing = mirror.snapshot().filter(pl.col("gone") == "missing").collect()
-    assert missing["id"].to_list() == [gone]
-
-
-def test_compaction_of_what_is_compacted(mirror: fk.Mirror) -> None:
+def test_compacting_again_changes_nothing(mirror: fk.Mirror) -> None:
     """It changes nothing that was sealed."""
     for _ in range(3):
         mirror.compact()
@@ -474,56 +306,6 @@ def test_compaction_of_what_is_compacted(mirror: fk.Mirror) -> None:
         assert set(fk.Mirror(mirror.path).verify()["meaning"]) == {""}
     mirror.compact()
     assert contents(mirror.path) == before
-
-
-@pytest.mark.parametrize("name", ["units", "statements", "runs"])
-def test_a_reader_beside_a_cure(mirror: fk.Mirror, register: Watched, name: str) -> None:
-    """A table that was removed and fetched anew is opened anew, by an object that had read it."""
-    for _ in range(3):
-        register.sample.set_today(register.today + timedelta(days=1))
-        register.sample.publish(2)
-        register.sample.touch(register.sample.units.ids(limit=3))
-        mirror.sync()
-    reader = fk.Mirror(mirror.path)
-    assert_in_step(reader, register.sample)
-    shutil.rmtree(mirror.path / name)
-    fk.Mirror(mirror.path, register=register).sync(full=True)
-    register.sample.publish(2)
-    register.sample.touch(register.sample.units.ids(limit=3))
-    fk.Mirror(mirror.path, register=register).sync()
-
-    assert_in_step(reader, register.sample)
-    assert_in_step(mirror, register.sample)
-
-
-def test_a_commit_that_is_garbage(mirror: fk.Mirror) -> None:
-    """What comes behind the last look and cannot be read is told, with the cure."""
-    reader = fk.Mirror(mirror.path)
-    reader.snapshot()
-    log = mirror.path / "units" / "_delta_log"
-    newest = max(log.glob("*.json"))
-    (log / f"{int(newest.stem) + 1:020}.json").write_text("{garbage")
-
-    for each in (reader, fk.Mirror(mirror.path)):
-        with pytest.raises(fk.MirrorError, match=r"lost or damaged: (.|\n)*remove .*/units: sync"):
-            each.snapshot()
-
-
-def test_a_table_of_format_1_that_vanishes(mirror: fk.Mirror) -> None:
-    """How far it was is not written down; that it was there is known to who has read it."""
-    runs = mirror._held.runs
-    rows = (
-        runs.scan().collect().with_columns(pl.lit(None, pl.Int64).alias(f"rows_{n}") for n in LISTS)
-    )
-    shutil.rmtree(runs.path)
-    fresh = fk.Mirror(mirror.path)
-    fresh._held.runs.append(rows)
-    reader = fk.Mirror(mirror.path)
-    assert reader.snapshot().collect().height == 60
-    shutil.rmtree(mirror.path / "units")
-
-    with pytest.raises(fk.MirrorError, match="units is lost"):
-        reader.snapshot()
 
 
 # One object, several threads
@@ -555,9 +337,7 @@ def test_verify_leaves_the_tables_of_the_object_alone(mirror: fk.Mirror) -> None
     assert all(t._delta is b for t, b in zip(mirror._held.tables, before, strict=True))
 
 
-def test_verify_in_a_thread_while_the_same_object_syncs(
-    mirror: fk.Mirror, register: Watched
-) -> None:
+def test_verify_runs_beside_a_sync_of_the_same_object(mirror: fk.Mirror, register: Watched) -> None:
     """The versions go up, and the copy is in step."""
     ended = threading.Event()
 
@@ -601,56 +381,13 @@ def test_a_version_is_never_numbered_twice(mirror: fk.Mirror, register: Watched)
     assert_in_step(again, register.sample)
 
 
-# Several things lost together
-
-
-def two_days_more(mirror: fk.Mirror, register: Watched) -> None:
-    for _ in range(2):
-        register.sample.set_today(register.today + timedelta(days=1))
-        register.sample.touch(register.sample.units.ids(limit=9))
-        mirror.sync()
-
-
-@pytest.mark.parametrize("also", [(), ("mirror.json",), ("mirror.json", *LISTS[1:])])
-@pytest.mark.parametrize("name", LISTS)
-def test_a_list_lost_with_the_runs(
-    mirror: fk.Mirror, register: Watched, name: str, also: tuple[str, ...]
-) -> None:
-    """A run that has ended is not taken for an open one: all is fetched again."""
-    two_days_more(mirror, register)
-    for lost in {"runs", name, *also}:
-        path = mirror.path / lost
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    again = fk.Mirror(mirror.path, register=register)
-    report = again.sync()
-
-    assert_in_step(again, register.sample)
-    assert report["window"][0].year == 2000
-    assert set(again.verify()["meaning"]) == {""}
-
-
-@pytest.mark.parametrize("full", [True, False])
-def test_a_file_lost_with_the_runs(tmp_path: Path, register: Watched, *, full: bool) -> None:
-    """Also where the newest run that has ended was a full one: it is not gone on with."""
-    mirror = fk.Mirror(tmp_path / "ruz", register=register)
-    mirror.sync(full=full)
-    max((mirror.path / "units").glob("*.parquet"), key=os.path.getmtime).unlink()
-    shutil.rmtree(mirror.path / "runs")
-    again = fk.Mirror(mirror.path, register=register)
-    with pytest.raises(fk.MirrorError, match=r"is lost: sync\(full=True\)"):
-        again.sync()
-    again.sync(full=True)
-
-    assert_in_step(again, register.sample)
-
-
 # Compaction
 
 
 @pytest.mark.parametrize(
     "hours", [1e300, pytest.param(10**5000, id="huge"), 10**400, 1_000_001, -1, float("nan"), "1"]
 )
-def test_hours_that_nobody_can_keep(mirror: fk.Mirror, hours: Any) -> None:
+def test_hours_that_cannot_be_kept_are_refused(mirror: fk.Mirror, hours: Any) -> None:
     """They are refused before anything is done."""
     before = contents(mirror.path)
     with pytest.raises(fk.UsageError, match=r"is not allowed; give hours, 0 to 1,000,000"):
@@ -687,7 +424,7 @@ def test_compaction_seals_nothing_unseen(mirror: fk.Mirror) -> None:
 
 
 @pytest.mark.parametrize("method", ["stat", "open", "is_dir"])
-def test_a_file_that_may_not_be_read(
+def test_a_file_that_may_not_be_read_is_named(
     mirror: fk.Mirror, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     """It is a MirrorError that names the path, and what the mirror says of itself is no error."""

@@ -54,7 +54,7 @@ def test_gone_units_are_counted_as_such(mirror: fk.Mirror) -> None:
     assert sum(counted(mirror).values()) == 3_007 - gone
 
 
-def test_duckdb(mirror: fk.Mirror) -> None:
+def test_duckdb_reads_the_newest_versions(mirror: fk.Mirror) -> None:
     """The newest version of each unit is one clause of SQL."""
     files = deltalake.DeltaTable(mirror.path / "units").file_uris()
     rows = duckdb.execute(
@@ -84,7 +84,7 @@ print(json.dumps(list(zip(counts["kraj"], counts["id"]))))
 """
 
 
-def test_daft(mirror: fk.Mirror) -> None:
+def test_daft_reads_the_table_as_it_is(mirror: fk.Mirror) -> None:
     """Daft reads the table as it is; in a process of its own, which its threads outlive."""
     command = [sys.executable, "-c", DAFT, str(mirror.path / "units")]
     seen = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -93,7 +93,7 @@ def test_daft(mirror: fk.Mirror) -> None:
     assert dict(json.loads(seen.stdout)) == counted(mirror)
 
 
-def test_what_a_query_does_not_need(mirror: fk.Mirror) -> None:
+def test_a_query_gives_what_the_whole_gives(mirror: fk.Mirror) -> None:
     """Whatever is asked of the frame, and by which engine, it is what the whole has."""
     units = mirror.snapshot()
     whole = units.collect()
@@ -147,7 +147,8 @@ else:
 """
 
 
-def test_more_than_fits_into_memory(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_more_than_fits_into_memory_is_streamed(tmp_path: Path) -> None:
     """Streaming, all columns of 2.5 million units go through less memory than they would take."""
     subprocess.run([sys.executable, "-c", GREAT, tmp_path], cwd=ROOT, check=True)
     megabytes = 600

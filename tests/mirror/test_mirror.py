@@ -1,8 +1,7 @@
-"""The mirror: in step with the register after any undisturbed sync, whatever came before."""
+"""The mirror: what it answers, what it changes, what it refuses."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -15,20 +14,17 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.errors import Interrupted
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
-from tests.support.mirrors import assert_in_step, contents
+from tests.support.examples import examples
+from tests.support.mirrors import assert_in_step
 from tests.support.registers import Watched
-
-UNITS = 1_000
-PAGE = 300  # four pages of units
-RECORD = "/api/uctovna-jednotka"
+from tests.support.syncs import PAGE, RECORD, UNITS, next_day
 
 
 @pytest.fixture
@@ -41,87 +37,7 @@ def mirror(tmp_path: Path, register: Watched) -> fk.Mirror:
     return fk.Mirror(tmp_path / "ruz", register=register)
 
 
-def next_day(register: Watched, days: int = 1) -> None:
-    register.sample.set_today(register.today + timedelta(days=days))
-
-
-def fail_at(register: Watched, number: int, error: BaseException | Reply) -> None:
-    """Let the record request of that number, from now on, go wrong, once."""
-    count = iter(range(1, 10**9))
-
-    def instead(path: str, query: str) -> Reply | None:
-        if path != RECORD or next(count) != number:
-            return None
-        if isinstance(error, Reply):
-            return error
-        raise error
-
-    register.instead = instead
-
-
-def well(register: Watched) -> None:
-    register.instead = lambda path, query: None
-
-
-def test_the_first_sync_brings_everything(mirror: fk.Mirror, register: Watched) -> None:
-    """Records, ids and codelists are the register's; the report counts them."""
-    report = mirror.sync()
-
-    assert_in_step(mirror, register.sample)
-    rows = {row["list"]: row for row in report.to_dicts()}
-    assert rows["units"]["new"] + rows["units"]["gone"] == UNITS
-    assert rows["units"]["requests"] >= UNITS
-    assert rows["statements"]["new"] == register.sample.statements.count()
-    assert rows["units"]["window"] == date(2000, 1, 1)
-    assert report["unreadable"].sum() == 0
-
-
-def test_a_repeated_sync_writes_nothing(mirror: fk.Mirror, register: Watched) -> None:
-    """On the same day the window is asked again, and what is equal is not written."""
-    mirror.sync()
-    before = contents(mirror.path)
-    register.asked.clear()
-
-    report = mirror.sync()
-
-    assert contents(mirror.path) == before
-    assert report.select("new", "changed", "gone", "unreadable").sum().row(0) == (0, 0, 0, 0)
-    assert register.records()  # the day before the last sync is looked at again
-
-
-def test_a_day_without_news(mirror: fk.Mirror, register: Watched) -> None:
-    """A sync that brings nothing is one all the same: the mirror is in step as of its day."""
-    mirror.sync()
-    began = register.today
-    next_day(register, 30)
-
-    report = mirror.sync()
-
-    assert report.select("new", "changed", "gone").sum().row(0) == (0, 0, 0)
-    assert mirror.today == register.today > began
-
-
-def test_an_increment(mirror: fk.Mirror, register: Watched) -> None:
-    """The window is the day before the last sync started; only what changed since is fetched."""
-    mirror.sync()
-    started = register.today
-    next_day(register, 30)
-    ids = register.sample.units.ids()["id"]
-    register.sample.touch(ids[:5])
-    register.sample.delete(ids[5:7])
-    register.sample.hide(ids[7:8])
-    new = register.sample.publish(2, kraj="SK010")["id"]
-    register.asked.clear()
-
-    report = mirror.sync()
-
-    assert report.row(0)[:5] == ("units", started - timedelta(days=1), 2, 5, 3)
-    assert len(register.records()) < 60
-    assert set(new) <= set(register.records())
-    assert_in_step(mirror, register.sample)
-
-
-def test_changes(mirror: fk.Mirror, register: Watched) -> None:
+def test_changes_are_one_row_per_field(mirror: fk.Mirror, register: Watched) -> None:
     """Each changed field is a row; new, gone and returned units are one row each."""
     mirror.sync()
     first = register.today
@@ -143,7 +59,7 @@ def test_changes(mirror: fk.Mirror, register: Watched) -> None:
     assert mirror.changes(first).schema == mirror.changes(second + timedelta(days=1)).schema
 
 
-def test_a_unit_that_comes_back(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_unit_that_comes_back_is_two_changes(mirror: fk.Mirror, register: Watched) -> None:
     """It was there, is missing, and is there again: two changes."""
     id_ = int(register.sample.units.ids(limit=1)["id"][0])
     mirror.sync()
@@ -163,7 +79,7 @@ def test_a_unit_that_comes_back(mirror: fk.Mirror, register: Watched) -> None:
     ]  # fmt: skip
 
 
-def test_as_of(mirror: fk.Mirror, register: Watched) -> None:
+def test_as_of_shows_the_last_sync_of_that_day(mirror: fk.Mirror, register: Watched) -> None:
     """A day shows what the last sync completed by then had seen."""
     mirror.sync()
     first = register.today
@@ -183,7 +99,7 @@ def test_as_of(mirror: fk.Mirror, register: Watched) -> None:
         mirror.snapshot(as_of=first - timedelta(days=1))
 
 
-def test_a_part_of_a_day(tmp_path: Path, register: Watched) -> None:
+def test_a_part_of_a_day_holds_what_is_listed_since_then(tmp_path: Path, register: Watched) -> None:
     """A mirror of a day and what follows holds what the register lists since then."""
     since = "2026-01-01"
     mirror = fk.Mirror(tmp_path / "ruz", changed_since=since, register=register)
@@ -193,11 +109,11 @@ def test_a_part_of_a_day(tmp_path: Path, register: Watched) -> None:
     assert_frame_equal(mirror.units.ids(changed_since=since), expected)
     again = fk.Mirror(tmp_path / "ruz", register=register)
     assert again.sync(full=True).row(0)[1] == date(2026, 1, 1)
-    with pytest.raises(fk.UsageError, match=r"='2025-01-01'.*begun with '2026-01-01'"):
+    with pytest.raises(fk.UsageError, match=r"='2025-01-01'.*created with '2026-01-01'"):
         fk.Mirror(tmp_path / "ruz", changed_since="2025-01-01")
 
 
-def test_in_place_of_the_register(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_mirror_answers_in_place_of_the_register(mirror: fk.Mirror, register: Watched) -> None:
     """All names answer from disk, and ask the register nothing."""
     mirror.sync()
     register.asked.clear()
@@ -237,7 +153,9 @@ def test_in_place_of_the_register(mirror: fk.Mirror, register: Watched) -> None:
     assert not register.asked
 
 
-def test_records_that_are_not_there(mirror: fk.Mirror, register: Watched) -> None:
+def test_records_that_are_not_there_are_named_as_by_a_register(
+    mirror: fk.Mirror, register: Watched
+) -> None:
     """As a register has it: an error with the others, or a row of the id alone."""
     mirror.sync()
     here = int(register.sample.units.ids(limit=1)["id"][0])
@@ -252,311 +170,9 @@ def test_records_that_are_not_there(mirror: fk.Mirror, register: Watched) -> Non
     assert kept.drop("id").row(0) == (None,) * 22
 
 
-@pytest.mark.parametrize("number", [1, 450, UNITS])
-@pytest.mark.parametrize(
-    "error", [KeyboardInterrupt(), Reply(403, {}, b"<p>Forbidden")], ids=["Ctrl-C", "403"]
-)
-def test_cut_off_and_gone_on(
-    mirror: fk.Mirror, register: Watched, number: int, error: BaseException | Reply
+def test_compaction_leaves_few_files_and_former_frames_readable(
+    mirror: fk.Mirror, register: Watched
 ) -> None:
-    """What came is kept; the next sync goes on behind it and fetches nothing twice."""
-    fail_at(register, number, error)
-    with pytest.raises((fk.RegisterError, Interrupted), match=r"the next sync\(\) goes on"):
-        mirror.sync()
-    with pytest.raises(fk.MirrorError, match="no complete sync yet"):
-        mirror.snapshot()
-    well(register)
-    first = register.records()
-    register.asked.clear()
-    mirror.sync()
-
-    assert_in_step(mirror, register.sample)
-    assert len(first) == number
-    rest = register.sample.units.ids()["id"][number - 1 :].to_list()
-    assert register.records()[: len(rest)] == rest  # then comes what changed since
-    assert len(register.records()) < len(rest) + 50
-
-
-def test_the_window_only_moves_at_the_end(mirror: fk.Mirror, register: Watched) -> None:
-    """A run that was cut off keeps its window and the day on which it started."""
-    mirror.sync()
-    started = register.today
-    next_day(register, 20)
-    ids = register.sample.units.ids()["id"]
-    register.sample.touch(ids[:50])
-    fail_at(register, 40, KeyboardInterrupt())
-    with pytest.raises(Interrupted):
-        mirror.sync()
-    well(register)
-    second = register.today
-    # Behind the cursor, while the run was interrupted: no walk of this run meets it.
-    next_day(register, 5)
-    register.sample.touch(ids[:3])
-    # Before the cursor, and later: no reason to ask for less.
-    next_day(register, 15)
-    register.sample.touch(ids[45:48])
-
-    assert mirror.sync().row(0)[1] == started - timedelta(days=1)
-    assert_in_step(mirror, register.sample)
-    windows = [query for query in register.asked if query.startswith("/api/vyrocne-spravy")]
-    assert f"zmenene-od={second - timedelta(days=1)}" in windows[-1]
-
-
-@pytest.mark.parametrize("when", ["before", "during", "after"])
-def test_a_record_that_changes_on_the_day_of_its_page(
-    mirror: fk.Mirror, register: Watched, when: str
-) -> None:
-    """Days are the register's grain: what changes while it is walked comes with the next sync."""
-    mirror.sync()
-    next_day(register, 10)
-    ids = register.sample.units.ids()["id"]
-    register.sample.touch(ids)
-    chosen, number = int(ids[100]), {"before": 5, "during": 101, "after": 200}[when]
-    count = iter(range(1, 10**9))
-
-    def instead(path: str, query: str) -> Reply | None:
-        if path == RECORD and next(count) == number:
-            register.sample.delete(chosen)
-        return None
-
-    register.instead = instead
-    mirror.sync()
-    well(register)
-    mirror.sync()
-
-    assert_in_step(mirror, register.sample)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [Reply(200, {}, b'{"id":1}'), Reply(404, {}, b""), Reply(500, {}, b""), Reply(400, {}, b"{}")],
-    ids=["another record", "404", "500", "400"],
-)
-def test_a_record_that_cannot_be_read(mirror: fk.Mirror, register: Watched, answer: Reply) -> None:
-    """It holds back only itself, is listed, and is tried again until it can be read."""
-    id_ = int(register.sample.units.ids()["id"][700])
-    target = f"id={id_}"
-    register.instead = lambda path, query: answer if (path, query) == (RECORD, target) else None
-
-    report = mirror.sync()
-    before = contents(mirror.path)
-    again = mirror.sync()
-
-    assert report.row(0)[2] + report.row(0)[4] == UNITS - 1
-    assert (report["unreadable"][0], again["unreadable"][0]) == (1, 1)
-    assert mirror.unreadable()["id"].to_list() == [id_]
-    assert mirror.unreadable()["problem"][0]
-    assert contents(mirror.path) == before
-    assert id_ not in mirror.snapshot().collect()["id"]
-    next_day(register, 30)
-    well(register)
-    assert mirror.sync().row(0)[2:6] == (1, 0, 0, 0)
-    assert_in_step(mirror, register.sample)
-    assert mirror.unreadable().height == 0
-
-
-def test_what_is_tried_again_moves_no_cursor(mirror: fk.Mirror, register: Watched) -> None:
-    """A sync cut off after its second attempts has still to walk its list from the start."""
-    late = int(register.sample.units.ids()["id"][990])
-    target = f"id={late}"
-    register.instead = lambda path, query: Reply(404, {}, b"") if query == target else None
-    mirror.sync()
-    next_day(register, 5)
-    register.sample.touch(register.sample.units.ids(limit=500))
-    next_day(register, 5)
-    register.sample.touch(late)
-    fail_at(register, 2, KeyboardInterrupt())
-    with pytest.raises(Interrupted):
-        mirror.sync()
-    well(register)
-    mirror.sync()
-
-    assert_in_step(mirror, register.sample)
-
-
-def test_a_version_that_cannot_be_read_hides_nothing(mirror: fk.Mirror, register: Watched) -> None:
-    """What was known of the unit stays until its new version can be read."""
-    mirror.sync()
-    id_ = int(register.sample.units.ids()["id"][0])
-    before = mirror.units.get(id_)
-    next_day(register)
-    register.sample.touch(id_)
-    target = f"id={id_}"
-    register.instead = lambda path, query: Reply(200, {}, b"{}") if query == target else None
-    mirror.sync()
-
-    assert_frame_equal(mirror.units.get(id_), before)
-    assert id_ in mirror.unreadable()["id"]
-    well(register)
-    assert mirror.sync().row(0)[3] == 1
-    assert_in_step(mirror, register.sample)
-
-
-def test_an_outage_is_not_the_records_fault(mirror: fk.Mirror, register: Watched) -> None:
-    """When three records in a row cannot be had the sync stops, and marks none of them."""
-    count = iter(range(10**9))
-    register.instead = lambda path, query: (
-        Reply(503, {}, b"") if path == RECORD and next(count) >= 400 else None
-    )
-    with pytest.raises(fk.RegisterUnavailable, match=r"the next sync\(\) goes on"):
-        mirror.sync()
-    well(register)
-    asked = len(set(register.records()))
-    register.asked.clear()
-    report = mirror.sync()
-
-    assert asked == 403
-    assert register.records()[0] == register.sample.units.ids()["id"][400]
-    assert report["unreadable"][0] == 0
-    assert_in_step(mirror, register.sample)
-
-
-def test_vanished_units(mirror: fk.Mirror, register: Watched) -> None:
-    """Only a full sync can find them; more than 1 % are not believed unasked."""
-    mirror.sync()
-    ids = register.sample.units.ids()["id"]
-    register.sample.vanish(ids[:5])
-    assert mirror.sync()["gone"][0] == 0
-    assert mirror.sync(full=True)["gone"][0] == 5
-    assert_in_step(mirror, register.sample)
-
-    register.sample.vanish(ids[100:200])
-    with pytest.raises(fk.ProtocolError, match=r"no longer lists 100 of 995.*max_missing=100"):
-        mirror.sync(full=True)
-    assert mirror.snapshot().filter(pl.col("gone") == "missing").collect().height == 5
-    assert mirror.sync(full=True, max_missing=100)["gone"][0] == 100
-    assert_in_step(mirror, register.sample)
-
-
-def test_a_full_sync_ends_what_was_cut_off(tmp_path: Path) -> None:
-    """Also where the run that was cut off left it nothing to write."""
-    register = Watched(fk.sample(100))
-    mirror = fk.Mirror(tmp_path, register=register)
-    mirror.sync()
-    register.sample.touch(register.sample.units.ids(limit=50))
-
-    def interrupt(path: str, query: str) -> Reply | None:
-        if path == "/api/vyrocne-spravy":
-            raise KeyboardInterrupt
-        return None
-
-    register.instead = interrupt
-    with pytest.raises(Interrupted):
-        mirror.sync()
-    well(register)
-    report = mirror.sync(full=True)
-    before = contents(mirror.path)
-    mirror.sync()
-
-    assert report.select("new", "changed", "gone").sum().row(0) == (0, 0, 0)
-    assert contents(mirror.path) == before
-
-
-def test_a_cursor_above_all_ids(mirror: fk.Mirror, register: Watched) -> None:
-    """A run was cut off, and what its cursor points to and all above it are no more."""
-    ids = register.sample.units.ids()["id"]
-    fail_at(register, 996, KeyboardInterrupt())
-    with pytest.raises(Interrupted):
-        mirror.sync()
-    well(register)
-    register.sample.vanish(ids[990:])
-    mirror.sync()
-    mirror.sync(full=True)
-
-    assert_in_step(mirror, register.sample)
-
-
-@pytest.mark.parametrize("days", [-400, 400])
-def test_a_changed_clock(mirror: fk.Mirror, register: Watched, days: int) -> None:
-    """A clock that was wrong during a sync, by a year either way, costs no change."""
-    sample, right = register.sample, register.today
-    ids = sample.units.ids()["id"]
-    sample.touch(ids[:1])
-    sample.set_today(right + timedelta(days=days))
-    mirror.sync()
-    for clock in (0, days, days):  # it is put right, or stays wrong
-        right += timedelta(days=2)
-        sample.touch(ids[5:20], on=right)
-        sample.set_today(right + timedelta(days=clock))
-        mirror.sync()
-        assert_in_step(mirror, sample)
-
-
-def test_a_codelist_that_shrinks_to_nothing(mirror: fk.Mirror, register: Watched) -> None:
-    """It is kept and counted; when the register has it again all is as before."""
-    mirror.sync()
-    regions = mirror.regions()
-    register.instead = lambda path, query: (
-        Reply(200, {}, b'{"lokacie":[]}') if path == "/api/kraje" else None
-    )
-    report = mirror.sync()
-
-    assert report.row(4)[0] == "codelists"
-    assert report["unreadable"][4] == 1
-    assert_frame_equal(mirror.regions(), regions)
-    broken = Reply(200, {}, b'{"lokacie":7}')
-    register.instead = lambda path, query: broken if path == "/api/kraje" else None
-    assert mirror.sync()["unreadable"][4] == 1
-    well(register)
-    assert mirror.sync()["unreadable"][4] == 0
-    assert_in_step(mirror, register.sample)
-
-
-def test_codelists_change(mirror: fk.Mirror, register: Watched) -> None:
-    """New, changed and dropped entries are counted, and the labels are the new ones."""
-    mirror.sync()
-    body = json.loads(register.sample._answer("GET", "/api/kraje", "").body)
-    body["lokacie"][0]["nazov"]["en"] = "Another"
-    body["lokacie"][1]["kod"] = "SK099"
-    reply = Reply(200, {}, json.dumps(body).encode())
-    register.instead = lambda path, query: reply if path == "/api/kraje" else None
-
-    report = mirror.sync()
-
-    assert report.row(4)[2:6] == (1, 1, 1, 0)
-    assert "Another" in mirror.regions()["name_en"].to_list()
-
-
-def test_a_new_field(mirror: fk.Mirror, register: Watched) -> None:
-    """A field that nobody knows yet is left out, and breaks nothing."""
-
-    def instead(path: str, query: str) -> Reply | None:
-        if path != RECORD:
-            return None
-        reply = register.sample._answer("GET", path, query)
-        return reply._replace(body=reply.body[:-1] + b',"novy":{"x":[1]}}')
-
-    register.instead = instead
-    mirror.sync()
-    assert_in_step(mirror, register.sample)
-
-
-def test_a_full_size_increment(mirror: fk.Mirror, register: Watched) -> None:
-    """Everything changes at once: all of it comes, and the one before stays to be looked at."""
-    mirror.sync()
-    first = register.today
-    before = mirror.snapshot().collect().sort("id")
-    next_day(register)
-    register.sample.touch(register.sample.units.ids())
-    report = mirror.sync()
-
-    assert report.row(0)[3] + report.row(0)[4] == UNITS
-    assert_in_step(mirror, register.sample)
-    assert_frame_equal(mirror.snapshot(as_of=first).collect().sort("id"), before)
-
-
-def test_batches_are_a_minute_of_requests(tmp_path: Path) -> None:
-    """At a polite rate little is lost when the machine is switched off."""
-    register = Watched(fk.sample(300), page_size=200, rate=1.0)
-    mirror = fk.Mirror(tmp_path / "ruz", register=register)
-    mirror.sync()
-
-    log = tmp_path / "ruz" / "units" / "_delta_log"
-    assert len(list(log.glob("*.json"))) == 300 // 60 + 1  # pages of 200 and 100: 4 and 2 batches
-    assert_in_step(mirror, register.sample)
-
-
-def test_compaction(mirror: fk.Mirror, register: Watched) -> None:
     """Files become few; who made a frame before still reads it while the files are kept."""
     mirror.sync()
     for _ in range(5):
@@ -581,7 +197,7 @@ def test_compaction(mirror: fk.Mirror, register: Watched) -> None:
         before.select("id", "kraj").collect()
 
 
-def test_a_reader_during_a_sync(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_reader_during_a_sync_gets_whole_batches(mirror: fk.Mirror, register: Watched) -> None:
     """It sees whole batches: what it began with, until the sync has committed more."""
     mirror.sync()
     next_day(register)
@@ -603,7 +219,7 @@ def test_a_reader_during_a_sync(mirror: fk.Mirror, register: Watched) -> None:
     assert set(seen) == {0, PAGE, 2 * PAGE, 3 * PAGE}
 
 
-def test_a_reader_during_compaction(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_reader_during_compaction_gets_everything(mirror: fk.Mirror, register: Watched) -> None:
     """It reads on beside a writer that puts files together, and always sees the whole."""
     mirror.sync()
     ended = threading.Event()
@@ -626,7 +242,7 @@ def test_a_reader_during_compaction(mirror: fk.Mirror, register: Watched) -> Non
     assert heights.result() == {UNITS}
 
 
-def test_a_second_writer(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_second_writer_is_refused(mirror: fk.Mirror, register: Watched) -> None:
     """It is told who writes, and touches nothing."""
     told: list[str] = []
 
@@ -655,9 +271,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     return mirror
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_flipped_bit(sound: fk.Mirror, data: st.DataObject) -> None:
+def test_a_flipped_bit_is_found_by_verify(sound: fk.Mirror, data: st.DataObject) -> None:
     """Wherever a bit is flipped, verify finds the file, and does not break down with it."""
     files = sorted([*sound.path.glob("*/*.parquet"), sound.path / "codelists.json"])
     file = data.draw(st.sampled_from(files))
@@ -674,7 +290,7 @@ def test_a_flipped_bit(sound: fk.Mirror, data: st.DataObject) -> None:
     assert bad == [str(file.relative_to(sound.path))]
 
 
-def test_a_changed_value(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_changed_value_is_found_by_verify(mirror: fk.Mirror, register: Watched) -> None:
     """A row that is not what it was written as is found, however well its file is sealed."""
     mirror.sync()
     table = mirror._held.lists["units"]
@@ -705,7 +321,9 @@ def test_damage_is_repaired(mirror: fk.Mirror, register: Watched) -> None:
     assert mirror.verify()["damaged"].sum() == 0
 
 
-def test_wrong_use(mirror: fk.Mirror, register: Watched, tmp_path: Path) -> None:
+def test_wrong_use_is_refused_with_the_cure(
+    mirror: fk.Mirror, register: Watched, tmp_path: Path
+) -> None:
     """What cannot be meant is refused, with the cure."""
     cases: list[tuple[Callable[[], Any], type[Exception], str]] = [
         (lambda: fk.Mirror(tmp_path / "none").sync(), fk.UsageError, "no register is chosen"),
@@ -739,7 +357,7 @@ def test_wrong_use(mirror: fk.Mirror, register: Watched, tmp_path: Path) -> None
         fk.Mirror(mirror.path)
 
 
-def test_what_it_says_of_itself(tmp_path: Path) -> None:
+def test_a_mirror_of_a_sample_says_so(tmp_path: Path) -> None:
     """A mirror of invented data says so; a footnote has its day."""
     register = fk.sample(100)
     mirror = fk.Mirror(tmp_path / "ruz", register=register)
@@ -755,7 +373,7 @@ def test_what_it_says_of_itself(tmp_path: Path) -> None:
     assert mirror.cite() == "Vymyslené údaje ukážky finstat_kit, kópia k 2026-06-30."
 
 
-def test_what_it_says_of_the_real_register(tmp_path: Path) -> None:
+def test_a_mirror_of_the_real_register_names_it(tmp_path: Path) -> None:
     """Replies that do not say that their data are invented, at the register's own address."""
 
     def real(method: str, path: str, query: str) -> Reply:
@@ -775,7 +393,7 @@ def test_what_it_says_of_the_real_register(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["deltalake", "filelock"])
-def test_without_the_extra(module: str) -> None:
+def test_without_the_extra_it_is_named(module: str) -> None:
     """Without what it needs a mirror says what to install; all else works."""
     script = (
         f"import sys; sys.modules[{module!r}] = None\n"
@@ -789,7 +407,7 @@ def test_without_the_extra(module: str) -> None:
     assert seen.stdout == "a mirror needs more: pip install 'finstat-kit[mirror]'\n", seen.stderr
 
 
-def test_a_snapshot_of_another_collection(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_snapshot_of_another_collection_is_its_ids(mirror: fk.Mirror, register: Watched) -> None:
     """The ids of the other lists, of whose former states nothing is kept."""
     mirror.sync()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis import HealthCheck, strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
@@ -25,6 +25,7 @@ import finstat_kit as fk
 from finstat_kit.errors import Interrupted
 from finstat_kit.mirror.syncing import RUNS
 from finstat_kit.protocol.wire import Reply
+from tests.support.examples import examples
 from tests.support.mirrors import assert_in_step, contents, listed
 from tests.support.registers import Watched, sample_of
 
@@ -216,16 +217,12 @@ class History(RuleBasedStateMachine):
             starts.append(started)
 
 
-def test_histories() -> None:
+@pytest.mark.hypothesis
+def test_any_history_can_be_put_right() -> None:
     """Any order of changes, syncs, faults and crashes leaves the mirror fit to be put right."""
     run_state_machine_as_test(
         History,
-        settings=settings(
-            max_examples=30,
-            stateful_step_count=15,
-            deadline=None,
-            suppress_health_check=[HealthCheck.too_slow],
-        ),
+        settings=examples(30, stateful_step_count=15, suppress_health_check=[HealthCheck.too_slow]),
     )
 
 

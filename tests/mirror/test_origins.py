@@ -63,7 +63,7 @@ def test_every_reply_says_whose_it_is(target: str) -> None:
         (b"GET /" + b"x" * 70_000, 431),
     ],
 )
-def test_so_does_what_the_server_refuses(request_: bytes, status: int) -> None:
+def test_refusals_say_whose_they_are_too(request_: bytes, status: int) -> None:
     """Replies that the service does not give have the header too."""
     with fk.sample(7).serve() as url:
         seen, headers, _ = raw(url, request_)
@@ -91,7 +91,7 @@ def identity(sample: Sample) -> str:
     return sample._answer("GET", "/api/kraje", "").headers[HEADER]
 
 
-def test_what_a_sample_is_known_by(tmp_path: Path) -> None:
+def test_a_sample_is_known_by_its_recipe(tmp_path: Path) -> None:
     """Its seed, its size and codelists of another folder; not its state."""
     kraje = service(1)("GET", "/api/kraje", "").body
     (tmp_path / "kraje.json").write_bytes(kraje.replace(b"SK010", b"SK019"))
@@ -105,7 +105,7 @@ def test_what_a_sample_is_known_by(tmp_path: Path) -> None:
     assert all(identity(other).isascii() for other in others)
 
 
-def test_another_sample_is_another_register(tmp_path: Path, matrix: Told) -> None:
+def test_another_sample_is_refused(tmp_path: Path, matrix: Told) -> None:
     """The error names both, and nothing is written."""
     mirror = fk.Mirror(tmp_path / "ruz", register=fk.sample(30))
     mirror.sync()
@@ -123,7 +123,7 @@ def test_another_sample_is_another_register(tmp_path: Path, matrix: Told) -> Non
     matrix("a mirror of one sample, synced with another", "UsageError, both named", "UsageError")
 
 
-def test_the_same_sample_elsewhere(tmp_path: Path) -> None:
+def test_the_same_sample_elsewhere_is_the_same_register(tmp_path: Path) -> None:
     """In process or at any port, and whatever happened to it: it is the same register."""
     sample = fk.sample(30)
     mirror = fk.Mirror(tmp_path / "ruz", register=sample)
@@ -158,7 +158,7 @@ def test_two_tunnels_are_two_registers(tmp_path: Path) -> None:
     assert "Invented" not in mirror.cite(lang="en")
 
 
-def test_another_sample_at_the_same_port(tmp_path: Path) -> None:
+def test_another_sample_at_the_same_port_is_refused(tmp_path: Path) -> None:
     """What was said of a former reply counts no more."""
     with fk.sample(30).serve() as url:
         port = int(url.rpartition(":")[2])
@@ -179,7 +179,7 @@ def old_format(mirror: fk.Mirror, register: str) -> None:
         seals.rename(seals.with_name("_checksums.txt"))
 
 
-def test_a_mirror_of_format_1(tmp_path: Path) -> None:
+def test_a_mirror_of_format_1_is_read(tmp_path: Path) -> None:
     """It is read; which register of this machine it is of is not known, so all is compared."""
     sample = fk.sample(300)
     mirror = fk.Mirror(tmp_path / "ruz", register=sample)
@@ -189,7 +189,7 @@ def test_a_mirror_of_format_1(tmp_path: Path) -> None:
     assert_in_step(reader, sample)
     assert repr(reader).startswith("SAMPLE DATA")
 
-    with pytest.raises(fk.UsageError, match=r"seed=0; units=300, go on by sync\(full=True\)"):
+    with pytest.raises(fk.UsageError, match=r"seed=0; units=300, resume with sync\(full=True\)"):
         reader.sync()
     with pytest.raises(fk.UsageError, match="is of this machine, not of https"):
         fk.Mirror(mirror.path, register="https://register.example").sync(full=True)
@@ -206,7 +206,7 @@ def test_a_mirror_of_format_1(tmp_path: Path) -> None:
     reader.sync()
 
 
-def test_a_url_of_format_1(tmp_path: Path) -> None:
+def test_a_url_of_format_1_goes_on(tmp_path: Path) -> None:
     """It goes on with the register that its address names."""
     sample = fk.sample(30)
     with tunnel(sample) as url:
@@ -221,7 +221,7 @@ def test_a_url_of_format_1(tmp_path: Path) -> None:
     assert json.loads((mirror.path / "mirror.json").read_text())["format"] == 2
 
 
-def test_mirror_json_lost(tmp_path: Path) -> None:
+def test_a_lost_mirror_json_hides_no_origin(tmp_path: Path) -> None:
     """The commits know which register it was, also where no sync is complete."""
     sample = fk.sample(30)
     mirror = fk.Mirror(tmp_path / "ruz", changed_since="2020-01-01", register=sample)
@@ -242,7 +242,7 @@ def test_mirror_json_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["mirror.json", "statements"])
-def test_data_of_another_register(tmp_path: Path, name: str) -> None:
+def test_data_of_another_register_are_named(tmp_path: Path, name: str) -> None:
     """What came from another mirror's folder is named by a read, a sync and verify."""
     sample, other = fk.sample(30), fk.sample(60, seed=1)
     mirror = fk.Mirror(tmp_path / "ruz", register=sample)

@@ -110,7 +110,7 @@ def test_spans_count_from_its_day(part: fk.Mirror, register: Sample, name: str) 
 @LATER
 @pytest.mark.parametrize("day", [DAY, date(2026, 1, 1), "2026-03-05", "2026-06-30", "2027-01-01"])
 @pytest.mark.parametrize("way", WAYS)
-def test_units_of_its_day_and_later(
+def test_a_part_holds_units_of_its_day_and_later(
     part: fk.Mirror, register: Sample, way: str, day: str | date
 ) -> None:
     """They are the register's."""
@@ -123,7 +123,7 @@ def test_units_of_its_day_and_later(
 @pytest.mark.parametrize("day", [DAY, "2026-03-05", "2026-06-30", "2300-01-01"])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", UNDATED)
-def test_what_has_no_days_of_change(
+def test_what_has_no_days_of_change_is_given_whatever_the_day(
     part: fk.Mirror, register: Sample, name: str, way: str, day: str
 ) -> None:
     """All that is held, whichever day is given, since nothing later is known of it."""
@@ -153,7 +153,9 @@ def test_a_whole_mirror_takes_no_day_of_what_has_none(
     assert WAYS["count"](whole.units, changed_since="1990-01-01") == whole.units.count()
 
 
-def test_a_record_that_is_not_held(part: fk.Mirror, whole: fk.Mirror, register: Sample) -> None:
+def test_the_register_may_have_a_record_that_a_part_does_not(
+    part: fk.Mirror, whole: fk.Mirror, register: Sample
+) -> None:
     """The text says that the register may have it; of a whole mirror it does not."""
     held = part.units.ids(changed_since=DAY)["id"]
     lacking = int(register.units.ids().filter(~pl.col("id").is_in(held.implode()))["id"][0])
@@ -173,7 +175,7 @@ def test_a_record_that_is_not_held(part: fk.Mirror, whole: fk.Mirror, register: 
     assert "not in this mirror" not in str(caught.value)
 
 
-def test_what_it_says_of_itself(part: fk.Mirror, whole: fk.Mirror, register: Sample) -> None:
+def test_a_part_names_its_day(part: fk.Mirror, whole: fk.Mirror, register: Sample) -> None:
     """The repr, the footnote and the health report name its day, and so does `since`."""
     about = "finstat_kit sample; seed=0; units=3000, changed since 2026-01-01, as of 2026-06-30>"
 
@@ -200,7 +202,7 @@ def test_snapshots_hold_what_is_held(part: fk.Mirror, register: Sample) -> None:
         assert ids.to_list() == expected.to_list()
 
 
-def test_a_part_that_grows(tmp_path: Path) -> None:
+def test_a_part_that_grows_keeps_its_day(tmp_path: Path) -> None:
     """Later syncs keep its day, with units that were older before among its units."""
     sample = fk.sample(300)
     mirror = fk.Mirror(tmp_path / "ruz", changed_since="2026-06-01", register=sample)
@@ -231,7 +233,7 @@ def test_a_day_before_everything_leaves_nothing_out(tmp_path: Path) -> None:
         assert "changed since" not in repr(mirror)
 
 
-def test_a_folder_that_another_object_has_begun_anew(tmp_path: Path) -> None:
+def test_a_folder_begun_anew_is_noticed(tmp_path: Path) -> None:
     """What is asked is compared with the folder as it is, not as it was at opening."""
     sample = fk.sample(60)
     path = tmp_path / "ruz"
@@ -277,7 +279,7 @@ def test_what_is_shown_of_a_part_says_its_day(part: fk.Mirror) -> None:
     assert 'changed_since="2026-01-01"' in explorer.code()
 
 
-def test_the_next_day(tmp_path: Path) -> None:
+def test_a_day_behind_the_newest_change_has_no_units(tmp_path: Path) -> None:
     """A day behind the newest change has no units, and is no error."""
     sample = fk.sample(60)
     mirror = fk.Mirror(tmp_path / "ruz", changed_since=DAY, register=sample)

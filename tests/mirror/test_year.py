@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 import finstat_kit as fk
 from finstat_kit.protocol.wire import Reply
@@ -27,7 +28,8 @@ def size(folder: Path) -> tuple[int, int]:
     return len(files), sum(file.stat().st_size for file in files)
 
 
-def test_a_year(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_year_of_daily_syncs_stays_in_step_and_small(tmp_path: Path) -> None:
     """365 syncs, 5 % of all answers a fault, a crash every tenth day, compaction once a month."""
     chance = random.Random(1)
     sample = fk.sample(UNITS)

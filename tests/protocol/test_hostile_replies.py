@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import replies
@@ -21,6 +21,7 @@ from finstat_kit.protocol.outcome import first_words
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import CODELIST_CAP, PAGE_CAP
 from tests.conftest import Told
+from tests.support.examples import examples
 from tests.support.faults import FaultServer, reply
 from tests.support.memory import needs_proc
 
@@ -116,12 +117,14 @@ def places(value: Any) -> list[Any]:
 TEMPLATES = [(kind, json.dumps(t)) for kind, value in VALID.items() for t in places(value)]
 
 
-@settings(deadline=None, max_examples=1_500)
+@examples(1_500)
 @given(st.sampled_from(TEMPLATES), values, st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
 @example(("page", f'{{"id":["{MARK}"],"existujeDalsieId":true}}'), "1" * 310, "utf-8")
 @example(("page", f'{{"id":[1],"existujeDalsieId":"{MARK}"}}'), "[" * 1_000 + "]" * 1_000, "utf-8")
 @example(("count", f'{{"pocetZostavajucichId":"{MARK}"}}'), "1" * 310, "utf-8")
-def test_any_json_in_any_place(template: tuple[str, str], value: str, encoding: str) -> None:
+def test_any_json_in_any_place_is_a_value_or_our_error(
+    template: tuple[str, str], value: str, encoding: str
+) -> None:
     """A reader returns a value or raises an error of ours, never one of a library."""
     kind, text = template
     body = text.replace(f'"{MARK}"', value).encode(encoding, errors="surrogatepass")
@@ -243,6 +246,7 @@ def test_the_first_words_of_a_page_cost_little(family: str) -> None:
 _WORTH = 0.02  # seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_work_is_linear_in_the_bytes(matrix: Told, family: str) -> None:
     """Twice the bytes cost less than three times the time; what takes no time is not compared."""
@@ -261,6 +265,7 @@ def test_work_is_linear_in_the_bytes(matrix: Told, family: str) -> None:
     assert worst < 3, ratios
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_full_body_is_judged_within_seconds(family: str) -> None:
     """A page, a record and a codelist of the most that is read are accepted or refused in 10 s."""
@@ -291,12 +296,13 @@ print(memory("VmHWM") - before)
 """
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize(
     "family",
     ["entries", "empty objects", "brackets", "letters of five bytes", "whole numbers", "escapes"],
 )
-def test_codelists_of_64_mib_in_bounded_memory(family: str) -> None:
+def test_codelists_of_64_mib_take_bounded_memory(family: str) -> None:
     """They take less than ten times their bytes."""
     done = subprocess.run(
         [sys.executable, "-c", _MEMORY, family],

@@ -29,7 +29,9 @@ def test_a_good_reply_has_its_value() -> None:
         (504, fk.RegisterUnavailable, False),
     ],
 )
-def test_what_may_pass(status: int, error: type[fk.RegisterError], pressing: bool) -> None:
+def test_faults_that_may_pass_may_be_tried_again(
+    status: int, error: type[fk.RegisterError], pressing: bool
+) -> None:
     """Another attempt may help; 429 and 503 concern all connections."""
     with pytest.raises(MayPass) as caught:
         value_of(ANY, Reply(status, {"Retry-After": "7"}, b"<p>Busy"), NOW)
@@ -52,7 +54,9 @@ def test_what_may_pass(status: int, error: type[fk.RegisterError], pressing: boo
         (200, b" <html>", fk.RegisterUnavailable),
     ],
 )
-def test_what_stays(status: int, body: bytes, error: type[fk.RegisterError]) -> None:
+def test_faults_that_stay_are_not_tried_again(
+    status: int, body: bytes, error: type[fk.RegisterError]
+) -> None:
     """Another attempt would not help."""
     with pytest.raises(error):
         value_of(ANY, Reply(status, {}, body), NOW)
@@ -74,7 +78,7 @@ def test_what_stays(status: int, body: bytes, error: type[fk.RegisterError]) -> 
         ("Fri, 15 Jan 2021 08:01:00 GMT", 0.0),
     ],
 )
-def test_retry_after(value: str | None, seconds: float | None) -> None:
+def test_retry_after_is_seconds_or_a_date(value: str | None, seconds: float | None) -> None:
     """Seconds or a date; of a past date nothing is to be waited for; nonsense is as if absent."""
     assert retry_after(value, NOW) == seconds
 
@@ -91,6 +95,6 @@ def test_retry_after(value: str | None, seconds: float | None) -> None:
         (b"&lt;p&gt; \xff", ": \u201c<p> \ufffd\u201d"),
     ],
 )
-def test_first_words(body: bytes, words: str) -> None:
+def test_first_words_of_a_page_are_its_text(body: bytes, words: str) -> None:
     """Tags, comments and scripts are left out; entities are read."""
     assert first_words(body) == words

@@ -57,9 +57,9 @@ def test_no_ids_but_more_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     "ids", [[8, 10, 9], [8, 8], [9, 8], [7], [7, 8], [1, 2, 3], [6, 7], [8, 9, 9]]
 )
 @pytest.mark.parametrize("more", [True, False])
-def test_a_page_that_does_not_move_forward(ids: list[int], more: bool) -> None:
+def test_a_page_that_does_not_move_forward_is_refused(ids: list[int], more: bool) -> None:
     """Out of order, repeated, at or below the cursor: refused, with cursor and count so far."""
-    with pytest.raises(fk.PagingError, match=r"after id 7 .* 12 ids came before") as caught:
+    with pytest.raises(fk.PagingError, match=r"after id 7 .* 12 ids precede it") as caught:
         check(AFTER_7, page(ids, more), seen=12)
 
     assert caught.value.cursor == 7
@@ -128,7 +128,7 @@ def test_a_broken_page_names_the_place(body: bytes, path: str) -> None:
         ),
     ],
 )
-def test_good_pages(body: bytes, ids: list[int], more: bool) -> None:
+def test_good_pages_are_read_leniently(body: bytes, ids: list[int], more: bool) -> None:
     """A missing list is an empty one, unknown keys are ignored, a byte order mark is accepted."""
     seen = parse_page(body)
 

@@ -68,7 +68,9 @@ PAGES: list[tuple[str, bytes, str, str]] = [
 
 
 @pytest.mark.parametrize(("case", "body", "expected", "words"), PAGES, ids=[c[0] for c in PAGES])
-def test_pages(matrix: Told, case: str, body: bytes, expected: str, words: str) -> None:
+def test_a_page_that_breaks_the_rules_is_not_given_out(
+    matrix: Told, case: str, body: bytes, expected: str, words: str
+) -> None:
     """A page that breaks the rules is not given out; the cursor stays before it."""
     with FaultServer([reply(FIRST)], [reply(body)]) as server:
         with fk.Register(server.url, tries=1) as reg:
@@ -134,7 +136,9 @@ CODELISTS: list[tuple[str, bytes, str, object]] = [
 @pytest.mark.parametrize(
     ("case", "body", "expected", "detail"), CODELISTS, ids=[c[0] for c in CODELISTS]
 )
-def test_codelists(matrix: Told, case: str, body: bytes, expected: str, detail: Any) -> None:
+def test_an_ambiguous_codelist_is_an_error(
+    matrix: Told, case: str, body: bytes, expected: str, detail: Any
+) -> None:
     """What a codelist may lack is null; what makes it ambiguous is an error."""
     with FaultServer([reply(body)]) as server, fk.Register(server.url) as reg:
         if expected == "accepted":
@@ -223,7 +227,9 @@ OTHERS: list[tuple[str, str, bytes, str]] = [
     [("units", *row) for row in RECORDS] + OTHERS,
     ids=[c[0] for c in RECORDS] + [c[1] for c in OTHERS],
 )
-def test_records(matrix: Told, collection: str, case: str, body: bytes, words: str) -> None:
+def test_a_broken_record_is_an_error_or_a_row_of_its_id(
+    matrix: Told, collection: str, case: str, body: bytes, words: str
+) -> None:
     """A broken record is an error that names id and field, or a row of its id alone."""
     kept = None
     with FaultServer([reply(body)]) as server, fk.Register(server.url, tries=1) as reg:
@@ -256,7 +262,9 @@ COUNTS: list[tuple[str, bytes]] = [
 
 
 @pytest.mark.parametrize(("case", "body"), COUNTS, ids=[c[0] for c in COUNTS])
-def test_counts(matrix: Told, case: str, body: bytes) -> None:
+def test_a_broken_count_is_an_error_where_it_is_requested(
+    matrix: Told, case: str, body: bytes
+) -> None:
     """A broken count is an error where it is asked for, and nothing to a walk with a bar."""
 
     class Lists(FaultServer):

@@ -1,37 +1,26 @@
-"""Walks over several connections: the same ids, whatever the counts say or who answers first."""
+"""The cutting of a walk: the same ids, whatever the counts say or who answers first."""
 
 from __future__ import annotations
 
-import logging
 import math
 import random
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol.paging import Query, check
 from finstat_kit.protocol.replies import Page
 from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
 from finstat_kit.protocol.wire import BEGINNING
-from finstat_kit.transport.threads import split
-from tests.conftest import Told
-from tests.support.faults import FakeTime, FaultServer, Step, reply
-from tests.support.registers import Scripted, timed
+from tests.support.examples import examples
+from tests.support.paging import page_of
 
 Register = Callable[[], Sequence[int]]
-
-
-def page_of(ids: Sequence[int], query: Query) -> Page:
-    """Answer as the specification says."""
-    due = [i for i in ids if i > query.after_id]
-    return Page(pl.Series("id", due[: query.page_size], dtype=pl.Int64), len(due) > query.page_size)
 
 
 class Model:
@@ -96,7 +85,7 @@ id_sets = st.sets(st.integers(1, 3_000), max_size=400) | st.builds(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
 def test_the_same_ids_within_the_budget(
     ids: set[int], size: int, connections: int, seed: int
@@ -111,7 +100,7 @@ def test_the_same_ids_within_the_budget(
     assert model.requests <= max(1.35 * sequential, sequential + 1)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(
     id_sets,
     st.integers(1, 40),
@@ -121,7 +110,7 @@ def test_the_same_ids_within_the_budget(
         st.sampled_from([None, 0, 1, 500, 10**9, 2**62, 2**63 - 1, -5]), min_size=1, max_size=9
     ),
 )
-def test_counts_that_lie(
+def test_counts_that_lie_cost_no_ids(
     ids: set[int], size: int, connections: int, seed: int, lies: list[int | None]
 ) -> None:
     """Wrong, failing or absurd counts cost requests, a bounded number of them, never ids."""
@@ -134,7 +123,7 @@ def test_counts_that_lie(
     assert model.requests <= 3 * sequential + 6 * connections + 2
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(
     id_sets,
     st.integers(1, 40),
@@ -142,7 +131,7 @@ def test_counts_that_lie(
     st.integers(0, 2**32),
     st.sampled_from([None, 2**62, 2**63 - 1]),
 )
-def test_ids_just_below_the_largest(
+def test_ids_just_below_the_largest_come_once(
     ids: set[int], size: int, connections: int, seed: int, lie: int | None
 ) -> None:
     """Where a float has no room for them: each id once, no cursor that the register refuses."""
@@ -152,9 +141,9 @@ def test_ids_just_below_the_largest(
     assert Model(lambda: due, size, connections, seed, lambda n: lie or n).run() == due
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(id_sets, id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
-def test_a_register_that_changes(
+def test_a_register_that_changes_loses_nothing_that_stayed(
     ids: set[int], others: set[int], size: int, connections: int, seed: int
 ) -> None:
     """What matched throughout comes exactly once; nothing is invented, nothing comes twice.
@@ -176,9 +165,9 @@ def test_a_register_that_changes(
     assert always <= set(found) <= always | others
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(id_sets, id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
-def test_a_register_that_grows_below_its_end(
+def test_a_register_that_grows_below_its_end_is_no_contradiction(
     ids: set[int], others: set[int], size: int, connections: int, seed: int
 ) -> None:
     """Ids that come to match while the walk goes on are no contradiction."""
@@ -210,7 +199,7 @@ class Ending(Model):
         return Page(page.ids.clear(), page.more) if self._empty else Page(page.ids, more=False)
 
 
-@settings(deadline=None, max_examples=500)
+@examples(500)
 @given(
     id_sets,
     st.integers(1, 40),
@@ -219,7 +208,7 @@ class Ending(Model):
     st.integers(2, 9),
     st.booleans(),
 )
-def test_ends_that_are_none(
+def test_a_false_end_never_leaves_a_hole(
     ids: set[int], size: int, connections: int, seed: int, every: int, empty: bool
 ) -> None:
     """A false end never leaves a hole: the walk has the ids up to it, or is an error with them."""
@@ -237,7 +226,7 @@ def test_ends_that_are_none(
     assert found == due[: len(found)]
 
 
-def test_one_cut_a_page_that_overlaps() -> None:
+def test_a_page_that_runs_over_its_segment_covers_the_next() -> None:
     """A page that runs over the end of its segment covers the beginning of the next."""
     walk = SplitWalk(Query("/api/x", BEGINNING, 4))
     ids = list(range(1, 41))
@@ -258,7 +247,7 @@ def test_one_cut_a_page_that_overlaps() -> None:
     assert walk.covered()[1] == 24
 
 
-def test_an_end_that_a_page_runs_over() -> None:
+def test_a_walk_goes_on_behind_an_end_that_a_page_runs_over() -> None:
     """Ids that a page brings from below over what was the end: the walk goes on behind them."""
     walk = SplitWalk(Query("/api/x", BEGINNING, 4))
     ids = list(range(1, 41))
@@ -279,116 +268,6 @@ def test_an_end_that_a_page_runs_over() -> None:
     assert [task.query.after_id for task in walk.tasks(1)] == [24]
 
 
-def numbers(ids: Sequence[int], fail_after: int | None = None) -> type[FaultServer]:
-    """Make a server that pages and counts *ids*, and fails above an id."""
-
-    class Numbers(FaultServer):
-        def _next(self, request: str) -> Sequence[Step]:
-            super()._next(request)
-            path, _, query = self.asked[-1].partition("?")
-            values = dict(pair.split("=") for pair in query.split("&"))
-            after = int(values.get("pokracovat-za-id", 0))
-            due = [i for i in ids if i > after]
-            if "zostavajuce" in path:
-                return [reply(b'{"pocetZostavajucichId":%d}' % len(due))]
-            if fail_after is not None and after >= fail_after:
-                return [reply(b"", 400)]
-            size = int(values["max-zaznamov"])
-            more = b"true" if len(due) > size else b"false"
-            listed = b",".join(b"%d" % i for i in due[:size])
-            return [reply(b'{"id":[%b],"existujeDalsieId":%b}' % (listed, more))]
-
-    return Numbers
-
-
-def test_through_sockets() -> None:
-    """The list through eight connections equals the list through one."""
-    ids = sorted({int(x) for x in np.cumsum(1 + np.arange(3_000) % 7)})
-    with numbers(ids)([]) as server, fk.Register(server.url) as reg:
-        one = reg.units.ids(page_size=100)
-        many = reg.units.ids(page_size=100, connections=8)
-
-    assert many.equals(one)
-    assert many["id"].to_list() == ids
-    assert len(server.asked) <= 30 + 1.35 * 30
-
-
-def test_an_error_keeps_what_came_without_a_gap() -> None:
-    """The walk ends with the contiguous part so far and the cursor behind it."""
-    ids = list(range(1, 2_001))
-    with numbers(ids, fail_after=1_000)([]) as server, fk.Register(server.url) as reg:
-        with pytest.raises(fk.BadRequest) as caught:
-            reg.units.ids(page_size=50, connections=4)
-
-    partial, cursor = caught.value.partial, caught.value.cursor
-    assert partial is not None
-    assert cursor is not None
-    assert 50 <= cursor <= 1_050
-    assert partial["id"].to_list() == list(range(1, cursor + 1))
-    with numbers(ids)([]) as server, fk.Register(server.url) as reg:
-        rest = reg.units.ids(after_id=cursor)
-    assert pl.concat([partial, rest])["id"].to_list() == ids
-
-
-def test_the_guards_hold_in_every_segment() -> None:
-    """A page that steps back is refused wherever it comes from."""
-    ids = list(range(1, 1_001))
-
-    class Backwards(numbers(ids)):  # type: ignore[misc]
-        def _next(self, request: str) -> Sequence[Step]:
-            steps: Sequence[Step] = super()._next(request)
-            if "pokracovat-za-id" in request and "zostavajuce" not in request:
-                return [reply(b'{"id":[1,2,3],"existujeDalsieId":true}')]
-            return steps
-
-    with Backwards([]) as server, fk.Register(server.url) as reg:
-        with pytest.raises(fk.PagingError):
-            reg.units.ids(page_size=50, connections=4)
-
-
-@pytest.mark.parametrize("connections", [1, 2, 4, 8])
-@pytest.mark.parametrize(
-    "end", [b'{"id":[%b],"existujeDalsieId":false}', b'{"id":[],"existujeDalsieId":true}']
-)
-def test_a_false_end(
-    matrix: Told, caplog: pytest.LogCaptureFixture, end: bytes, connections: int
-) -> None:
-    """An early page without more: an error with what came without a gap, or what one gives."""
-    ids, others = list(range(1, 10_000)), threading.Event()
-
-    class Lying(numbers(ids)):  # type: ignore[misc]
-        def _next(self, request: str) -> Sequence[Step]:
-            steps: Sequence[Step] = super()._next(request)
-            if "zostavajuce" in request:
-                return steps
-            after = int(request.partition("pokracovat-za-id=")[2].partition(" ")[0] or 0)
-            if after == 1_000:
-                if connections > 1:
-                    assert others.wait(10)
-                listed = b",".join(b"%d" % i for i in ids[1_000:1_500])
-                return [reply(end % listed if b"%b" in end else end)]
-            # One of those before is answered and taken: only so many are under way.
-            if sum("pokracovat-za-id=" in t for t in self.asked) >= connections + 2:
-                others.set()
-            return steps
-
-    with Lying([]) as server, fk.Register(server.url) as reg, caplog.at_level(logging.WARNING):
-        if connections == 1:
-            found, seen = reg.units.ids(page_size=500), "complete"
-        else:
-            with pytest.raises(fk.RegisterError) as caught:
-                reg.units.ids(page_size=500, connections=connections)
-            assert caught.value.partial is not None
-            found, seen = caught.value.partial, type(caught.value).__name__
-            assert caught.value.cursor == found["id"][-1]
-
-    expected = "PagingError" if connections > 1 else "complete"
-    matrix(f"a false end, {connections} connections", f"{expected}, no gap", f"{seen}, no gap")
-    assert seen == expected
-    assert found["id"].to_list() == ids[: found.height]
-    assert len([r for r in caplog.records if "no ids but a flag" in r.message]) <= 1
-
-
 @pytest.mark.parametrize("empty", [True, False])
 @pytest.mark.parametrize("connections", [2, 4, 8])
 def test_an_end_at_a_cut_is_not_believed(connections: int, empty: bool) -> None:
@@ -405,150 +284,3 @@ def test_an_end_at_a_cut_is_not_believed(connections: int, empty: bool) -> None:
         ids = ids[: len(found)]
 
     assert found == ids
-
-
-def test_no_ids_but_more_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    """However many segments meet it."""
-    ids = list(range(1, 2_001))
-
-    class Empty(numbers(ids)):  # type: ignore[misc]
-        def _next(self, request: str) -> Sequence[Step]:
-            steps: Sequence[Step] = super()._next(request)
-            if "pokracovat-za-id" in request and "zostavajuce" not in request:
-                return [reply(b'{"existujeDalsieId":true}')]
-            return steps
-
-    with Empty([]) as server, fk.Register(server.url) as reg, caplog.at_level(logging.WARNING):
-        assert reg.units.ids(page_size=50, connections=8)["id"].to_list() == ids[:50]
-
-    assert len([r for r in caplog.records if "no ids but a flag" in r.message]) == 1
-
-
-@pytest.mark.parametrize(("case", "count"), [("2^62", 2**62), ("2^63", 2**63), ("10^309", 10**309)])
-def test_absurd_counts(matrix: Told, case: str, count: int) -> None:
-    """They cost some requests, none of them above the largest id, and not one id."""
-    ids = list(range(1, 2_001))
-
-    class Lying(numbers(ids)):  # type: ignore[misc]
-        def _next(self, request: str) -> Sequence[Step]:
-            steps: Sequence[Step] = super()._next(request)
-            return [reply(b'{"pocetZostavajucichId":%d}' % count)] if "zost" in request else steps
-
-    with Lying([]) as server, fk.Register(server.url) as reg:
-        found = reg.units.ids(page_size=50, connections=4)["id"].to_list()
-
-    cursors = [
-        int(t.partition("pokracovat-za-id=")[2].partition("&")[0] or 0) for t in server.asked
-    ]
-    matrix(f"a count of {case}", "complete, cursors below 2^63", f"{len(found)} of 2000")
-    assert found == ids
-    assert max(cursors) < 2**63
-    assert len(server.asked) <= 3 * 40 + 6 * 4 + 2
-
-
-@pytest.mark.parametrize(("n", "most"), [(0, 2), (1, 2), (50, 2), (51, 3), (100, 3)])
-def test_short_walks(n: int, most: int) -> None:
-    """Two pages or fewer cost at most one request more."""
-    with numbers(list(range(1, n + 1)))([]) as server, fk.Register(server.url) as reg:
-        assert reg.units.ids(page_size=50, connections=8).height == n
-
-    assert len(server.asked) <= most
-
-
-def test_where_the_rate_is_the_bottleneck() -> None:
-    """The walk is not split, and costs not one request more."""
-    ids = list(range(1, 1_001))
-    with (
-        numbers(ids)([]) as server,
-        timed(server.url, FakeTime(), rate=5, connections=4) as reg,
-    ):
-        assert reg.units.ids(page_size=50).height == 1_000
-
-    assert len(server.asked) == 20
-    assert not any("zostavajuce" in target for target in server.asked)
-
-
-def test_a_limit_keeps_to_one_connection() -> None:
-    """What a limit asks for is asked in order, and no more of it."""
-    with numbers(list(range(1, 1_001)))([]) as server, fk.Register(server.url) as reg:
-        assert reg.units.ids(page_size=50, connections=8, limit=120).height == 120
-
-    assert len(server.asked) == 3
-
-
-def test_being_asked_for_less_halves_the_connections() -> None:
-    """After a 429 the walk goes on with half of its connections, and to its end."""
-    ids = list(range(1, 3_001))
-
-    class Busy(numbers(ids)):  # type: ignore[misc]
-        def _next(self, request: str) -> Sequence[Step]:
-            steps: Sequence[Step] = super()._next(request)
-            return [reply(b"", 429, Retry_After="1")] if len(self.asked) in (6, 9) else steps
-
-    with Busy([]) as server, timed(server.url, FakeTime()) as reg:
-        found = reg.units.ids(page_size=50, connections=8)
-
-    assert found["id"].to_list() == ids
-    assert reg._session.exchange.pressure == 2
-
-
-def test_pressure_halves_the_connections_each_time() -> None:
-    """Each time the register asks for less, half as many requests are under way."""
-    ids, allowed = list(range(1, 2_001)), [8]
-
-    class Noted(SplitWalk):
-        def tasks(self, free: int) -> list[Ask | Recount]:
-            busy = sum(segment.busy for segment in self._segments)
-            allowed.append(free + busy)
-            return super().tasks(free)
-
-    walk = Noted(Query("/api/x", BEGINNING, 20))
-    asked: list[int] = []
-
-    def fetch(query: Query, stop: threading.Event) -> Page:
-        asked.append(query.after_id)
-        return page_of(ids, query)
-
-    split(
-        walk,
-        8,
-        fetch,
-        lambda query, stop: len(ids),
-        pressure=lambda: min(len(asked) // 25, 2),
-        pays=lambda: True,
-        advance=lambda n: None,
-    )
-
-    assert walk.covered()[0].to_list() == ids
-    assert {8, 4, 2} <= set(allowed)
-    assert allowed[-1] == 2
-
-
-def test_a_count_that_hangs_leaves_room_for_pages() -> None:
-    """Also where pressure has left one connection: a page is under way beside the count."""
-    ids, walked = list(range(1, 201)), threading.Event()
-    walk = SplitWalk(Query("x", BEGINNING, 20))
-
-    def fetch(query: Query, stop: threading.Event) -> Page:
-        page = page_of(ids, query)
-        if not page.more:
-            walked.set()
-        return page
-
-    def count(query: Query, stop: threading.Event) -> int:
-        assert walked.wait(20)
-        return len(ids)
-
-    pressed = iter([0, 1, 2, 2])
-    split(
-        walk, 2, fetch, count,
-        pressure=lambda: next(pressed, 2), pays=lambda: True, advance=lambda n: None,
-    )  # fmt: skip
-
-    assert walk.covered()[0].to_list() == ids
-
-
-def test_wrong_connections() -> None:
-    """The number of connections is checked at the call."""
-    with pytest.raises(fk.UsageError, match="connections=0"):
-        Scripted().units.ids(connections=0)

@@ -8,13 +8,14 @@ from datetime import date
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import UNITS
 from finstat_kit.service import changes, population, routes
 from finstat_kit.service.store import DELETED, NON_PUBLIC, Ints, Store, day_number
+from tests.support.examples import examples
 
 DAY = date(2026, 7, 2)
 
@@ -36,9 +37,11 @@ def counted(store: Store) -> int:
 steps = st.lists(st.tuples(st.sampled_from("pcdhwt"), st.sets(st.integers(0, 30))), max_size=8)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(0, 20), steps)
-def test_any_changes_one_after_the_other(units: int, chosen: list[tuple[str, set[int]]]) -> None:
+def test_any_changes_in_any_order_keep_the_store_whole(
+    units: int, chosen: list[tuple[str, set[int]]]
+) -> None:
     """The former store keeps every byte; ids ascend strictly, the count and all columns follow."""
     store = population.draw(units, seed=3)
     due = ids_of(store)
@@ -71,7 +74,7 @@ def test_any_changes_one_after_the_other(units: int, chosen: list[tuple[str, set
         assert set(store.fields) <= set(due)
 
 
-def test_published() -> None:
+def test_new_units_come_above_all_others() -> None:
     """New units come above all others, on the register's day or another, with their fields."""
     store = changes.dated(population.draw(3), DAY)
     record = {"ico": "00000007", "dic": "2020202020", "pravnaForma": "999", "nazovUJ": "Vzor"}
@@ -92,7 +95,7 @@ def test_published() -> None:
     assert listed == new.tolist()
 
 
-def test_changed() -> None:
+def test_only_day_and_state_of_the_named_units_change() -> None:
     """Only the day and the state of the units named change; all else is the same array."""
     store = population.draw(5)
     first, second, *others = ids_of(store)
@@ -110,7 +113,7 @@ def test_changed() -> None:
     assert [deleted.record(id_) for id_ in others] == [store.record(id_) for id_ in others]
 
 
-def test_without() -> None:
+def test_those_that_stay_keep_their_records() -> None:
     """Who stays keeps the record to the letter, what it owns included."""
     store = population.draw(30)
     ids = ids_of(store)
@@ -122,7 +125,7 @@ def test_without() -> None:
     assert [after.record(id_) for id_ in stay] == [store.record(id_) for id_ in stay]
 
 
-def test_an_id_that_is_used_again() -> None:
+def test_an_id_that_is_used_again_is_a_new_unit() -> None:
     """A unit published under the id of one that vanished has nothing of its record."""
     store, ids = changes.published(population.draw(0), 1, {"nazovUJ": "Prvá", "ico": "00000001"})
 
@@ -135,7 +138,7 @@ def test_an_id_that_is_used_again() -> None:
 
 
 @pytest.mark.parametrize("units", [0, 3])
-def test_unknown_ids(units: int) -> None:
+def test_unknown_ids_are_refused(units: int) -> None:
     """Below, between and above the units, and where there are none."""
     store = population.draw(units)
     unknown = some(0, *(id_ + 1 for id_ in ids_of(store)), 2**62)

@@ -47,14 +47,14 @@ def strict() -> Iterator[str]:
 
 @LENIENT.parametrize()
 @few
-def test_lenient(case: schemathesis.Case[Any], lenient: str) -> None:
+def test_the_lenient_register_is_as_described(case: schemathesis.Case[Any], lenient: str) -> None:
     """The lenient register is as described."""
     case.call_and_validate(base_url=lenient)
 
 
 @STRICT.parametrize()
 @few
-def test_strict(case: schemathesis.Case[Any], strict: str) -> None:
+def test_the_strict_register_is_as_described(case: schemathesis.Case[Any], strict: str) -> None:
     """The strict register is as described."""
     case.call_and_validate(base_url=strict)
 
@@ -68,7 +68,7 @@ def test_strict(case: schemathesis.Case[Any], strict: str) -> None:
         ("annual_reports", "vyrocna-sprava"),
     ],
 )
-def test_records(lenient: str, collection: str, endpoint: str) -> None:
+def test_all_records_are_as_described(lenient: str, collection: str, endpoint: str) -> None:
     """So are all records: living, deleted and non-public."""
     described = LENIENT[f"/api/{endpoint}"]["GET"]
     with fk.Register(lenient) as reg, requests.Session() as session:

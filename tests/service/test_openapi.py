@@ -35,7 +35,7 @@ def described(*, strict: bool) -> Any:
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_it_is_served(strict: bool) -> None:
+def test_the_description_is_served(strict: bool) -> None:
     """The same in process and over HTTP, of the API's own version."""
     sample = fk.sample(0, strict=strict)
     with sample.serve() as url:

@@ -11,12 +11,13 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from finstat_kit.protocol import wire
 from finstat_kit.service import changes, population, routes
 from finstat_kit.service.store import DELETED, LIVING, NON_PUBLIC, Line, Store, ico_number
 from tests.support import model
+from tests.support.examples import examples
 from tests.support.model import Unit
 from tests.support.registers import days, store_of
 
@@ -37,7 +38,7 @@ def ask(store: Store, target: str, *, strict: bool = False, method: str = "GET")
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_list(five: Store, name: str) -> None:
+def test_a_list_ascends_after_its_cursor(five: Store, name: str) -> None:
     """A list: ascending ids after the cursor, and whether more exist."""
     reply = ask(five, f"/api/{name}?zmenene-od=2024-05-18&max-zaznamov=2&pokracovat-za-id=3")
 
@@ -51,7 +52,7 @@ def test_list(five: Store, name: str) -> None:
     }
 
 
-def test_last_page(five: Store) -> None:
+def test_the_flag_is_false_exactly_at_the_end(five: Store) -> None:
     """The flag is false exactly when nothing remains, also behind a full page."""
     reply = ask(five, "/api/uctovne-jednotky?max-zaznamov=2&pokracovat-za-id=8")
 
@@ -59,7 +60,7 @@ def test_last_page(five: Store) -> None:
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_count(five: Store, name: str) -> None:
+def test_a_count_is_what_remains_after_the_cursor(five: Store, name: str) -> None:
     """A count: what remains after the cursor, whatever the page size."""
     reply = ask(
         five,
@@ -71,7 +72,7 @@ def test_count(five: Store, name: str) -> None:
     assert unfiltered.body == b'{"pocetZostavajucichId":3}'
 
 
-def test_regions() -> None:
+def test_regions_have_no_parent() -> None:
     """Regions carry no parent; the two entries for abroad are there."""
     reply = ask(DEFAULT, "/api/kraje")
 
@@ -84,7 +85,7 @@ def test_regions() -> None:
     assert len(entries) == 10
 
 
-def test_districts() -> None:
+def test_districts_point_at_their_region() -> None:
     """Districts point at their region."""
     entries = json.loads(ask(DEFAULT, "/api/okresy").body)["lokacie"]
 
@@ -96,7 +97,7 @@ def test_districts() -> None:
     assert len(entries) == 79
 
 
-def test_municipalities() -> None:
+def test_municipalities_point_at_their_district() -> None:
     """Municipalities point at their district; some at none."""
     entries = json.loads(ask(DEFAULT, "/api/sidla").body)["lokacie"]
 
@@ -117,14 +118,16 @@ def test_municipalities() -> None:
         ("velkosti-organizacie", "06", "10-19 zamestnancov", "10-19 employees"),
     ],
 )
-def test_classifications(name: str, code: str, sk: str, en: str) -> None:
+def test_classifications_have_their_own_key_and_no_parents(
+    name: str, code: str, sk: str, en: str
+) -> None:
     """The other codelists stand under another key and have no parents."""
     entries = json.loads(ask(DEFAULT, f"/api/{name}").body)["klasifikacie"]
 
     assert {"kod": code, "nazov": {"sk": sk, "en": en}} in entries
 
 
-def test_unit_record() -> None:
+def test_a_record_leaves_out_what_is_absent() -> None:
     """A record has what is known of a unit; what is absent is left out."""
     record = {
         "ico": "00123456", "dic": "2020123456", "nazovUJ": "Vzor", "ulica": "Vymyslená 1",
@@ -146,7 +149,7 @@ def test_unit_record() -> None:
     )
 
 
-def test_gone_record() -> None:
+def test_a_removed_unit_has_id_state_and_day() -> None:
     """Of a deleted or non-public unit only id, state and day are left, under status 200."""
     store = store_of({5: DAY, 6: DAY})
     store = changes.changed(store, np.array([5]), on=date(2025, 1, 2), state=DELETED)
@@ -160,7 +163,7 @@ def test_gone_record() -> None:
     )
 
 
-def test_unknown_record(five: Store) -> None:
+def test_an_unknown_id_is_404_without_a_body(five: Store) -> None:
     """An unknown id is 404 with an empty body labelled JSON."""
     reply = ask(five, "/api/uctovna-jednotka?id=4")
 
@@ -168,7 +171,7 @@ def test_unknown_record(five: Store) -> None:
     assert reply.headers["Content-Type"].startswith("application/json")
 
 
-def test_default_page_size() -> None:
+def test_a_page_has_1000_ids_unless_told_otherwise() -> None:
     """Without max-zaznamov a page has 1000 ids; never more than 10000."""
     store = store_of(dict.fromkeys(range(1, 12_001), DAY))
 
@@ -189,7 +192,7 @@ def test_input_is_told_back_cut_and_escaped(five: Store) -> None:
     assert len(reply.body) < 300
 
 
-def test_empty_result(five: Store) -> None:
+def test_an_empty_result_is_an_empty_list_or_no_key(five: Store) -> None:
     """Nothing matches: an empty list when lenient, no key at all when strict."""
     target = "/api/uctovne-jednotky?zmenene-od=2030-01-01"
 
@@ -197,7 +200,7 @@ def test_empty_result(five: Store) -> None:
     assert ask(five, target, strict=True).body == b'{"existujeDalsieId":false}'
 
 
-def test_filters_are_and() -> None:
+def test_filters_narrow_together() -> None:
     """IČO, DIČ and legal form narrow together; deleted units have none of them."""
     store = population.draw(0)
     for n, record in (
@@ -273,7 +276,7 @@ def queries(draw: st.DrawFn) -> str:
     return "&".join(draw(st.permutations(parts)))
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(units, queries(), st.sampled_from([LISTS[0], *LISTS]), st.booleans(), st.booleans())
 def test_lists_and_counts_are_those_of_the_model(
     units: list[Unit], query: str, name: str, count: bool, strict: bool
@@ -304,14 +307,16 @@ def store_of_units(units: list[Unit]) -> Store:
     return replace(store, columns={**store.columns, **of_units})
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.integers(16_000, 70_000),
     st.lists(st.integers(0, 69_999), max_size=40),
     st.integers(1, 50),
     st.integers(0, 70_000),
 )
-def test_few_changes_among_many_ids(count: int, changed: list[int], size: int, after: int) -> None:
+def test_few_matches_among_many_ids_are_all_found(
+    count: int, changed: list[int], size: int, after: int
+) -> None:
     """Where few rows match, pages are still exactly those rows, from any cursor on."""
     days = np.zeros(count, dtype=np.uint16)
     days[[row for row in changed if row < count]] = 9

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from datetime import date
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.service.server import served
+from tests.support.examples import examples
 from tests.support.registers import Switched, sample_of
 from tests.support.wire import get
 
@@ -179,7 +180,9 @@ def url(sample: fk.Sample) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("query", "lenient", "refused"), QUERIES, ids=lambda text: text[:50])
-def test_queries(url: str, strict: bool, query: str, lenient: str, refused: str) -> None:
+def test_a_list_and_its_count_answer_alike(
+    url: str, strict: bool, query: str, lenient: str, refused: str
+) -> None:
     """A list and its count answer a query as the table says."""
     expected, ids, count = LISTED[refused if strict else lenient]
 
@@ -196,7 +199,7 @@ def test_queries(url: str, strict: bool, query: str, lenient: str, refused: str)
 
 
 @pytest.mark.parametrize(("target", "lenient", "refused"), OTHERS, ids=lambda case: str(case)[:50])
-def test_other_targets(
+def test_other_targets_are_unknown(
     url: str, strict: bool, target: str, lenient: Answer, refused: Answer
 ) -> None:
     """A path is known to the letter: nothing is put right, nothing redirected."""
@@ -229,7 +232,7 @@ def test_all_answers_have_one_form(sample: fk.Sample, url: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "TRACE", "PATCH", "OPTIONS"])
-def test_other_methods(url: str, method: str) -> None:
+def test_other_methods_are_refused(url: str, method: str) -> None:
     """Reading is all there is, whatever else is asked; an unknown path is unknown to all."""
     for target in ("/api/kraje", f"{UNITS}?max-zaznamov=x", COUNT, "/openapi.json"):
         status, headers, body = get(url, target, method)
@@ -293,9 +296,9 @@ since = date(2025, 1, 1)
 verbs = st.lists(st.tuples(st.sampled_from("ptdhvo"), st.integers(0, 99)), max_size=4)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, 6), st.lists(verbs, min_size=1, max_size=8))
-def test_data_that_change_between_two_pages(
+def test_data_that_change_between_two_pages_come_once(
     switched: Switched,
     switched_url: str,
     strict: bool,

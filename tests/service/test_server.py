@@ -56,7 +56,9 @@ def told(url: str, *parts: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("number", [100, 700, 3_000, 6_000])
-def test_requests_one_behind_the_other(matrix: Told, url: str, number: int) -> None:
+def test_requests_one_behind_the_other_are_all_answered(
+    matrix: Told, url: str, number: int
+) -> None:
     """However many whole requests arrive at once, each is answered, in order."""
     answers = told(url, NEXT * (number - 1) + LAST)
 
@@ -155,7 +157,7 @@ HOSTS = [
 
 
 @pytest.mark.parametrize(("host", "local"), HOSTS)
-def test_hosts(matrix: Told, url: str, host: str, local: bool) -> None:
+def test_hosts_are_compared_as_names(matrix: Told, url: str, host: str, local: bool) -> None:
     """Case and a dot at the end make no other host; a name that only begins so is another."""
     sent = f"GET /api/kraje HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
 

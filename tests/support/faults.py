@@ -24,8 +24,6 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
-from finstat_kit.transport.base import Timing
-
 
 class End(Enum):
     """How a conversation ends."""
@@ -60,6 +58,19 @@ def reply(
     ]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+# Seconds that a busy machine may take for what ends by a deadline of about half a second; the least
+# that a server of these tests would let it wait otherwise is five.
+SOON = 3.0
+GOOD = b'{"id":[1,2,3],"existujeDalsieId":false}'
+OK = [reply(GOOD)]
+PAGE = b"<!DOCTYPE html><title>x</title><p>Server je mimo prev&aacute;dzky</p>"
+
+
+def record(request: str) -> bytes:
+    """Return the record that a request asks for: its id alone."""
+    return b'{"id":%b}' % request.split(" ")[1].rpartition("=")[2].encode()
 
 
 def packed(body: bytes) -> bytes:
@@ -219,27 +230,3 @@ def _request(connection: socket.socket) -> str | None:
 def _shut(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
-
-
-class FakeTime:
-    """A clock that only sleeping moves."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.slept: list[float] = []
-        self._lock = threading.Lock()
-
-    def clock(self) -> float:
-        return self.now
-
-    def wall(self) -> float:
-        return 1_800_000_000 + self.now  # 2027-01-15 08:00:00 UTC
-
-    def sleep(self, seconds: float) -> None:
-        with self._lock:
-            self.slept.append(seconds)
-            self.now += seconds
-
-    def timing(self, luck: float = 1.0) -> Timing:
-        """Return the clock as transports take it; *luck* is what every draw gives, 0 to 1."""
-        return Timing(self.clock, self.wall, self.sleep, lambda: luck)

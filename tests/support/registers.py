@@ -17,7 +17,7 @@ from finstat_kit.service import population, routes
 from finstat_kit.service.store import Line, Store, day_number as day_number
 from finstat_kit.transport.base import InProcess, Timing
 from finstat_kit.transport.http import Sockets
-from tests.support.faults import FakeTime
+from tests.support.clock import FakeClock
 
 days = st.dates(date(2014, 1, 1), date(2026, 6, 30))
 changes = st.dictionaries(st.integers(1, 200), days, max_size=60)
@@ -51,7 +51,7 @@ def service(units: int) -> Answer:
     return partial(routes.answer, population.draw(units))
 
 
-def timed(url: str, fake: FakeTime, **options: Any) -> fk.Register:
+def timed(url: str, fake: FakeClock, **options: Any) -> fk.Register:
     """Return a register whose clock only waiting moves, and whose pauses are their longest."""
     return fk.Register(url, transport=Sockets(url, fake.timing()), **options)
 
@@ -125,7 +125,7 @@ class Watched(fk.Register):
         self.sample = sample
         self.instead: Callable[[str, str], Reply | None] = lambda path, query: None
         self.asked: list[str] = []
-        carrier = InProcess(self._answer, FakeTime().timing(luck=0.01))
+        carrier = InProcess(self._answer, FakeClock().timing(luck=0.01))
         super().__init__("watched:", page_size=page_size, rate=rate, transport=carrier)
 
     @property

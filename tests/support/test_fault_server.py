@@ -40,7 +40,7 @@ def test_bytes_are_sent_as_they_are() -> None:
     assert lied == b"HTTP/1.1 200 Whatever\r\nContent-Length: 99\r\n\r\n{}"
 
 
-def test_status_and_headers() -> None:
+def test_status_and_headers_are_sent_as_written() -> None:
     """Header names are written with underscores, garbage goes through unchanged."""
     garbage = b"HTTP/1.1 200 OK\r\n\0: \xff\r\n\r\n"
     with FaultServer([reply(b"", 429, Retry_After="7"), garbage, CLOSE]) as server:
@@ -49,20 +49,20 @@ def test_status_and_headers() -> None:
         )
 
 
-def test_closed() -> None:
+def test_close_ends_a_connection_in_order() -> None:
     """CLOSE ends a connection in order: the other side reads its end."""
     with FaultServer([CLOSE]) as server, connected(server) as connection:
         assert connection.recv(1) == b""
 
 
-def test_reset() -> None:
+def test_reset_is_an_error_of_the_other_side() -> None:
     """RESET does not: the other side gets an error."""
     with FaultServer([RESET]) as server, connected(server) as connection:
         with pytest.raises(ConnectionResetError):
             connection.recv(1)
 
 
-def test_reset_in_the_middle() -> None:
+def test_bytes_before_a_reset_arrive() -> None:
     """What was said before a reset arrives, where it is read in time."""
     with FaultServer([b"half", Drip(b"x", 1, 0.2), RESET]) as server:
         with connected(server) as connection:
@@ -71,7 +71,7 @@ def test_reset_in_the_middle() -> None:
                 heard(connection)
 
 
-def test_hang() -> None:
+def test_hang_sends_nothing() -> None:
     """HANG says nothing, and neither ends until the server does."""
     with FaultServer([b"x", HANG]) as server, connected(server) as connection:
         assert connection.recv(1) == b"x"
@@ -82,7 +82,7 @@ def test_hang() -> None:
     assert not any(thread.is_alive() for thread in server._threads)
 
 
-def test_drip() -> None:
+def test_drip_sends_a_few_bytes_at_a_time() -> None:
     """Bytes come a few at a time, with a wait between."""
     with FaultServer([Drip(b"abcdef", 2, 0.05), CLOSE]) as server:
         with connected(server) as connection:
@@ -126,7 +126,7 @@ def test_the_last_list_answers_all_further_requests() -> None:
     assert server.headers == ["Host: x\r\n\r\n"] * 3
 
 
-def test_many_at_a_time() -> None:
+def test_many_connections_are_served_at_a_time() -> None:
     """Each connection has a thread, and all are gone at the end."""
     before = threading.active_count()
     with FaultServer([reply(b"x"), CLOSE]) as server:

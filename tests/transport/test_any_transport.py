@@ -12,7 +12,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.transport.http import Adapted
-from tests.support.faults import FakeTime
+from tests.support.clock import FakeClock
 
 URL = "https://register.example/cruz-public"
 PAGE = b'{"id":[3,5],"existujeDalsieId":false}'
@@ -40,7 +40,7 @@ class Parts(httpx.SyncByteStream):
         return self.parts
 
 
-def test_a_mock_transport() -> None:
+def test_a_mock_transport_is_sent_what_connections_send() -> None:
     """It is sent what our own connections send; the settings are those of the URL."""
     asked: list[httpx.Request] = []
 
@@ -60,7 +60,7 @@ def test_a_mock_transport() -> None:
     assert register.stats.bytes == len(PAGE)
 
 
-def test_a_packed_body() -> None:
+def test_a_packed_body_is_unpacked_once() -> None:
     """It is unpacked once, and only a whole one."""
     packed = gzip.compress(PAGE)
     headers = {"Content-Encoding": "gzip"}
@@ -82,7 +82,7 @@ def test_a_body_without_end_is_stopped() -> None:
 
 def test_the_deadline_holds_between_the_parts_of_a_body() -> None:
     """A transport that takes its time is not waited for longer than that."""
-    fake = FakeTime()
+    fake = FakeClock()
 
     def slow() -> Iterator[bytes]:
         while True:
@@ -110,13 +110,15 @@ def test_the_deadline_holds_between_the_parts_of_a_body() -> None:
         (httpx.Response(200, content=b'{"id":[]}'), fk.ProtocolError),
     ],
 )
-def test_errors_are_ours(answer: httpx.Response | Exception, error: type[Exception]) -> None:
+def test_errors_of_a_transport_are_ours(
+    answer: httpx.Response | Exception, error: type[Exception]
+) -> None:
     """What the transport raises or brings comes out as an error of this package."""
     with pytest.raises(error):
         reg(answer).units.ids()
 
 
-def test_a_wsgi_application() -> None:
+def test_a_wsgi_application_is_a_register() -> None:
     """As httpx's own transport has it."""
 
     def application(environ: dict[str, object], start: Any) -> list[bytes]:
@@ -149,7 +151,7 @@ def test_it_is_closed_with_the_register() -> None:
     assert transport.closed == 1
 
 
-def test_it_is_carried_along() -> None:
+def test_a_transport_is_carried_along_by_copies() -> None:
     """A register that is pickled or copied has its transport with it."""
     again = pickle.loads(pickle.dumps(fk.Register(URL, transport=Closed(), rate=None)))
 
@@ -157,7 +159,7 @@ def test_it_is_carried_along() -> None:
 
 
 @pytest.mark.parametrize("wrong", [5, httpx.Client, httpx.AsyncHTTPTransport()])
-def test_what_is_no_transport(wrong: object) -> None:
+def test_what_is_no_transport_is_refused(wrong: object) -> None:
     """The error says what to give."""
     with pytest.raises(fk.UsageError, match=r"transport is a .*give an httpx.BaseTransport"):
         fk.Register(URL, transport=wrong)  # type: ignore[arg-type]

@@ -13,11 +13,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from _pytest.mark import ParameterSet
 
 import finstat_kit as fk
 from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
-from tests.support.faults import FakeTime, FaultServer, ListServer, Step, reply
+from tests.support.clock import FakeClock
+from tests.support.faults import FaultServer, ListServer, Step, reply
 from tests.support.registers import timed
 
 IDS = 3_000
@@ -36,7 +38,15 @@ BEHIND: list[tuple[str, Callable[[bytes, bytes], Sequence[Step]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("case", "sent"), BEHIND, ids=[case for case, _ in BEHIND])
+def cases(rows: Sequence[tuple[Any, ...]], quick: tuple[int, ...]) -> list[ParameterSet]:
+    """Return the rows as parameters; those that are not *quick* are slow tests."""
+    return [
+        pytest.param(*row, id=row[0], marks=[] if number in quick else pytest.mark.slow)
+        for number, row in enumerate(rows)
+    ]
+
+
+@pytest.mark.parametrize(("case", "sent"), cases(BEHIND, (0, 3, 5)))
 def test_no_answer_is_taken_for_another(
     matrix: Told, case: str, sent: Callable[[bytes, bytes], Sequence[Step]]
 ) -> None:
@@ -51,7 +61,7 @@ def test_no_answer_is_taken_for_another(
     assert wrong == 0
 
 
-def test_bytes_that_come_while_a_connection_is_idle() -> None:
+def test_bytes_that_come_while_a_connection_is_idle_answer_nothing() -> None:
     """What arrives before the next request is no answer to it: another connection is opened."""
     first = reply(b'{"id":[1],"existujeDalsieId":true}')
     second = reply(b'{"id":[2],"existujeDalsieId":false}')
@@ -95,7 +105,7 @@ def test_equal_answers_on_two_connections_cost_nothing() -> None:
 @pytest.mark.parametrize(("idle", "connections"), [(49.9, 1), (50.1, 2)])
 def test_idle_connections_are_not_used_for_ever(idle: float, connections: int) -> None:
     """The register closes them after 60 s: after 50 s another one is opened."""
-    fake = FakeTime()
+    fake = FakeClock()
     with ListServer(1) as server, timed(server.url, fake) as reg:
         reg.units.ids()
         fake.now += idle
@@ -195,10 +205,10 @@ thread.join()
 
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system does not fork")
-@pytest.mark.parametrize(
-    ("case", "script", "expected"), IN_CHILDREN, ids=[case for case, _, _ in IN_CHILDREN]
-)
-def test_after_fork(matrix: Told, case: str, script: str, expected: str) -> None:
+@pytest.mark.parametrize(("case", "script", "expected"), cases(IN_CHILDREN, (0, 4)))
+def test_a_child_opens_its_own_connections(
+    matrix: Told, case: str, script: str, expected: str
+) -> None:
     """A connection is used only by the process that opened it, and no child waits for ever."""
     with ListServer(IDS) as server:
         seen = subprocess.run(
@@ -225,7 +235,7 @@ class Stammering(FaultServer):
 
 
 @pytest.mark.parametrize("connections", [1, 4])
-def test_a_404_sent_twice(matrix: Told, connections: int) -> None:
+def test_a_404_sent_twice_answers_one_request(matrix: Told, connections: int) -> None:
     """It is not taken for the answer to the next request."""
     with Stammering([]) as server, fk.Register(server.url, connections=connections) as reg:
         records = reg.units.get(range(1, 41), errors="keep")

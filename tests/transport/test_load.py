@@ -7,7 +7,6 @@ import json
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -16,36 +15,20 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.transport.base import InProcess, Timing
+from finstat_kit.transport.base import InProcess
 from finstat_kit.transport.http import Sockets
-from tests.support.faults import RESET, FaultServer, Step, reply
+from tests.support.clock import FakeClock
+from tests.support.faults import RESET, FaultServer, Step, record, reply
 from tests.support.memory import memory, needs_proc
 from tests.support.wire import get
-from tests.transport.test_faults import record
 
 THREADS = 64
 RATE = 50.0
 
 
-class SharedTime:
-    """A clock for many threads that sleep at once: it goes on to the earliest to wake."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self._lock = threading.Lock()
-
-    def clock(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        wake = self.now + seconds
-        with self._lock:
-            self.now = max(self.now, wake)
-
-
-def test_many_threads_one_rate() -> None:
+def test_many_threads_keep_to_one_rate() -> None:
     """64 threads, every fifth answer a fault: all records come, and never faster than the rate."""
-    shared = SharedTime()
+    clock = FakeClock()
 
     class Faulty(FaultServer):
         def _next(self, request: str) -> list[Step]:
@@ -59,9 +42,8 @@ def test_many_threads_one_rate() -> None:
             number = len(self.asked)
             return faults[number // 5 % 4] if number % 5 == 0 else [reply(record(request))]
 
-    timing = Timing(shared.clock, shared.clock, shared.sleep, lambda: 0.01)
-    with Faulty([], clock=shared.clock) as server:
-        carrier = Sockets(server.url, timing)
+    with Faulty([], clock=clock.clock) as server:
+        carrier = Sockets(server.url, clock.timing(luck=0.01))
         with (
             fk.Register(
                 server.url, connections=THREADS, rate=RATE, tries=20, transport=carrier
@@ -75,57 +57,26 @@ def test_many_threads_one_rate() -> None:
     assert len(server.asked) >= 2_400
     assert reg.stats.requests == len(server.asked)
     # Those that were on their way when the clock was read may be counted late, never early.
-    assert shared.now >= (len(server.asked) - 1) / RATE
-
-
-class Turns:
-    """A clock for *threads* that goes on, to the earliest to wake, only while all of them sleep."""
-
-    def __init__(self, threads: int) -> None:
-        self.now = 0.0
-        self._awake = threads
-        self._wakes: list[float] = []
-        self._changed = threading.Condition(threading.RLock())
-
-    def clock(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        with self._changed:
-            wake = self.now + seconds
-            self._wakes.append(wake)
-            self.rest()
-            self._changed.wait_for(lambda: self.now >= wake)
-
-    def rest(self) -> None:
-        """Leave the clock to the other threads."""
-        with self._changed:
-            self._awake -= 1
-            if not self._awake and self._wakes:
-                self.now = min(self._wakes)
-                self._awake = self._wakes.count(self.now)
-                self._wakes = [wake for wake in self._wakes if wake > self.now]
-                self._changed.notify_all()
+    assert clock.now >= (len(server.asked) - 1) / RATE
 
 
 def test_the_rate_holds_after_a_pause() -> None:
     """Those whose turn came during a pause do not all go at its end."""
     threads, rate, each = 8, 4.0, 5
-    turns = Turns(threads)
+    clock = FakeClock(threads)
     times: list[float] = []
 
     def answer(method: str, path: str, query: str) -> Reply:
-        times.append(turns.now)
+        times.append(clock.now)
         status = {5: 429, 21: 503}.get(len(times), 200)
         return Reply(status, {"Retry-After": "7"}, b'{"pocetZostavajucichId":1}')
 
     def work() -> None:
         for _ in range(each):
             reg.units.count()
-        turns.rest()
+        clock.rest()
 
-    timing = Timing(turns.clock, turns.clock, turns.sleep, lambda: 0.01)
-    carrier = InProcess(answer, timing)
+    carrier = InProcess(answer, clock.timing(luck=0.01))
     reg = fk.Register("turns:", connections=threads, rate=rate, transport=carrier)
     with ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(work) for _ in range(threads)]:
@@ -160,7 +111,7 @@ def serving() -> Iterator[tuple[str, int]]:
 
 
 @needs_proc
-def test_two_hundred_connections_while_others_dawdle(serving: tuple[str, int]) -> None:
+def test_two_hundred_connections_are_served_while_others_dawdle(serving: tuple[str, int]) -> None:
     """50 connections whose request never ends do not disturb 200 others, and are closed."""
     url, pid = serving
     port = int(url.rpartition(":")[2])
@@ -193,8 +144,9 @@ def test_two_hundred_connections_while_others_dawdle(serving: tuple[str, int]) -
     assert grown < 20
 
 
+@pytest.mark.slow
 @needs_proc
-def test_a_walk_of_a_million_pages() -> None:
+def test_a_walk_of_a_million_pages_takes_flat_memory() -> None:
     """A million replies, an id each: memory stays where it was, every id is counted."""
     pages = 1_000_000
 

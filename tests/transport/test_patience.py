@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Sequence
@@ -13,25 +14,21 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.protocol.wire import Reply
+from finstat_kit.transport import machine
 from finstat_kit.transport.base import Limits, Repeated
 from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
-from tests.support.faults import HANG, Drip, FakeTime, FaultServer, Step, reply
+from tests.support.clock import FakeClock
+from tests.support.faults import GOOD, HANG, Drip, FaultServer, Step, reply
 from tests.support.registers import timed
 
-GOOD = b'{"id":[1,2,3],"existujeDalsieId":false}'
 COUNT = reply(b'{"pocetZostavajucichId":7}')
-
-
-@pytest.fixture
-def fake() -> FakeTime:
-    return FakeTime()
 
 
 class Slow(FaultServer):
     """Moves a clock by the *seconds* of each request, the last for all further ones."""
 
-    def __init__(self, fake: FakeTime, seconds: Sequence[float], *script: Sequence[Step]) -> None:
+    def __init__(self, fake: FakeClock, seconds: Sequence[float], *script: Sequence[Step]) -> None:
         super().__init__(*script)
         self._fake, self._seconds = fake, seconds
 
@@ -41,7 +38,7 @@ class Slow(FaultServer):
         return steps
 
 
-def test_all_attempts_together_end_after_two_minutes(fake: FakeTime) -> None:
+def test_all_attempts_together_end_after_two_minutes(fake: FakeClock) -> None:
     """The last one has no longer than what is left of them, whatever the deadline of an attempt."""
     late: list[Step] = [Drip(b"HTTP/1.1 200 OK\r\n", 99, 2), reply(GOOD)[18:]]
     with Slow(fake, [61], [reply(b"", 500)], late) as server:
@@ -52,7 +49,7 @@ def test_all_attempts_together_end_after_two_minutes(fake: FakeTime) -> None:
     assert fake.now == 123  # 61 s, a pause of 1 s, 61 s
 
 
-def test_what_the_register_does_not_have_is_no_failure(fake: FakeTime, matrix: Told) -> None:
+def test_what_the_register_does_not_have_is_no_failure(fake: FakeClock, matrix: Told) -> None:
     """After 21 unknown ids and 21 refusals a request that fails in passing is tried again."""
     script = [[reply(b"", 404)]] * 21 + [[reply(b"", 400)]] * 21 + [[reply(b"", 500)], [COUNT]]
     with FaultServer(*script) as server, timed(server.url, fake) as reg:
@@ -75,7 +72,7 @@ def test_what_the_register_does_not_have_is_no_failure(fake: FakeTime, matrix: T
 class OutOfStep:
     """A transport whose connections are out of step again and again; then the register is busy."""
 
-    def __init__(self, fake: FakeTime) -> None:
+    def __init__(self, fake: FakeClock) -> None:
         self.timing = fake.timing()
         self.replies = [Reply(500, {}, b""), Reply(200, {}, b'{"pocetZostavajucichId":7}')]
         self.repeated = 25
@@ -90,7 +87,7 @@ class OutOfStep:
         pass
 
 
-def test_answers_that_came_again_are_no_failures(fake: FakeTime) -> None:
+def test_answers_that_came_again_are_no_failures(fake: FakeClock) -> None:
     """However many there were, the next failure is tried again."""
     reg = fk.Register("out of step:", transport=OutOfStep(fake))
 
@@ -107,8 +104,8 @@ def test_answers_that_came_again_are_no_failures(fake: FakeTime) -> None:
         ("500", 0.0, [reply(b"", 500)], 0.0),
     ],
 )  # fmt: skip
-def test_who_waits(
-    fake: FakeTime, matrix: Told, case: str, seconds: float, first: list[Step], pause: float
+def test_threads_wait_for_a_register_that_is_too_slow(
+    fake: FakeClock, matrix: Told, case: str, seconds: float, first: list[Step], pause: float
 ) -> None:
     """A register that is too slow, or asks for less, is left alone by all threads."""
     others: list[float] = []
@@ -155,7 +152,7 @@ def test_an_endless_refusal_is_not_read_to_its_end() -> None:
     assert len(server.asked) == 1
 
 
-def test_the_first_reply_stays_the_first(fake: FakeTime) -> None:
+def test_the_first_reply_stays_the_first(fake: FakeClock) -> None:
     """The time of the first good reply is kept, that of the last one moves on."""
     with Slow(fake, [10], [COUNT]) as server, timed(server.url, fake) as reg:
         for _ in range(3):
@@ -165,7 +162,13 @@ def test_the_first_reply_stays_the_first(fake: FakeTime) -> None:
     assert reg.stats.last_reply == 1_800_000_030
 
 
-def test_a_secure_connection_that_is_dropped_is_tried_again(fake: FakeTime, matrix: Told) -> None:
+@pytest.mark.parametrize("end", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
+def test_an_end_of_a_handshake_is_no_failure_of_tls(end: type[ssl.SSLError]) -> None:
+    """OpenSSL has two words for it."""
+    assert machine.tls_failure(end(8, "the end")) is None
+
+
+def test_a_secure_connection_that_is_dropped_is_tried_again(fake: FakeClock, matrix: Told) -> None:
     """An end during the handshake is a network's fault, not a certificate's: it is tried again."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 

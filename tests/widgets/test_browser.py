@@ -5,6 +5,7 @@ FINSTAT_KIT_SCREENSHOTS=folder keeps pictures.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import finstat_kit as fk
 from finstat_kit.arguments import By
 from finstat_kit.frames.number_format import whole
 from tests.support import lab
+from tests.widgets.conftest import Served
 
 EXPLORER = """
 import finstat_kit as fk
@@ -27,27 +29,25 @@ explorer
 FULL_SIZE = "fk.LocationPicker(fk.sample(units=10, codelists={!r}))"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with lab.browser() as shown:
-        yield shown
-
-
-@pytest.fixture(scope="module", params=["perCommTarget", "disabled"])
+@pytest.fixture(
+    scope="module",
+    params=["default", pytest.param("disabled", marks=pytest.mark.slow)],
+)
 def opened(
     request: pytest.FixtureRequest,
     browser: Browser,
+    jupyterlab: Served,
     full_size: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[lab.Notebook]:
     """A notebook whose callbacks run on another thread than its cells, and one where not."""
-    folder = tmp_path_factory.mktemp("lab")
     cells = [EXPLORER, FULL_SIZE.format(str(full_size)), "fk.ChangePicker(lang='en')"]
-    with (
-        lab.jupyterlab(folder, commsOverSubshells=request.param) as url,
-        lab.notebook(browser, url, folder, request.param, cells) as shown,
-    ):
-        yield shown
+    with contextlib.ExitStack() as stack:
+        if request.param == "disabled":
+            folder = tmp_path_factory.mktemp("one")
+            url = stack.enter_context(lab.jupyterlab(folder, commsOverSubshells="disabled"))
+            jupyterlab = Served(url, folder)
+        yield stack.enter_context(lab.notebook(browser, *jupyterlab, request.param, cells))
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def offered(page: Page) -> Locator:
     return page.locator("ul[role=listbox]:popover-open")
 
 
-def test_explorer_by_mouse_and_keyboard(opened: lab.Notebook, units: pl.DataFrame) -> None:
+def test_the_explorer_follows_mouse_and_keyboard(opened: lab.Notebook, units: pl.DataFrame) -> None:
     """Options, chart and table follow each action, whichever thread its callback runs on."""
     page, cell = opened.page, opened.cell(0)
     region = cell.get_by_role("combobox", name="Kraj")
@@ -158,7 +158,7 @@ def test_explorer_by_mouse_and_keyboard(opened: lab.Notebook, units: pl.DataFram
     lab.until_drawn(cell, "Region of Bratislava: units by district")
 
 
-def test_the_type_ahead_at_full_size(opened: lab.Notebook) -> None:
+def test_the_type_ahead_finds_all_at_full_size(opened: lab.Notebook) -> None:
     """All of 2,940 municipalities are found, by mouse too, and no key reaches the notebook."""
     page, cell = opened.page, opened.cell(1)
     municipality = cell.get_by_role("combobox", name="Obec")

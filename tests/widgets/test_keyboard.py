@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support import lab
+from tests.widgets.conftest import Served
 
 CELLS = [
     "import finstat_kit as fk\nfk.use(fk.sample())\npicker = fk.LocationPicker()\npicker",
@@ -25,19 +26,12 @@ DISTRICTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with lab.browser() as shown:
-        yield shown
+DELAYS = [0, *(pytest.param(delay, marks=pytest.mark.slow) for delay in (30, 150))]  # milliseconds
 
 
 @pytest.fixture(scope="module")
-def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.Notebook]:
-    folder = tmp_path_factory.mktemp("lab")
-    with (
-        lab.jupyterlab(folder) as url,
-        lab.notebook(browser, url, folder, "keyboard", CELLS) as shown,
-    ):
+def opened(browser: Browser, jupyterlab: Served) -> Iterator[lab.Notebook]:
+    with lab.notebook(browser, *jupyterlab, "keyboard", CELLS) as shown:
         yield shown
 
 
@@ -64,8 +58,10 @@ def active(page: Page) -> Locator:
 
 
 @pytest.mark.parametrize("key", ["Enter", "Tab"])
-@pytest.mark.parametrize("delay", [0, 30, 150])
-def test_a_district_typed_with_nothing_chosen(opened: lab.Notebook, delay: int, key: str) -> None:
+@pytest.mark.parametrize("delay", DELAYS)
+def test_a_district_typed_with_nothing_chosen_is_found(
+    opened: lab.Notebook, delay: int, key: str
+) -> None:
     """Nothing is chosen on the way, so no list changes under the typist."""
     for typed, names in DISTRICTS.items():
         region, district, municipality = fields(opened)
@@ -78,8 +74,8 @@ def test_a_district_typed_with_nothing_chosen(opened: lab.Notebook, delay: int, 
         shows(district, region, municipality, names=(*names, ""))
 
 
-@pytest.mark.parametrize("delay", [0, 30, 150])
-def test_all_three_levels_without_a_pause(opened: lab.Notebook, delay: int) -> None:
+@pytest.mark.parametrize("delay", DELAYS)
+def test_all_three_levels_are_typed_without_a_pause(opened: lab.Notebook, delay: int) -> None:
     """Each field is narrowed by the one above at once, not when the kernel has answered."""
     keyboard = opened.page.keyboard
     all_fields = fields(opened)
@@ -98,7 +94,7 @@ def test_all_three_levels_without_a_pause(opened: lab.Notebook, delay: int) -> N
         shows(*all_fields, names=names)
 
 
-def test_another_district_after_one_is_chosen(opened: lab.Notebook) -> None:
+def test_another_district_may_change_the_region(opened: lab.Notebook) -> None:
     """Those of the chosen region come first, the others below: one of them changes the region."""
     page = opened.page
     region, district, municipality = fields(opened)
@@ -165,7 +161,7 @@ def test_tab_leaves_what_is_ambiguous(opened: lab.Notebook) -> None:
     shows(region, district, names=("Žilinský kraj", ""))
 
 
-def test_keys_in_the_open_list(opened: lab.Notebook) -> None:
+def test_keys_move_the_mark_in_the_open_list(opened: lab.Notebook) -> None:
     """Home, End, PageUp, PageDown and the arrows move the mark; the list opens at the choice."""
     page = opened.page
     _, district, _ = fields(opened)

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.support import lab
+from tests.widgets.conftest import Served
 
 CELLS = [
     "import finstat_kit as fk\nfk.use(fk.sample())\nexplorer = fk.Explorer(lang='en')\nexplorer",
@@ -70,18 +71,8 @@ SELECTED = """() => {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with lab.browser() as shown:
-        yield shown
-
-
-@pytest.fixture(scope="module")
-def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.Notebook]:
-    folder = tmp_path_factory.mktemp("lab")
-    with (
-        lab.jupyterlab(folder) as url,
-        lab.notebook(browser, url, folder, "themes", CELLS) as shown,
-    ):
+def opened(browser: Browser, jupyterlab: Served) -> Iterator[lab.Notebook]:
+    with lab.notebook(browser, *jupyterlab, "themes", CELLS) as shown:
         yield shown
 
 
@@ -156,7 +147,7 @@ def test_forced_colours_keep_the_mark(opened: lab.Notebook) -> None:
     page.emulate_media(forced_colors="none")
 
 
-def test_the_map_by_keys(opened: lab.Notebook) -> None:
+def test_the_map_works_by_keys(opened: lab.Notebook) -> None:
     """Arrows go from tile to tile, Enter chooses, Escape goes up one level; numbers are told."""
     page, cell = opened.page, opened.cell(0)
     choose_nothing(opened)
@@ -190,7 +181,7 @@ def test_the_map_by_keys(opened: lab.Notebook) -> None:
     expect(tile(opened, "Region of Žilina")).to_be_focused()
 
 
-def test_the_map_by_mouse(opened: lab.Notebook) -> None:
+def test_the_map_works_by_mouse(opened: lab.Notebook) -> None:
     """Pointing shows the number, a click chooses."""
     cell = opened.cell(0)
     choose_nothing(opened)

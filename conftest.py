@@ -1,0 +1,29 @@
+"""How ``pytest -n`` divides the tests among its workers."""
+
+from __future__ import annotations
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+
+# Each group shares what is slow to start, a kernel or a browser with JupyterLab.
+_IN_A_BROWSER = ("test_browser.py", "test_keyboard.py", "test_themes.py")
+
+
+class _AnyTest(LoadScopeScheduling):  # type: ignore[misc]
+    """Any test to any worker, but the cells of a notebook to one, and those in a browser.
+
+    ``--dist=loadgroup`` would do the same by markers, but has no effect since pytest 9.2.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        if path.endswith(_IN_A_BROWSER):
+            return "browser"
+        return path if path.endswith(".ipynb") else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Give pytest-xdist the scheduler."""
+    return _AnyTest(config, log)

@@ -1,0 +1,115 @@
+"""Which kept records may be used: those absent from every list of changes since their check."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
+from typing import TypeVar
+
+from finstat_kit.client.session import Session
+from finstat_kit.protocol import requests, wire
+from finstat_kit.protocol.paging import Query, next_query
+from finstat_kit.protocol.requests import Request
+from finstat_kit.protocol.shaped import Kind
+from finstat_kit.protocol.shapes import Record
+from finstat_kit.transport.cache_format import Age
+
+T = TypeVar("T")
+
+
+def unchanged(
+    session: Session,
+    kind: Kind[Record],
+    ids: Sequence[int],
+    stop: threading.Event | None = None,
+) -> frozenset[int]:
+    """Return the ids whose kept records are still current.
+
+    The ids changed since the day before the oldest check are listed once, unless all records are
+    younger than the register's ``max_age``.
+
+    Args:
+        session: Of the register.
+        kind: Of the records; the list of their own collection names one that has changed.
+        ids: Of the records that are wanted.
+        stop: Ends the work when it is set.
+
+    Raises:
+        RegisterError: The changes cannot be listed.
+    """
+    file = session.exchange.cache
+    if file is None:
+        return frozenset()
+    if file.undecided:  # any reply shows whether the file is of this register
+        newest = Query(kind.listed, session.today(), wire.MAX_PAGE)
+        session.exchange.get(requests.count(newest), stop, keep=False)
+    now = session.exchange.now
+    ages = file.ages(kind.path, ids)
+    young = {id_ for id_, age in ages.items() if 0 <= now - age.checked < session.max_age}
+    old = {id_: age for id_, age in ages.items() if id_ not in young}
+    if not old:
+        return frozenset(young)
+    checked = _not_named(session, kind.listed, old, stop)
+    if checked:
+        file.confirm(kind.path, sorted(checked), now)
+    return frozenset(young | checked)
+
+
+def _not_named(
+    session: Session, endpoint: str, old: dict[int, Age], stop: threading.Event | None
+) -> set[int]:
+    """Return the ids absent from the list of changes since the oldest check.
+
+    The list takes at most as many requests as the records themselves would; ids above the point
+    where it is abandoned count as changed.
+    """
+    since = min(age.since for age in old.values()) - timedelta(days=1)
+    last = max(old)
+    query: Query | None = Query(
+        endpoint, max(since, wire.BEGINNING), wire.MAX_PAGE, max(min(old) - 1, 0)
+    )
+    left = set(old)
+    for _ in range(len(old)):
+        assert query is not None
+        page = session.exchange.get(requests.page(query), stop, keep=False)
+        left.difference_update(page.ids.to_list())
+        query = next_query(query, page)
+        if query is None or query.after_id >= last:
+            return left
+    assert query is not None
+    return {id_ for id_ in left if id_ <= query.after_id}
+
+
+def gathering(session: Session) -> AbstractContextManager[None]:
+    """Return a context in which replies are written to the cache in batches."""
+    file = session.exchange.cache
+    return nullcontext() if file is None else file.gathering()
+
+
+def requests_for(session: Session, kind: Kind[Record], ids: Sequence[int]) -> int:
+    """Return how many requests the records of ids need: none for those that are kept."""
+    file = session.exchange.cache
+    if session.replayed:
+        return 0
+    return len(ids) if file is None else file.missing(kind.path, ids)
+
+
+def kept_for_the_day(
+    session: Session,
+    request: Request[T],
+    stop: threading.Event | None = None,
+    *,
+    refresh: bool = False,
+) -> T:
+    """Return the value of a reply that is kept for the register's day, else send the request.
+
+    Raises:
+        RegisterError: As `Exchange.get` does, a kept 404 included.
+        Stopped: As `Exchange.get` does.
+    """
+    exchange = session.exchange
+    found = None if exchange.cache is None or refresh else exchange.cache.usable(request.target)
+    of_today = found is not None and found.day == session.today()
+    return exchange.kept(request, stop) if of_today else exchange.get(request, stop)

@@ -1,0 +1,110 @@
+"""A recorded register: the newest kept reply answers each request, and nothing is sent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from finstat_kit.arguments import Lang
+from finstat_kit.client.register import LIVE, Register, moment, source_name
+from finstat_kit.errors import CacheError
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.transport.base import InProcess, is_loopback
+from finstat_kit.transport.cache_file import CacheFile
+from finstat_kit.transport.cache_format import CacheState
+from finstat_kit.transport.exchange import Stats
+
+_WORDS: Final[dict[Lang, str]] = {
+    "sk": "odpovede zaznamenané {first} až {last}",
+    "en": "replies recorded {first} to {last}",
+}
+
+
+class Replay(Register):
+    """The replies of a file, as a register; made by ``fk.use("cache:FILE")``.
+
+    Args:
+        path: The file, which a `Register` with ``cache=`` has written.
+        lang: As of `Register`.
+
+    Raises:
+        CacheError: There is no such file, it is damaged, or it holds no replies.
+    """
+
+    def __init__(self, path: str | Path, *, lang: Lang | None = None) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise CacheError(f"there is no file {str(path)!r}; record it: {_recorded(path)}")
+        self._file = CacheFile(self.path, None)
+        self._about = self._file.about()
+        url = self._about.register
+        super().__init__(
+            "cache:",
+            page_size=self._about.page_size,
+            lang=lang,
+            transport=InProcess(self._answer),
+        )
+        # As recorded: refusals and the paging of scans depend on it.
+        remote = url.startswith("http") and not is_loopback(url)
+        self._session = replace(self._session, remote=remote, replayed=True)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy by the path of the file."""
+        return partial(type(self), lang=self.lang), (self.path.absolute(),)
+
+    def __repr__(self) -> str:
+        kind = "SAMPLE DATA " if self.invented else ""
+        return f"{kind}<Replay {self.path} of {self._about.register}, recorded {self.today}>"
+
+    @property
+    def invented(self) -> bool:
+        """Whether the recorded data are invented, according to the replies."""
+        return bool(self._about.invented)
+
+    @property
+    def today(self) -> date:
+        """The register's day when the newest reply was recorded."""
+        return date.fromisoformat(self._about.today)
+
+    @property
+    def stats(self) -> Stats:
+        """Number of kept replies used so far; no request is ever sent."""
+        stats = super().stats
+        return replace(stats, requests=0, bytes=0, kept=stats.requests)
+
+    @property
+    def cache(self) -> CacheState:
+        """What the file holds."""
+        return self._file.state
+
+    def close(self) -> None:
+        """Close the file; it opens again when it is needed."""
+        super().close()
+        self._file.close()
+
+    def _source_name(self, lang: Lang) -> str:
+        return source_name(self._about.register, self.invented, lang)
+
+    def _citation(self, lang: Lang) -> str:
+        source = source_name(self._about.register, self.invented, lang, cited=True)
+        first, last = self._file.fetched()
+        when = _WORDS[lang].format(first=moment(first), last=moment(last))
+        return f"{source}, {when}."
+
+    def _answer(self, method: str, path: str, query: str) -> Reply:
+        target = path + ("?" + query if query else "")
+        found = self._file.find(target)
+        if found is None:
+            raise CacheError(
+                f"{target} is not in {self.path}; record it: run the same lines after "
+                f"{_recorded(self.path, self._about.register)}"
+            )
+        return found.reply
+
+
+def _recorded(path: str | Path, url: str = "URL") -> str:
+    where = {"URL": "fk.LIVE", LIVE: "fk.LIVE", "sample:": "'sample'"}.get(url, repr(url))
+    return f"fk.use({where}, cache={str(path)!r})"

@@ -1,0 +1,225 @@
+"""Estimates as bars and maps: each interval is shown, and the title says how much was drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.container import ErrorbarContainer
+
+import finstat_kit as fk
+from finstat_kit.arguments import Lang
+from finstat_kit.charts import drawing, tiles
+from finstat_kit.frames import estimation, number_format
+from tests.support.pictures import axes, bars, check_legible, own, tile_numbers, written
+
+SAMPLE = fk.sample(3_000)
+LANGS: list[Lang] = ["sk", "en"]
+NUMBER = 2_620_000
+
+
+@pytest.fixture(autouse=True)
+def sample_chosen(nothing_chosen: None) -> None:
+    fk.use(SAMPLE)
+
+
+def estimate(by: Any, lang: Lang, n: int = 900, number: int | None = None) -> pl.DataFrame:
+    """Return an estimate from the sample, as it would be of a register of another size."""
+    drawn = SAMPLE.estimate(by, n=n, lang=lang)
+    if number is None:
+        return drawn
+    hits = (pl.col("share") * n).round().cast(pl.Int64)
+    again = estimation.with_intervals(drawn.select("code", "label", "kind", hits=hits), n, number)
+    return again.select(drawn.columns)
+
+
+def intervals(ax: Axes) -> list[tuple[float, float]]:
+    """Return the ends of the error bars, from the first bar on."""
+    (container,) = (one for one in ax.containers if isinstance(one, ErrorbarContainer))
+    (lines,) = container.lines[2]
+    assert isinstance(lines, LineCollection)
+    return [
+        (float(path[0, 0]), float(path[-1, 0])) for path in map(np.asarray, lines.get_segments())
+    ]
+
+
+def test_error_bars_are_the_intervals() -> None:
+    """Each bar is the estimate, its error bar the interval, both stand in numbers beside it."""
+    table = estimate("kraj", "en")
+
+    ax = fk.plot_counts(table, lang="en", ax=axes())
+
+    labelled = table.filter(kind="labelled")
+    ends = labelled.select("count_low", "count_high").rows()
+    assert list(bars(ax).values())[: len(ends)] == labelled["count"].to_list()
+    assert np.allclose(intervals(ax)[: len(ends)], ends)
+    count, low, high = labelled.select("count", "count_low", "count_high").row(0)
+    assert f"{count:,}  ({low:,}\u00a0–\u00a0{high:,})" in written(ax)
+    assert ax.get_xlim()[1] > max(high for _, high in ends)
+
+
+def test_a_bar_of_several_codes_has_their_own_interval() -> None:
+    """That of the rest is the interval of all its hits together, not a sum of intervals."""
+    table = estimate("okres", "en")
+
+    ax = fk.plot_counts(table, "okres", lang="en", top=20, ax=axes(8, 8))
+
+    rest = table.filter(kind="labelled").slice(20)
+    hits = round(rest["share"].sum() * 900)
+    low, high = estimation.bounds(hits, 900, table["N"][0])
+    assert f"({low:,}\u00a0–\u00a0{high:,})" in written(ax)
+    assert low > rest["count_low"].sum()
+    assert high < rest["count_high"].sum()
+    unknown = table.filter(kind="unknown code")
+    if unknown.height > 1:
+        of_all = estimation.bounds(round(unknown["share"].sum() * 900), 900, table["N"][0])
+        assert intervals(ax)[21] == pytest.approx(of_all)
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("number", [None, NUMBER])
+@pytest.mark.parametrize("by", ["kraj", "okres"])
+def test_pictures_are_legible(by: Any, number: int | None, lang: Lang) -> None:
+    """Bars and maps, of a small register and of one of the size of the real one."""
+    table = estimate(by, lang, number=number)
+    rows = 15 if by == "kraj" else 34
+
+    check_legible(fk.plot_counts(table, by, lang=lang, ax=own(rows)))
+    ax = fk.plot_map(table, by, lang=lang, ax=axes(*((8, 3.9) if by == "kraj" else (10, 6.4))))
+    check_legible(ax)
+
+    numbers = tile_numbers(ax)
+    assert len(numbers) == len(tiles.LEVELS[by])
+    assert all(" ".join(text.split()).count("–") == 1 for text in numbers)
+
+
+@pytest.mark.parametrize(
+    ("lang", "title"),
+    [
+        ("sk", "odhad z 900 z 2 620 000 jednotiek, ukážkové (vymyslené) údaje"),
+        ("en", "estimate from 900 of 2,620,000 units, sample (invented) data"),
+    ],
+)
+def test_the_title_says_how_much_was_drawn(lang: Lang, title: str) -> None:
+    """In both charts; what the numbers are is said below."""
+    table = estimate("kraj", lang, number=NUMBER)
+    word = {"sk": "odhad počtu jednotiek", "en": "estimated number of units"}[lang]
+
+    bars_, map_ = (plot(table, lang=lang, ax=axes()) for plot in (fk.plot_counts, fk.plot_map))
+
+    for ax in (bars_, map_):
+        assert ax.get_title().split("\n")[1].replace("\u00a0", " ") == title
+    assert bars_.get_xlabel().startswith(word)
+    legend = map_.get_legend()
+    assert legend is not None
+    assert legend.get_title().get_text().startswith(word)
+    # Whoever has none of the columns of an estimate draws counts.
+    ax = fk.plot_counts(table.drop("n"), lang=lang, ax=axes())
+    assert "estimate" not in ax.get_title() + ax.get_xlabel()
+
+
+def test_slovak_prepositions() -> None:
+    """Before four, six, seven and a hundred *z* has a vowel."""
+    words = {
+        1: "z", 3: "z", 4: "zo", 6: "zo", 7: "zo", 8: "z", 10: "z", 12: "z", 14: "zo", 16: "zo",
+        20: "z", 40: "zo", 90: "z", 100: "zo", 199: "zo", 200: "z", 400: "zo", 500: "z",
+        1_000: "z", 3_000: "z", 4_000: "zo", 17_000: "zo", 100_000: "zo", 2_620_000: "z",
+    }  # fmt: skip
+
+    for number, word in words.items():
+        assert number_format.from_slovak(number).split("\u00a0")[0] == word, number
+
+
+def test_tiles_in_thousands_never_narrow_an_interval() -> None:
+    """Large numbers are written in thousands, their ends rounded outwards; zero is zero."""
+    table = estimate("okres", "en", number=NUMBER)
+
+    ax = fk.plot_map(table, "okres", lang="en", ax=axes(10, 6.4))
+
+    found = dict(
+        table.drop_nulls("code").select("code", pl.struct("count_low", "count_high")).rows()
+    )
+    for code, text in zip(tiles.DISTRICTS, tile_numbers(ax), strict=True):
+        low, high = (float(end) * 1_000 for end in text.split("\n")[1].split("\u00a0–\u00a0"))
+        ends = found[code]
+        assert low <= ends["count_low"] <= low + 1_000
+        assert high - 1_000 <= ends["count_high"] <= high
+    assert "in thousands" in written(ax)
+
+
+def test_what_is_not_on_the_map_has_its_interval() -> None:
+    """Kinds and places without a tile, those of several codes added up."""
+    table = estimate("kraj", "en")
+
+    ax = fk.plot_map(table, lang="en", ax=axes(8, 3.9))
+
+    gone = table.filter(kind="gone").select("count", "count_low", "count_high").row(0)
+    told = " ".join(ax.get_xlabel().split()).replace(" – ", "–")
+    assert "deleted or non-public: {} ({}–{})".format(*gone) in told.replace("\u00a0–\u00a0", "–")
+    unknown = table.filter(kind="unknown code")
+    low, high = estimation.bounds(round(unknown["share"].sum() * 900), 900, table["N"][0])
+    assert f"({low}–{high})" in told
+
+
+def test_all_units_are_no_estimate() -> None:
+    """With n = N there is nothing to be unsure of, and the charts are those of counts."""
+    table = SAMPLE.estimate(lang="en")
+    units = SAMPLE.units.get(SAMPLE.units.ids())
+
+    for plot in (fk.plot_counts, fk.plot_map):
+        ax, known = (plot(frame, lang="en", ax=axes()) for frame in (table, units))
+        assert written(ax) == written(known)
+
+
+def test_kinds_of_estimates_are_named() -> None:
+    """Ids without a record and unreadable ones have bars of their own, in both languages."""
+    rows = [("SK010", None, None)] * 5 + [(None, None, "no record"), (None, None, "unreadable")] * 2
+    schema = dict.fromkeys(("kraj", "stav", "problem"), pl.String)
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    for lang in LANGS:
+        table = estimation.estimated(frame, "kraj", SAMPLE._lookup, 50, lang=lang)
+        words = drawing.WORDS[lang]
+
+        ax = fk.plot_counts(table, lang=lang, ax=axes())
+
+        assert list(bars(ax))[-2:] == [words["no record"], words["unreadable"]]
+        told = fk.plot_map(table, lang=lang, ax=axes()).get_xlabel()
+        assert words["unreadable"] in " ".join(told.split())
+
+
+def test_what_is_no_estimate() -> None:
+    """Frames that fk.estimate never makes are refused, with what would be drawn."""
+    table = estimate("kraj", "en")
+    for wrong in (
+        pl.concat([table, SAMPLE.estimate(n=50, lang="en")]),
+        table.with_columns(n=table["N"] + 1),
+        table.with_columns(share=2.0),
+        table.with_columns(share=pl.lit(None, pl.Float64)),
+        table.with_columns(n=pl.lit(None, pl.Int64)),
+    ):
+        with pytest.raises(fk.UsageError, match=r"give one as fk\.estimate returns it"):
+            fk.plot_counts(wrong)
+    with pytest.raises(fk.UsageError, match="'code' is"):
+        fk.plot_counts(table.with_columns(code=1))
+
+
+def test_a_share_of_an_estimate_is_a_value_like_any_other() -> None:
+    """Only counts have intervals in the tiles."""
+    ax = fk.plot_map(estimate("kraj", "en"), value="share", lang="en", ax=axes(8, 3.9))
+
+    assert ax.get_title().startswith("share by region\nsample")
+    assert not any("\n" in text for text in tile_numbers(ax))
+
+
+def test_an_estimate_of_one_code_keeps_its_bar() -> None:
+    """It is not told as if all units had that code."""
+    table = estimate("kraj", "en").filter(code="SK010")
+
+    ax = fk.plot_counts(table, lang="en", ax=axes())
+
+    assert len(ax.patches) == 1
+    assert "estimate from 900 of" in ax.get_title()

@@ -1,0 +1,204 @@
+"""Tile maps: every place has a tile, every tile its number."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import Any
+
+import polars as pl
+import pytest
+from matplotlib.colors import to_hex
+
+import finstat_kit as fk
+from finstat_kit.arguments import Lang
+from finstat_kit.charts import tiles
+from finstat_kit.charts.tile_text import TileText
+from tests.support.pictures import (
+    axes,
+    check_legible,
+    laid_out,
+    texts,
+    tile_numbers,
+)
+from tests.support.units import UNITS
+
+LANGS: list[Lang] = ["sk", "en"]
+
+
+def test_own_numbers_need_no_register() -> None:
+    """A map of one's own numbers is drawn without any; codes without a tile are named by code."""
+    fk.use(None)
+    rates = pl.DataFrame({"code": ["SK010", "SK042", "SKZZZ", None], "rate": [1.5, 2.5, 3.5, 4.5]})
+
+    ax = fk.plot_map(rates, value="rate", lang="en", ax=axes())
+
+    assert ax.get_title() == "rate by region"
+    assert "SKZZZ: 3.50" in " ".join(text.get_text() for text in texts(ax))
+    assert "no code: 4.50" in " ".join(text.get_text() for text in texts(ax))
+
+
+def test_every_district_has_a_tile() -> None:
+    """The grid holds the codelist, each code once, at a place of its own."""
+    regions, districts = fk.regions()["code"], fk.districts()["code"]
+
+    assert set(tiles.DISTRICTS) == set(districts)
+    assert len(tiles.DISTRICTS) == len(tiles._DISTRICT_NAMES) == 79
+    assert set(tiles.REGIONS) == {code for code in regions if not code.startswith("SKZ")}
+    for grid in (tiles.DISTRICTS, tiles.REGIONS):
+        assert len({(tile.column, tile.row) for tile in grid.values()}) == len(grid)
+        assert len({tile.name_sk for tile in grid.values()}) == len(grid)
+        assert min(tile.column for tile in grid.values()) == 0
+        assert min(tile.row for tile in grid.values()) == 0
+
+
+def test_regions_are_in_one_piece() -> None:
+    """From any district one comes to all of its region over edges of tiles."""
+    place = {(tile.column, tile.row): code for code, tile in tiles.DISTRICTS.items()}
+    for region in tiles.REGIONS:
+        own_tiles = {at for at, code in place.items() if code.startswith(region)}
+        reached: set[tuple[int, int]] = set()
+        waiting = deque([min(own_tiles)])
+        while waiting:
+            x, y = waiting.popleft()
+            if (x, y) in own_tiles - reached:
+                reached.add((x, y))
+                waiting += [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)]
+        assert reached == own_tiles, region
+
+
+def test_tiles_lie_as_the_districts_do() -> None:
+    """West of, north of, and neighbours, for pairs that everybody in Slovakia knows."""
+    at = {tile.name_sk.replace("\n", " "): tile for tile in tiles.DISTRICTS.values()}
+    chain = ["Bratislava I", "Nitra", "Zvolen", "Rimavská Sobota", "Košice I", "Trebišov"]
+    columns = [at[name].column for name in chain]
+    north = [at[name].row for name in ("Čadca", "Žilina", "Martin", "Zvolen", "Veľký Krtíš")]
+
+    assert columns == sorted(set(columns))
+    assert north == sorted(set(north))
+    assert at["Komárno"].row == max(tile.row for tile in tiles.DISTRICTS.values())
+    for one, other in (
+        ("Bratislava I", "Bratislava V"),
+        ("Bratislava III", "Pezinok"),
+        ("Trnava", "Galanta"),
+        ("Trenčín", "Ilava"),
+        ("Nitra", "Zlaté Moravce"),
+        ("Žilina", "Martin"),
+        ("Banská Bystrica", "Brezno"),
+        ("Liptovský Mikuláš", "Poprad"),
+        ("Prešov", "Sabinov"),
+        ("Košice I", "Košice – okolie"),
+        ("Michalovce", "Trebišov"),
+        ("Humenné", "Snina"),
+    ):
+        apart = max(abs(at[one].column - at[other].column), abs(at[one].row - at[other].row))
+        assert apart == 1, (one, other)
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize(("by", "size"), [("kraj", (8, 3.9)), ("okres", (10, 6.4))])
+@pytest.mark.parametrize("scale", [0.7, 1.5])
+def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale: float) -> None:
+    """Names and numbers stay inside their tiles in a picture of any size."""
+    ax = fk.plot_map(UNITS, by, lang=lang, ax=axes(size[0] * scale, size[1] * scale))
+
+    check_legible(ax)
+    renderer = laid_out(ax)
+    cells = [patch.get_window_extent(renderer) for patch in ax.patches]
+    inside = [text for text in texts(ax) if isinstance(text, TileText)]
+    assert len(inside) == 2 * len(cells)
+    for text in inside:
+        box = text.get_window_extent(renderer)
+        assert any(
+            cell.x0 <= box.x0 and box.x1 <= cell.x1 and cell.y0 <= box.y0 and box.y1 <= cell.y1
+            for cell in cells
+        ), text.get_text()
+
+
+@pytest.mark.parametrize("by", ["kraj", "okres"])
+def test_tiles_are_the_counts(by: Any) -> None:
+    """Each tile carries its count; what has none is told below; together they are all units."""
+    counts = fk.count_by(UNITS, by, lang="en")
+    count_of = dict(counts.filter(pl.col("kind") == "labelled").select("code", "count").rows())
+    grid = tiles.REGIONS if by == "kraj" else tiles.DISTRICTS
+
+    ax = fk.plot_map(UNITS, by, lang="en", ax=axes())
+
+    assert tile_numbers(ax) == [f"{count_of.get(code, 0):,}" for code in grid]
+    below = ax.get_xlabel().replace("\n", " ")
+    told = [int(part.split(": ")[1].replace(",", "")) for part in below[16:-1].split("; ")]
+    assert below.startswith("Not on the map: ")
+    assert sum(told) + sum(count_of.get(code, 0) for code in grid) == UNITS.height
+    assert f"deleted or non-public: {UNITS['stav'].count()}" in below
+    assert by == "okres" or "Extra-regio (SKZZ): " in below
+
+
+def test_legend_gives_the_bounds() -> None:
+    """Every class has its colour, its least and greatest value, and its tiles."""
+    table = pl.DataFrame({"code": list(tiles.REGIONS)[:7], "rate": [1.0, 2, 3.5, 4, 5, 6.25, 7]})
+
+    ax = fk.plot_map(table, value="rate", ax=axes(8, 3.9))
+
+    legend = ax.get_legend()
+    assert legend is not None
+    entries = [text.get_text() for text in legend.get_texts()]
+    assert entries == ["1,00 – 2,00", "3,50 – 4,00", "5,00", "6,25 – 7,00", "bez hodnoty"]
+    colours = [to_hex(handle.get_facecolor()) for handle in legend.get_patches()]
+    tile_colours = Counter(to_hex(patch.get_facecolor()) for patch in ax.patches)
+    assert [tile_colours[colour] for colour in colours] == [2, 2, 1, 2, 1]
+    assert legend.get_title().get_text() == "rate, triedy podľa prirodzených hraníc"
+    assert tile_numbers(ax)[-1] == "–"
+    assert ax.get_title() == "rate podľa kraja\nukážkové (vymyslené) údaje"
+
+
+def test_values_that_are_no_numbers_are_missing() -> None:
+    """Null, NaN and infinite are no values; all values equal are one class."""
+    codes = list(tiles.REGIONS)[:5]
+    table = pl.DataFrame({"code": codes, "x": [None, float("nan"), float("inf"), 2.0, 2.0]})
+
+    ax = fk.plot_map(table, value="x", lang="en", ax=axes())
+
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["2", "no value"]
+    assert tile_numbers(ax) == ["–", "–", "–", "2", "2", "–", "–", "–"] or Counter(
+        tile_numbers(ax)
+    ) == Counter({"–": 6, "2": 2})
+
+
+@pytest.mark.parametrize("name", ["*", "^x$", "^.*$", "^y$"])
+def test_values_and_codes_of_any_name_and_kind_are_drawn(name: str) -> None:
+    """A column of any name is drawn, and codes of any kind of categories."""
+    plain = pl.DataFrame({"code": ["SK010", "SK021"], "x": [1.5, 2.5]})
+    odd = plain.select(
+        pl.col("code").cast(pl.Categorical(pl.Categories("codes of a map"))),
+        pl.lit(7).alias("y"),
+        pl.col("x").alias(name),
+    )
+
+    for frame in (odd, odd.lazy()):
+        ax = fk.plot_map(frame, value=name, lang="en", ax=axes())
+        assert tile_numbers(ax) == tile_numbers(fk.plot_map(plain, value="x", lang="en", ax=axes()))
+
+
+def test_values_without_a_tile_are_told() -> None:
+    """Codes from abroad, unknown ones and none stand under the map, whatever the value is."""
+    table = pl.DataFrame({"code": ["SK010", "SKZZ", "x1", "x2", None], "x": [1.5, 2.5, 3, 4, 5.5]})
+
+    ax = fk.plot_map(table, value="x", lang="en", ax=axes())
+
+    assert ax.get_xlabel() == (
+        "Not on the map: Extra-regio: 2.50; unknown codes (2); no code: 5.50."
+    )
+
+
+def test_maps_of_counts_speak_one_language() -> None:
+    """What has no tile is named in the language asked for; a kind of one's own means nothing."""
+    counts = fk.count_by(UNITS, "kraj", lang="sk")
+    own_kind = counts.with_columns(kind=pl.lit("mine"))
+
+    below = fk.plot_map(counts, lang="en", ax=axes()).get_xlabel()
+    mine = fk.plot_map(own_kind.drop_nulls("code"), lang="en", ax=axes()).get_xlabel()
+
+    assert "Extra-regio (SKZZ): " in below
+    assert "Zahraničie" not in below
+    assert "unknown codes (" in mine

@@ -1,0 +1,81 @@
+"""A notebook on a register that is gone: recorded once, from then on a regression test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+
+import finstat_kit as fk
+
+CELLS = [
+    "import polars as pl\n\nimport finstat_kit as fk",
+    'ids = fk.units.ids(changed_since="2026-06-01")\nids.height, fk.units.count()',
+    "units = fk.units.get(ids)\nunits",
+    'fk.count_by(units, "kraj", lang="en")',
+    'fk.resolve_labels(units).select("id", "region", "municipality").head(5)',
+    'fk.statements.scan().filter(pl.col("id") < 5_000).collect()',
+    'fk.Explorer(units, lang="en")',
+]
+
+EXECUTE = ("nbconvert", "--execute", "--to", "notebook", "--inplace", "my.ipynb")
+
+
+def notebook(path: Path, *first: str) -> None:
+    cells = [nbformat.v4.new_code_cell(text) for text in (*first, *CELLS)]
+    made = nbformat.v4.new_notebook(cells=cells)
+    for number, cell in enumerate(made.cells):
+        cell["id"] = f"cell-{number}"
+    nbformat.write(made, path)
+
+
+def run(*command: str, folder: Path, url: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment.pop("FINSTAT_KIT_URL", None)
+    if url is not None:
+        environment["FINSTAT_KIT_URL"] = url
+    return subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+
+
+def nbval(folder: Path) -> subprocess.CompletedProcess[str]:
+    options = ("--nbval", "--nbval-current-env", "-p", "no:cacheprovider", "--rootdir", ".")
+    return run("pytest", "-q", *options, "my.ipynb", folder=folder, url="cache:ruz.cache")
+
+
+def test_a_recorded_notebook_passes_with_the_register_gone(tmp_path: Path) -> None:
+    """Recorded over four connections against a served register, replayed under strict nbval."""
+    sample = fk.sample(3_000)
+    with sample.serve() as url:
+        options = 'cache="ruz.cache", connections=4, rate=None, page_size=1_000'
+        first = f"import finstat_kit as fk\nfk.use(fk.Register({url!r}, {options}))"
+        notebook(tmp_path / "my.ipynb", first)
+        seen = run(*EXECUTE, folder=tmp_path)
+        assert seen.returncode == 0, seen.stderr
+
+    # The line that recorded is removed; the environment chooses from now on.
+    notebook(tmp_path / "my.ipynb")
+    seen = run(*EXECUTE, folder=tmp_path, url="cache:ruz.cache")
+    assert seen.returncode == 0, seen.stderr
+    recorded = (tmp_path / "ruz.cache").read_bytes()
+
+    seen = nbval(tmp_path)
+    assert f"{len(CELLS)} passed" in seen.stdout, seen.stdout
+    assert (tmp_path / "ruz.cache").read_bytes() == recorded
+
+    # And it can fail: other replies are other outputs.
+    (tmp_path / "ruz.cache").unlink()
+    other = fk.sample(3_000, seed=1)
+    with other.serve() as url, fk.using(url, cache=tmp_path / "ruz.cache") as reg:
+        reg.units.count(), reg.units.get(reg.units.ids(changed_since="2026-06-01"))
+    seen = nbval(tmp_path)
+    assert "failed" in seen.stdout

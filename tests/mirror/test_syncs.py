@@ -1,0 +1,394 @@
+"""Syncs: in step with the register after any undisturbed one, whatever came before."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+from finstat_kit.errors import Interrupted
+from finstat_kit.protocol.wire import Reply
+from tests.support.mirrors import assert_in_step, contents
+from tests.support.registers import Watched
+from tests.support.syncs import PAGE, RECORD, UNITS, fail_at, next_day, well
+
+
+@pytest.fixture
+def register() -> Watched:
+    return Watched(fk.sample(UNITS), page_size=PAGE)
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, register: Watched) -> fk.Mirror:
+    return fk.Mirror(tmp_path / "ruz", register=register)
+
+
+def test_the_first_sync_brings_everything(mirror: fk.Mirror, register: Watched) -> None:
+    """Records, ids and codelists are the register's; the report counts them."""
+    report = mirror.sync()
+
+    assert_in_step(mirror, register.sample)
+    rows = {row["list"]: row for row in report.to_dicts()}
+    assert rows["units"]["new"] + rows["units"]["gone"] == UNITS
+    assert rows["units"]["requests"] >= UNITS
+    assert rows["statements"]["new"] == register.sample.statements.count()
+    assert rows["units"]["window"] == date(2000, 1, 1)
+    assert report["unreadable"].sum() == 0
+
+
+def test_a_repeated_sync_writes_nothing(mirror: fk.Mirror, register: Watched) -> None:
+    """On the same day the window is asked again, and what is equal is not written."""
+    mirror.sync()
+    before = contents(mirror.path)
+    register.asked.clear()
+
+    report = mirror.sync()
+
+    assert contents(mirror.path) == before
+    assert report.select("new", "changed", "gone", "unreadable").sum().row(0) == (0, 0, 0, 0)
+    assert register.records()  # the day before the last sync is looked at again
+
+
+def test_a_day_without_news_is_a_sync_all_the_same(mirror: fk.Mirror, register: Watched) -> None:
+    """A sync that brings nothing is one all the same: the mirror is in step as of its day."""
+    mirror.sync()
+    began = register.today
+    next_day(register, 30)
+
+    report = mirror.sync()
+
+    assert report.select("new", "changed", "gone").sum().row(0) == (0, 0, 0)
+    assert mirror.today == register.today > began
+
+
+def test_an_increment_fetches_what_changed(mirror: fk.Mirror, register: Watched) -> None:
+    """The window is the day before the last sync started; only what changed since is fetched."""
+    mirror.sync()
+    started = register.today
+    next_day(register, 30)
+    ids = register.sample.units.ids()["id"]
+    register.sample.touch(ids[:5])
+    register.sample.delete(ids[5:7])
+    register.sample.hide(ids[7:8])
+    new = register.sample.publish(2, kraj="SK010")["id"]
+    register.asked.clear()
+
+    report = mirror.sync()
+
+    assert report.row(0)[:5] == ("units", started - timedelta(days=1), 2, 5, 3)
+    assert len(register.records()) < 60
+    assert set(new) <= set(register.records())
+    assert_in_step(mirror, register.sample)
+
+
+@pytest.mark.parametrize("number", [1, 450, UNITS])
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), Reply(403, {}, b"<p>Forbidden")], ids=["Ctrl-C", "403"]
+)
+def test_an_interrupted_sync_resumes_and_fetches_nothing_twice(
+    mirror: fk.Mirror, register: Watched, number: int, error: BaseException | Reply
+) -> None:
+    """What came is kept; the next sync resumes behind it and fetches nothing twice."""
+    fail_at(register, number, error)
+    with pytest.raises((fk.RegisterError, Interrupted), match=r"the next sync\(\) resumes"):
+        mirror.sync()
+    with pytest.raises(fk.MirrorError, match="no complete sync yet"):
+        mirror.snapshot()
+    well(register)
+    first = register.records()
+    register.asked.clear()
+    mirror.sync()
+
+    assert_in_step(mirror, register.sample)
+    assert len(first) == number
+    rest = register.sample.units.ids()["id"][number - 1 :].to_list()
+    assert register.records()[: len(rest)] == rest  # then comes what changed since
+    assert len(register.records()) < len(rest) + 50
+
+
+def test_the_window_only_moves_at_the_end(mirror: fk.Mirror, register: Watched) -> None:
+    """A run that was cut off keeps its window and the day on which it started."""
+    mirror.sync()
+    started = register.today
+    next_day(register, 20)
+    ids = register.sample.units.ids()["id"]
+    register.sample.touch(ids[:50])
+    fail_at(register, 40, KeyboardInterrupt())
+    with pytest.raises(Interrupted):
+        mirror.sync()
+    well(register)
+    second = register.today
+    # Behind the cursor, while the run was interrupted: no walk of this run meets it.
+    next_day(register, 5)
+    register.sample.touch(ids[:3])
+    # Before the cursor, and later: no reason to ask for less.
+    next_day(register, 15)
+    register.sample.touch(ids[45:48])
+
+    assert mirror.sync().row(0)[1] == started - timedelta(days=1)
+    assert_in_step(mirror, register.sample)
+    windows = [query for query in register.asked if query.startswith("/api/vyrocne-spravy")]
+    assert f"zmenene-od={second - timedelta(days=1)}" in windows[-1]
+
+
+@pytest.mark.parametrize("when", ["before", "during", "after"])
+def test_what_changes_during_a_walk_comes_with_the_next_sync(
+    mirror: fk.Mirror, register: Watched, when: str
+) -> None:
+    """Days are the register's grain: what changes while it is walked comes with the next sync."""
+    mirror.sync()
+    next_day(register, 10)
+    ids = register.sample.units.ids()["id"]
+    register.sample.touch(ids)
+    chosen, number = int(ids[100]), {"before": 5, "during": 101, "after": 200}[when]
+    count = iter(range(1, 10**9))
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path == RECORD and next(count) == number:
+            register.sample.delete(chosen)
+        return None
+
+    register.instead = instead
+    mirror.sync()
+    well(register)
+    mirror.sync()
+
+    assert_in_step(mirror, register.sample)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Reply(200, {}, b'{"id":1}'), Reply(404, {}, b""), Reply(500, {}, b""), Reply(400, {}, b"{}")],
+    ids=["another record", "404", "500", "400"],
+)
+def test_a_record_that_cannot_be_read_is_tried_again(
+    mirror: fk.Mirror, register: Watched, answer: Reply
+) -> None:
+    """It holds back only itself, is listed, and is tried again until it can be read."""
+    id_ = int(register.sample.units.ids()["id"][700])
+    target = f"id={id_}"
+    register.instead = lambda path, query: answer if (path, query) == (RECORD, target) else None
+
+    report = mirror.sync()
+    before = contents(mirror.path)
+    again = mirror.sync()
+
+    assert report.row(0)[2] + report.row(0)[4] == UNITS - 1
+    assert (report["unreadable"][0], again["unreadable"][0]) == (1, 1)
+    assert mirror.unreadable()["id"].to_list() == [id_]
+    assert mirror.unreadable()["problem"][0]
+    assert contents(mirror.path) == before
+    assert id_ not in mirror.snapshot().collect()["id"]
+    next_day(register, 30)
+    well(register)
+    assert mirror.sync().row(0)[2:6] == (1, 0, 0, 0)
+    assert_in_step(mirror, register.sample)
+    assert mirror.unreadable().height == 0
+
+
+def test_what_is_tried_again_moves_no_cursor(mirror: fk.Mirror, register: Watched) -> None:
+    """A sync cut off after its second attempts has still to walk its list from the start."""
+    late = int(register.sample.units.ids()["id"][990])
+    target = f"id={late}"
+    register.instead = lambda path, query: Reply(404, {}, b"") if query == target else None
+    mirror.sync()
+    next_day(register, 5)
+    register.sample.touch(register.sample.units.ids(limit=500))
+    next_day(register, 5)
+    register.sample.touch(late)
+    fail_at(register, 2, KeyboardInterrupt())
+    with pytest.raises(Interrupted):
+        mirror.sync()
+    well(register)
+    mirror.sync()
+
+    assert_in_step(mirror, register.sample)
+
+
+def test_a_version_that_cannot_be_read_hides_nothing(mirror: fk.Mirror, register: Watched) -> None:
+    """What was known of the unit stays until its new version can be read."""
+    mirror.sync()
+    id_ = int(register.sample.units.ids()["id"][0])
+    before = mirror.units.get(id_)
+    next_day(register)
+    register.sample.touch(id_)
+    target = f"id={id_}"
+    register.instead = lambda path, query: Reply(200, {}, b"{}") if query == target else None
+    mirror.sync()
+
+    assert_frame_equal(mirror.units.get(id_), before)
+    assert id_ in mirror.unreadable()["id"]
+    well(register)
+    assert mirror.sync().row(0)[3] == 1
+    assert_in_step(mirror, register.sample)
+
+
+def test_an_outage_is_not_the_records_fault(mirror: fk.Mirror, register: Watched) -> None:
+    """When three records in a row cannot be had the sync stops, and marks none of them."""
+    count = iter(range(10**9))
+    register.instead = lambda path, query: (
+        Reply(503, {}, b"") if path == RECORD and next(count) >= 400 else None
+    )
+    with pytest.raises(fk.RegisterUnavailable, match=r"the next sync\(\) resumes"):
+        mirror.sync()
+    well(register)
+    asked = len(set(register.records()))
+    register.asked.clear()
+    report = mirror.sync()
+
+    assert asked == 403
+    assert register.records()[0] == register.sample.units.ids()["id"][400]
+    assert report["unreadable"][0] == 0
+    assert_in_step(mirror, register.sample)
+
+
+def test_vanished_units_are_found_by_a_full_sync(mirror: fk.Mirror, register: Watched) -> None:
+    """Only a full sync can find them; more than 1 % are not believed unasked."""
+    mirror.sync()
+    ids = register.sample.units.ids()["id"]
+    register.sample.vanish(ids[:5])
+    assert mirror.sync()["gone"][0] == 0
+    assert mirror.sync(full=True)["gone"][0] == 5
+    assert_in_step(mirror, register.sample)
+
+    register.sample.vanish(ids[100:200])
+    with pytest.raises(fk.ProtocolError, match=r"no longer lists 100 of 995.*max_missing=100"):
+        mirror.sync(full=True)
+    assert mirror.snapshot().filter(pl.col("gone") == "missing").collect().height == 5
+    assert mirror.sync(full=True, max_missing=100)["gone"][0] == 100
+    assert_in_step(mirror, register.sample)
+
+
+def test_a_full_sync_ends_what_was_cut_off(tmp_path: Path) -> None:
+    """Also where the run that was cut off left it nothing to write."""
+    register = Watched(fk.sample(100))
+    mirror = fk.Mirror(tmp_path, register=register)
+    mirror.sync()
+    register.sample.touch(register.sample.units.ids(limit=50))
+
+    def interrupt(path: str, query: str) -> Reply | None:
+        if path == "/api/vyrocne-spravy":
+            raise KeyboardInterrupt
+        return None
+
+    register.instead = interrupt
+    with pytest.raises(Interrupted):
+        mirror.sync()
+    well(register)
+    report = mirror.sync(full=True)
+    before = contents(mirror.path)
+    mirror.sync()
+
+    assert report.select("new", "changed", "gone").sum().row(0) == (0, 0, 0)
+    assert contents(mirror.path) == before
+
+
+def test_a_cursor_above_all_ids_loses_nothing(mirror: fk.Mirror, register: Watched) -> None:
+    """A run was cut off, and what its cursor points to and all above it are no more."""
+    ids = register.sample.units.ids()["id"]
+    fail_at(register, 996, KeyboardInterrupt())
+    with pytest.raises(Interrupted):
+        mirror.sync()
+    well(register)
+    register.sample.vanish(ids[990:])
+    mirror.sync()
+    mirror.sync(full=True)
+
+    assert_in_step(mirror, register.sample)
+
+
+@pytest.mark.parametrize("days", [-400, 400])
+def test_a_changed_clock_costs_no_change(mirror: fk.Mirror, register: Watched, days: int) -> None:
+    """A clock that was wrong during a sync, by a year either way, costs no change."""
+    sample, right = register.sample, register.today
+    ids = sample.units.ids()["id"]
+    sample.touch(ids[:1])
+    sample.set_today(right + timedelta(days=days))
+    mirror.sync()
+    for clock in (0, days, days):  # it is put right, or stays wrong
+        right += timedelta(days=2)
+        sample.touch(ids[5:20], on=right)
+        sample.set_today(right + timedelta(days=clock))
+        mirror.sync()
+        assert_in_step(mirror, sample)
+
+
+def test_a_codelist_that_shrinks_to_nothing_is_kept(mirror: fk.Mirror, register: Watched) -> None:
+    """It is kept and counted; when the register has it again all is as before."""
+    mirror.sync()
+    regions = mirror.regions()
+    register.instead = lambda path, query: (
+        Reply(200, {}, b'{"lokacie":[]}') if path == "/api/kraje" else None
+    )
+    report = mirror.sync()
+
+    assert report.row(4)[0] == "codelists"
+    assert report["unreadable"][4] == 1
+    assert_frame_equal(mirror.regions(), regions)
+    broken = Reply(200, {}, b'{"lokacie":7}')
+    register.instead = lambda path, query: broken if path == "/api/kraje" else None
+    assert mirror.sync()["unreadable"][4] == 1
+    well(register)
+    assert mirror.sync()["unreadable"][4] == 0
+    assert_in_step(mirror, register.sample)
+
+
+def test_changed_codelists_are_counted_and_used(mirror: fk.Mirror, register: Watched) -> None:
+    """New, changed and dropped entries are counted, and the labels are the new ones."""
+    mirror.sync()
+    body = json.loads(register.sample._answer("GET", "/api/kraje", "").body)
+    body["lokacie"][0]["nazov"]["en"] = "Another"
+    body["lokacie"][1]["kod"] = "SK099"
+    reply = Reply(200, {}, json.dumps(body).encode())
+    register.instead = lambda path, query: reply if path == "/api/kraje" else None
+
+    report = mirror.sync()
+
+    assert report.row(4)[2:6] == (1, 1, 1, 0)
+    assert "Another" in mirror.regions()["name_en"].to_list()
+
+
+def test_a_new_field_is_left_out(mirror: fk.Mirror, register: Watched) -> None:
+    """A field that nobody knows yet is left out, and breaks nothing."""
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path != RECORD:
+            return None
+        reply = register.sample._answer("GET", path, query)
+        return reply._replace(body=reply.body[:-1] + b',"novy":{"x":[1]}}')
+
+    register.instead = instead
+    mirror.sync()
+    assert_in_step(mirror, register.sample)
+
+
+def test_an_increment_of_everything_keeps_the_day_before(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """Everything changes at once: all of it comes, and the one before stays to be looked at."""
+    mirror.sync()
+    first = register.today
+    before = mirror.snapshot().collect().sort("id")
+    next_day(register)
+    register.sample.touch(register.sample.units.ids())
+    report = mirror.sync()
+
+    assert report.row(0)[3] + report.row(0)[4] == UNITS
+    assert_in_step(mirror, register.sample)
+    assert_frame_equal(mirror.snapshot(as_of=first).collect().sort("id"), before)
+
+
+def test_batches_are_a_minute_of_requests(tmp_path: Path) -> None:
+    """At a polite rate little is lost when the machine is switched off."""
+    register = Watched(fk.sample(300), page_size=200, rate=1.0)
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync()
+
+    log = tmp_path / "ruz" / "units" / "_delta_log"
+    assert len(list(log.glob("*.json"))) == 300 // 60 + 1  # pages of 200 and 100: 4 and 2 batches
+    assert_in_step(mirror, register.sample)

@@ -1,0 +1,28 @@
+"""A mirror of 60 units, and what tests do to it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import finstat_kit as fk
+from finstat_kit.mirror.tables import Table
+from tests.support.registers import Watched
+
+RECORD = "/api/uctovna-jednotka"
+
+
+def looked_at(mirror: fk.Mirror) -> Table:
+    """Return the table of units as it is committed by now."""
+    table = mirror._held.lists["units"]
+    table.refresh()
+    return table
+
+
+# Several things lost together
+
+
+def two_days_more(mirror: fk.Mirror, register: Watched) -> None:
+    for _ in range(2):
+        register.sample.set_today(register.today + timedelta(days=1))
+        register.sample.touch(register.sample.units.ids(limit=9))
+        mirror.sync()

@@ -1,0 +1,197 @@
+"""Ctrl-C while requests are under way, and in the midst of a lock that one takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+import pytest
+
+import finstat_kit as fk
+from tests.conftest import Told
+from tests.support.faults import (
+    HANG,
+    FaultServer,
+    Step,
+    record,
+    reply,
+)
+
+
+def test_a_stop_ends_all_threads() -> None:
+    """Ctrl-C in get ends within half a second, with what came; no thread goes on."""
+
+    class First(FaultServer):
+        def _next(self, request: str) -> Sequence[Step]:
+            super()._next(request)
+            body = record(request)
+            return [reply(body)] if body in (b'{"id":1}', b'{"id":2}') else [HANG]
+
+    seen: list[float] = []
+
+    def interrupt(n: int) -> None:
+        if n and reg.stats.requests >= 2:
+            seen.append(time.monotonic())
+            raise KeyboardInterrupt
+
+    with First([]) as server, fk.Register(server.url, connections=4) as reg:
+        from finstat_kit.client.records import fetch_records
+        from finstat_kit.protocol.shaped import KINDS
+
+        with pytest.raises(fk.Interrupted) as caught:
+            fetch_records(KINDS["units"], range(1, 9), reg._session, interrupt, keep=False)
+        took = time.monotonic() - seen[0]
+
+    assert took < 5
+    assert caught.value.partial is not None
+    assert caught.value.partial["id"].to_list() in ([], [1], [1, 2])
+
+
+def test_a_real_ctrl_c_ends_many_records_at_once() -> None:
+    """The signal itself, while threads wait for a register that hangs: over in half a second."""
+    script = """
+import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import finstat_kit as fk
+reg = fk.Register(sys.argv[1], connections=4)
+def strike():
+    while reg.stats.requests < 2:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    struck.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+struck = []
+threading.Thread(target=strike).start()
+try:
+    reg.units.get(range(1, 99))
+except fk.Interrupted as error:
+    took = time.monotonic() - struck[0]
+    left = [t.name for t in threading.enumerate() if t.name.startswith("finstat_kit")]
+    print(error.partial["id"].to_list(), took < 5, left)
+"""
+
+    class First(FaultServer):
+        def _next(self, request: str) -> Sequence[Step]:
+            super()._next(request)
+            body = record(request)
+            return [reply(body)] if body in (b'{"id":1}', b'{"id":2}') else [HANG]
+
+    with First([]) as server:
+        seen = subprocess.run(
+            [sys.executable, "-c", script, server.url], capture_output=True, text=True, timeout=30
+        )
+
+    assert seen.stdout == "[1, 2] True []\n", seen.stderr
+
+
+@pytest.mark.parametrize(
+    "engine", ["in-memory", "streaming", pytest.param("auto", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("connections", [1, 4])
+def test_a_real_ctrl_c_ends_a_scan_at_once(matrix: Told, engine: str, connections: int) -> None:
+    """The signal itself, in a scan that polars collects: over long before the deadline."""
+    script = """
+import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import polars as pl
+import finstat_kit as fk
+reg = fk.Register(sys.argv[1], connections=int(sys.argv[3]))
+def strike():
+    while reg.stats.requests < 1_003:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    struck.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+struck = []
+threading.Thread(target=strike).start()
+scan = reg.units.scan().filter(pl.col("id") != 7).select("id", "ico")
+try:
+    scan.collect(engine=sys.argv[2])
+except fk.Interrupted as error:
+    took = time.monotonic() - struck[0]
+    left = [t.name for t in threading.enumerate() if t.name.startswith("finstat_kit")]
+    ids = error.partial["id"].to_list()
+    print(error.partial.columns, ids == [i for i in range(1, 1_003) if i != 7], error.cursor)
+    print(str(error).splitlines()[1], took < 5, left)
+"""
+
+    class Hanging(FaultServer):
+        def _next(self, request: str) -> Sequence[Step]:
+            super()._next(request)
+            if "?id=" not in request:
+                ids = b",".join(b"%d" % i for i in range(1, 3_001))
+                return [reply(b'{"id":[%b],"existujeDalsieId":false}' % ids)]
+            body = record(request)
+            return [HANG] if int(body[6:-1]) > 1_002 else [reply(body)]
+
+    with Hanging([]) as server:
+        seen = subprocess.run(
+            [sys.executable, "-c", script, server.url, engine, str(connections)],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+
+    expected = (
+        "['id', 'ico'] True 1002\n"
+        '  fk.units.scan().filter(pl.col("id") > 1002) True []\n'
+    )  # fmt: skip
+    matrix(f"Ctrl-C in a scan, {engine}", expected.splitlines()[0], seen.stdout.split("\n")[0])
+    assert seen.stdout == expected, seen.stderr
+
+
+# httpcore's locks are written in Python: Ctrl-C may strike when one is taken and its block has not
+# begun, or before it is let go. This raises it at each such step in turn.
+STRUCK = """
+import contextlib, faulthandler, itertools, sys
+import finstat_kit as fk
+
+faulthandler.dump_traceback_later(50, exit=True)
+
+
+def struck(reg, number):
+    '''Send a request that Ctrl-C meets at a step; return whether there were so many.'''
+    steps = itertools.count(1)
+
+    def step(frame, event, argument):
+        if next(steps) == number:
+            raise KeyboardInterrupt
+        return step
+
+    def called(frame, event, argument):
+        in_a_lock = frame.f_code.co_filename.endswith("_synchronization.py")
+        return step(frame, event, argument) if in_a_lock else None
+
+    sys.settrace(called)
+    try:
+        reg.units.count()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+steps = 0
+for warm in (False, True):
+    for number in itertools.count(1):
+        with fk.Register(sys.argv[1]) as reg:
+            if warm:
+                reg.units.count()
+            if not struck(reg, number):
+                break
+            assert reg.units.count() == 7
+            steps += 1
+print(steps)
+"""
+
+
+def test_ctrl_c_in_a_lock_blocks_neither_the_next_request_nor_the_end() -> None:
+    """Wherever it strikes, the next request is answered and the connections are closed."""
+    with FaultServer([reply(b'{"pocetZostavajucichId":7}')]) as server:
+        seen = subprocess.run(
+            [sys.executable, "-c", STRUCK, server.url], capture_output=True, text=True, timeout=60
+        )
+
+    assert seen.returncode == 0, seen.stderr
+    assert int(seen.stdout) > 20

@@ -1,0 +1,153 @@
+"""The picker of a day without a browser: calendar, count and questions overtaken."""
+
+from __future__ import annotations
+
+import threading
+from datetime import date
+
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.widgets.background import LatestWins
+from tests.support.pickers import SAMPLE, WAIT, Counting, counted, wait_for
+from tests.support.registers import Scripted
+
+# The day of change
+
+
+@pytest.mark.parametrize(
+    ("quick", "day"),
+    [
+        ("last_7", date(2026, 6, 24)),
+        ("last_30", date(2026, 6, 1)),
+        ("this_year", date(2026, 1, 1)),
+        ("everything", None),
+    ],
+)
+def test_quick_choices_follow_the_registers_day(quick: str, day: date | None) -> None:
+    """Days are counted by the register's today, which is one of them."""
+    picker = fk.ChangePicker(SAMPLE)
+    picker.value = "2020-01-01"
+
+    picker.quick[quick].click()
+
+    assert picker.value == picker.calendar.value == day
+    assert picker.count == SAMPLE.units.count(changed_since=day)
+
+
+def test_the_day_is_set_by_code_and_calendar() -> None:
+    """Text and dates are taken, anything else is an error; clearing means everything."""
+    picker = fk.ChangePicker(SAMPLE)
+    told = Counting(picker, "value")
+
+    picker.value = "2026-06-01"
+    assert picker.calendar.value == date(2026, 6, 1)
+    picker.calendar.value = None
+    assert picker.value is None
+    assert told.seen == [date(2026, 6, 1), None]
+    with pytest.raises(fk.UsageError, match="value='yesterday' is not a valid date"):
+        picker.value = "yesterday"
+
+
+def test_a_year_being_typed_is_no_error() -> None:
+    """A calendar tells 0002 on the way to 2026; the register is asked for everything."""
+    picker = fk.ChangePicker(SAMPLE)
+
+    picker.calendar.value = date(2, 1, 1)
+
+    assert picker.count == 20_000
+
+
+def test_the_count_is_told_in_both_languages() -> None:
+    """The line says how many and since when, as each language writes it."""
+    picker = fk.ChangePicker(SAMPLE)
+    picker.value = "2026-01-01"
+    assert picker.count == 1659
+    wait_for(picker.line, "1\u00a0659")
+
+    assert "V registri zmenené od 1.\u00a01.\u00a02026: 1\u00a0659 jednotiek" in picker.line.value
+    picker.lang = "en"
+    assert (
+        "In the register: 1,659 units changed since 1\u00a0January\u00a02026" in picker.line.value
+    )
+    assert picker.value == date(2026, 1, 1)
+
+
+class Slow(Scripted):
+    """A register that answers a day's count when it is let, and says that it was asked."""
+
+    def __init__(self, answers: dict[str, bytes]) -> None:
+        super().__init__()
+        self.bodies = answers
+        self.reached = {day: threading.Event() for day in answers}
+        self.let = {day: threading.Event() for day in answers}
+
+    def _answer(self, method: str, path: str, query: str) -> Reply:
+        day = next(day for day in self.bodies if day in query)
+        self.reached[day].set()
+        assert self.let[day].wait(WAIT)
+        return Reply(200, {}, self.bodies[day])
+
+
+def test_the_newest_question_wins() -> None:
+    """A slow answer to an older question is never shown, and asking does not block."""
+    register = Slow({"2000-01-01": counted(1), "2024-01-01": counted(2), "2025-01-01": counted(3)})
+    picker = fk.ChangePicker(register)
+    assert register.reached["2000-01-01"].wait(WAIT)
+    picker.value = "2024-01-01"
+    assert register.reached["2024-01-01"].wait(WAIT)
+    assert "Počítam" in picker.line.value
+    assert picker.count is None
+    assert repr(picker) == "ChangePicker(value='2024-01-01', count=None, lang='sk')"
+    told = Counting(picker.line, "value")
+
+    picker.value = "2025-01-01"
+    register.let["2025-01-01"].set()
+    assert picker.fetch() == 3
+    wait_for(picker.line, ": 3 jednotky")
+    for slow in ("2000-01-01", "2024-01-01"):
+        register.let[slow].set()
+    for thread in threading.enumerate():
+        if thread.name == "finstat_kit":
+            thread.join(WAIT)
+
+    assert ": 3 jednotky" in picker.line.value
+    assert len(told.seen) == 2  # that it counts since 2025, and how many
+    assert repr(picker) == "ChangePicker(value='2025-01-01', count=3, lang='sk')"
+
+
+def test_errors_are_a_line_of_text() -> None:
+    """What the register says wrong is told, escaped; the next question is asked all the same."""
+    register = Scripted(Reply(400, {}, b"<img src=x onerror=alert(1)>"), counted(7))
+    picker = fk.ChangePicker(register, lang="en")
+
+    with pytest.raises(fk.BadRequest):
+        picker.fetch()
+    wait_for(picker.line, "Failed: ")
+    assert "<img" not in picker.line.value
+    assert picker.count is None
+    picker.value = "2024-01-01"
+    assert picker.fetch() == picker.count == 7
+
+
+def test_a_question_overtaken_at_once_is_not_asked() -> None:
+    """Digits of a year come fast: only the first and the last of them cost a request."""
+    asked: list[int] = []
+    first, let = threading.Event(), threading.Event()
+
+    def work(question: int, _: object) -> int:
+        asked.append(question)
+        first.set()
+        assert let.wait(WAIT)
+        return question
+
+    latest = LatestWins(work, lambda: None)
+    latest.ask(0)
+    assert first.wait(WAIT)
+    for question in range(1, 10):
+        latest.ask(question)
+    let.set()
+
+    assert latest.result() == 9
+    assert asked == [0, 9]

@@ -1,0 +1,343 @@
+"""The explorer without a browser: chart, counts, frame and code follow each choice."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, strategies as st
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+from finstat_kit.arguments import By
+from finstat_kit.charts.tiles import REGIONS
+from finstat_kit.frames import number_format
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.widgets.options import FIELDS
+from tests.support.examples import examples
+from tests.support.pickers import (
+    CODES,
+    PLACES,
+    SAMPLE,
+    SERVICE,
+    UNITS,
+    WAIT,
+    Counting,
+    counted,
+    wait_for,
+)
+from tests.support.registers import Scripted, Watched, sample_of
+
+SMALL = fk.sample(units=500)
+
+
+SMALL_UNITS = SMALL.units.get(SMALL.units.ids())
+
+
+# The explorer
+
+
+def same(found: pl.DataFrame | None, wanted: pl.DataFrame) -> None:
+    assert found is not None
+    assert_frame_equal(found, wanted)
+
+
+def test_one_redraw_per_action() -> None:
+    """Whatever is chosen, the panel changes once, and shows the selection."""
+    explorer = fk.Explorer(UNITS, SAMPLE)
+    drawn = Counting(explorer.panel, "value")
+    actions = {
+        "region": lambda: setattr(explorer.location.region, "value", "SK031"),
+        "district": lambda: setattr(explorer.location.district, "value", "SK0316"),
+        "municipality": lambda: setattr(explorer.location.municipality, "value", "SK032D516589"),
+        "value": lambda: setattr(explorer.location, "value", "SK0101"),
+        "day": lambda: setattr(explorer.change, "value", "2020-01-01"),
+        "quick": explorer.change.quick["this_year"].click,
+        "lang": lambda: setattr(explorer, "lang", "en"),
+        "language": lambda: setattr(explorer.language, "value", "sk"),
+        "nothing": lambda: setattr(explorer.location, "value", None),
+        "browser": lambda: explorer.location.region.set_state({"value": "SK023"}),
+    }
+
+    assert {name: drawn.of(action) for name, action in actions.items()} == dict.fromkeys(actions, 1)
+
+
+EXPLORER = fk.Explorer(UNITS, SAMPLE)
+
+
+explorer_actions = st.one_of(
+    st.tuples(st.just("place"), st.none() | st.sampled_from(CODES)),
+    st.tuples(st.just("day"), st.none() | st.dates(date(2012, 1, 1), date(2027, 1, 1))),
+    st.tuples(st.just("lang"), st.sampled_from(["sk", "en"])),
+)
+
+
+_BELOW: dict[str | None, By] = {
+    None: "kraj", "region": "okres", "district": "sidlo", "municipality": "sidlo",
+}  # fmt: skip
+
+
+@examples(15)
+@given(st.lists(explorer_actions, max_size=5))
+def test_frame_and_counts_agree_in_any_order(actions: list[tuple[str, object]]) -> None:
+    """After any actions frame, counts, table and title are of what is chosen last."""
+    for name, choice in actions:
+        if name == "place":
+            EXPLORER.location.value = choice  # type: ignore[assignment]
+        elif name == "day":
+            EXPLORER.change.value = choice
+        else:
+            EXPLORER.lang = choice  # type: ignore[assignment]
+
+    lang, code, day = EXPLORER.lang, EXPLORER.location.value, EXPLORER.change.value
+    level = PLACES.filter(code=code)["level"][0] if code else None
+    wanted = UNITS if day is None else UNITS.filter(pl.col("datumPoslednejUpravy") >= day)
+    wanted = wanted.filter(pl.col(FIELDS[level]) == code) if level else wanted
+    assert EXPLORER.fetch().equals(wanted)
+    counts = SAMPLE.count_by(wanted, _BELOW[level], lang=lang)
+    same(EXPLORER.counts, counts)
+    shown = EXPLORER.panel.value
+    assert shown.count("<tr>") == (counts.height + 1 if counts.height else 0)
+    assert shown.count("<figure") == min(counts.height, 1)
+    assert f' lang="{lang}"' in shown
+    assert lang == EXPLORER.location.lang == EXPLORER.change.lang
+    if code:
+        name = PLACES.filter(code=code)[f"name_{lang}"][0]
+        assert f">{name}: {'jednotky' if lang == 'sk' else 'units'}" in shown
+
+
+def test_what_is_shown_is_said() -> None:
+    """Title, number of units, day of change, and that the data are invented."""
+    explorer = fk.Explorer(UNITS, SAMPLE, lang="en")
+    explorer.location.value = "SK031"
+    explorer.change.value = "2026-06-01"
+
+    assert "Region of Žilina: units by district" in explorer.panel.value
+    assert f">{explorer.fetch().height} units · changed since" in explorer.panel.value
+    assert "1\u00a0June\u00a02026 · of the 2,000 given · sample (invented) data (SAMPLE DATA" in (
+        explorer.panel.value
+    )
+    assert 'aria-label="Bar chart. Region of Žilina: units by district. ' in explorer.panel.value
+
+
+def test_given_records_are_not_said_to_have_changed() -> None:
+    """The number given stands where a register's units have their day; nouns follow numbers."""
+    for height, sk, en in [
+        (1, "1 jednotka", "1 unit"), (3, "3 jednotky", "3 units"), (5, "5 jednotiek", "5 units"),
+    ]:  # fmt: skip
+        explorer = fk.Explorer(UNITS.head(height), SAMPLE)
+        assert f">{sk} · odovzdané záznamy: {height} · ukážkové" in explorer.panel.value
+        explorer.lang = "en"
+        assert f">{en} · of the {height} given · sample" in explorer.panel.value
+
+
+def tiles_of(explorer: fk.Explorer) -> dict[str, int]:
+    """Return the number on each tile."""
+    tiles = re.findall(
+        r'<g data-code="(\w+)".*?>([0-9\u00a0]+)</text></g>', explorer.map.picture, re.DOTALL
+    )
+    return {code: int(number.replace("\u00a0", "")) for code, number in tiles}
+
+
+def test_the_map_shows_the_regions_then_districts() -> None:
+    """Each tile has the number of the table; a choice below keeps its region's map, marked."""
+    explorer = fk.Explorer(UNITS, SAMPLE)
+    numbers = dict(SAMPLE.count_by(UNITS, "kraj").select("code", "count").iter_rows())
+    assert tiles_of(explorer) == {code: numbers[code] for code in REGIONS}
+    assert "aria-current" not in explorer.map.picture
+
+    explorer.location.value = "SK031"
+    inside = SAMPLE.count_by(UNITS.filter(kraj="SK031"), "okres").select("code", "count")
+    assert tiles_of(explorer) == dict(inside.iter_rows())
+    explorer.location.value = "SK0316"
+    assert tiles_of(explorer) == dict(inside.iter_rows())
+    assert 'data-code="SK0316" data-x="1" data-y="3" aria-current="true"' in explorer.map.picture
+    martin = number_format.units(dict(inside.iter_rows())["SK0316"], "sk")
+    assert f"<title>Martin: {martin} (" in explorer.map.picture
+    assert "Mimo mapy" not in explorer.map.picture
+    explorer.location.value = "SKZZ"
+    assert "Mimo mapy: " in explorer.map.picture
+    assert set(tiles_of(explorer)) == set(REGIONS)
+
+
+def test_the_map_chooses() -> None:
+    """A tile chosen in the browser is the choice; Escape has the code one level up."""
+    explorer = fk.Explorer(UNITS, SAMPLE)
+    drawn = Counting(explorer.map, "picture")
+
+    assert drawn.of(lambda: explorer.map.set_state({"value": "SK032"})) == 1
+    assert (explorer.location.value, explorer.map.up) == ("SK032", "")
+    explorer.map.set_state({"value": "SK032D"})
+    assert (explorer.location.value, explorer.map.up) == ("SK032D", "SK032")
+    explorer.location.municipality.value = "SK032D516589"
+    assert (explorer.map.value, explorer.map.up) == ("SK032D516589", "SK032D")
+    explorer.map.set_state({"value": ""})
+    assert explorer.location.value is None
+
+
+def test_the_saved_map_is_the_one_chosen() -> None:
+    """Without a kernel the same picture is shown, with its text in the language."""
+    explorer = fk.Explorer(UNITS, SAMPLE, lang="en")
+    explorer.location.value = "SK031"
+
+    saved = str(explorer._repr_mimebundle_()["text/html"])
+
+    assert explorer.map.picture in saved
+    assert 'aria-label="Region of Žilina: units by district"' in saved
+
+
+def test_an_empty_selection_says_so() -> None:
+    """An empty selection says so, with no chart, and has frames with their columns."""
+    explorer = fk.Explorer(UNITS, SAMPLE, lang="en")
+
+    explorer.change.value = "2027-01-01"
+
+    assert "No unit matches the choice." in explorer.panel.value
+    assert ">0 units · changed since" in explorer.panel.value
+    assert "<figure" not in explorer.panel.value
+    same(explorer.frame, UNITS.clear())
+    same(explorer.counts, SAMPLE.count_by(UNITS.clear(), "kraj"))
+
+
+def test_without_a_frame_a_sample_is_asked() -> None:
+    """The records of units changed since the day are fetched, newest day first."""
+    explorer = fk.Explorer(register=SAMPLE)
+
+    explorer.change.value = "2026-06-01"
+    explorer.location.value = "SK010"
+
+    wanted = SAMPLE.units.get(SAMPLE.units.ids(changed_since="2026-06-01")).filter(kraj="SK010")
+    assert explorer.fetch().equals(wanted)
+    same(explorer.frame, wanted)
+    same(explorer.counts, SAMPLE.count_by(wanted, "okres"))
+    units = wanted.height
+    assert repr(explorer) == (
+        f"Explorer(value='SK010', changed_since='2026-06-01', units={units}, lang='sk')"
+    )
+    wait_for(explorer.panel, "Bratislavský kraj: jednotky podľa okresov")
+
+
+def test_no_property_waits_for_records() -> None:
+    """Until the records are here there is no frame; `fetch` waits for them."""
+    sample = sample_of(dict.fromkeys(range(1, 4), date(2024, 1, 1)))
+    register = Watched(sample)
+    let = threading.Event()
+
+    def later(path: str, _: str) -> None:
+        if path == "/api/uctovne-jednotky":
+            assert let.wait(WAIT)
+
+    register.instead = later
+    explorer = fk.Explorer(register=register)
+
+    assert explorer.frame is explorer.counts is None
+    assert "units=None" in repr(explorer)
+    assert "Načítavam" in explorer.line.value
+    let.set()
+    same(explorer.fetch(), sample.units.get([1, 2, 3]))
+    same(explorer.frame, explorer.fetch())
+
+
+def test_records_that_come_later_are_drawn_once() -> None:
+    """While records are on their way the choice may change: one drawing shows the last."""
+    register = sample_of(dict.fromkeys(range(1, 5), date(2024, 1, 1)))
+    explorer = fk.Explorer(register=register)
+    explorer.fetch()
+    wait_for(explorer.panel, ">4 jednotky · zmenené kedykoľvek · ")
+    drawn = Counting(explorer.panel, "value")
+
+    explorer.change.value = "2023-01-01"
+    wait_for(explorer.panel, "zmenené od 1.")
+
+    assert len(drawn.seen) == 1
+
+
+def test_a_real_register_is_not_asked_for_records() -> None:
+    """Without a frame a line says what to give; nothing is fetched."""
+    places = [SERVICE("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
+    register = Scripted(*places, counted(5), base_url="https://register.example")
+    explorer = fk.Explorer(register=register, lang="en")
+    assert explorer.change.fetch() == 5
+
+    explorer.location.value = "SK031"
+
+    assert "fk.Explorer(fk.units.get(ids))" in explorer.line.value
+    assert explorer.panel.value == ""
+    with pytest.raises(fk.UsageError, match=r"fk.units.get\(ids\)"):
+        explorer.fetch()
+    assert explorer.frame is explorer.counts is None
+    assert [path for path in register.asked if "uctovna-jednotka" in path] == []
+    assert repr(explorer) == "Explorer(value='SK031', changed_since=None, units=None, lang='en')"
+    assert "fk.Explorer(fk.units" in explorer._repr_mimebundle_()["text/html"]  # type: ignore[operator]
+
+
+def test_a_register_that_fails_is_a_line_of_text() -> None:
+    """The error is a line of text, and raised by `fetch`."""
+    places = [SERVICE("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
+    register = Scripted(*places, *[Reply(400, {}, b"<b>no</b>")] * 2)
+    explorer = fk.Explorer(register=register, lang="en")
+
+    with pytest.raises(fk.BadRequest):
+        explorer.fetch()
+    assert explorer.frame is None
+    wait_for(explorer.line, "Failed: ")
+    assert "<b>" not in explorer.line.value
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["SK0102", *(pytest.param(p, marks=pytest.mark.slow) for p in (None, "SK010", "582000"))],
+)
+@pytest.mark.parametrize("given_frame", ["none", "all", "some", "narrow"])
+def test_code_gives_the_same_selection_in_a_fresh_process(
+    place: str | None, given_frame: str, tmp_path: Path
+) -> None:
+    """What is pasted elsewhere selects the same rows in the same order."""
+    frames = {
+        "none": None,
+        "all": SMALL_UNITS,
+        "some": SMALL_UNITS.sort("nazovUJ", "id").with_columns(own=pl.lit(1)),
+        "narrow": SMALL_UNITS.select("id", "kraj", "okres", "sidlo", "datumPoslednejUpravy"),
+    }
+    explorer = fk.Explorer(frames[given_frame], SMALL)
+    explorer.change.value = "2024-05-01"
+    explorer.location.value = place
+    saved = tmp_path / "selection.parquet"
+
+    script = explorer.code() + f"selection.write_parquet({str(saved)!r})\n"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+    assert pl.read_parquet(saved).equals(explorer.fetch().drop("own", strict=False))
+    assert "fk.use(fk.sample(units=500))  # a sample: its units are invented" in script
+    assert ("ids = [" in script) == (given_frame in ("some", "narrow"))
+
+
+def test_code_says_what_it_cannot_know() -> None:
+    """A sample that was changed, and a frame without ids, are named in a comment."""
+    assert "fk.use(fk.sample())" in fk.Explorer(UNITS, SAMPLE).code()
+    changed = fk.sample(units=50, seed=3)
+    assert "fk.use(fk.sample(units=50, seed=3))" in fk.Explorer(register=changed).code()
+    changed.publish(1)
+
+    assert "# Choose the same register first: SAMPLE DATA" in fk.Explorer(register=changed).code()
+    explorer = fk.Explorer(UNITS.drop("id"), SAMPLE)
+    explorer.location.value = "SK031"
+    names = {"units": UNITS}
+    exec(explorer.code(), names)
+    assert names["selection"].equals(UNITS.filter(kraj="SK031"))
+
+
+def test_explorer_refuses_what_is_no_frame_of_records() -> None:
+    """The missing columns are named, and the cure."""
+    with pytest.raises(
+        fk.UsageError, match=r"no columns \['okres', 'sidlo', 'datumPosl.*units.get"
+    ):
+        fk.Explorer(UNITS.select("id", "kraj"), SAMPLE)
+    with pytest.raises(fk.UsageError, match="units is a list"):
+        fk.Explorer([1], SAMPLE)  # type: ignore[arg-type]
