@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from calendar import monthrange
+from collections.abc import Collection, Mapping, Sized
 from datetime import timedelta
 
 from finstat_kit.protocol.wire import (
@@ -20,6 +21,7 @@ from finstat_kit.service.filings import Filings
 from finstat_kit.service.places import (
     CORRECTION,
     EXTRAORDINARY,
+    FIRST_YEAR,
     MOST_REPORTS,
     OLD_FORMS,
     SOLE_TRADER,
@@ -139,10 +141,14 @@ def examples(store: Store, most: int) -> list[tuple[str, int, int]]:
     if filings is None:
         return []
     roles = {CORRECTION: "correction", TWIN: "consolidated", EXTRAORDINARY: "extraordinary"}
+    wanted = {*CASES, *roles.values(), "cents"}
     # The newest first: they are the ones that people look at.
-    for slot in filings.slots.days.rows(0, 1, len(filings.slots.reports))[::-1].tolist():
-        enough = len(found) == len(CASES) + len(roles) + 2
-        if enough and all(len(rows) >= most for rows in found.values()):
+    newest = filings.slots.days.rows(0, 1, len(filings.slots.reports))[::-1].tolist()
+    old = filings.drawn.places * (OLD_FORMS - FIRST_YEAR + 1)
+    for slot in newest:
+        if slot >= old and _enough(found, wanted, most):
+            continue  # to the years of two reports
+        if _enough(found, {*wanted, "two_reports"}, most):
             break
         filing = filings.filing(slot)
         assert filing is not None
@@ -160,6 +166,10 @@ def examples(store: Store, most: int) -> list[tuple[str, int, int]]:
             if len(rows) < most:
                 rows.append((case, *ids))
     return [row for case in sorted(found) for row in found[case]]
+
+
+def _enough(found: Mapping[str, Sized], wanted: Collection[str], most: int) -> bool:
+    return all(len(found.get(case, ())) >= most for case in wanted)
 
 
 def file_of(store: Store, id_: int) -> bytes | None:
