@@ -30,8 +30,8 @@ _FILLED: Final = 0.33
 _BATCH: Final = 1_000
 
 
-def figures(quick: bool) -> Iterator[Figure]:
-    """Measure `cells` on filings of businesses."""
+def measured(quick: bool) -> Iterator[Figure]:
+    """Measure `cells` on filings of businesses; `contents` has the figures among its own."""
     reports = _reports(1_000 if quick else _MANY)
 
     def read() -> int:
@@ -46,7 +46,7 @@ def figures(quick: bool) -> Iterator[Figure]:
         times["loop"] / times["cells"], 8.0,
     )  # fmt: skip
     each = times["cells"] / reports.height * 1e6
-    yield Figure(_SUBJECT, "cells of one report of 699", each, unit=" us")
+    yield Figure(_SUBJECT, "cells of one report of 699", each, unit=" µs")
     if Path("/proc/self/clear_refs").exists():
         for many in (40_000, 200_000)[: 1 if quick else 2]:
             yield Figure(

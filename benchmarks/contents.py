@@ -1,4 +1,4 @@
-"""Records decoded and checked, against a decoder alone and against checks by hand."""
+"""Records and cells: against a decoder alone, checks by hand, and the loop people write."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from functools import partial
 
+import cells
 import orjson
 from timing import Figure, side_by_side
 
@@ -21,7 +22,7 @@ _DAYS = {name for name, dtype in _UNITS.schema.items() if str(dtype) == "Date"}
 
 
 def figures(quick: bool) -> Iterator[Figure]:
-    """Measure the reading of one record from its bytes, all within one run."""
+    """Measure the reading of one record from its bytes, and of cells from many."""
     repeats, times = (9, 200) if quick else (25, 1_000)
     unit = fk.sample()._answer("GET", "/api/uctovna-jednotka", "id=365").body
     taken = side_by_side(
@@ -75,6 +76,7 @@ def figures(quick: bool) -> Iterator[Figure]:
         5.0,
         least=False,
     )
+    yield from cells.measured(quick)
 
 
 def _often(times: int, work: Callable[[], object]) -> Callable[[], None]:

@@ -16,10 +16,8 @@ import sys
 import time
 from collections.abc import Iterable
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 
-import cells
 import contents
 import embedded_register
 import label_columns
@@ -42,7 +40,7 @@ _SUBJECTS = {
         embedded_register,
         local_copy,
     )
-} | {"contents": lambda quick: chain(contents.figures(quick), cells.figures(quick))}
+}
 _RESULTS = Path(__file__).parent / "results"
 _PACKAGES = (
     "finstat-kit", "polars", "numpy", "httpx", "orjson", "msgspec", "uvicorn", "deltalake",
