@@ -11,6 +11,13 @@ import pytest
 import finstat_kit as fk
 
 
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parsed files are kept per process: jedi reads half a file that another one is writing."""
+    folder = tmp_path_factory.getbasetemp() / "jedi"
+    monkeypatch.setattr(jedi.settings, "cache_directory", folder)
+
+
 def completed(thing: object) -> set[str]:
     found = jedi.Interpreter("thing.", [{"thing": thing}]).complete()
     return {completion.name for completion in found}

@@ -136,7 +136,7 @@ class _Size:
         self._max_requests = max_requests
         # The rate that turns time into a number of requests; None if all records fit.
         self.rate = None if session.at_hand is not None else session.rate
-        self._clock = session.exchange._timing.clock
+        self._clock = session.exchange.clock
         self._end = math.inf if n is not None else self._clock() + seconds
         self.over: Final = _Over(self._clock, self._end)
 

@@ -110,6 +110,6 @@ def kept_for_the_day(
         Stopped: As `Exchange.get` does.
     """
     exchange = session.exchange
-    found = None if exchange.cache is None or refresh else exchange.cache.usable(request.target)
-    of_today = found is not None and found.day == session.today()
-    return exchange.kept(request, stop) if of_today else exchange.get(request, stop)
+    if refresh:
+        return exchange.get(request, stop)
+    return exchange.kept(request, stop, day=session.today())

@@ -70,7 +70,7 @@ class Sample(Register):
                 "carried along by pickle or copy; make it anew there, and change it there, or "
                 "serve it and give its URL"
             )
-        return self._again, ()
+        return self._again, (), {"lang": self.lang}
 
     def __repr__(self) -> str:
         units = f"{len(self._store.lines[UNITS].ids):,} invented units"

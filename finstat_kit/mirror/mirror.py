@@ -103,7 +103,7 @@ class Mirror(Register):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy by its path, with the register that it copies, if one was given."""
         again = partial(type(self), changed_since=self._since, register=self._chosen)
-        return again, (self.path,)
+        return again, (self.path,), {"lang": self.lang}
 
     def __repr__(self) -> str:
         return described(self._given, self._folder.known, self.since, self._held.known)

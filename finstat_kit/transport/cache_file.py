@@ -154,7 +154,8 @@ class CacheFile:
         """
         path, query = key_of(target)
         with self._lock, self._reading():
-            self._commit()
+            if (path, query) in self._pending:
+                self._commit()
             if not self._agreed or not self._database.path.exists():
                 return None
             row = (

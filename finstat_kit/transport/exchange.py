@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from finstat_kit.errors import (
@@ -106,19 +108,35 @@ class Exchange:
         self._lock = threading.Lock()
 
     @property
+    def clock(self) -> Callable[[], float]:
+        """The transport's clock for durations, in seconds."""
+        return self._timing.clock
+
+    @property
     def now(self) -> float:
         """Seconds since 1970, by the transport's clock."""
         return self._timing.wall()
 
-    def kept(self, request: Request[T], stop: threading.Event | None = None) -> T:
+    def kept(
+        self,
+        request: Request[T],
+        stop: threading.Event | None = None,
+        *,
+        day: date | None = None,
+    ) -> T:
         """Return the value of the kept reply to a request; send the request if none is usable.
+
+        Args:
+            request: The request.
+            stop: Ends the work when it is set.
+            day: Use only a reply of this day of the register; None for any day.
 
         Raises:
             RegisterError: As `get` does.
             Stopped: As `get` does.
         """
         found = None if self.cache is None else self.cache.usable(request.target)
-        if found is None:
+        if found is None or (day is not None and found.day != day):
             return self.get(request, stop)
         try:
             value = value_of(request, found.reply, found.fetched)

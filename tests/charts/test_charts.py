@@ -365,7 +365,7 @@ plot_last_changes: Any = fk.plot_last_changes
             "'count' is String; give counts as fk.count_by does",
         ),
         (lambda: plot_counts(counts_of(2).with_columns(count=-1)), "'count' has nulls or neg"),
-        (lambda: plot_counts(counts_of(2).with_columns(kind=pl.lit("x"))), "'kind' says"),
+        (lambda: plot_counts(counts_of(2).with_columns(kind=pl.lit("x"))), "'kind' has"),
         (lambda: plot_map(UNITS, "sidlo"), r"by='sidlo' is not known.*\['kraj', 'okres'\]"),
         (lambda: plot_map(UNITS, value="x"), "value='x': units can only be counted here"),
         (lambda: plot_map(fk.count_by(UNITS, "okres")), "code of the other level; give 'okres'"),

@@ -184,7 +184,7 @@ def test_comparisons_are_checked() -> None:
         (compared.with_columns(count_a=-1), "'count_a' has nulls or negative"),
         (compared.with_columns(difference=None).cast({"difference": pl.Int64}), "'difference' has"),
         (compared.cast({"difference": pl.Float64}), "'difference' is Float64.*fk.compare"),
-        (compared.with_columns(kind=pl.lit("x")), "'kind' says"),
+        (compared.with_columns(kind=pl.lit("x")), "'kind' has"),
     ):
         with pytest.raises(fk.UsageError, match=named):
             fk.plot_counts(wrong)

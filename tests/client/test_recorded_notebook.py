@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 
 import finstat_kit as fk
+from tests.support.late import late
 
 CELLS = [
     "import polars as pl\n\nimport finstat_kit as fk",
@@ -53,9 +54,9 @@ def nbval(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_recorded_notebook_passes_with_the_register_gone(tmp_path: Path) -> None:
-    """Recorded over four connections against a served register, replayed under strict nbval."""
+    """Recorded over four connections with latency, replayed under strict nbval."""
     sample = fk.sample(3_000)
-    with sample.serve() as url:
+    with late(sample, 0.02) as url:
         options = 'cache="ruz.cache", connections=4, rate=None, page_size=1_000'
         first = f"import finstat_kit as fk\nfk.use(fk.Register({url!r}, {options}))"
         notebook(tmp_path / "my.ipynb", first)
