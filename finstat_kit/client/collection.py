@@ -116,17 +116,17 @@ class Collection(Walking):
 
     @with_cures
     def scan(self, *, changed_since: Since = None, max_requests: int | None = None) -> pl.LazyFrame:
-        """Scan the records lazily: what the query does not need is not fetched.
+        """Scan the records lazily: only the data that the query needs are fetched.
 
-        Where only ``id`` is wanted, no record is fetched (to count rows, select it first).
+        If the query needs only ``id``, no record is fetched (to count rows, select it first).
         ``id > a``, ``id <= b`` and the like become the cursor and the end of the walk, ``head(n)``
         the size of its pages, ``datumPoslednejUpravy >= day`` the change date. Any other predicate
-        is applied to the records that came. From ``/api/<list>`` and ``/api/<record>``.
+        is applied to the fetched records. From ``/api/<list>`` and ``/api/<record>``.
 
         Args:
             changed_since: Only ids changed on this day or later; None is everything.
-            max_requests: Refuse to fetch more records; None is 10,000 towards a real host and no
-                limit elsewhere.
+            max_requests: Maximum number of records to fetch; None is 10,000 for a real host and
+                no limit elsewhere.
 
         Returns:
             A LazyFrame with the columns of `get`, by ascending id.
@@ -156,28 +156,29 @@ class Collection(Walking):
         """Fetch the records of ids.
 
         From ``/api/uctovna-zavierka`` (statements), ``/api/uctovny-vykaz`` (reports) or
-        ``/api/vyrocna-sprava`` (annual reports), one request per id; an id that repeats is fetched
-        once. `fk.fields` lists the columns of each.
+        ``/api/vyrocna-sprava`` (annual reports), one request per id; a repeated id is fetched once.
+        `fk.fields` lists the columns of each.
 
         Args:
-            ids: An id, ids, a Series of ids, or a frame with a column ``id``.
-            errors: ``"keep"`` gives an id without a record, or with one that breaks the
-                register's format, a row of its id alone, and goes on.
-            max_requests: Refuse to send more; None is 10,000 towards a real host and no limit
-                elsewhere, so that nobody waits for days without knowing.
-            progress: Show a bar; None shows one for a real host where somebody is looking.
+            ids: An id, a list or Series of ids, or a frame with a column ``id``.
+            errors: ``"keep"`` continues after an id without a record, or with one that breaks the
+                register's format; its row has the id alone.
+            max_requests: Maximum number of requests; None is 10,000 for a real host, to prevent
+                an unintended wait of days, and no limit elsewhere.
+            progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
 
         Returns:
-            One row per id, in the order asked, always with all columns. What a record leaves out
-            is null. ``obdobieOd`` is the first day of its month and ``obdobieDo`` the last (Date).
-            A report's ``titulnaStrana`` is a Struct with all its fields, ``tabulky`` a List of
-            Lists of String, each table's cells as they were sent, ``prilohy`` a List of Structs.
+            One row per id, in the order requested, always with all columns. A field missing from
+            the record is null. ``obdobieOd`` is the first day of its month and ``obdobieDo`` the
+            last (Date). A report's ``titulnaStrana`` is a Struct with all its fields, ``tabulky``
+            a List of Lists of String, each table's cells as they were sent, ``prilohy`` a List of
+            Structs.
 
         Raises:
-            UsageError: More requests than *max_requests*; the text says how long they would take.
+            UsageError: More requests than *max_requests*; the message states their duration.
             NotFound: Some ids have no record: ``.ids``; all others are in ``.partial``.
-            ProtocolError: A record breaks the register's format; the text names id and field.
-            RegisterError: With ``.partial``, the rows before the fault.
+            ProtocolError: A record breaks the register's format; the message names id and field.
+            RegisterError: With ``.partial``, the rows before the error.
 
         Example:
             >>> import finstat_kit as fk

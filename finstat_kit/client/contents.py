@@ -1,4 +1,4 @@
-"""What reports say: their cells, the sums that fail, the form as it was filed."""
+"""The content of reports: their cells, failing sums, and the form as it was filed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Contents(Templates):
     """
 
     def _language(self, lang: Lang | None) -> Lang:
-        """Return the language that an argument means: None is the register's."""
+        """Return the language of an argument; None is the register's."""
         raise NotImplementedError
 
     def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame:
@@ -214,7 +214,7 @@ class Contents(Templates):
             folder: Where to; it is made if its parent is there. Names begin with the file's id
                 and are made safe.
             max_bytes: No file larger than this; one per connection is held in memory.
-            max_requests: Refuse to send more; None is 10,000 towards a real host and no limit
+            max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
                 elsewhere.
             progress: Show a bar; None shows one for a real host on a terminal or in a notebook.
 

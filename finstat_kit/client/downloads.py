@@ -1,4 +1,4 @@
-"""Files of reports onto the disk: checked, each at once or not at all, resumed where it stopped."""
+"""Downloads of attached files: checked, each whole or not at all, resumed by the same call."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PIECE: Final = 2**20
 
 
 class _File(NamedTuple):
-    """What a record says of a file."""
+    """A file as its record describes it."""
 
     id: int
     path: Path
@@ -79,8 +79,8 @@ def download(
                 advance(1)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(
-                f"interrupted after {len(results):,} of {len(files):,} files; the same call goes "
-                "on from there",
+                f"interrupted after {len(results):,} of {len(files):,} files; the same call "
+                "resumes there",
                 partial=_frame(results),
             ) from interrupt
     return _frame(results)
@@ -88,14 +88,14 @@ def download(
 
 def _folder(folder: object) -> Path:
     if not isinstance(folder, str | os.PathLike):
-        raise UsageError(f"folder={folder!r} is no path; give a text or a pathlib.Path")
+        raise UsageError(f"folder={folder!r} is not a path; give text or a pathlib.Path")
     path = Path(folder)
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"folder={str(path)!r} cannot be made ({error.strerror}); give one in a folder that is "
-            "there"
+            f"folder={str(path)!r} cannot be created ({error.strerror}); give one in an existing "
+            "folder"
         ) from error
     return path
 
@@ -121,7 +121,7 @@ def _files(attachments: object, folder: Path) -> list[_File]:
 
 
 def _fetched(file: _File, session: Session, most: int, stop: threading.Event) -> _Result:
-    """Fetch a file unless it is there; what is wrong with one is not wrong with the others."""
+    """Fetch a file unless it is there; an error concerns this file alone."""
     try:
         if _is_there(file):
             return _result(file, file.path.stat().st_size, "kept")
@@ -140,7 +140,7 @@ def _fetched(file: _File, session: Session, most: int, stop: threading.Event) ->
 
 
 def _is_there(file: _File) -> bool:
-    """Tell whether a file is on the disk, and right as far as its record says what is right."""
+    """Return whether a file is on the disk, with the size and digest of its record."""
     if not file.path.is_file() or (file.size is None and file.digest is None):
         return False
     if file.size is not None and file.path.stat().st_size != file.size:
@@ -159,14 +159,14 @@ def _check(file: _File, body: bytes) -> None:
         found = sha256(body).hexdigest()
         if found != file.digest:
             raise ProtocolError(
-                f"its SHA-256 is {found[:12]}… and not {file.digest[:12]}… as its record says"
+                f"its SHA-256 is {found[:12]}…, expected {file.digest[:12]}… as in its record"
             )
     elif file.size is not None and len(body) != file.size:
-        raise ProtocolError(f"{len(body):,} bytes and not {file.size:,} as its record says")
+        raise ProtocolError(f"it has {len(body):,} bytes, expected {file.size:,} as in its record")
 
 
 def _put(path: Path, body: bytes) -> None:
-    """Write a file that takes its place whole; a link there is replaced, not followed."""
+    """Write a whole file in one step; a link there is replaced, not followed."""
     part = path.with_name(f".{path.name}.part")
     try:
         part.write_bytes(body)

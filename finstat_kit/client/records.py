@@ -100,7 +100,7 @@ def get_records(
     max_requests: int | None,
     progress: bool | None,
 ) -> pl.DataFrame:
-    """Return the records of ids, in the order asked; see `Collection.get`."""
+    """Return the records of ids, in the order requested; see `Collection.get`."""
     unique = asked.unique(maintain_order=True)
     refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
     if session.at_hand is not None:
@@ -115,11 +115,11 @@ def get_records(
 
 
 def refuse_absent(kind: Kind[Record]) -> None:
-    """Refuse to look into a mirror for records that it does not hold."""
+    """Refuse to read records from a mirror that does not hold them."""
     if kind is not KINDS["units"]:
         raise UsageError(
             f"a mirror holds the records of units; of /api/{kind.endpoint} it has the ids alone. "
-            "Ask the register: fk.use(fk.LIVE)"
+            "Use the register: fk.use(fk.LIVE)"
         )
 
 

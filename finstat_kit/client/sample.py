@@ -214,7 +214,7 @@ class Sample(Register):
         return pl.DataFrame({"id": found}, schema=replies.IDS)
 
     def cases(self, most: int = 3) -> pl.DataFrame:
-        """List filings of every awkward kind, which a reader of real ones meets.
+        """List filings with each difficulty that real ones have.
 
         Sums that do not hold (``sum``), blank tables, numbers in the previous column alone,
         contents that are empty or absent, files without a template, texts for truths, deleted and

@@ -20,7 +20,7 @@ _HIGHEST: Final = 2**31 - 1  # what a column `template` holds
 
 
 class Forms:
-    """The templates that a register was asked for, each once; an unknown one is asked for once too.
+    """The templates of a register, each requested once, unknown ones included.
 
     Threads that need the same template wait for the one that requests it.
     """
@@ -71,7 +71,7 @@ class Forms:
 
 
 class Templates:
-    """The names of a register that tell what its forms are."""
+    """The methods of a register that describe its forms."""
 
     def _now(self) -> Templates:
         """Return the register that answers a call, the same one for the whole call."""
@@ -99,7 +99,7 @@ class Templates:
         Returns:
             ``id`` (Int64), ``name``, ``decree`` (String), ``valid_from``, ``valid_to`` (Date;
             the register fills no end) and ``tables`` (Int16: how many the form has; most have
-            none; null where the list does not tell), sorted by id.
+            none; null if the list has no tables), sorted by id.
 
         Raises:
             ProtocolError: The reply breaks the register's format.

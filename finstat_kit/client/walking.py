@@ -1,4 +1,4 @@
-"""What stands behind the verbs of a collection: its queries, walks and scans."""
+"""The queries, walks and scans behind the methods of a collection."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
 
-_SCANNED: Final = 1_000  # records of a scan that come at once
+_SCANNED: Final = 1_000  # records of a scan fetched at once
 
 
 class Walking:
-    """A collection without its verbs."""
+    """A collection without its public methods."""
 
     def __init__(self, name: str, session: Callable[[], Session]) -> None:
         self._name = name
@@ -84,7 +84,7 @@ class Walking:
         if needs.whole and most < math.inf:
             refuse_the_whole(self._name, session, int(most))
         if most < math.inf:
-            # All ids first: nobody is refused after hours of records.
+            # All ids first: no refusal after hours of records.
             room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
             ids = pl.concat(self._scanned_ids(replace(needs, limit=room), stop))
             refuse_long_work(

@@ -76,7 +76,7 @@ class Filed:
         heading: The form and the report.
         title: The title page, name and value.
         parts: The tables.
-        notes: What else there is to say: units, attachments, why there is no number.
+        notes: Units of the numbers, attachments, the reason if there are no numbers.
         lang: Language of captions and numbers.
     """
 

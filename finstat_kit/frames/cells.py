@@ -82,7 +82,7 @@ def checked(reports: object) -> pl.Schema:
 
 
 def some_reports_lack_numbers(cells: pl.DataFrame, without: pl.DataFrame) -> bool:
-    """Tell whether a report gave no number or has a cell that is none; a blank table may be."""
+    """Return whether a report gave no number or has an unreadable cell; blank tables are fine."""
     if without.is_empty():
         return False
     blank = without["reason"] == "all_blank"

@@ -2,7 +2,7 @@
 
 A header cell stands at a column and covers as many as it is wide. The text of a data column is all
 cells above it, top to bottom; the last line of a header numbers the columns by letters and digits,
-which say nothing.
+which carry no meaning.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _measure(texts: Sequence[str]) -> str | None:
 
 
 def _completed(found: Iterable[Column]) -> list[Column]:
-    """Settle what only the neighbours of a column tell.
+    """Complete columns from their neighbours.
 
     Columns without a period beside a previous one are current, where no other is. A lone previous
     column beside several current ones is of the kind of the last of them: the net of gross,

@@ -1,7 +1,7 @@
-"""The forms of reports: what a template of the register says, checked and read.
+"""The forms of reports: templates of the register, checked and read.
 
 A report carries neither the labels of its rows nor the number of its columns: both stand in its
-template. Four forms come with the package; what any other says has to be requested.
+template. Four forms come with the package; any other has to be requested.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def parse_template(body: bytes, asked: int) -> Form:
 
 
 def parse_templates(body: bytes) -> tuple[list[Form], bool]:
-    """Read the list of templates, and tell whether it has their tables: not every list need."""
+    """Read the list of templates, and whether it has their tables; a list need not have them."""
     refuse_crowded(body, _MOST)
     reply = object_at(strict_json(body))
     entries = reply.get(TEMPLATE_LIST)

@@ -141,7 +141,7 @@ def _read_truths(reply: dict[str, object]) -> None:
 
 
 def _named(said: str, reply: object, shape: type[Struct], where: str) -> ProtocolError:
-    """Return the error of a value that does not fit, from what msgspec says of it."""
+    """Return the error of a value that does not fit, from the message of msgspec."""
     place, missing = _PLACE.search(said), _MISSING.search(said)
     path = (place[1] if place else "") + (f".{missing[1]}" if missing else "")
     hint: Any = shape

@@ -1,4 +1,4 @@
-"""The records of invented filings: statements, reports and annual reports, made when asked for."""
+"""The records of invented filings: statements, reports and annual reports, made on request."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def pdf(id_: int) -> bytes:
 
 
 def attachment(id_: int, name: str) -> Json:
-    """Return what a record says of its file."""
+    """Return the description of a file in its record."""
     body = pdf(id_)
     return {
         "id": id_,

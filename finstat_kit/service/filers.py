@@ -1,4 +1,4 @@
-"""Who files what: a unit as its filings need to know it, and what is awkward about a filing."""
+"""Units as their filings need them, and the difficulties of filings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from finstat_kit.service.store import Store
 
 Json = dict[str, object]
 
-# What is awkward about a filing, each in so many of a thousand.
+# The difficulties of filings, each with its share per thousand.
 CASES: Final = {
     "sum": 20,  # a sum that does not hold
     "all_blank": 5,
@@ -40,7 +40,7 @@ _PER_HEAD: Final = 45_000  # euros of revenue
 
 
 class Unit(NamedTuple):
-    """What its filings need to know of a unit."""
+    """The properties of a unit that its filings depend on."""
 
     key: int
     fields: Mapping[str, object]
@@ -56,7 +56,7 @@ def unit_of(store: Store, filing: Filing) -> Unit:
     assert filings is not None
     if filing.row is None:
         return _described(filings.later_unit(filing), mixed(filings.seed, 8, filing.unit))
-    # Its reports are asked for one after the other.
+    # Its reports are requested one after the other.
     kept = filings.drawn.kept
     found = kept.get(filing.row)
     if not isinstance(found, Unit):
@@ -78,7 +78,7 @@ def _described(fields: Mapping[str, object], key: int) -> Unit:
 
 
 def case_of(filing: Filing) -> str | None:
-    """Return what is awkward about a filing, None where nothing is."""
+    """Return the difficulty of a filing, None if it has none."""
     number = (filing.key >> 40) % 1000
     for case, share in CASES.items():
         if number < share:

@@ -26,7 +26,7 @@ from finstat_kit.service.store import (
     Store,
 )
 
-_NO_CASE: Final = 999 << 40  # in a key: nothing is awkward about the filing
+_NO_CASE: Final = 999 << 40  # in a key: a filing without any difficulty
 
 
 class Added(NamedTuple):

@@ -103,7 +103,7 @@ class Drawn:
         return factor, pow(factor, -1, size), (key >> 32) % size
 
     def slots(self) -> Slots:
-        """Return what is known of each place; computed when it is first asked for."""
+        """Return what is known of each place; computed at the first use."""
         if self._slots is None:
             with self._lock:
                 if self._slots is None:

@@ -564,3 +564,7 @@ def test_a_served_mirror_is_the_mirror(tmp_path: Path) -> None:
         assert ids.equals(sample.units.ids())
         assert served.units.get(ids).equals(sample.units.get(ids))
         assert served.invented is True
+        for name in FILED:
+            some = getattr(served, name)
+            with pytest.raises(fk.BadRequest, match="kópia registra tieto záznamy nemá"):
+                some.get(some.ids(limit=1))

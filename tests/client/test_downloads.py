@@ -170,7 +170,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_interrupted(tmp_path: Path) -> None:
-    """The rows so far are in the error; the same call goes on from there."""
+    """The rows so far are in the error; the same call resumes there."""
     files = listed(file(1), file(2), file(3))
     reg = Scripted(PDF, KeyboardInterrupt(), PDF, PDF)
 
@@ -208,7 +208,7 @@ def test_the_sample_has_files(tmp_path: Path) -> None:
         (pl.DataFrame({"id": [1]}), "x", "give what fk.attachments"),
         ([1], "x", "attachments is a list"),
         (listed(file(1)), "no/such/folder", "folder="),
-        (listed(file(1)), 5, "folder=5 is no path"),
+        (listed(file(1)), 5, "folder=5 is not a path"),
     ],
 )
 def test_wrong_calls(files: object, folder: object, named: str, tmp_path: Path) -> None:
