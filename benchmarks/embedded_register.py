@@ -12,7 +12,6 @@ from serving import Served, served
 from timing import Figure, side_by_side
 
 import finstat_kit as fk
-from finstat_kit.protocol.wire import UNITS
 from finstat_kit.service.store import day_of
 
 _UNITS = 1_000_000
@@ -23,7 +22,7 @@ _SUBJECT = "embedded register"
 def figures(quick: bool) -> Iterator[Figure]:
     """Measure the service in process, and served to a client that does next to nothing."""
     sample = fk.sample(_UNITS)
-    days, counts = np.unique(sample._store.lines[UNITS].changed, return_counts=True)
+    days, counts = np.unique(sample._store.units.changed, return_counts=True)
     # The latest days on which anything changed: the fewest matches, the longest way to them.
     last = day_of(int(days[-1])).isoformat()
     thin = day_of(int(days[::-1][np.searchsorted(np.cumsum(counts[::-1]), 9_000)])).isoformat()

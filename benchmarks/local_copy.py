@@ -23,7 +23,7 @@ from finstat_kit.mirror.mirror import Mirror
 from finstat_kit.mirror.syncing import RUNS, STATE
 from finstat_kit.mirror.tables import MANY_FILES, Table
 from finstat_kit.mirror.versions import META
-from finstat_kit.protocol import replies
+from finstat_kit.protocol import shaped
 
 _SUBJECT = "mirror"
 _BATCH = 10_000
@@ -82,7 +82,7 @@ def write(folder: Path, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list
     sample = fk.sample()
     records = sample.units.get(sample.units.ids(limit=_BATCH))
     origin = Origin("sample:", f"finstat_kit sample; seed=0; units={len(ids)}")
-    table = Table(folder / "units", pl.Schema({**replies.UNITS, **META}), STATE)
+    table = Table(folder / "units", pl.Schema({**shaped.UNITS, **META}), STATE)
     times = []
     for version, start in enumerate(range(0, len(ids), _BATCH), 1):
         some = ids[start : start + _BATCH]

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
+import contents
 import embedded_register
 import label_columns
 import local_copy
@@ -33,6 +34,7 @@ _SUBJECTS = {
         split_walks,
         one_connection,
         many_records,
+        contents,
         label_columns,
         start_up,
         embedded_register,
@@ -41,7 +43,7 @@ _SUBJECTS = {
 }
 _RESULTS = Path(__file__).parent / "results"
 _PACKAGES = (
-    "finstat-kit", "polars", "numpy", "httpx", "orjson", "uvicorn", "deltalake",
+    "finstat-kit", "polars", "numpy", "httpx", "orjson", "msgspec", "uvicorn", "deltalake",
     "requests", "pandas", "dlt",
 )  # fmt: skip
 

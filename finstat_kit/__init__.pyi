@@ -7,12 +7,16 @@ from .client.collection import Collection as Collection
 from .client.current import (
     activities as activities,
     annual_reports as annual_reports,
+    as_filed as as_filed,
+    cells as cells,
+    check_reports as check_reports,
     cite as cite,
     codelists as codelists,
     compare as compare,
     count_by as count_by,
     count_last_changes as count_last_changes,
     districts as districts,
+    download as download,
     estimate as estimate,
     find_places as find_places,
     legal_forms as legal_forms,
@@ -23,9 +27,13 @@ from .client.current import (
     regions as regions,
     register as register,
     reports as reports,
+    reports_without_cells as reports_without_cells,
     resolve_labels as resolve_labels,
     size_classes as size_classes,
     statements as statements,
+    template as template,
+    template_columns as template_columns,
+    templates as templates,
     units as units,
     unresolved_codes as unresolved_codes,
     use as use,
@@ -49,6 +57,7 @@ from .errors import (
     TransportError as TransportError,
     UsageError as UsageError,
 )
+from .frames.attachments import attachments as attachments
 from .frames.fields import fields as fields
 from .frames.writing import write as write
 from .health.report import doctor as doctor

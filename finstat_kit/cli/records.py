@@ -135,39 +135,51 @@ def count(
 
 @click.command()
 @click.argument("id_", metavar="ID…", nargs=-1, required=True)
+@click.option(
+    "--collection",
+    type=click.Choice(options.COLLECTIONS),
+    default="units",
+    help="Whose records; default: units.",
+)
 @click.option("--keep-going", is_flag=True, help="Report ids without a readable record at the end.")
 @options.max_requests
 @options.register
 @options.output
 def get(
     id_: tuple[str, ...],
+    collection: str,
     keep_going: bool,
     max_requests: int | None,
     chosen: options.Chosen,
     form: str | None,
     output: Path | None,
 ) -> None:
-    """Print the records of units as they arrive; "-" reads ids from standard input.
+    """Print records as they arrive; "-" reads ids from standard input.
 
     Rows of csv and ndjson are printed while others are fetched; a table, parquet, xlsx and the
     file of --output are written at the end. Whatever ends the command early, the records fetched
     before are written.
     """
     from finstat_kit import arguments
-    from finstat_kit.client.stream import stream_units
+    from finstat_kit.client.stream import stream_records
+    from finstat_kit.protocol.shaped import KINDS
+    from finstat_kit.protocol.shapes import Record
 
     form = format_of(form, output)
     wanted = arguments.ids(_ids_given(id_))
     reg = chosen()
-    rows = Rows(form, output)
+    kind = KINDS[collection.replace("-", "_")]
+    rows = Rows(kind, form, output)
     # A bar and rows on the same terminal would write over each other.
     progress = False if rows.streams and sys.stdout.isatty() else None
-    records = stream_units(wanted, reg._session, max_requests=max_requests, progress=progress)
+    records = stream_records(
+        kind, wanted, reg._session, max_requests=max_requests, progress=progress
+    )
     unreadable: list[str] = []
     try:
         with contextlib.closing(records):
             for number, record in records:
-                if isinstance(record, dict):
+                if isinstance(record, Record):
                     rows.add(record)
                 elif keep_going:
                     unreadable.append(_reason(number, record))
@@ -228,7 +240,8 @@ def _write(rows: Rows, reg: Register, form: str, output: Path | None) -> None:
 
 def _labelled(frame: pl.DataFrame, reg: Register) -> pl.DataFrame:
     """Add the labels of the codes that one record has, unless the register has none to give."""
-    present = [name for name in BY_FIELD if frame[name].item() is not None]
+    coded = [name for name in BY_FIELD if name in frame.columns]
+    present = [name for name in coded if frame[name].item() is not None]
     with contextlib.suppress(RegisterError):
         frame = reg.resolve_labels(frame, columns=present) if present else frame
     return frame

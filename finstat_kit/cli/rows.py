@@ -11,28 +11,32 @@ from finstat_kit.cli.output import for_output, rendered, uninterrupted, write_al
 if TYPE_CHECKING:
     import polars as pl
 
+    from finstat_kit.protocol.shaped import Kind
+    from finstat_kit.protocol.shapes import Record
+
 _SECONDS: Final = 0.5  # between two writes: a row waits no longer for the rows after it
 _MOST: Final = 1_000  # rows of a write
 
 
 class Rows:
-    """Records of units, written in small batches or collected for a file or a table.
+    """Records of a kind, written in small batches or collected for a file or a table.
 
     Attributes:
         streams: Whether rows are written as they arrive: csv and ndjson on standard output.
         count: Records added so far.
     """
 
-    def __init__(self, form: str, output: Path | None) -> None:
+    def __init__(self, kind: Kind[Record], form: str, output: Path | None) -> None:
         self.streams = output is None and form in ("csv", "ndjson")
         self.count = 0
+        self._kind = kind
         self._form = form
-        self._waiting: list[dict[str, object]] = []
+        self._waiting: list[Record] = []
         self._frames: list[pl.DataFrame] = []
         self._begun = False
         self._next_write = 0.0
 
-    def add(self, record: dict[str, object]) -> None:
+    def add(self, record: Record) -> None:
         """Take a record; where rows stream, write those that have waited long enough."""
         self._waiting.append(record)
         self.count += 1
@@ -42,11 +46,9 @@ class Rows:
 
     def flush(self) -> None:
         """Write the records that wait, or put them into a frame."""
-        from finstat_kit.protocol.replies import unit_frame
-
         # What polars does must not stand in the block below: interrupted there without an error,
         # it returns less than it should.
-        frame = unit_frame(self._waiting)
+        frame = self._kind.frame(self._waiting)
         text = self._text(frame) if self.streams else b""
         with uninterrupted():
             if self.streams:

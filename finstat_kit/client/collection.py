@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
-import threading
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Since
 from finstat_kit.client.keywords import with_cures
-from finstat_kit.client.pages import Pages, how_to_go_on
-from finstat_kit.client.scan import Needs, lazy
-from finstat_kit.client.session import Session
-from finstat_kit.errors import Interrupted, RegisterError, UsageError, warn
-from finstat_kit.progress import Advance, bar
-from finstat_kit.protocol import replies, requests, wire
-from finstat_kit.protocol.paging import Query
-from finstat_kit.protocol.split_walk import SplitWalk
-from finstat_kit.transport.base import Stopped
-from finstat_kit.transport.exchange import Exchange
-from finstat_kit.transport.threads import split
+from finstat_kit.client.pages import Pages
+from finstat_kit.client.records import get_records
+from finstat_kit.client.walking import Walking
 
 if TYPE_CHECKING:
-    from datetime import date
+    from collections.abc import Iterable
 
 
-class Collection:
-    """One of the register's four collections: counts, ids and pages of ids.
+class Collection(Walking):
+    """One of the register's four collections: counts, ids, pages of ids, and records.
 
     ``fk.units``, ``fk.statements``, ``fk.reports`` and ``fk.annual_reports`` use the register that
     is current at each call; ``reg.units`` and its siblings always use ``reg``.
     """
-
-    def __init__(self, name: str, session: Callable[[], Session]) -> None:
-        self._name = name
-        self._endpoint = wire.LISTS[name]
-        self._session = session
-
-    def __repr__(self) -> str:
-        return f"<collection {self._name}, /api/{self._endpoint}>"
 
     @with_cures
     def count(self, *, changed_since: Since = None, after_id: int = 0) -> int:
@@ -63,7 +43,7 @@ class Collection:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
             ...     fk.statements.count()
-            41687
+            136804
         """
         return self._count(self._query(changed_since, after_id, None))
 
@@ -103,7 +83,7 @@ class Collection:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
             ...     fk.statements.ids(limit=3)["id"].to_list()
-            [280, 590, 723]
+            [1, 141, 183]
         """
         query = self._query(changed_since, after_id, page_size)
         return self._ids(query, limit, connections, progress)
@@ -130,211 +110,89 @@ class Collection:
             ...     pages = fk.reports.pages(page_size=5_000)
             ...     first = next(pages)
             ...     pages
-            <pages of reports: 5,000 ids so far, cursor 893549, more to come>
+            <pages of reports: 5,000 ids so far, cursor 111478, more to come>
         """
         return self._pages(self._query(changed_since, after_id, page_size), limit)
 
     @with_cures
-    def scan(self, *, changed_since: Since = None) -> pl.LazyFrame:
-        """Scan the ids lazily: what the query does not need is not fetched.
+    def scan(self, *, changed_since: Since = None, max_requests: int | None = None) -> pl.LazyFrame:
+        """Scan the records lazily: only the data that the query needs are fetched.
 
+        If the query needs only ``id``, no record is fetched (to count rows, select it first).
         ``id > a``, ``id <= b`` and the like become the cursor and the end of the walk, ``head(n)``
-        the size of its pages. From ``/api/<list>``.
+        the size of its pages, ``datumPoslednejUpravy >= day`` the change date. Any other predicate
+        is applied to the fetched records. From ``/api/<list>`` and ``/api/<record>``.
 
         Args:
             changed_since: Only ids changed on this day or later; None is everything.
+            max_requests: Maximum number of records to fetch; None is 10,000 for a real host and
+                no limit elsewhere.
 
         Returns:
-            A LazyFrame with one column ``id`` (Int64), ascending.
+            A LazyFrame with the columns of `get`, by ascending id.
+
+        Raises:
+            UsageError: When collected, for more records than *max_requests*.
 
         Example:
             >>> import finstat_kit as fk
             >>> import polars as pl
-            >>> with fk.using(fk.sample()):
-            ...     fk.statements.scan().filter(pl.col("id") > 6_900_000).collect().height
-            365
+            >>> with fk.using(fk.sample()) as reg:
+            ...     late = fk.statements.scan().filter(pl.col("id") > 6_690_000)
+            ...     late.select("id").collect().height, reg.stats.requests
+            (2, 1)
         """
-        bound = self._bound()
-        since = bound._answered_since(changed_since)
-        return lazy(self._name, replies.IDS, since, bound._scanned_ids)
+        return self._scan(changed_since, max_requests)
 
-    def _bound(self) -> Self:
-        """Return this collection of the register that is current now, whichever is later."""
-        session = self._session()
-        return type(self)(self._name, lambda: session)
-
-    def _scanned_ids(self, needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
-        filters = filters_of(**{**dict.fromkeys(wire.FILTERS), **needs.parameters})
-        query = self._query(needs.since, needs.after_id, None, filters, warns=False)
-        limit = needs.limit
-        if needs.last_id is not None:
-            width = max(needs.last_id - needs.after_id, 0)  # ids that can lie there at the most
-            limit = width if limit is None else min(limit, width)
-        pages = self._pages(query, limit, stop)
-        yield pl.DataFrame(schema=replies.IDS)  # polars wants a frame, also where nothing matches
-        for page in pages:
-            if needs.last_id is None:
-                yield page
-                continue
-            yield page.filter(pl.col("id") <= needs.last_id)
-            if pages.cursor >= needs.last_id:
-                return
-
-    def _query(
+    @with_cures
+    def get(
         self,
-        changed_since: Since,
-        after_id: int,
-        page_size: int | None,
-        filters: dict[str, str] | None = None,
+        ids: int | Iterable[int] | pl.Series | pl.DataFrame,
         *,
-        warns: bool = True,
-    ) -> Query:
-        return Query(
-            endpoint=self._endpoint,
-            changed_since=self._answered_since(changed_since, warns=warns),
-            page_size=self._session().page_size
-            if page_size is None
-            else arguments.whole("page_size", page_size, 1, wire.MAX_PAGE),
-            after_id=arguments.whole("after_id", after_id, 0, wire.MAX_ID),
-            filters=filters or {},
-        )
+        errors: Literal["raise", "keep"] = "raise",
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Fetch the records of ids.
 
-    def _answered_since(self, changed_since: Since, *, warns: bool = True) -> date:
-        """Return the day that ``changed_since`` names, if there is an answer for it.
+        From ``/api/uctovna-zavierka`` (statements), ``/api/uctovny-vykaz`` (reports) or
+        ``/api/vyrocna-sprava`` (annual reports), one request per id; a repeated id is fetched once.
+        `fk.fields` lists the columns of each.
+
+        Args:
+            ids: An id, a list or Series of ids, or a frame with a column ``id``.
+            errors: ``"keep"`` continues after an id without a record, or with one that breaks the
+                register's format; its row has the id alone.
+            max_requests: Maximum number of requests; None is 10,000 for a real host, to prevent
+                an unintended wait of days, and no limit elsewhere.
+            progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
+
+        Returns:
+            One row per id, in the order requested, always with all columns. A field missing from
+            the record is null. ``obdobieOd`` is the first day of its month and ``obdobieDo`` the
+            last (Date). A report's ``titulnaStrana`` is a Struct with all its fields, ``tabulky``
+            a List of Lists of String, each table's cells as they were sent, ``prilohy`` a List of
+            Structs.
 
         Raises:
-            UsageError: A copy holds a part that begins later, or does not know the days of change.
+            UsageError: More requests than *max_requests*; the message states their duration.
+            NotFound: Some ids have no record: ``.ids``; all others are in ``.partial``.
+            ProtocolError: A record breaks the register's format; the message names id and field.
+            RegisterError: With ``.partial``, the rows before the error.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     filed = fk.statements.get(fk.statements.ids(limit=2))
+            ...     fk.reports.get(filed["idUctovnychVykazov"][0]).select("id", "idSablony").rows()
+            [(1, 21), (12, 22)]
         """
-        session = self._session()
-        day = arguments.changed_since(changed_since, session.today)
-        if warns and changed_since is not None and day > (today := session.today()):
-            warn(
-                f"changed_since='{day}' lies after the register's day, {today} (.today of the "
-                "register): nothing can have changed since"
-            )
-        since = session.since()
-        if since is not None and day < since:
-            asked = None if changed_since is None else day.isoformat()
-            raise UsageError(
-                f"changed_since={asked!r}: this mirror holds what changed since {since}; give "
-                f"changed_since='{since}' or a later day, or copy the whole register: "
-                "fk.Mirror('another folder').sync()"
-            )
-        if since is None and day != wire.BEGINNING and self._name in session.undated:
-            raise UsageError(
-                f"a mirror does not know when {self._name} changed; leave out changed_since, or "
-                "ask the register"
-            )
-        return day
-
-    def _count(self, query: Query, stop: threading.Event | None = None) -> int:
-        return self._exchange.get(requests.count(query), stop)
-
-    def _count_or_none(self, query: Query, stop: threading.Event) -> int | None:
-        # Advisory: without it a bar has no end, and the work is the same.
-        with contextlib.suppress(RegisterError, Stopped):
-            return self._count(query, stop)
-        return None
-
-    def _pages(self, query: Query, limit: int | None, stop: threading.Event | None = None) -> Pages:
-        if limit is not None:
-            limit = arguments.whole("limit", limit, 0, wire.MAX_ID)
-        exchange = self._exchange
-
-        def fetch(query: Query, seen: int) -> replies.Page:
-            return exchange.get(requests.page(query, seen), stop)
-
-        return Pages(self._name, fetch, query, limit)
-
-    def _ids(
-        self,
-        query: Query,
-        limit: int | None,
-        connections: int | None,
-        progress: bool | None,
-        over: threading.Event | None = None,
-    ) -> pl.DataFrame:
-        session = self._session()
-        if connections is None:
-            connections = session.connections
-        connections = arguments.whole("connections", connections, 1, 256)
-        if session.exchange.cache is not None or session.replayed:
-            connections = 1  # where a walk is cut depends on timing, and could not be replayed
-        pages = self._pages(query, limit, over)
-
-        walk = SplitWalk(query)
-        frames = [pl.DataFrame(schema=replies.IDS)]
-
-        def came() -> tuple[pl.DataFrame, int]:
-            """Return what came without a gap, and the cursor behind it."""
-            if connections > 1 and limit is None:
-                ids, cursor = walk.covered()
-                return ids.to_frame(), cursor
-            frame = pl.concat(frames, rechunk=True)
-            return frame, int(frame["id"][-1]) if frame.height else query.after_id
-
-        def total(stop: threading.Event) -> int | None:
-            count = self._count_or_none(query, stop)
-            return count if limit is None or count is None else min(limit, count)
-
-        try:
-            with bar("ids", total, remote=session.watched, progress=progress) as advance:
-                # With a limit there is nothing to cut: the walk ends before anybody knows where.
-                if connections > 1 and limit is None:
-                    self._walk_split(walk, connections, advance, over)
-                else:
-                    for page in pages:
-                        frames.append(page)
-                        advance(page.height)
-        except RegisterError as error:
-            error.partial, error.cursor = came()
-            raise
-        except KeyboardInterrupt as interrupt:
-            partial, cursor = came()
-            text = how_to_go_on(self._name, query, cursor, partial.height)
-            raise Interrupted(text, cursor=cursor, partial=partial) from interrupt
-        return came()[0]
-
-    def _walk_split(
-        self, walk: SplitWalk, connections: int, advance: Advance, over: threading.Event | None
-    ) -> None:
-        session = self._session()
-        exchange = session.exchange
-
-        def fetch(query: Query, stop: threading.Event) -> replies.Page:
-            return exchange.get(requests.page(query), stop)
-
-        def advanced(ids: int) -> None:
-            advance(ids)
-            if over is not None and over.is_set():
-                raise Stopped
-
-        def pays() -> bool:
-            # Where the rate is the bottleneck more connections would only wait for their turn.
-            return session.rate is None or 1 < session.rate * exchange.latency < math.inf
-
-        split(
-            walk,
-            connections,
-            fetch,
-            self._count,
-            pressure=lambda: exchange.pressure,
-            pays=pays,
-            advance=advanced,
+        arguments.one_of("errors", errors, ("raise", "keep"))
+        return get_records(
+            self._kind,
+            arguments.ids(ids),
+            self._session(),
+            keep=errors == "keep",
+            max_requests=max_requests,
+            progress=progress,
         )
-
-    @property
-    def _exchange(self) -> Exchange:
-        return self._session().exchange
-
-
-def filters_of(ico: object, dic: object, legal_form_code: object) -> dict[str, str]:
-    """Return the filters of units, checked, as the register spells them."""
-    checked = {
-        "ico": None if ico is None else arguments.digits("ico", ico, (8, 12)),
-        "dic": None if dic is None else arguments.digits("dic", dic, (10,)),
-        "legal_form_code": None
-        if legal_form_code is None
-        else arguments.legal_form_code(legal_form_code),
-    }
-    return {wire.FILTERS[name]: value for name, value in checked.items() if value is not None}

@@ -14,6 +14,7 @@ from typing import Final, overload
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
 from finstat_kit.client.collection import Collection
+from finstat_kit.client.contents import Contents
 from finstat_kit.client.estimate import Estimating
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.replay import Replay
@@ -244,7 +245,7 @@ def _session() -> Session:
     return register()._session
 
 
-class _Current(Estimating):
+class _Current(Estimating, Contents):
     """The names of the register that is current at each call."""
 
     def __repr__(self) -> str:
@@ -252,6 +253,9 @@ class _Current(Estimating):
 
     def _now(self) -> Register:
         return register()
+
+    def _language(self, lang: Lang | None) -> Lang:
+        return drawn_from(None, lang)[1]
 
 
 _names: Final = _Current()
@@ -278,3 +282,11 @@ compare = _names.compare
 estimate = _names.estimate
 match_places = _names.match_places
 cite = _names.cite
+templates = _names.templates
+template = _names.template
+template_columns = _names.template_columns
+cells = _names.cells
+reports_without_cells = _names.reports_without_cells
+check_reports = _names.check_reports
+as_filed = _names.as_filed
+download = _names.download

@@ -11,10 +11,10 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, Since
-from finstat_kit.client.kept import gathering
+from finstat_kit.client.kept import gathering, unchanged
 from finstat_kit.client.keywords import with_cures
 from finstat_kit.client.labelling import Labelling
-from finstat_kit.client.records import fetch_unit, kept_units, most_requests, refuse_long_work
+from finstat_kit.client.records import fetch_record, most_requests, refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.client.units import Units
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
@@ -22,6 +22,7 @@ from finstat_kit.frames import estimation
 from finstat_kit.frames.estimation import NO_RECORD, UNREADABLE
 from finstat_kit.progress import bar
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
@@ -219,12 +220,12 @@ def _fetched(
         if stop.is_set():
             raise Stopped  # without one more request
         try:
-            record = fetch_unit(session, id_, stop, kept)
+            record = fetch_record(session, KINDS["units"], id_, stop, kept)
         except NotFound:
             return None, None, NO_RECORD
         except ProtocolError:
             return None, None, UNREADABLE
-        code, state = record.get(by), record.get(wire.STATE)
+        code, state = getattr(record, by), getattr(record, wire.STATE)
         return None if code is None else str(code), None if state is None else str(state), None
 
     rows: list[_Drawn] = []
@@ -237,7 +238,7 @@ def _fetched(
         with bar("records", ids.len(), remote=session.watched, progress=progress) as advance:
             # A record still missing at the end of the time is left out with all drawn after it:
             # otherwise quickly served records would be over-represented.
-            kept = kept_units(session, ids.to_list(), size.over)
+            kept = unchanged(session, KINDS["units"], ids.to_list(), size.over)
             with gathering(session):
                 for _, row in in_order(ids.to_list(), fetch, session.connections, size.over):
                     rows.append(row)

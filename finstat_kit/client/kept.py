@@ -6,15 +6,24 @@ import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
+from typing import TypeVar
 
 from finstat_kit.client.session import Session
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.paging import Query, next_query
+from finstat_kit.protocol.requests import Request
+from finstat_kit.protocol.shaped import Kind
+from finstat_kit.protocol.shapes import Record
 from finstat_kit.transport.cache_format import Age
+
+T = TypeVar("T")
 
 
 def unchanged(
-    session: Session, path: str, endpoint: str, ids: Sequence[int], stop: threading.Event | None
+    session: Session,
+    kind: Kind[Record],
+    ids: Sequence[int],
+    stop: threading.Event | None = None,
 ) -> frozenset[int]:
     """Return the ids whose kept records are still current.
 
@@ -23,8 +32,7 @@ def unchanged(
 
     Args:
         session: Of the register.
-        path: Of the records.
-        endpoint: Of the list that names a record once it has changed.
+        kind: Of the records; the list of their own collection names one that has changed.
         ids: Of the records that are wanted.
         stop: Ends the work when it is set.
 
@@ -35,17 +43,17 @@ def unchanged(
     if file is None:
         return frozenset()
     if file.undecided:  # any reply shows whether the file is of this register
-        newest = Query(endpoint, session.today(), wire.MAX_PAGE)
+        newest = Query(kind.listed, session.today(), wire.MAX_PAGE)
         session.exchange.get(requests.count(newest), stop, keep=False)
     now = session.exchange.now
-    ages = file.ages(path, ids)
+    ages = file.ages(kind.path, ids)
     young = {id_ for id_, age in ages.items() if 0 <= now - age.checked < session.max_age}
     old = {id_: age for id_, age in ages.items() if id_ not in young}
     if not old:
         return frozenset(young)
-    checked = _not_named(session, endpoint, old, stop)
+    checked = _not_named(session, kind.listed, old, stop)
     if checked:
-        file.confirm(path, sorted(checked), now)
+        file.confirm(kind.path, sorted(checked), now)
     return frozenset(young | checked)
 
 
@@ -80,9 +88,28 @@ def gathering(session: Session) -> AbstractContextManager[None]:
     return nullcontext() if file is None else file.gathering()
 
 
-def to_fetch(session: Session, path: str, ids: Sequence[int]) -> int:
-    """Return how many of the ids have no kept record."""
+def requests_for(session: Session, kind: Kind[Record], ids: Sequence[int]) -> int:
+    """Return how many requests the records of ids need: none for those that are kept."""
     file = session.exchange.cache
     if session.replayed:
         return 0
-    return len(ids) if file is None else file.missing(path, ids)
+    return len(ids) if file is None else file.missing(kind.path, ids)
+
+
+def kept_for_the_day(
+    session: Session,
+    request: Request[T],
+    stop: threading.Event | None = None,
+    *,
+    refresh: bool = False,
+) -> T:
+    """Return the value of a reply that is kept for the register's day, else send the request.
+
+    Raises:
+        RegisterError: As `Exchange.get` does, a kept 404 included.
+        Stopped: As `Exchange.get` does.
+    """
+    exchange = session.exchange
+    if refresh:
+        return exchange.get(request, stop)
+    return exchange.kept(request, stop, day=session.today())

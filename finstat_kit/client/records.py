@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeVar
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.kept import gathering, to_fetch, unchanged
+from finstat_kit.client.kept import gathering, requests_for, unchanged
 from finstat_kit.client.scan import RecordsStopped
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
-from finstat_kit.progress import Advance
-from finstat_kit.protocol import replies, requests, wire
+from finstat_kit.progress import Advance, bar
+from finstat_kit.protocol import requests, wire
+from finstat_kit.protocol.shaped import KINDS, Kind
+from finstat_kit.protocol.shapes import Record
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
-UNIT_PATH: Final = f"/api/{wire.UNIT}"
-_BATCH: Final = 10_000  # records that wait to become a frame
+_BATCH: Final = 2_000  # records that wait to become a frame; a report is of 10 kB
 _MOST_REQUESTS: Final = 10_000  # record requests that a real host is sent unasked
+# About how many records the live register has of each kind, and the days that all of them take.
+_WHOLE: Final = {
+    "units": "every unit, one request each{rate}: some 2.6 million, about six days",
+    "statements": "every statement, one request each{rate}: some 7 million, about 16 days",
+    "reports": "every report, one request each{rate}: some 10 million, about 24 days",
+    "annual_reports": "every annual report, one request each{rate}: perhaps a million, days",
+}
+
+R = TypeVar("R", bound=Record)
 
 
 def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:
@@ -48,15 +59,15 @@ def most_requests(session: Session, max_requests: int | None) -> float:
     return arguments.whole("max_requests", max_requests, 0, wire.MAX_ID)
 
 
-def refuse_the_whole(session: Session, most: int) -> None:
+def refuse_the_whole(name: str, session: Session, most: int) -> None:
     """Refuse to scan the records of a whole register, whose number nobody has asked for yet."""
     rate = "" if session.rate is None else f" at {session.rate:g} requests per second"
+    filters = ", ico, dic or pravnaForma" if name == "units" else ""
     raise UsageError(
-        f"this scan needs the record of every unit, one request each{rate}: some 2.6 million, "
-        f"about six days; more than max_requests={most:,} are not sent. Narrow it by id, "
-        "datumPoslednejUpravy, ico, dic or pravnaForma, or by head() (before any other filter: "
-        "behind one it may need every record), keep a mirror (fk.Mirror), or allow it by "
-        "max_requests="
+        f"this scan needs the record of {_WHOLE[name].format(rate=rate)}; more than "
+        f"max_requests={most:,} are not sent. Narrow it by id, datumPoslednejUpravy{filters}, or "
+        "by head() (before any other filter: behind one it may need every record), keep a mirror "
+        "(fk.Mirror), or allow it by max_requests="
     )
 
 
@@ -67,29 +78,54 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def fetch_unit(
-    session: Session, id_: int, stop: threading.Event, kept: frozenset[int] = frozenset()
-) -> dict[str, object]:
+def fetch_record(
+    session: Session,
+    kind: Kind[R],
+    id_: int,
+    stop: threading.Event,
+    kept: frozenset[int] = frozenset(),
+) -> R:
     """Fetch the record of an id, unless *stop* is set meanwhile, or take it from *kept* ones."""
-    request = requests.unit(id_)
+    request = requests.record(kind, id_)
     exchange = session.exchange
     return exchange.kept(request, stop) if id_ in kept else exchange.get(request, stop)
 
 
-def requests_for(session: Session, ids: list[int]) -> int:
-    """Return how many requests the records of ids need: none for those that are kept."""
-    return to_fetch(session, UNIT_PATH, ids)
+def get_records(
+    kind: Kind[Record],
+    asked: pl.Series,
+    session: Session,
+    *,
+    keep: bool,
+    max_requests: int | None,
+    progress: bool | None,
+) -> pl.DataFrame:
+    """Return the records of ids, in the order requested; see `Collection.get`."""
+    unique = asked.unique(maintain_order=True)
+    refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
+    if session.at_hand is not None:
+        refuse_absent(kind)
+        frame = _at_hand(unique, session, keep=keep)
+    else:
+        with bar("records", unique.len(), remote=session.watched, progress=progress) as advance:
+            frame = fetch_records(kind, unique.to_list(), session, advance, keep=keep)
+    if unique.len() == asked.len():
+        return frame
+    return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
 
 
-def kept_units(
-    session: Session, ids: list[int], stop: threading.Event | None = None
-) -> frozenset[int]:
-    """Return the ids whose records are kept and have not changed; see `unchanged`."""
-    return unchanged(session, UNIT_PATH, wire.UNITS, ids, stop)
+def refuse_absent(kind: Kind[Record]) -> None:
+    """Refuse to read records from a mirror that does not hold them."""
+    if kind is not KINDS["units"]:
+        raise UsageError(
+            f"a mirror holds the records of units; of /api/{kind.endpoint} it has the ids alone. "
+            "Use the register: fk.use(fk.LIVE)"
+        )
 
 
-def fetch_units(
-    ids: list[int],
+def fetch_records(
+    kind: Kind[Record],
+    ids: Sequence[int],
     session: Session,
     advance: Advance,
     *,
@@ -97,14 +133,14 @@ def fetch_units(
     stop: threading.Event | None = None,
     kept: frozenset[int] | None = None,
 ) -> pl.DataFrame:
-    """Fetch the records of ids, none repeated, unless *stop* is set; see `Units.get`.
+    """Fetch the records of ids, none repeated, unless *stop* is set; see `Collection.get`.
 
     Those in *kept* are taken from the file; None finds out which may be.
     """
 
-    def fetch(id_: int, stop: threading.Event) -> dict[str, object] | RegisterError:
+    def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
         try:
-            return fetch_unit(session, id_, stop, usable)
+            return fetch_record(session, kind, id_, stop, usable)
         except NotFound as error:
             return error
         except ProtocolError as error:
@@ -112,27 +148,27 @@ def fetch_units(
                 return error
             raise
 
-    frames = [replies.unit_frame([])]
-    batch: list[dict[str, object]] = []
+    frames = [kind.frame([])]
+    batch: list[Record] = []
     missing: list[int] = []
 
     def so_far() -> pl.DataFrame:
-        return pl.concat([*frames, replies.unit_frame(batch)], rechunk=True)
+        return pl.concat([*frames, kind.frame(batch)], rechunk=True)
 
     try:
-        usable = kept_units(session, ids, stop) if kept is None else kept
+        usable = unchanged(session, kind, ids, stop) if kept is None else kept
         with gathering(session):
             for id_, record in in_order(ids, fetch, session.connections, stop):
                 advance(1)
                 if isinstance(record, RegisterError):
                     if keep:
-                        batch.append({"id": id_})
+                        batch.append(kind.shape(id=id_))
                     else:
                         missing.append(id_)
                 else:
                     batch.append(record)
                 if len(batch) >= _BATCH:
-                    frames.append(replies.unit_frame(batch))
+                    frames.append(kind.frame(batch))
                     batch.clear()
     except RegisterError as error:
         error.partial = so_far()
@@ -151,13 +187,22 @@ def fetch_units(
     return so_far()
 
 
-def units_at_hand(ids: pl.Series, found: pl.DataFrame, *, keep: bool) -> pl.DataFrame:
-    """Return records that needed no request, in the order of their ids, as `fetch_units` does."""
+def _at_hand(ids: pl.Series, session: Session, *, keep: bool) -> pl.DataFrame:
+    """Return records that need no request, in the order of their ids, as `fetch_records` does."""
+    assert session.at_hand is not None
+    found = session.at_hand(ids).collect()
     lost = ids.filter(~ids.is_in(found["id"].implode()))
     frame = ids.to_frame().join(found, on="id", how="left", maintain_order="left")
     if lost.len() and not keep:
         there = frame.filter(~frame["id"].is_in(lost.implode()))
-        raise _not_found(lost.to_list(), ids.len(), there)
+        error = _not_found(lost.to_list(), ids.len(), there)
+        since = session.since()
+        if since is not None:
+            error.message += (
+                "; ids without a record are not in this mirror (it holds changes since "
+                f"{since}), they may be in the register"
+            )
+        raise error
     return frame
 
 

@@ -21,11 +21,15 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
 from finstat_kit.client.collection import Collection
+from finstat_kit.client.contents import Contents
 from finstat_kit.client.estimate import Estimating
+from finstat_kit.client.kept import kept_for_the_day
 from finstat_kit.client.session import Session
+from finstat_kit.client.templates import Forms
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol import requests, wire
+from finstat_kit.protocol.forms import Form
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import Transport, is_loopback
 from finstat_kit.transport.exchange import Exchange, Stats
@@ -75,7 +79,7 @@ class _Above(Generic[T]):
         return update_wrapper(partial(function, register=register), function)
 
 
-class Register(Estimating):
+class Register(Estimating, Contents):
     """The register behind a base URL.
 
     Args:
@@ -95,8 +99,8 @@ class Register(Estimating):
             size limit and the packing of replies are checked as ever; the deadline and Ctrl-C only
             between the parts of a body. It is closed by `close` and at the end of ``with``.
         cache: A file that keeps replies, made where there is none; see `cache`. Kept records are
-            used until a list of changes names them, codelists for the register's day; lists and
-            counts are requested anew. Lists are walked over one connection, so that
+            used until a list of changes names them, codelists and templates for the register's day;
+            lists and counts are requested anew. Lists are walked over one connection, so that
             ``fk.use("cache:FILE")`` can replay them.
         max_age: For how long kept records are used without a look at what changed: a `timedelta`,
             ``"7d"``, ``"12h"`` or seconds; None always looks, once per call.
@@ -156,6 +160,7 @@ class Register(Estimating):
         self.reports = Collection("reports", lambda: self._session)
         self.annual_reports = Collection("annual_reports", lambda: self._session)
         self._codelists: dict[str, pl.DataFrame] = {}
+        self._forms = Forms()
         self._lock = threading.Lock()
         forks.renew_in_child(self)
 
@@ -302,12 +307,21 @@ class Register(Estimating):
         if known is not None and not refresh:
             return known
         request = requests.codelist(wire.CODELISTS[name])
-        exchange = self._session.exchange
-        # A codelist is kept for the register's day.
-        fresh = exchange.get(request) if refresh else exchange.kept(request, day=self.today)
+        fresh = kept_for_the_day(self._session, request, refresh=refresh)
         with self._lock:
             self._codelists[name] = fresh
         return fresh
+
+    def _form(
+        self, template: int, *, refresh: bool, stop: threading.Event | None = None
+    ) -> Form | None:
+        return self._forms.get(template, self._session, refresh=refresh, stop=stop)
+
+    def _own_session(self) -> Session:
+        return self._session
+
+    def _listed_forms(self, *, refresh: bool) -> list[tuple[Form, bool]]:
+        return self._forms.listed(self._session, refresh=refresh)
 
 
 def is_live(url: str) -> bool:

@@ -17,9 +17,10 @@ from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import number_format
-from finstat_kit.protocol import replies
+from finstat_kit.protocol import replies, shaped
 from finstat_kit.protocol.wire import INVENTED, UNITS, Reply
-from finstat_kit.service import changes, population, routes
+from finstat_kit.service import changes, filed, population, routes
+from finstat_kit.service.places import FIRST_YEAR
 from finstat_kit.service.server import dated, served
 from finstat_kit.service.store import DELETED, NON_PUBLIC, Store
 from finstat_kit.transport.base import InProcess
@@ -180,6 +181,56 @@ class Sample(Register):
         with self._changing:
             self._store = changes.without(self._store, which)
 
+    def file(self, ids: Ids, *, year: int, on: str | date | None = None) -> pl.DataFrame:
+        """File a statement of units for a year, with ids above all others; the units change.
+
+        Args:
+            ids: The units.
+            year: Accounting year, 2010 or later.
+            on: Day of filing; None is the sample's day.
+
+        Returns:
+            The ids of the statements: one column ``id`` (Int64).
+        """
+        which = arguments.ids(ids).unique(maintain_order=True).to_numpy()
+        year, day = arguments.whole("year", year, FIRST_YEAR, self.today.year), _checked_day(on)
+        with self._changing:
+            self._store, found = changes.filed(self._store, which, year, on=day)
+        return pl.DataFrame({"id": found}, schema=replies.IDS)
+
+    def correct(self, ids: Ids, *, on: str | date | None = None) -> pl.DataFrame:
+        """File corrections of statements: others of the same unit and year, which are not marked.
+
+        Args:
+            ids: The statements.
+            on: Day of filing; None is the sample's day.
+
+        Returns:
+            The ids of the corrections: one column ``id`` (Int64).
+        """
+        which, day = arguments.ids(ids).to_numpy(), _checked_day(on)
+        with self._changing:
+            self._store, found = changes.corrected(self._store, which, on=day)
+        return pl.DataFrame({"id": found}, schema=replies.IDS)
+
+    def cases(self, most: int = 3) -> pl.DataFrame:
+        """List filings with each difficulty that real ones have.
+
+        Sums that do not hold (``sum``), blank tables, numbers in the previous column alone,
+        contents that are empty or absent, files without a template, texts for truths, deleted and
+        non-public ones, corrections, consolidated twins, periods of half a year, cents, and two
+        reports in the place of one.
+
+        Args:
+            most: So many of each kind, the newest.
+
+        Returns:
+            ``case`` (String), ``statement_id`` and ``report_id`` (Int64), the report with tables.
+        """
+        rows = filed.examples(self._store, arguments.whole("most", most, 1, 10**6))
+        schema = {"case": pl.String, "statement_id": pl.Int64, "report_id": pl.Int64}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
     def _change(self, ids: Ids, on: str | date | None, state: int | None) -> None:
         which, day = arguments.ids(ids).to_numpy(), _checked_day(on)
         with self._changing:
@@ -209,7 +260,7 @@ def sample(
 
     Returns:
         A `Register` with more verbs: ``publish``, ``touch``, ``delete``, ``hide``, ``vanish``,
-        ``set_today``.
+        ``file``, ``correct``, ``cases``, ``set_today``.
 
     Example:
         >>> import finstat_kit as fk
@@ -256,9 +307,7 @@ def _checked_day(on: str | date | None) -> date | None:
 
 
 def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
-    settable = [
-        name for name in replies.UNITS if name not in ("id", "stav", "datumPoslednejUpravy")
-    ]
+    settable = [name for name in shaped.UNITS if name not in ("id", "stav", "datumPoslednejUpravy")]
     for name in fields:
         if name not in settable:
             raise UsageError(f"publish: {name!r} cannot be set; give some of {settable}")

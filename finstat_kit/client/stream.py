@@ -9,20 +9,25 @@ from contextlib import closing
 
 import polars as pl
 
-from finstat_kit.client.kept import gathering
-from finstat_kit.client.records import fetch_unit, kept_units, refuse_long_work, requests_for
+from finstat_kit.client.kept import gathering, requests_for, unchanged
+from finstat_kit.client.records import fetch_record, refuse_absent, refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound, ProtocolError
 from finstat_kit.progress import bar
-from finstat_kit.protocol import replies
+from finstat_kit.protocol.shaped import Kind
+from finstat_kit.protocol.shapes import Record
 from finstat_kit.transport.threads import in_order
 
-Record = dict[str, object]
 Fetched = tuple[int, Record | NotFound | ProtocolError]
 
 
-def stream_units(
-    ids: pl.Series, session: Session, *, max_requests: int | None, progress: bool | None
+def stream_records(
+    kind: Kind[Record],
+    ids: pl.Series,
+    session: Session,
+    *,
+    max_requests: int | None,
+    progress: bool | None,
 ) -> Generator[Fetched, None, None]:
     """Yield each id, in the order given, with its record or the error of that record alone.
 
@@ -33,16 +38,18 @@ def stream_units(
         RegisterError: Any fault that is not of a single record, after all records before it.
     """
     unique = ids.unique(maintain_order=True)
-    refuse_long_work(requests_for(session, unique.to_list()), session, max_requests)
-    return _streamed(ids, unique, session, progress)
+    refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
+    if session.at_hand is not None:
+        refuse_absent(kind)
+    return _streamed(kind, ids, unique, session, progress)
 
 
 def _streamed(
-    ids: pl.Series, unique: pl.Series, session: Session, progress: bool | None
+    kind: Kind[Record], ids: pl.Series, unique: pl.Series, session: Session, progress: bool | None
 ) -> Generator[Fetched, None, None]:
     repeats = {id_ for id_, times in Counter(ids).items() if times > 1}
     kept: dict[int, Record | NotFound | ProtocolError] = {}
-    fetched = _local(unique, session) if session.at_hand else _fetched(unique, session)
+    fetched = (_local if session.at_hand else _fetched)(kind, unique, session)
     with (
         closing(fetched),
         bar("records", unique.len(), remote=session.watched, progress=progress) as advance,
@@ -58,20 +65,22 @@ def _streamed(
             yield id_, record
 
 
-def _fetched(ids: pl.Series, session: Session) -> Generator[Fetched, None, None]:
+def _fetched(
+    kind: Kind[Record], ids: pl.Series, session: Session
+) -> Generator[Fetched, None, None]:
     def fetch(id_: int, stop: threading.Event) -> Record | NotFound | ProtocolError:
         try:
-            return fetch_unit(session, id_, stop, kept)
+            return fetch_record(session, kind, id_, stop, kept)
         except (NotFound, ProtocolError) as error:
             return error
 
-    kept = kept_units(session, ids.to_list())
+    kept = unchanged(session, kind, ids.to_list())
     with gathering(session):
         yield from in_order(ids.to_list(), fetch, session.connections)
 
 
-def _local(ids: pl.Series, session: Session) -> Generator[Fetched, None, None]:
+def _local(kind: Kind[Record], ids: pl.Series, session: Session) -> Generator[Fetched, None, None]:
     assert session.at_hand is not None
-    found = session.at_hand(ids).select(replies.UNITS.names()).collect()
-    records = {record["id"]: record for record in found.iter_rows(named=True)}
+    found = session.at_hand(ids).select(kind.schema.names()).collect()
+    records = {row["id"]: kind.shape(**row) for row in found.iter_rows(named=True)}
     return ((id_, records.get(id_) or NotFound("no record", ids=[id_])) for id_ in ids)

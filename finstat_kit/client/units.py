@@ -1,42 +1,23 @@
-"""The accounting units: the collection with filters, and with records."""
+"""The accounting units: the collection with filters."""
 
 from __future__ import annotations
 
-import math
-import threading
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from finstat_kit import arguments
 from finstat_kit.arguments import Since
-from finstat_kit.client.collection import Collection, filters_of
+from finstat_kit.client.collection import Collection
 from finstat_kit.client.keywords import with_cures
 from finstat_kit.client.pages import Pages
-from finstat_kit.client.records import (
-    fetch_units,
-    kept_units,
-    most_requests,
-    refuse_long_work,
-    refuse_the_whole,
-    requests_for,
-    units_at_hand,
-)
-from finstat_kit.client.scan import Needs, lazy
-from finstat_kit.errors import NotFound
-from finstat_kit.progress import bar
-from finstat_kit.protocol import replies
+from finstat_kit.client.walking import filters_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_SCANNED: Final = 1_000  # records of a scan that come at once
-
 
 class Units(Collection):
-    """The accounting units: the only collection with filters, and with records."""
+    """The accounting units: the only collection with filters."""
 
     @with_cures
     def count(
@@ -179,41 +160,7 @@ class Units(Collection):
             ...     late.select("id").collect().height, reg.stats.requests
             (6, 1)
         """
-        bound = self._bound()
-        since, session = bound._answered_since(changed_since), bound._session()
-        if session.at_hand is not None:
-            at_hand = session.at_hand(None)
-            changed = pl.col("datumPoslednejUpravy") >= since
-            return (at_hand if changed_since is None else at_hand.filter(changed)).sort("id")
-
-        def fetch(needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
-            if not needs.records:
-                yield from bound._scanned_ids(needs, stop)
-                return
-            most = most_requests(session, max_requests)
-            if needs.whole and most < math.inf:
-                refuse_the_whole(session, int(most))
-            if most < math.inf:
-                # All ids first: nobody is refused after hours of records.
-                room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
-                ids = pl.concat(bound._scanned_ids(replace(needs, limit=room), stop))
-                refuse_long_work(requests_for(session, ids["id"].to_list()), session, max_requests)
-                pages: Iterable[pl.DataFrame] = [ids]
-            elif session.exchange.cache is not None:
-                pages = [pl.concat(bound._scanned_ids(needs, stop))]  # their changes: one list
-            else:
-                pages = bound._scanned_ids(needs, stop)
-            for page in pages:
-                kept = kept_units(session, page["id"].to_list(), stop)
-                for batch in page.iter_slices(_SCANNED):
-                    ids_ = batch["id"].to_list()
-                    yield fetch_units(
-                        ids_, session, lambda n: None, keep=False, stop=stop, kept=kept
-                    )
-                if page.is_empty():
-                    yield replies.unit_frame([])
-
-        return lazy(self._name, replies.UNITS, since, fetch)
+        return self._scan(changed_since, max_requests)
 
     @with_cures
     def get(
@@ -263,27 +210,4 @@ class Units(Collection):
             │ 210 ┆ 00470439 ┆ SK010 │
             └─────┴──────────┴───────┘
         """
-        arguments.one_of("errors", errors, ("raise", "keep"))
-        asked = arguments.ids(ids)
-        unique = asked.unique(maintain_order=True)
-        session = self._session()
-        refuse_long_work(requests_for(session, unique.to_list()), session, max_requests)
-        keep = errors == "keep"
-        if session.at_hand is not None:
-            found = session.at_hand(unique).collect()
-            try:
-                frame = units_at_hand(unique, found, keep=keep)
-            except NotFound as error:
-                since = session.since()
-                if since is not None:
-                    error.message += (
-                        "; ids without a record are not in this mirror (it holds changes since "
-                        f"{since}), they may be in the register"
-                    )
-                raise
-            return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
-        with bar("records", unique.len(), remote=session.watched, progress=progress) as advance:
-            frame = fetch_units(unique.to_list(), session, advance, keep=keep)
-        if unique.len() == asked.len():
-            return frame
-        return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
+        return super().get(ids, errors=errors, max_requests=max_requests, progress=progress)

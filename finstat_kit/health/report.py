@@ -23,6 +23,7 @@ from finstat_kit.health.probe import Ended, Fault, Patient, as_object
 from finstat_kit.protocol import replies, wire
 from finstat_kit.protocol.guarded_json import NotJson
 from finstat_kit.protocol.outcome import shown
+from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
 
 REPORT: Final = pl.Schema(dict.fromkeys(("check", "status", "seen", "meaning"), pl.String()))
@@ -265,8 +266,8 @@ def _records(patient: Patient, ids: list[int]) -> Iterator[_Line]:
     for id_ in sampled:
         try:
             body = patient.ask(wire.UNIT, {"id": id_})
-            records.append(_parsed(partial(replies.parse_unit, body, id_)))
-            unknown |= json.loads(body.decode("utf-8-sig")).keys() - replies.UNITS.keys()
+            records.append(_parsed(partial(KINDS["units"].read, body, id_)))
+            unknown |= json.loads(body.decode("utf-8-sig")).keys() - KINDS["units"].schema.keys()
         except Fault as fault:
             faults.append(f"id {id_}: {re.sub(r'^id [0-9]+: ', '', str(fault))}")
     seen = f"{len(records)} of {len(sampled)} read"
@@ -278,7 +279,8 @@ def _records(patient: Patient, ids: list[int]) -> Iterator[_Line]:
     else:
         yield _Line("records", "ok", seen)
     for codelist in wire.CODELISTS.values():
-        codes = [record[codelist.field] for record in records if codelist.field in record]
+        found = [getattr(record, codelist.field) for record in records]
+        codes = [code for code in found if code is not None]
         known = sum(code in patient.codes.get(codelist.name, ()) for code in codes)
         yield _judged(
             f"labels of {codelist.field}", known >= _FEW_LABELS * len(codes),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from datetime import date
+from typing import Final
 
 import polars as pl
 
@@ -12,10 +13,13 @@ from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.sealed import stamp
 from finstat_kit.mirror.store import CopiedStore, copied_store
 from finstat_kit.mirror.versions import MISSING, legible
-from finstat_kit.protocol import replies
+from finstat_kit.protocol import shaped
+from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service import routes
 from finstat_kit.transport import forks
+
+_NOT_HELD: Final = frozenset(kind.path for name, kind in KINDS.items() if name != "units")
 
 
 class Answers:
@@ -70,10 +74,15 @@ class Answers:
             with legible(self._held.path):
                 found = log.filter(asked).collect().sort("id", "version")
             rows = found.unique("id", keep="last", maintain_order=True).lazy()
-        return rows.filter(pl.col("gone").ne_missing(MISSING)).select(replies.UNITS.names())
+        return rows.filter(pl.col("gone").ne_missing(MISSING)).select(shaped.UNITS.names())
 
     def reply(self, method: str, path: str, query: str) -> Reply:
-        """Answer one request as the register's service would."""
+        """Answer one request as the register's service would.
+
+        Records of the other collections are refused: 404 would mean that there are none.
+        """
+        if path in _NOT_HELD:
+            return routes.refusal(400, "kópia registra tieto záznamy nemá", method)
         files = stamp(self._folder.codelists), stamp(self._folder.file)
         now = self._held.commits(), files
         with self._lock:

@@ -15,7 +15,7 @@ from finstat_kit.mirror.newest import newest_rows
 from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.versions import META, UNREADABLE
-from finstat_kit.protocol import replies
+from finstat_kit.protocol import replies, shaped
 
 
 class Held:
@@ -32,7 +32,7 @@ class Held:
         self.lists = {
             name: Table(
                 path / name,
-                pl.Schema({**(replies.UNITS if name == "units" else replies.IDS), **META}),
+                pl.Schema({**(shaped.UNITS if name == "units" else replies.IDS), **META}),
                 STATE,
             )
             for name in LISTS
@@ -124,7 +124,7 @@ class Held:
         Raises:
             MirrorError: A file is lost or damaged.
         """
-        schema = replies.UNITS if name == "units" else replies.IDS
+        schema = shaped.UNITS if name == "units" else replies.IDS
         return newest_rows(tuple(self.lists[name].whole_files()), schema, upto)
 
     def lost(self) -> str | None:

@@ -60,7 +60,7 @@ class Mirror(Register):
         >>> import finstat_kit as fk, tempfile
         >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
         >>> mirror.sync().select("list", "new").rows()[:2]
-        [('units', 989), ('statements', 2042)]
+        [('units', 989), ('statements', 6849)]
         >>> with fk.using(mirror):
         ...     fk.units.count(changed_since="2026-06-01") == fk.sample(1_000).units.count(
         ...         changed_since="2026-06-01")

@@ -86,7 +86,7 @@ def copied_store(
         {name: columns[name].to_numpy() for name in ("ico", "dic", "legal_form", "state")},
         {"legal_form": forms.to_list()},
         places=(),
-        owned={},
+        filings=None,
         fields={},
         codelists=codelists.bodies(codelists.stored(lists)),
         today=today,

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.records import fetch_unit
+from finstat_kit.client.records import fetch_record
 from finstat_kit.client.register import Register
 from finstat_kit.errors import (
     BadRequest,
@@ -34,7 +34,8 @@ from finstat_kit.errors import (
 from finstat_kit.mirror.tables import MANY_FILES, Table
 from finstat_kit.mirror.versions import MISSING, Ints, Known, Row, row_of, to_frame
 from finstat_kit.progress import Advance, bar
-from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol import replies, shaped, wire
+from finstat_kit.protocol.shaped import KINDS, content
 from finstat_kit.transport.threads import in_order
 
 LISTS: Final = tuple(wire.LISTS)
@@ -139,7 +140,7 @@ class Walk:
     def __init__(self, name: str, table: Table, register: Register, run: Run) -> None:
         self._name = name
         self._table = table
-        self._schema = replies.UNITS if name == "units" else replies.IDS
+        self._schema = shaped.UNITS if name == "units" else replies.IDS
         self._register = register
         self._collection: Collection = getattr(register, name)
         self._run = run
@@ -210,7 +211,7 @@ class Walk:
 
         def fetch(id_: int, stop: threading.Event) -> Mapping[str, object] | RegisterError:
             try:
-                return fetch_unit(self._register._session, id_, stop)
+                return content(fetch_record(self._register._session, KINDS["units"], id_, stop))
             except (*_ITS_FAULT, RegisterUnavailable, TransportError) as error:
                 return error
 

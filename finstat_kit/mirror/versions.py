@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finstat_kit.errors import MirrorError, RegisterError, UsageError
-from finstat_kit.protocol import replies
+from finstat_kit.protocol import shaped
 
 # What stands in a log beside the content of a record.
 META: Final = pl.Schema(
@@ -237,7 +237,7 @@ def changes_between(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame
     follows = (rows["id"] == former["id"]).fill_null(value=False)
     counted = (rows["seen"] >= since) & (rows["version"] > after)
     stays = counted & follows & rows["gone"].is_null() & former["gone"].is_null()
-    masks = {name: stays & rows[name].ne_missing(former[name]) for name in replies.UNITS}
+    masks = {name: stays & rows[name].ne_missing(former[name]) for name in shaped.UNITS}
     masks["id"] = counted & ~follows
     masks["gone"] = counted & follows & rows["gone"].ne_missing(former["gone"])
     frames = [

@@ -1,17 +1,14 @@
-"""Bytes to checked frames. Nothing a reply says is believed before it was looked at.
+"""The replies of lists, counts and codelists: bytes to checked values and frames.
 
 `polars` would turn a number into a text, a missing key into null and drop an unknown one without
-a word, so every value is checked before a frame is built from it.
+a word, so every value is checked before a frame is built from it. Records are read by `shaped`.
 """
 
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
-from functools import lru_cache
 from typing import Final
 
 import polars as pl
@@ -26,6 +23,8 @@ from finstat_kit.protocol.guarded_json import (
     short,
     strict_json,
 )
+from finstat_kit.protocol.shaped import shaped
+from finstat_kit.protocol.shapes import Classification, Entry, Locations
 from finstat_kit.protocol.wire import COUNT, MAX_ID, MORE
 
 log = logging.getLogger("finstat_kit")
@@ -36,35 +35,8 @@ LOCATIONS: Final = pl.Schema(
 )
 CLASSIFICATION: Final = pl.Schema({"code": pl.String, "name_sk": pl.String, "name_en": pl.String})
 IDS: Final = pl.Schema({"id": pl.Int64})
-_UNIT_COLUMNS: dict[str, pl.DataType] = {
-    "id": pl.Int64(),
-    "ico": pl.String(),
-    "dic": pl.String(),
-    "sid": pl.String(),
-    "nazovUJ": pl.String(),
-    "ulica": pl.String(),
-    "mesto": pl.String(),
-    "psc": pl.String(),
-    "datumZalozenia": pl.Date(),
-    "datumZrusenia": pl.Date(),
-    "pravnaForma": pl.String(),
-    "skNace": pl.String(),
-    "velkostOrganizacie": pl.String(),
-    "druhVlastnictva": pl.String(),
-    "kraj": pl.String(),
-    "okres": pl.String(),
-    "sidlo": pl.String(),
-    "konsolidovana": pl.Boolean(),
-    "idUctovnychZavierok": pl.List(pl.Int64),
-    "idVyrocnychSprav": pl.List(pl.Int64),
-    "zdrojDat": pl.String(),
-    "datumPoslednejUpravy": pl.Date(),
-    "stav": pl.String(),
-}
-UNITS: Final = pl.Schema(_UNIT_COLUMNS)
-_MOST: Final = 50_000  # quotes and brackets; a page has 6, a filed form some thousands
+_MOST: Final = 50_000  # quotes and brackets; a page has 6
 _MOST_OF_A_CODELIST: Final = 2_000_000  # commas too; the longest has about 65,000
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,112 +96,29 @@ def parse_count(body: bytes) -> int:
 
 def parse_locations(body: bytes) -> pl.DataFrame:
     """Read a codelist of places into `LOCATIONS` columns, sorted by code."""
-    return _codelist(body, "lokacie", LOCATIONS)
+    return _codelist(shaped(_strict(body), Locations).lokacie, "lokacie", LOCATIONS)
 
 
 def parse_classification(body: bytes) -> pl.DataFrame:
     """Read a codelist without parents into `CLASSIFICATION` columns, sorted by code."""
-    return _codelist(body, "klasifikacie", CLASSIFICATION)
+    entries = shaped(_strict(body), Classification).klasifikacie
+    return _codelist(entries, "klasifikacie", CLASSIFICATION)
 
 
-def parse_unit(body: bytes, asked: int) -> dict[str, object]:
-    """Read the record of a unit: its known fields, checked, absent ones left out."""
-    where = f"id {asked}: "
-    refuse_crowded(body, _MOST)
-    reply = object_at(strict_json(body, where), where)
-    if reply.get("id") != asked or type(reply.get("id")) is not int:
-        raise broken(f"{where}$.id", str(asked), reply.get("id"), "id" in reply)
-    record = {}
-    for name, read in _UNIT_FIELDS.items():
-        value = reply.get(name)
-        if value is not None:
-            try:
-                record[name] = read(value)
-            except ValueError as error:
-                raise broken(f"{where}$.{name}", str(error), value) from None
-    return record
-
-
-def unit_frame(records: Sequence[Mapping[str, object]]) -> pl.DataFrame:
-    """Make a frame of checked records: all columns of `UNITS` in its order, absent is null."""
-    # Column by column: building a frame from rows costs ten times as much.
-    return pl.DataFrame(
-        [
-            pl.Series(name, [record.get(name) for record in records], dtype=dtype)
-            for name, dtype in UNITS.items()
-        ]
-    )
-
-
-def _text(value: object) -> str:
-    if type(value) is not str:
-        raise ValueError("a text")
-    return value
-
-
-def _whole(value: object) -> int:
-    if type(value) is not int or not 0 <= value <= MAX_ID:
-        raise ValueError("an id")
-    return value
-
-
-def _truth(value: object) -> bool:
-    if type(value) is not bool:
-        raise ValueError("true or false")
-    return value
-
-
-def _ids(value: object) -> list[int]:
-    if type(value) is not list:
-        raise ValueError("a list of ids")
-    return [_whole(id_) for id_ in value]
-
-
-@lru_cache(maxsize=20_000)  # a year has few days and a register many records
-def _day_of(text: str) -> date:
-    if not _DAY.fullmatch(text):
-        raise ValueError("a day YYYY-MM-DD")
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ValueError("a day YYYY-MM-DD") from None
-
-
-def _day(value: object) -> date:
-    if type(value) is not str:
-        raise ValueError("a day YYYY-MM-DD")
-    return _day_of(value)
-
-
-def _reader(dtype: pl.DataType) -> Callable[[object], object]:
-    readers: dict[pl.DataType, Callable[[object], object]] = {
-        pl.String(): _text,
-        pl.Int64(): _whole,
-        pl.Boolean(): _truth,
-        pl.Date(): _day,
-        pl.List(pl.Int64): _ids,
-    }
-    return readers[dtype]
-
-
-_UNIT_FIELDS: Final = {name: _reader(dtype) for name, dtype in UNITS.items()}
-
-
-def _codelist(body: bytes, key: str, schema: pl.Schema) -> pl.DataFrame:
+def _strict(body: bytes) -> object:
     refuse_crowded(body, _MOST_OF_A_CODELIST, (b'"', b"[", b"{", b","))
-    reply = object_at(strict_json(body))
-    entries = reply.get(key)
-    if type(entries) is not list:
-        raise broken(f"$.{key}", "a list of entries", entries, key in reply)
+    return strict_json(body)
+
+
+def _codelist(entries: Sequence[Entry], key: str, schema: pl.Schema) -> pl.DataFrame:
     rows: dict[str, tuple[str | None, ...]] = {}
     repeated: list[str] = []
     for place, entry in enumerate(entries):
-        path = f"$.{key}[{place}]"
-        row = _entry(object_at(entry, path=path), path)
+        row = _row(entry)
         code = str(row[0])
         if code in rows and rows[code] != row:
             raise ProtocolError(
-                f"{path}: the code {short(code)} is listed twice, with other content"
+                f"$.{key}[{place}]: the code {short(code)} is listed twice, with other content"
             )
         if code in rows:
             repeated.append(code)
@@ -248,29 +137,12 @@ def _codelist(body: bytes, key: str, schema: pl.Schema) -> pl.DataFrame:
     return pl.DataFrame(series[: len(schema)])
 
 
-def _entry(entry: Mapping[str, object], path: str) -> tuple[str | None, ...]:
-    """Return code, both names and parent of one entry of a codelist."""
-    code = _code(entry.get("kod"), f"{path}.kod")
-    if code is None:
-        raise broken(f"{path}.kod", "a code", entry.get("kod"), "kod" in entry)
-    names = entry.get("nazov")
-    if names is None:
-        names = {}
-    if type(names) is not dict:
-        raise broken(f"{path}.nazov", "an object with sk and en", names)
-    for language in ("sk", "en"):
-        if type(names.get(language, "")) not in (str, type(None)):
-            raise broken(f"{path}.nazov.{language}", "a text", names[language])
-    parent = _code(entry.get("nadradenaLokacia"), f"{path}.nadradenaLokacia")
-    return code, names.get("sk"), names.get("en"), parent
-
-
-def _code(value: object, path: str) -> str | None:
-    """Return a code as text; numbers were sent until some day after 2018, as their digits."""
-    if value is None:
-        return None
-    if type(value) is int and value >= 0:
-        return str(value)
-    if type(value) is str and value:
-        return value
-    raise broken(path, "a code", value)
+def _row(entry: Entry) -> tuple[str | None, ...]:
+    """Return code, both names and parent of an entry, codes that were numbers as their digits."""
+    names, parent = entry.nazov, entry.nadradenaLokacia
+    return (
+        str(entry.kod),
+        names.sk if names else None,
+        names.en if names else None,
+        None if parent is None else str(parent),
+    )

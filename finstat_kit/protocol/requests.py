@@ -9,11 +9,15 @@ from urllib.parse import urlencode
 
 import polars as pl
 
-from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol import forms, replies, wire
+from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.paging import Query, check
 from finstat_kit.protocol.replies import Page
+from finstat_kit.protocol.shaped import Kind
+from finstat_kit.protocol.shapes import Record
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,26 @@ def count(query: Query) -> Request[int]:
     return Request(f"/api/{wire.COUNTS}/{query.endpoint}", replies.parse_count, parameters)
 
 
-def unit(id_: int) -> Request[dict[str, object]]:
-    """Return the request of a unit's record."""
-    return Request(f"/api/{wire.UNIT}", lambda body: replies.parse_unit(body, id_), {"id": id_})
+def record(kind: Kind[R], id_: int) -> Request[R]:
+    """Return the request of one record."""
+    return Request(kind.path, lambda body: kind.read(body, id_), {"id": id_})
+
+
+def templates() -> Request[tuple[list[Form], bool]]:
+    """Return the request of the list of templates."""
+    return Request(f"/api/{wire.TEMPLATES}", forms.parse_templates, cap=wire.CODELIST_CAP)
+
+
+def template(id_: int) -> Request[Form]:
+    """Return the request of a template."""
+    return Request(
+        f"/api/{wire.TEMPLATE}", lambda body: forms.parse_template(body, id_), {"id": id_}
+    )
+
+
+def attachment(id_: int, cap: int) -> Request[bytes]:
+    """Return the request of a file, which its reader takes as it is."""
+    return Request(f"/{wire.ATTACHMENT}/{id_}", bytes, cap=cap)
 
 
 def codelist(of: wire.Codelist) -> Request[pl.DataFrame]:

@@ -1,7 +1,7 @@
 """The register's spelling: endpoints, parameters, keys, fields, limits, codelists, and its replies.
 
 The one home of the register's own words, so that both sides, client and embedded service, read them
-from here. The fields of records stand in the schemas of `replies`.
+from here. The fields of records stand in `shapes`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,14 @@ LISTS: Final = {
     "annual_reports": ANNUAL_REPORTS,
 }
 COUNTS: Final = "zostavajuce-id"
+# Of one record.
 UNIT: Final = "uctovna-jednotka"
+STATEMENT: Final = "uctovna-zavierka"
+REPORT: Final = "uctovny-vykaz"
+ANNUAL_REPORT: Final = "vyrocna-sprava"
+ATTACHMENT: Final = "domain/financialreport/attachment"  # not below /api; then the id
+TEMPLATES: Final = "sablony"
+TEMPLATE: Final = "sablona"
 
 # Parameters of lists and counts; the filters are the units' alone.
 CHANGED_SINCE: Final = "zmenene-od"
@@ -38,6 +45,8 @@ MORE: Final = "existujeDalsieId"
 COUNT: Final = "pocetZostavajucichId"
 LOCATIONS: Final = "lokacie"
 CLASSIFICATION: Final = "klasifikacie"
+TEMPLATE_LIST: Final = "sablony"
+TABLES: Final = "tabulky"
 
 # Fields of records that rules hang on.
 CHANGED: Final = "datumPoslednejUpravy"
@@ -49,6 +58,7 @@ MAX_PAGE: Final = 10_000
 DEFAULT_PAGE: Final = 1_000
 PAGE_CAP: Final = 8 * 2**20  # bytes of a page or a record, unpacked
 CODELIST_CAP: Final = 64 * 2**20
+FILE_CAP: Final = 64 * 2**20
 
 
 class Reply(NamedTuple):

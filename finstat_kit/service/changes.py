@@ -1,4 +1,4 @@
-"""What happens to the register's units, as pure functions: a store in, another store out.
+"""What happens to units and filings, as pure functions: a store in, another store out.
 
 The store that goes in stays as it is; what comes out shares every array that the change left alone.
 """
@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finstat_kit.errors import UsageError
-from finstat_kit.protocol.wire import UNITS
+from finstat_kit.protocol.wire import STATEMENTS, UNITS
 from finstat_kit.service import population
-from finstat_kit.service.store import LIVING, Ints, Line, Owned, Store, day_number, ico_number
+from finstat_kit.service.filings import Added, Filings
+from finstat_kit.service.places import CORRECTION, MAIN
+from finstat_kit.service.store import LIVING, Ints, Line, Store, day_number, ico_number
 
 
 def dated(store: Store, today: date) -> Store:
@@ -37,7 +39,7 @@ def published(
     Returns:
         The register after, and the new ids.
     """
-    line = store.lines[UNITS]
+    line = store.units
     last = int(line.ids[-1]) if len(line.ids) else 0
     ids = last + 1 + np.arange(n, dtype=np.int64)
     changed = np.full(n, _day_number(store, on), dtype=np.uint16)
@@ -55,10 +57,6 @@ def published(
             name: np.concatenate([column, drawn[name]]) for name, column in store.columns.items()
         },
         tables={**store.tables, "legal_form": forms},
-        owned={
-            name: Owned(owned.ids, np.append(owned.ends, np.full(n, len(owned.ids))))
-            for name, owned in store.owned.items()
-        },
         fields={**store.fields, **dict.fromkeys(ids.tolist(), record)} if record else store.fields,
     )
     return after, ids
@@ -77,7 +75,7 @@ def changed(store: Store, ids: Ints, *, on: date | None = None, state: int | Non
         UsageError: An id is not of a unit in *store*.
     """
     rows = _rows(store, ids)
-    line = store.lines[UNITS]
+    line = store.units
     days = line.changed.copy()
     days[rows] = _day_number(store, on)
     columns = dict(store.columns)
@@ -95,7 +93,7 @@ def without(store: Store, ids: Ints) -> Store:
     Raises:
         UsageError: An id is not of a unit in *store*.
     """
-    line = store.lines[UNITS]
+    line = store.units
     keep = np.ones(len(line.ids), dtype=bool)
     keep[_rows(store, ids)] = False
     removed = set(line.ids[~keep].tolist())
@@ -103,17 +101,74 @@ def without(store: Store, ids: Ints) -> Store:
         store,
         lines={**store.lines, UNITS: Line(line.ids[keep], line.changed[keep])},
         columns={name: column[keep] for name, column in store.columns.items()},
-        owned={name: _kept(owned, keep) for name, owned in store.owned.items()},
+        # The next unit published may get the same id: what was filed is not its own.
+        filings=store.filings and replace(store.filings, lost=store.filings.lost | removed),
         # The next unit published may get the same id.
         fields={id_: record for id_, record in store.fields.items() if id_ not in removed},
     )
+
+
+def filed(
+    store: Store, units: Ints, year: int, *, on: date | None = None, role: int = MAIN
+) -> tuple[Store, list[int]]:
+    """File a statement of each unit for a year; the units change with it.
+
+    Returns:
+        The register after, and the ids of the statements.
+
+    Raises:
+        UsageError: An id is not of a unit in *store*.
+    """
+    after = changed(store, units, on=on)
+    filings = _filings(store)
+    day = _day_number(store, on)
+    added = tuple(
+        Added(unit, *_filer(store, filings, unit, row), year, role, day)
+        for unit, row in zip(units.tolist(), _rows(store, units).tolist(), strict=True)
+    )
+    first = filings.drawn.size + len(filings.added)
+    filings = replace(filings, added=filings.added + added)
+    after = replace(after, filings=filings, lines={**after.lines, **filings.lines})
+    return after, [filings.id_of(STATEMENTS, first + n) for n in range(len(added))]
+
+
+def _filer(
+    store: Store, filings: Filings, unit: int, row: int
+) -> tuple[int | None, Mapping[str, object]]:
+    """Return the row of a unit as drawn, or what the reports of a later one repeat of it."""
+    drawn = None if unit in filings.lost else filings.drawn.row_of(unit)
+    return drawn, {} if drawn is not None else store.living(unit, row)
+
+
+def corrected(store: Store, statements: Ints, *, on: date | None = None) -> tuple[Store, list[int]]:
+    """File a correction of each statement: another one of the same unit and year.
+
+    Raises:
+        UsageError: An id is not of a statement in *store*, or its unit has vanished.
+    """
+    filings = _filings(store)
+    ids: list[int] = []
+    for statement in statements.tolist():
+        slot = filings.slot_of(STATEMENTS, statement)
+        filing = None if slot is None else filings.filing(slot)
+        if filing is None:
+            raise UsageError(f"ids: {statement} is no statement of this sample")
+        unit = np.array([filing.unit], dtype=np.int64)
+        store, found = filed(store, unit, filing.year, on=on, role=CORRECTION)
+        ids += found
+    return store, ids
+
+
+def _filings(store: Store) -> Filings:
+    assert store.filings is not None
+    return store.filings
 
 
 def _drawn(
     store: Store, n: int, record: Mapping[str, object], forms: tuple[str, ...]
 ) -> dict[str, NDArray[np.generic]]:
     """Return the columns of *n* new units, in the types of the store's."""
-    fresh = population.draw(n, seed=len(store.lines[UNITS].ids) + 1)
+    fresh = population.draw(n, seed=len(store.units.ids) + 1)
     drawn = {name: fresh.columns[name].astype(old.dtype) for name, old in store.columns.items()}
     drawn["state"][:] = LIVING
     # What was drawn points into the default codelists; here others may be served.
@@ -128,7 +183,7 @@ def _drawn(
 
 
 def _rows(store: Store, ids: Ints) -> Ints:
-    listed = store.lines[UNITS].ids
+    listed = store.units.ids
     rows = np.searchsorted(listed, ids)
     there = rows < len(listed)
     there[there] = listed[rows[there]] == ids[there]
@@ -139,8 +194,3 @@ def _rows(store: Store, ids: Ints) -> Ints:
 
 def _day_number(store: Store, on: date | None) -> int:
     return day_number(store.today if on is None else on)
-
-
-def _kept(owned: Owned, keep: NDArray[np.bool_]) -> Owned:
-    counts = np.diff(owned.ends, prepend=0)
-    return Owned(owned.ids[np.repeat(keep, counts)], np.cumsum(counts[keep]))

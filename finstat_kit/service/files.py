@@ -1,25 +1,11 @@
-"""The folder ``data/``, which a wheel carries inside the package and a checkout beside it."""
+"""The bodies of codelists that the embedded register serves."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from finstat_kit.errors import UsageError
-
-_PACKAGE = Path(__file__).resolve().parent.parent
-
-
-def data_folder() -> Path:
-    """Return the folder of the sample's data, in a wheel and in a checkout.
-
-    An editable install leaves a copy in site-packages that may be stale; it is never looked at,
-    because the code then lives in the checkout.
-    """
-    checkout = _PACKAGE.parent
-    for folder in (_PACKAGE / "_data", checkout / "data"):
-        if (folder / "codelists").is_dir():
-            return folder
-    raise FileNotFoundError(f"finstat_kit's data folder is missing beside {_PACKAGE}: reinstall it")
+from finstat_kit.protocol.shipped import data_folder
 
 
 def codelist_bodies(names: tuple[str, ...], folder: str | Path | None = None) -> dict[str, bytes]:

@@ -8,7 +8,9 @@ from typing import Final
 from finstat_kit.protocol import wire
 from finstat_kit.service import parameters as rules
 from finstat_kit.service.parameters import Rule
+from finstat_kit.service.record_schema import records
 from finstat_kit.service.store import STATES
+from finstat_kit.service.template_schema import templates
 
 Json = dict[str, object]
 
@@ -28,7 +30,16 @@ _ABOUT: Final = {
     "ico": "Only units of exactly this IČO.",
     "dic": "Only units of exactly this DIČ.",
     wire.FILTERS["legal_form_code"]: "Only units of exactly this legal form.",
-    "id": "The unit.",
+    "id": "The record.",
+}
+
+
+_FILE: Final[Json] = {
+    "name": "id",
+    "in": "path",
+    "required": True,
+    "description": "The attachment.",
+    "schema": {"type": "integer", "minimum": 0},
 }
 
 
@@ -47,6 +58,19 @@ def description(*, strict: bool) -> Json:
         paths[f"/api/{name}"] = _path(f"The codelist {name}, complete", [], schema)
     record = _parameters(rules.RECORD, strict=strict)
     paths[f"/api/{wire.UNIT}"] = _path("The record of a unit", record, "Unit", unknown=True)
+    for endpoint, about, schema in (
+        (wire.STATEMENT, "a statement", "Statement"),
+        (wire.REPORT, "a report", "Report"),
+        (wire.ANNUAL_REPORT, "an annual report", "AnnualReport"),
+    ):
+        paths[f"/api/{endpoint}"] = _path(f"The record of {about}", record, schema, unknown=True)
+    paths[f"/api/{wire.TEMPLATES}"] = _path("The templates of reports", [], "Templates")
+    paths[f"/api/{wire.TEMPLATE}"] = _path(
+        "A template of reports", record, "Template", unknown=True
+    )
+    paths[f"/{wire.ATTACHMENT}/{{id}}"] = _path(
+        "The file of an attachment", [_FILE], "", unknown=True
+    )
     return {
         "openapi": "3.1.0",
         "info": {
@@ -109,7 +133,7 @@ def _value(name: str, rule: Rule, *, strict: bool) -> Json:
 def _path(about: str, parameters: list[Json], schema: str, *, unknown: bool = False) -> Json:
     answers: dict[str, tuple[str, str | None]] = {"200": ("What was asked for", schema)}
     if unknown:
-        answers["404"] = ("No such unit; the body is empty", None)
+        answers["404"] = ("No such record; the body is empty", None)
     answers |= {
         "400": ("The query is wrong; the reason names the parameter", "Refusal"),
         "405": ("Reading is all there is", "Refusal"),
@@ -144,7 +168,9 @@ def _response(status: str, text: str, schema: str | None) -> Json:
             name: {"$ref": f"#/components/headers/{header}"} for name, header in headers.items()
         },
     }
-    if schema is not None:
+    if schema == "":
+        response["content"] = {"application/pdf": {"schema": {"type": "string"}}}
+    elif schema is not None:
         body = {"schema": {"$ref": f"#/components/schemas/{schema}"}}
         response["content"] = {"application/json;charset=UTF-8": body}
     return response
@@ -171,7 +197,9 @@ def _schemas(*, strict: bool) -> Json:
         "Locations": _object({wire.LOCATIONS: _list(_object(place, absent={parent}))}),
         "Classifications": _object({wire.CLASSIFICATION: _list(_object(entry))}),
         "Unit": {"oneOf": [_living(), _gone()]},
+        **records(),
         "Refusal": _object({"chyba": _STRING}),
+        **templates(strict=strict),
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from math import isqrt
 from pathlib import Path
@@ -18,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finstat_kit.protocol.old_codes import old_district, old_municipality, old_region
-from finstat_kit.protocol.wire import ANNUAL_REPORTS, CODELISTS, REPORTS, STATEMENTS, UNITS
-from finstat_kit.service.files import codelist_bodies, data_folder
+from finstat_kit.protocol.shipped import data_folder
+from finstat_kit.protocol.wire import CODELISTS, UNITS
+from finstat_kit.service.files import codelist_bodies
+from finstat_kit.service.filings import Filings
 from finstat_kit.service.store import (
     DELETED,
     LIVING,
@@ -28,7 +31,6 @@ from finstat_kit.service.store import (
     NON_PUBLIC_LOWER,
     Ints,
     Line,
-    Owned,
     Place,
     Store,
     day_number,
@@ -39,7 +41,6 @@ TODAY: Final = date(2026, 6, 30)
 FIRST_DAY: Final = date(2014, 1, 1)
 DEFAULT_UNITS: Final = 20_000
 _LAST_UNIT_ID: Final = 2_620_000
-_LAST_ID: Final = {STATEMENTS: 7_000_000, REPORTS: 10_500_000, ANNUAL_REPORTS: 1_500_000}
 _NONE: Final = 65_535  # a code column's "absent"
 
 # The columns of code fields, the codelist each points into, and weights of codes that are common.
@@ -111,36 +112,28 @@ def draw(
 
     line = Line(raw.ids(units, _LAST_UNIT_ID), _change_days(raw, units))
     columns = _columns(raw, line.changed.astype(np.int64), places, weights, tables)
-    statements, owned_statements = _children(
-        raw, line, columns["state"], (20, 20, 25, 15, 10, 6, 4), _LAST_ID[STATEMENTS]
-    )
-    annual, owned_annual = _children(
-        raw, line, columns["state"], (70, 20, 10), _LAST_ID[ANNUAL_REPORTS]
-    )
-    reports, _ = _children(
-        raw, statements, np.zeros(len(statements.ids)), (0, 60, 40), _LAST_ID[REPORTS]
-    )
-    return Store(
-        lines={UNITS: line, STATEMENTS: statements, REPORTS: reports, ANNUAL_REPORTS: annual},
-        columns=columns,
-        tables=tables,
-        places=places,
-        owned={STATEMENTS: owned_statements, ANNUAL_REPORTS: owned_annual},
-        fields={},
-        codelists=bodies,
-        today=TODAY,
-    )
+    return _with_filings(line, columns, tables, places, bodies, seed)
+
+
+def _with_filings(
+    line: Line,
+    columns: Mapping[str, NDArray[np.generic]],
+    tables: Mapping[str, Sequence[str]],
+    places: Sequence[Place],
+    bodies: Mapping[str, bytes],
+    seed: int,
+) -> Store:
+    """Return the register of units, and of what they have filed."""
+    units = Store({UNITS: line}, columns, tables, places, None, {}, bodies, TODAY)
+    filings = Filings(units, seed)
+    return replace(units, lines={UNITS: line, **filings.lines}, filings=filings)
 
 
 def save(store: Store, path: Path) -> None:
     """Write what was drawn, codelists aside, to a compressed file of arrays."""
     arrays: dict[str, NDArray[np.generic]] = {f"column {k}": v for k, v in store.columns.items()}
-    for name, line in store.lines.items():
-        arrays[f"gaps {name}"] = np.diff(line.ids, prepend=0).astype(np.int32)
-        arrays[f"changed {name}"] = line.changed
-    for name, owned in store.owned.items():
-        arrays[f"owned {name}"] = owned.ids.astype(np.int32)
-        arrays[f"counts {name}"] = np.diff(owned.ends, prepend=0).astype(np.uint8)
+    arrays["gaps"] = np.diff(store.units.ids, prepend=0).astype(np.int32)
+    arrays["changed"] = store.units.changed
     # Mypy takes the names for numpy's own keyword; they are the arrays' names.
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
 
@@ -149,24 +142,12 @@ def load(path: Path | None = None) -> Store:
     """Read the default sample that `save` wrote."""
     bodies = codelist_bodies(_ENDPOINTS)
     with np.load(path or data_folder() / "sample.npz", allow_pickle=False) as arrays:
-        lines = {
-            name: Line(np.cumsum(arrays[f"gaps {name}"], dtype=np.int64), arrays[f"changed {name}"])
-            for name in (UNITS, STATEMENTS, REPORTS, ANNUAL_REPORTS)
-        }
-        owned = {
-            name: Owned(
-                arrays[f"owned {name}"].astype(np.int64),
-                np.cumsum(arrays[f"counts {name}"], dtype=np.int64),
-            )
-            for name in (STATEMENTS, ANNUAL_REPORTS)
-        }
+        line = Line(np.cumsum(arrays["gaps"], dtype=np.int64), arrays["changed"])
         columns = {
             key.removeprefix("column "): arrays[key] for key in arrays if key.startswith("column ")
         }
     places, _ = _places(bodies)
-    return Store(
-        lines, columns, code_tables(bodies), places, owned, fields={}, codelists=bodies, today=TODAY
-    )
+    return _with_filings(line, columns, code_tables(bodies), places, bodies, seed=0)
 
 
 def code_tables(bodies: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
@@ -323,18 +304,3 @@ def _icos(raw: _Raw, n: int) -> Ints:
     ico = np.where((kind >= 3) & (kind < 5), 0, ico)
     shared = (kind >= 5) & (kind < 10)
     return np.where(shared, np.roll(ico, 1), ico)
-
-
-def _children(
-    raw: _Raw, parents: Line, state: NDArray[np.generic], weights: Sequence[int], last: int
-) -> tuple[Line, Owned]:
-    """Draw the ids that belong to *parents*: their line, and each parent's own."""
-    counts = np.where(state == LIVING, raw.pick(weights, len(parents.ids)), 0)
-    n = int(counts.sum())
-    ids = raw.ids(n, last)
-    mixed = np.argsort(raw.draw(n), kind="stable")  # ids and owners are in no common order
-    owner = np.repeat(np.arange(len(parents.ids)), counts)
-    changed = np.empty(n, dtype=np.uint16)
-    earlier = parents.changed[owner].astype(np.int64) - raw.below(400, n)
-    changed[mixed] = np.maximum(earlier, day_number(FIRST_DAY))
-    return Line(ids, changed), Owned(ids[mixed], np.cumsum(counts))

@@ -9,17 +9,20 @@ import html
 import re
 from collections.abc import Callable
 from datetime import date, datetime
+from functools import cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import orjson
 
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.shipped import template_bodies
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service import parameters as rules
+from finstat_kit.service import filed, parameters as rules
 from finstat_kit.service.openapi import description
 from finstat_kit.service.store import Condition, Store, day_number, ico_number
 
+_FILES: Final = f"/{wire.ATTACHMENT}/"
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -42,6 +45,8 @@ def answer(store: Store, method: str, path: str, query: str = "", *, strict: boo
         strict: Answer 400 to everything that the specification leaves open.
     """
     route = _ROUTES.get(path)
+    if path.startswith(_FILES):
+        route = _file(path.removeprefix(_FILES))
     if route is None:
         return refusal(404, "neznáma cesta", method)
     if method not in ("GET", "HEAD"):
@@ -205,13 +210,52 @@ def _codelist(name: str) -> _Route:
     return route
 
 
-def _unit(store: Store, parameters: _Parameters, method: str) -> Reply:
+def _record(find: Callable[[Store, int], dict[str, object] | None]) -> _Route:
+    def route(store: Store, parameters: _Parameters, method: str) -> Reply:
+        id_ = parameters.number("id")
+        parameters.end()
+        if id_ is None:
+            raise _Refused("chýba povinný parameter id")
+        record = find(store, id_) if id_ <= wire.MAX_ID else None
+        return _reply(404, b"", method) if record is None else _json(200, record, method)
+
+    return route
+
+
+def _templates(store: Store, parameters: _Parameters, method: str) -> Reply:
+    parameters.end()
+    return _reply(200, _template_list(strict=parameters.strict), method)
+
+
+@cache
+def _template_list(*, strict: bool) -> bytes:
+    listed = (orjson.loads(body) for body in template_bodies().values())
+    # Whether the list has the tables is open: one of the two registers sends them.
+    left_out = wire.TABLES if strict else None
+    entries = [{k: v for k, v in entry.items() if k != left_out} for entry in listed]
+    return orjson.dumps({wire.TEMPLATE_LIST: entries})
+
+
+def _template(store: Store, parameters: _Parameters, method: str) -> Reply:
     id_ = parameters.number("id")
     parameters.end()
     if id_ is None:
         raise _Refused("chýba povinný parameter id")
-    record = store.record(id_) if id_ <= wire.MAX_ID else None
-    return _reply(404, b"", method) if record is None else _json(200, record, method)
+    body = template_bodies().get(id_)
+    return _reply(404, b"", method) if body is None else _reply(200, body, method)
+
+
+def _file(name: str) -> _Route:
+    def route(store: Store, parameters: _Parameters, method: str) -> Reply:
+        parameters.end()
+        id_ = int(name) if rules.RECORD["id"].pattern.fullmatch(name) else -1
+        body = filed.file_of(store, id_) if 0 <= id_ <= wire.MAX_ID else None
+        if body is None:
+            return _reply(404, b"", method)
+        reply = _reply(200, body, method)
+        return reply._replace(headers=reply.headers | {"Content-Type": "application/pdf"})
+
+    return route
 
 
 def _description(store: Store, parameters: _Parameters, method: str) -> Reply:
@@ -223,7 +267,12 @@ _ROUTES: Final[dict[str, _Route]] = {
     **{f"/api/{name}": _list(name) for name in wire.LISTS.values()},
     **{f"/api/{wire.COUNTS}/{name}": _count(name) for name in wire.LISTS.values()},
     **{f"/api/{c.endpoint}": _codelist(c.endpoint) for c in wire.CODELISTS.values()},
-    f"/api/{wire.UNIT}": _unit,
+    f"/api/{wire.UNIT}": _record(lambda store, id_: store.record(id_)),
+    f"/api/{wire.STATEMENT}": _record(filed.statement),
+    f"/api/{wire.REPORT}": _record(filed.report),
+    f"/api/{wire.ANNUAL_REPORT}": _record(filed.annual_report),
+    f"/api/{wire.TEMPLATES}": _templates,
+    f"/api/{wire.TEMPLATE}": _template,
     "/openapi.json": _description,
 }
 

@@ -9,19 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finstat_kit.protocol.wire import (
-    ANNUAL_REPORTS,
-    BEGINNING,
-    CHANGED,
-    STATE,
-    STATEMENTS,
-    UNITS,
-)  # fmt: skip
+from finstat_kit.protocol.wire import BEGINNING, CHANGED, STATE, UNITS
+
+if TYPE_CHECKING:
+    from finstat_kit.service.filings import Filings
 
 NO_DAY: Final = -(2**31)
 LIVING, DELETED, NON_PUBLIC, NON_PUBLIC_LOWER = range(4)
@@ -53,10 +49,9 @@ class Condition(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Ids in ascending order and the day each was last changed."""
+class Days:
+    """The day on which each row was last changed, and which rows match."""
 
-    ids: Ints
     changed: NDArray[np.uint16]
     _latest: NDArray[np.uint16] = field(init=False, repr=False, compare=False)  # of each block
 
@@ -66,38 +61,24 @@ class Line:
             latest = np.maximum(latest[::2], latest[1::2])
         object.__setattr__(self, "_latest", latest)
 
-    def page(
-        self, since: int, after: int, size: int, where: Sequence[Condition] = ()
-    ) -> tuple[Ints, bool]:
-        """Return up to *size* matching ids above *after*, and whether more remain."""
-        start = int(np.searchsorted(self.ids, after, side="right"))
-        if since <= 0 and not where:
-            return self.ids[start : start + size], start + size < len(self.ids)
+    def rows(self, start: int, since: int, need: int, where: Sequence[Condition] = ()) -> Ints:
+        """Return the first rows from *start* that match, up to *need* of them."""
         found: list[Ints] = []
-        need, chunk = size + 1, max(_FIRST_CHUNK, size + 1)  # one more tells of a next page
-        while start < len(self.ids) and need > 0:
+        chunk = max(_FIRST_CHUNK, need)
+        while start < len(self.changed) and need > 0:
             stop = (start + chunk) // _BLOCK * _BLOCK
             hits = np.flatnonzero(self._mask(slice(start, stop), since, where))
-            found.append(self.ids[start + hits[:need]])
+            found.append(start + hits[:need])
             need -= len(found[-1])
             if need > 0 and not where and len(hits) * _SPARSE < chunk:
-                found.append(self.ids[self._rows_by_blocks(stop, since, need)])
+                found.append(self._rows_by_blocks(stop, since, need))
                 break
             start, chunk = stop, chunk * 2
-        ids = np.concatenate(found) if found else self.ids[:0]
-        return ids[:size], len(ids) > size
+        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
-    def count(self, since: int, after: int, where: Sequence[Condition] = ()) -> int:
-        """Return how many matching ids lie above *after*."""
-        start = int(np.searchsorted(self.ids, after, side="right"))
-        if since <= 0 and not where:
-            return len(self.ids) - start
+    def count(self, start: int, since: int, where: Sequence[Condition] = ()) -> int:
+        """Return how many rows from *start* match."""
         return int(np.count_nonzero(self._mask(slice(start, None), since, where)))
-
-    def position(self, id_: int) -> int | None:
-        """Return the row of an id, or None."""
-        row = int(np.searchsorted(self.ids, id_))
-        return row if row < len(self.ids) and int(self.ids[row]) == id_ else None
 
     def _rows_by_blocks(self, start: int, since: int, most: int) -> Ints:
         """Return the first rows from *start*, where a block starts, that changed since a day."""
@@ -117,18 +98,54 @@ class Line:
         return mask
 
 
+class AnyLine(Protocol):
+    """The ids of a collection in ascending order, and which of them changed since a day."""
+
+    @property
+    def ids(self) -> Ints:
+        """All ids."""
+
+    def page(
+        self, since: int, after: int, size: int, where: Sequence[Condition] = ()
+    ) -> tuple[Ints, bool]:
+        """Return up to *size* matching ids above *after*, and whether more remain."""
+
+    def count(self, since: int, after: int, where: Sequence[Condition] = ()) -> int:
+        """Return how many matching ids lie above *after*."""
+
+
 @dataclass(frozen=True, slots=True)
-class Owned:
-    """The ids that belong to each unit, one run after the other, in no promised order."""
+class Line:
+    """Ids in ascending order and the day each was last changed."""
 
     ids: Ints
-    ends: Ints  # row i owns ids[ends[i-1]:ends[i]]
+    changed: NDArray[np.uint16]
+    _days: Days = field(init=False, repr=False, compare=False)
 
-    def of(self, row: int) -> list[int]:
-        """Return the ids that the unit in *row* owns."""
-        start = int(self.ends[row - 1]) if row else 0
-        own: list[int] = self.ids[start : int(self.ends[row])].tolist()
-        return own
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_days", Days(self.changed))
+
+    def page(
+        self, since: int, after: int, size: int, where: Sequence[Condition] = ()
+    ) -> tuple[Ints, bool]:
+        """Return up to *size* matching ids above *after*, and whether more remain."""
+        start = int(np.searchsorted(self.ids, after, side="right"))
+        if since <= 0 and not where:
+            return self.ids[start : start + size], start + size < len(self.ids)
+        ids = self.ids[self._days.rows(start, since, size + 1, where)]  # one tells of a next page
+        return ids[:size], len(ids) > size
+
+    def count(self, since: int, after: int, where: Sequence[Condition] = ()) -> int:
+        """Return how many matching ids lie above *after*."""
+        start = int(np.searchsorted(self.ids, after, side="right"))
+        if since <= 0 and not where:
+            return len(self.ids) - start
+        return self._days.count(start, since, where)
+
+    def position(self, id_: int) -> int | None:
+        """Return the row of an id, or None."""
+        row = int(np.searchsorted(self.ids, id_))
+        return row if row < len(self.ids) and int(self.ids[row]) == id_ else None
 
 
 class Place(NamedTuple):
@@ -149,24 +166,31 @@ class Store:
         columns: What the records of units are made of, aligned with their id line.
         tables: What the code columns among them point into.
         places: What ``columns["place"]`` points into.
-        owned: The statements and annual reports of each unit.
+        filings: The statements, reports and annual reports; None where there are only ids.
         fields: What single records say other than their columns do, by id.
         codelists: The bodies of the seven codelists, by the name of their endpoint.
         today: The register's day.
     """
 
-    lines: Mapping[str, Line]
+    lines: Mapping[str, AnyLine]
     columns: Mapping[str, NDArray[np.generic]]
     tables: Mapping[str, Sequence[str]]
     places: Sequence[Place]
-    owned: Mapping[str, Owned]
+    filings: Filings | None
     fields: Mapping[int, Mapping[str, object]]
     codelists: Mapping[str, bytes]
     today: date
 
+    @property
+    def units(self) -> Line:
+        """The id line of the units."""
+        line = self.lines[UNITS]
+        assert isinstance(line, Line)
+        return line
+
     def record(self, id_: int) -> dict[str, object] | None:
         """Return the record of a unit as the register would send it, or None."""
-        line = self.lines[UNITS]
+        line = self.units
         row = line.position(id_)
         if row is None:
             return None
@@ -174,9 +198,14 @@ class Store:
         state = STATES[int(self.columns["state"][row])]
         if state is not None:
             return {"id": id_, STATE: state, CHANGED: changed}
-        return self._living(id_, row) | {CHANGED: changed}
+        statements, annual = self.filings.ids_of(id_) if self.filings else ([], [])
+        owned = {"idUctovnychZavierok": statements, "idVyrocnychSprav": annual}
+        record = self.living(id_, row) | {name: ids for name, ids in owned.items() if ids}
+        return record | {CHANGED: changed}
 
-    def _living(self, id_: int, row: int) -> dict[str, object]:
+    def living(self, id_: int, row: int) -> dict[str, object]:
+        """Return what the record of a unit in a row says, its filings aside."""
+
         def number(column: str) -> int:
             return int(self.columns[column][row])
 
@@ -207,8 +236,6 @@ class Store:
             "okres": place.okres,
             "sidlo": place.sidlo,
             "konsolidovana": key % 80 == 0,
-            "idUctovnychZavierok": self.owned[STATEMENTS].of(row) or None,
-            "idVyrocnychSprav": self.owned[ANNUAL_REPORTS].of(row) or None,
             "zdrojDat": "FRSR" if key % 3 else "ŠÚSR",
         } | dict(self.fields.get(id_, {}))
         # Null attributes are left out of every reply, lists included.

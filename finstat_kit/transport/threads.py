@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Final, TypeVar
 
@@ -74,7 +74,9 @@ def _awaited(result: Future[Result]) -> Result:
     return result.result()
 
 
-def heeding_interrupts(produce: Callable[[threading.Event], Iterator[Result]]) -> Iterator[Result]:
+def heeding_interrupts(
+    produce: Callable[[threading.Event], Iterator[Result]],
+) -> Generator[Result, None, None]:
     """Yield what *produce* yields in a thread of its own, so that Ctrl-C ends any wait for it.
 
     For code that polars calls, in a thread of its own or with Ctrl-C held back until it is done.

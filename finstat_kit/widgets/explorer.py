@@ -15,7 +15,7 @@ from finstat_kit.charts import tiles
 from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
-from finstat_kit.protocol.replies import UNITS
+from finstat_kit.protocol.shaped import UNITS
 from finstat_kit.protocol.wire import CHANGED
 from finstat_kit.widgets import base, drawn, reproduce
 from finstat_kit.widgets.background import LatestWins

@@ -187,3 +187,18 @@ def test_ids_into_a_file_that_were_cut_off_are_kept(tmp_path: Path) -> None:
     assert ids_of(output.read_text(encoding="utf-8-sig")) == [1, 2]
     assert seen.stderr.startswith("cut off after 2 ids; to resume, add --after-id 2")
     assert seen.stderr.count("after") == 2
+
+
+def test_records_of_another_collection() -> None:
+    """``--collection`` chooses whose; what csv cannot hold is an error that names the cure."""
+    sample = fk.sample()
+    ids = [str(id_) for id_ in sample.reports.ids(limit=2)["id"]]
+
+    found = called("get", *ids, "--sample", "--collection", "reports", "--format", "ndjson")
+    refused = called("get", *ids, "--sample", "--collection", "reports", "--format", "csv")
+
+    rows = pl.read_ndjson(io.StringIO(found.stdout), infer_schema_length=None)
+    assert rows["id"].to_list() == [int(id_) for id_ in ids]
+    assert rows["idSablony"].to_list() == sample.reports.get(rows["id"])["idSablony"].to_list()
+    assert "parquet or ndjson" in refused.stderr
+    assert refused.returncode == 2

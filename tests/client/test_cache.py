@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import socket
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import finstat_kit as fk
+from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
 from tests.support.clock import FakeClock
+from tests.support.examples import examples
 from tests.support.registers import Scripted
 
 RECORD, LIST = "/api/uctovna-jednotka", "/api/uctovne-jednotky"
+FILED = ("statements", "reports", "annual_reports")
 
 
 @pytest.fixture
@@ -47,11 +52,40 @@ class Behind:
         return [target for target in sent if target.partition("?")[0].startswith(path)]
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
-        path = "/api" + path.partition("/api")[2]
+        path = urlsplit(path).path
         self.requests.append(f"{path}?{query}")
         if isinstance(self.instead, BaseException):
             raise self.instead
         return self.instead or self.sample._answer(method, path, query)
+
+
+class Amended(Behind):
+    """A sample in which single records of any collection change, and their own list names them."""
+
+    def __init__(self, sample: fk.Sample) -> None:
+        super().__init__(sample)
+        self._changes: dict[tuple[str, int], tuple[date, str]] = {}
+
+    def amend(self, collection: str, id_: int) -> None:
+        """Change a record on the sample's day."""
+        change = self.sample.today, f"change {len(self._changes)}"
+        self._changes[collection, id_] = change
+
+    def _answer(self, method: str, path: str, query: str) -> Reply:
+        reply = super()._answer(method, path, query)
+        sent = dict(parse_qsl(query))
+        for (collection, id_), (day, source) in self._changes.items():
+            kind = KINDS[collection]
+            if path.endswith(kind.path) and sent["id"] == str(id_):
+                record = json.loads(reply.body) | {"datumPoslednejUpravy": str(day)}
+                return reply._replace(body=json.dumps(record | {"zdrojDat": source}).encode())
+            if path.endswith(kind.listed) and sent["zmenene-od"] <= str(day):
+                assert "pocet" not in path
+                page = json.loads(reply.body)
+                if id_ > int(sent.get("pokracovat-za-id", 0)):
+                    page["id"] = sorted({*page["id"], id_})
+                reply = reply._replace(body=json.dumps(page).encode())
+        return reply
 
 
 @pytest.fixture
@@ -59,26 +93,59 @@ def behind() -> Behind:
     return Behind(fk.sample(2_000))
 
 
-def unchanged_ids(sample: fk.Sample, n: int = 5) -> list[int]:
+def unchanged_ids(sample: fk.Sample, n: int = 5, collection: str = "units") -> list[int]:
     """Return ids that did not change of late."""
-    late = sample.units.ids(changed_since="2026-06-01")["id"].implode()
-    return sample.units.ids().filter(~pl.col("id").is_in(late))["id"].head(n).to_list()
+    records = getattr(sample, collection)
+    late = records.ids(changed_since="2026-06-01")["id"].implode()
+    found: list[int] = records.ids().filter(~pl.col("id").is_in(late))["id"].head(n).to_list()
+    return found
 
 
-def test_a_second_run_requests_lists_alone(behind: Behind, file: Path) -> None:
-    ids = unchanged_ids(behind.sample, 50)
+@pytest.mark.parametrize("collection", KINDS)
+def test_a_second_run_requests_lists_alone(behind: Behind, file: Path, collection: str) -> None:
+    ids = unchanged_ids(behind.sample, 50, collection)
     with behind.register(cache=file) as first:
-        records, regions = first.units.get(ids), first.regions()
+        records, regions = getattr(first, collection).get(ids), first.regions()
     behind.sent()
 
     with behind.register(cache=file) as second:
-        assert second.units.get(ids).equals(records)
+        again = getattr(second, collection)
+        assert again.get(ids).equals(records)
         assert second.regions().equals(regions)
-        assert second.units.ids(limit=3).equals(first.units.ids(limit=3))
+        assert (
+            again.ids(limit=3)["id"].to_list()
+            == getattr(first, collection).ids(limit=3)["id"].to_list()
+        )
 
-    assert {target.partition("?")[0] for target in behind.sent()} == {LIST}
+    paths = {target.partition("?")[0] for target in behind.sent()}
+    assert paths == {f"/api/{KINDS[collection].listed}"}
     assert second.stats.kept == 51
     assert second.stats.requests == 2
+
+
+@pytest.mark.parametrize("collection", FILED)
+def test_a_filing_is_fetched_again_once_its_own_list_names_it(file: Path, collection: str) -> None:
+    """A change of the unit, or of a filing of the same id in another collection, is none of it."""
+    behind = Amended(fk.sample(300))
+    ids = unchanged_ids(behind.sample, 5, collection)
+    before = getattr(behind.register(cache=file), collection).get(ids)
+    for other in KINDS:
+        if other != collection:
+            behind.amend(other, ids[0])
+    behind.amend(collection, ids[3])
+    behind.sent()
+
+    frame = getattr(behind.register(cache=file), collection).get(ids)
+
+    path = KINDS[collection].path
+    assert behind.sent("/api/") == [
+        f"/api/{KINDS[collection].listed}?zmenene-od=2026-06-29&max-zaznamov=10000"
+        + (f"&pokracovat-za-id={ids[0] - 1}" if ids[0] > 1 else ""),
+        f"{path}?id={ids[3]}",
+    ]
+    assert frame["zdrojDat"][3] == "change 3"
+    assert frame[:3].equals(before[:3])
+    assert frame[4:].equals(before[4:])
 
 
 def test_changes_are_listed_once_per_call_from_the_day_before(behind: Behind, file: Path) -> None:
@@ -155,6 +222,82 @@ def test_kept_records_are_those_of_the_register(tmp_path: Path, steps: list[Any]
             assert got.equals(behind.sample.units.scan().filter(wanted_).collect())
         else:
             getattr(behind.sample, step)(ids[value])
+
+
+@pytest.mark.parametrize("collection", FILED)
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    steps=st.lists(
+        st.one_of(
+            st.tuples(st.just("day"), st.integers(0, 3)),
+            st.tuples(st.sampled_from(["amend", "file", "correct", "hide"]), st.integers(0, 7)),
+            st.tuples(st.just("get"), st.sets(st.integers(0, 7), min_size=1)),
+            st.tuples(st.just("scan"), st.integers(0, 7)),
+        ),
+        max_size=14,
+    )
+)
+def test_kept_filings_are_those_of_the_register(
+    tmp_path: Path, collection: str, steps: list[Any]
+) -> None:
+    """As with units; no filing of a sample changes unlisted, whatever is filed or corrected."""
+    behind = Amended(fk.sample(60))
+    sample, file = behind.sample, tmp_path / "ruz.cache"
+    file.unlink(missing_ok=True)
+    units = sample.publish(4)["id"].to_list() + sample.units.ids(limit=4)["id"].to_list()
+    sample.file(units[:4], year=2024, on="2026-01-05")
+    owned = getattr(sample, collection).ids()["id"]
+    ids = [*owned.head(4), *owned.tail(4)]
+    statements = sample.statements.ids()["id"].tail(8).to_list()
+    for step, value in steps:
+        if step == "day":
+            sample.set_today(sample.today + timedelta(days=value))
+        elif step == "amend":
+            behind.amend(collection, ids[value])
+        elif step == "file":
+            sample.file(units[value], year=2023 + value % 3)
+        elif step == "correct":
+            sample.correct(statements[value])
+        elif step == "hide":
+            sample.hide(units[value])
+        else:
+            kept, sent = behind.register(cache=file), behind.register()
+            if step == "get":
+                wanted = [ids[place] for place in sorted(value)]
+                found = (getattr(reg, collection).get(wanted) for reg in (kept, sent))
+            else:
+                scans = (getattr(reg, collection).scan() for reg in (kept, sent))
+                found = (
+                    scan.filter(pl.col("id") <= ids[value]).head(9).collect() for scan in scans
+                )
+            assert next(found).equals(next(found))
+
+
+def test_templates_are_kept_for_the_day(behind: Behind, file: Path) -> None:
+    for _ in range(2):
+        register = behind.register(cache=file)
+        assert register.template(699).height == register.template(699).height > 0
+        assert register.templates().height > 0
+        with pytest.raises(fk.NotFound):
+            register.template(5)
+    assert behind.sent() == ["/api/sablona?id=699", "/api/sablony?", "/api/sablona?id=5"]
+    behind.register(cache=file).template(699, refresh=True)
+    behind.time.now += 86_400
+    behind.register(cache=file).template(699)
+    assert behind.sent() == ["/api/sablona?id=699"] * 2
+
+
+def test_files_of_reports_are_not_kept(behind: Behind, file: Path, tmp_path: Path) -> None:
+    """The folder holds them already; a second download requests nothing."""
+    register = behind.register(cache=file)
+    reports = register.annual_reports.get(register.annual_reports.ids(limit=3))
+    replies = register.cache
+    folder = tmp_path / "files"
+    for status in ("downloaded", "kept"):
+        done = register.download(fk.attachments(reports), folder)
+        assert done["status"].unique().to_list() == [status]
+    assert register.cache == replies
+    assert len(behind.sent("/domain")) == done.height
 
 
 def test_no_more_list_requests_than_records(file: Path) -> None:
@@ -421,3 +564,7 @@ def test_a_served_mirror_is_the_mirror(tmp_path: Path) -> None:
         assert ids.equals(sample.units.ids())
         assert served.units.get(ids).equals(sample.units.get(ids))
         assert served.invented is True
+        for name in FILED:
+            some = getattr(served, name)
+            with pytest.raises(fk.BadRequest, match="kópia registra tieto záznamy nemá"):
+                some.get(some.ids(limit=1))

@@ -79,7 +79,7 @@ def test_locations_have_the_path_up() -> None:
 @pytest.mark.parametrize(
     ("body", "named"),
     [
-        (b"{}", r"\$\.lokacie: expected a list of entries, it is missing"),
+        (b"{}", r"\$\.lokacie: expected a list, it is missing"),
         (b'{"lokacie":null}', r"\$\.lokacie"),
         (b'{"klasifikacie":[]}', r"\$\.lokacie"),
         (locations({"nazov": {}}), r"\$\.lokacie\[0\]\.kod: expected a code, it is missing"),

@@ -9,6 +9,9 @@ REGISTER = [
     "units", "statements", "reports", "annual_reports",
     "regions", "districts", "municipalities", "legal_forms", "activities", "ownership_types",
     "size_classes", "codelists", "locations", "find_places", "match_places",
+    "templates", "template", "template_columns",
+    # What it reads out of reports.
+    "cells", "reports_without_cells", "check_reports", "as_filed", "download",
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
     # What it estimates from a sample.
@@ -20,7 +23,10 @@ REGISTER = [
     "base_url", "page_size", "connections", "rate", "cache", "lang", "today", "since", "invented",
     "stats", "cite", "close",
 ]  # fmt: skip
-SAMPLE = [*REGISTER, "serve", "publish", "touch", "delete", "hide", "vanish", "set_today"]
+SAMPLE = [
+    *REGISTER, "serve", "publish", "touch", "delete", "hide", "vanish", "set_today",
+    "file", "correct", "cases",
+]  # fmt: skip
 
 
 def shown(register: fk.Register) -> list[str]:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.protocol import replies
+from finstat_kit.protocol import shaped
 from tests.support.registers import Scripted, sample_of
 
 DAY = date(2024, 5, 17)
@@ -27,7 +27,7 @@ def test_get_has_all_columns_in_order() -> None:
 
     frame = reg.units.get(7)
 
-    assert frame.schema == replies.UNITS
+    assert frame.schema == shaped.UNITS
     assert {
         name: value for name, value in frame.row(0, named=True).items() if value is not None
     } == {
@@ -62,13 +62,13 @@ def test_get_keeps_the_order_asked(ids: Any) -> None:
     frame = reg.units.get(ids)
 
     assert frame["id"].to_list() == [9, 2, 9, 5]
-    assert frame.schema == replies.UNITS
+    assert frame.schema == shaped.UNITS
     assert reg.stats.requests == 3
 
 
 def test_no_ids_give_no_rows_but_all_columns() -> None:
     """No ids give no rows, but all columns."""
-    assert REG.units.get([]).schema == replies.UNITS
+    assert REG.units.get([]).schema == shaped.UNITS
     assert REG.units.get(pl.Series("id", [])).height == 0
 
 

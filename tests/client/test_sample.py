@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
-from finstat_kit.protocol.wire import ANNUAL_REPORTS, STATEMENTS, UNITS
+from finstat_kit.protocol.shipped import data_folder
 from finstat_kit.service import population
-from finstat_kit.service.files import data_folder
 from finstat_kit.service.store import Place, Store
 from tests.support.examples import examples
 from tests.support.memory import needs_proc
@@ -30,10 +29,11 @@ def units() -> pl.DataFrame:
 
 def same(one: Store, other: Store) -> bool:
     arrays = [(one.columns[k], other.columns[k]) for k in one.columns]
-    for name, line in one.lines.items():
-        arrays += [(line.ids, other.lines[name].ids), (line.changed, other.lines[name].changed)]
-    for name, owned in one.owned.items():
-        arrays += [(owned.ids, other.owned[name].ids), (owned.ends, other.owned[name].ends)]
+    arrays += [(line.ids, other.lines[name].ids) for name, line in one.lines.items()]
+    arrays.append((one.units.changed, other.units.changed))
+    if one.filings and other.filings:
+        mine, others = one.filings.slots, other.filings.slots
+        arrays += [(mine.days.changed, others.days.changed), (mine.reports, others.reports)]
     return all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in arrays)
 
 
@@ -132,28 +132,24 @@ def test_names_are_invented(units: pl.DataFrame) -> None:
 
 @pytest.mark.parametrize(
     ("collection", "field", "most"),
-    [("statements", "idUctovnychZavierok", 6), ("annual_reports", "idVyrocnychSprav", 2)],
+    [("statements", "idUctovnychZavierok", 17), ("annual_reports", "idVyrocnychSprav", 6)],
 )
 def test_the_ids_of_units_are_those_of_the_lists(
     units: pl.DataFrame, collection: str, field: str, most: int
 ) -> None:
     """What units own is exactly the list; nothing was changed after its unit."""
     sample = fk.sample()
-    name = {"statements": STATEMENTS, "annual_reports": ANNUAL_REPORTS}[collection]
-    line = population.load().lines[name]
-    owned = (
-        units.select("datumPoslednejUpravy", pl.col(field).alias("id")).explode("id").drop_nulls()
-    )
-    joined = owned.join(
-        pl.DataFrame({"id": line.ids, "day": line.changed}), on="id", how="full", coalesce=True
-    )
+    ids = getattr(sample, collection).ids()
+    owned = units.select("datumPoslednejUpravy", pl.col(field).alias("id")).explode("id")
+    joined = owned.drop_nulls().join(ids.with_columns(listed=True), on="id", how="full")
 
     assert joined.null_count().sum_horizontal().item() == 0
-    assert joined.height == owned.height == getattr(sample, collection).count()
-    days = (joined["datumPoslednejUpravy"] - date(2000, 1, 1)).dt.total_days()
-    assert (joined["day"].cast(pl.Int64) <= days).all()
-    assert units[field].list.len().max() == most
+    assert joined.height == ids.height == getattr(sample, collection).count()
+    assert most - 2 <= units[field].list.len().max() <= most  # type: ignore[operator]
     assert not units[field].drop_nulls().list.eval(pl.element().diff() > 0).list.all().all()
+    some = owned.drop_nulls().sample(300, seed=1)
+    records = getattr(sample, collection).get(some)
+    assert (records["datumPoslednejUpravy"] <= some["datumPoslednejUpravy"]).all()
 
 
 @needs_proc
@@ -290,7 +286,7 @@ def test_changes_keep_the_register_whole(verbs: list[tuple[str, int]]) -> None:
     for record in records.to_dicts():
         expected = owned.get(record["id"]) if record["stav"] is None else None
         assert record["idUctovnychZavierok"] == expected
-    assert len(sample._store.columns["ico"]) == len(sample._store.lines[UNITS].ids)
+    assert len(sample._store.columns["ico"]) == len(sample._store.units.ids)
 
 
 def test_few_are_large_and_many_small(units: pl.DataFrame) -> None:

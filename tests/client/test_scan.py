@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.protocol import replies
+from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import examples
 from tests.support.registers import Watched
@@ -144,15 +144,15 @@ def test_a_scan_sends_these_requests_and_no_others(query: Step, requests: list[s
 
 
 def test_a_scan_has_the_columns_of_the_records() -> None:
-    """A scan has the columns of the records, the other collections have ids."""
-    assert REG.units.scan().collect_schema() == replies.UNITS
-    assert REG.reports.scan().collect_schema() == replies.IDS
+    """A scan has the columns of the records, in every collection; the ids alone need none."""
+    for name, kind in KINDS.items():
+        assert getattr(REG, name).scan().collect_schema() == kind.schema
     ids = REG.reports.ids()["id"]
-    some = REG.reports.scan().filter(ids[5] < ID, ids[9] >= ID).collect()
+    some = REG.reports.scan().filter(ids[5] < ID, ids[9] >= ID).select("id").collect()
     assert some["id"].to_list() == ids[6:10].to_list()
     with pytest.warns(UserWarning, match="2030-01-01"):
         scan = REG.reports.scan(changed_since="2030-01-01")
-    assert scan.collect().schema == replies.IDS
+    assert scan.collect().schema == KINDS["reports"].schema
 
 
 def test_head_behind_a_filter_is_refused_with_the_cure() -> None:
@@ -211,7 +211,7 @@ def test_a_scan_asks_the_register_of_its_call() -> None:
     with fk.using(few):
         ids, units = fk.statements.scan(), fk.units.scan()
     with fk.using(many):
-        assert ids.collect().height == few.statements.count()
+        assert ids.select("id").collect().height == few.statements.count()
         assert units.select("id").collect().height == 10
         assert units.collect().height == 10
     assert units.collect().height == 10

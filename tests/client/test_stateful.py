@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 
 import finstat_kit as fk
 from finstat_kit.client.pages import Pages
-from finstat_kit.protocol.wire import UNITS, Reply
+from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.store import day_number
 from finstat_kit.transport.base import InProcess
 from tests.support.clock import FakeClock
@@ -70,7 +70,7 @@ class Unruly(fk.Register):
 
     def matching(self, since: date | None, after: int = 0) -> list[int]:
         """Return what the register would list now, found another way."""
-        line = self.sample._store.lines[UNITS]
+        line = self.sample._store.units
         first = 0 if since is None else day_number(since)
         rows = zip(line.ids.tolist(), line.changed.tolist(), strict=True)
         return [id_ for id_, changed in rows if changed >= first and id_ > after]

@@ -8,15 +8,16 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.client.stream import stream_units
-from finstat_kit.protocol.replies import unit_frame
+from finstat_kit.client.stream import stream_records
+from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.shapes import Record
 
 
 def streamed(ids: list[int], register: fk.Register) -> pl.DataFrame:
-    stream = stream_units(
-        pl.Series("id", ids), register._session, max_requests=None, progress=False
+    stream = stream_records(
+        KINDS["units"], pl.Series("id", ids), register._session, max_requests=None, progress=False
     )
-    return unit_frame([record for _, record in stream if isinstance(record, dict)])
+    return KINDS["units"].frame([record for _, record in stream if isinstance(record, Record)])
 
 
 def test_several_connections_keep_the_order() -> None:

@@ -18,18 +18,23 @@ import finstat_kit as fk
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.guarded_json import NotJson
 from finstat_kit.protocol.outcome import first_words
+from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import CODELIST_CAP, PAGE_CAP
 from tests.conftest import Told
 from tests.support.examples import examples
 from tests.support.faults import FaultServer, reply
 from tests.support.memory import needs_proc
 
+UNITS = KINDS["units"]
 READERS: dict[str, Callable[[bytes], object]] = {
     "page": replies.parse_page,
     "count": replies.parse_count,
     "locations": replies.parse_locations,
     "classification": replies.parse_classification,
-    "unit": lambda body: replies.unit_frame([replies.parse_unit(body, 7)]),
+    **{
+        name: lambda body, kind=kind: kind.frame([kind.read(body, 7)])  # type: ignore[misc]
+        for name, kind in KINDS.items()
+    },
 }
 VALID: dict[str, Any] = {
     "page": {"id": [3, 5, 9], "existujeDalsieId": True},
@@ -38,13 +43,30 @@ VALID: dict[str, Any] = {
         "lokacie": [{"kod": "1", "nazov": {"sk": "A", "en": "B"}, "nadradenaLokacia": "2"}] * 2
     },
     "classification": {"klasifikacie": [{"kod": "1", "nazov": {"sk": "A", "en": "B"}}]},
-    "unit": {
+    "units": {
         "id": 7,
         "nazovUJ": "A",
         "datumZalozenia": "2020-01-01",
         "konsolidovana": True,
         "idUctovnychZavierok": [1, 2],
     },
+    "statements": {
+        "id": 7,
+        "idUJ": 3,
+        "obdobieDo": "2020-12",
+        "konsolidovana": "true",
+        "idUctovnychVykazov": [1, 2],
+    },
+    "reports": {
+        "id": 7,
+        "idSablony": 699,
+        "obsah": {
+            "titulnaStrana": {"ico": "1", "obdobieOd": "2020-01", "adresa": {"mesto": "A"}},
+            "tabulky": [{"nazov": {"sk": "A"}, "data": ["", "1"]}],
+        },
+        "prilohy": [{"id": 1, "meno": "a.pdf"}],
+    },
+    "annual_reports": {"id": 7, "obdobieOd": "2020-01", "prilohy": [{"velkostPrilohy": 5}]},
 }
 
 deep = st.builds(
@@ -185,6 +207,12 @@ FAMILIES: dict[str, Callable[[int], bytes]] = {
     "letters of five bytes": lambda n: b'{"lokacie":[' + '"é",'.encode() * (n // 5) + b"1]}",
     "whole numbers": lambda n: b'{"lokacie":[' + b"1000," * (n // 5) + b"1]}",
     "blanks": lambda n: b" " * n + b"{}",
+    "cells": lambda n: b'{"id":7,"obsah":{"tabulky":[{"data":[' + b'"",' * (n // 3) + b'""]}]}}',
+    "tables": lambda n: b'{"id":7,"obsah":{"tabulky":[' + b"{}," * (n // 3) + b"{}]}}",
+    "attachments": lambda n: b'{"id":7,"prilohy":[' + b'{"id":1},' * (n // 9) + b"{}]}",
+    "months": lambda n: (
+        b'{"id":7,"prilohy":[' + b'{"velkostPrilohy":1},' * (n // 21) + b'{}],"obdobieOd":"2020-1"}'
+    ),
 }
 
 
@@ -224,7 +252,7 @@ def test_work_is_linear_in_the_bytes(matrix: Told, family: str) -> None:
     """Twice the bytes cost less than three times the time; what takes no time is not compared."""
     make = FAMILIES[family]
     ratios = {}
-    for kind in ("page", "locations", "unit"):
+    for kind in ("page", "locations", "units", "reports"):
         read, n = READERS[kind], 100_000
         while (first := seconds(read, make(n), 2)) < _WORTH and n < 1_500_000:
             n *= 2
@@ -242,7 +270,7 @@ def test_work_is_linear_in_the_bytes(matrix: Told, family: str) -> None:
 def test_a_full_body_is_judged_within_seconds(family: str) -> None:
     """A page, a record and a codelist of the most that is read are accepted or refused in 10 s."""
     page = FAMILIES[family](PAGE_CAP - 20_000)
-    for kind in ("page", "unit"):
+    for kind in ("page", "units", "reports"):
         assert seconds(READERS[kind], page, 1) < 10
     codelist = FAMILIES[family](CODELIST_CAP - 100_000)
     assert seconds(READERS["locations"], codelist, 1) < 10
@@ -255,6 +283,7 @@ from tests.support.memory import memory
 from tests.protocol.test_hostile_replies import FAMILIES, READERS
 from finstat_kit.protocol.wire import CODELIST_CAP
 from finstat_kit.protocol.outcome import first_words
+from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.guarded_json import NotJson
 from finstat_kit import RegisterError
 body = FAMILIES[sys.argv[1]](CODELIST_CAP - 100_000)
@@ -299,4 +328,4 @@ def test_replies_longer_than_any_are_read() -> None:
 def test_lists_and_objects_are_told_by_their_size(value: str, told: str) -> None:
     """A message never holds what may be deep and long."""
     with pytest.raises(fk.ProtocolError, match=f"expected a text, got {told};"):
-        replies.parse_unit(b'{"id":7,"nazovUJ":' + value.encode() + b"}", 7)
+        UNITS.read(b'{"id":7,"nazovUJ":' + value.encode() + b"}", 7)

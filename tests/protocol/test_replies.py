@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.protocol.shaped import KINDS
 from tests.conftest import Told
 from tests.support.faults import FaultServer, reply
 
@@ -152,7 +153,7 @@ def test_an_ambiguous_codelist_is_an_error(
     assert (seen, len(server.asked)) == (expected, 1)
 
 
-# Case, the record of unit 7, words of the error.
+# Case, the record of id 7, words of the error; of units first, then of each of the others.
 RECORDS: list[tuple[str, bytes, str]] = [
     ("another id", b'{"id":8}', "id 7.*got 8"),
     ("no id", b'{"ico":"00000001"}', "id 7.*missing"),
@@ -178,20 +179,77 @@ RECORDS: list[tuple[str, bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("case", "body", "words"), RECORDS, ids=[c[0] for c in RECORDS])
+OTHERS: list[tuple[str, str, bytes, str]] = [
+    (collection, f"{collection}: {case}", body, words)
+    for case, body, words in [
+        ("another id", b'{"id":8}', "id 7.*got 8"),
+        ("no id", b'{"stav":"x"}', "id 7.*missing"),
+        ("an id that is a text", b'{"id":"7"}', "id 7"),
+        ("no object", b"[7]", "id 7"),
+        ("a key twice", b'{"id":7,"stav":"a","stav":"a"}', "id 7: .*'stav' stands twice"),
+        ("a key twice, once escaped", b'{"id":7,"stav":"a","st\\u0061v":"a"}', "'stav' stands twice"),
+        ("an unknown key twice", b'{"id":7,"x":{"y":1,"y":2}}', "'y' stands twice"),
+        ("half a letter", b'{"id":7,"stav":"\\udc00"}', "id 7: .*half a letter"),
+        ("half a letter in what is unknown", b'{"id":7,"x":["\\udc00"]}', "id 7: .*half a letter"),
+        ("a day that is none", b'{"id":7,"datumPoslednejUpravy":"2023-02-29"}', r"id 7: \$\.datumPos.*got '2023-02-29'"),
+        ("a text that is a number", b'{"id":7,"zdrojDat":5}', r"id 7: \$\.zdrojDat: expected a text, got 5"),
+    ]
+    for collection in ("statements", "reports", "annual_reports")
+] + [
+    ("statements", "a month that is none", b'{"id":7,"obdobieOd":"2023-13"}', r"id 7: \$\.obdobieOd: expected a month YYYY-MM, got '2023-13'"),
+    ("statements", "month 0", b'{"id":7,"obdobieDo":"2023-00"}', r"\$\.obdobieDo: expected a month"),
+    ("statements", "year 0", b'{"id":7,"obdobieDo":"0000-01"}', r"\$\.obdobieDo: expected a month"),
+    ("statements", "a month that is a day", b'{"id":7,"obdobieDo":"2023-01-01"}', r"\$\.obdobieDo: expected a month"),
+    ("statements", "a month that is a list", b'{"id":7,"obdobieDo":["2023-01"]}', r"\$\.obdobieDo: expected a month YYYY-MM, got a list of 1"),
+    ("statements", "a unit that is a text", b'{"id":7,"idUJ":"5"}', r"\$\.idUJ: expected a whole number.*got '5'"),
+    ("statements", "a truth that is a word", b'{"id":7,"konsolidovana":"ano"}', r"\$\.konsolidovana: expected true or false, got 'ano'"),
+    ("statements", "a report that is a text", b'{"id":7,"idUctovnychVykazov":[1,"2"]}', r"\$\.idUctovnychVykazov\[1\]: expected an id, got '2'"),
+    ("reports", "a template of half a number", b'{"id":7,"idSablony":699.0}', r"\$\.idSablony"),
+    ("reports", "a content that is a list", b'{"id":7,"obsah":[]}', r"\$\.obsah: expected an object, got a list"),
+    ("reports", "tables that are an object", b'{"id":7,"obsah":{"tabulky":{}}}', r"\$\.obsah\.tabulky: expected a list, got an object"),
+    ("reports", "a table that is null", b'{"id":7,"obsah":{"tabulky":[null]}}', r"\$\.obsah\.tabulky\[0\]: expected an object, got None"),
+    ("reports", "a cell that is a number", b'{"id":7,"obsah":{"tabulky":[{"data":["",5]}]}}', r"id 7: \$\.obsah\.tabulky\[0\]\.data\[1\]: expected a text, got 5"),
+    ("reports", "a cell that is null", b'{"id":7,"obsah":{"tabulky":[{"data":[null]}]}}', r"\.data\[0\]: expected a text, got None"),
+    ("reports", "a key twice in a table", b'{"id":7,"obsah":{"tabulky":[{"data":["1"],"data":["2"]}]}}', "'data' stands twice"),
+    ("reports", "a title page that is a text", b'{"id":7,"obsah":{"titulnaStrana":"x"}}', r"\$\.obsah\.titulnaStrana: expected an object"),
+    ("reports", "a month of a title page", b'{"id":7,"obsah":{"titulnaStrana":{"predchadzajuceObdobieDo":"2020"}}}', r"id 7: \$\.obsah\.titulnaStrana\.predchadzajuceObdobieDo: expected a month"),
+    ("reports", "a truth of a title page", b'{"id":7,"obsah":{"titulnaStrana":{"konsolidovana":1}}}', r"titulnaStrana\.konsolidovana: expected true or false"),
+    ("reports", "a town that is a number", b'{"id":7,"obsah":{"titulnaStrana":{"adresa":{"mesto":1}}}}', r"titulnaStrana\.adresa\.mesto: expected a text"),
+    ("reports", "a file that is a number", b'{"id":7,"prilohy":[1]}', r"\$\.prilohy\[0\]: expected an object"),
+    ("reports", "a negative size of a file", b'{"id":7,"prilohy":[{},{"velkostPrilohy":-1}]}', r"\$\.prilohy\[1\]\.velkostPrilohy: expected a whole number"),
+    ("annual_reports", "a unit of 2^63", b'{"id":7,"idUJ":9223372036854775808}', r"\$\.idUJ: expected a whole number"),
+    ("annual_reports", "a file without end", b'{"id":7,"prilohy":[{"id":1}', "expected JSON"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("collection", "case", "body", "words"),
+    [("units", *row) for row in RECORDS] + OTHERS,
+    ids=[c[0] for c in RECORDS] + [c[1] for c in OTHERS],
+)
 def test_a_broken_record_is_an_error_or_a_row_of_its_id(
-    matrix: Told, case: str, body: bytes, words: str
+    matrix: Told, collection: str, case: str, body: bytes, words: str
 ) -> None:
     """A broken record is an error that names id and field, or a row of its id alone."""
-    with FaultServer([reply(body)]) as server, fk.Register(server.url) as reg:
-        with pytest.raises(fk.ProtocolError, match=words) as caught:
-            reg.units.get(7)
-        kept = reg.units.get(7, errors="keep")
+    kept = None
+    with FaultServer([reply(body)]) as server, fk.Register(server.url, tries=1) as reg:
+        records = getattr(reg, collection)
+        with pytest.raises(fk.RegisterError, match=words) as caught:
+            records.get(7)
+        expected = fk.RegisterUnavailable if words == "expected JSON" else fk.ProtocolError
+        if expected is fk.ProtocolError:
+            kept = records.get(7, errors="keep")
 
-    seen = f"{type(caught.value).__name__}; kept {kept.height} row"
-    matrix(case, "ProtocolError; kept 1 row", seen)
-    assert kept["id"].to_list() == [7]
-    assert kept.drop("id").null_count().row(0) == (1,) * 22
+    seen = type(caught.value).__name__
+    if kept is not None:
+        seen += f"; kept {kept.height} row"
+        assert kept["id"].to_list() == [7]
+        assert kept.drop("id").null_count().row(0) == (1,) * (kept.width - 1)
+        assert kept.schema == KINDS[collection].schema
+        matrix(case, "ProtocolError; kept 1 row", seen)
+    else:
+        matrix(case, "RegisterUnavailable", seen)
+    assert type(caught.value) is expected
 
 
 COUNTS: list[tuple[str, bytes]] = [

@@ -21,7 +21,7 @@ DAY = date(2026, 7, 2)
 
 
 def ids_of(store: Store) -> list[int]:
-    ids: list[int] = store.lines[UNITS].ids.tolist()
+    ids: list[int] = store.units.ids.tolist()
     return ids
 
 
@@ -62,11 +62,11 @@ def test_any_changes_in_any_order_keep_the_store_whole(
             store = changes.changed(former, some(*which), state=state)
 
         assert pickle.dumps(former) == before
-        line = store.lines[UNITS]
+        line = store.units
         assert line.ids.tolist() == due
         assert (line.ids[1:] > line.ids[:-1]).all()
         assert counted(store) == len(due)
-        aligned = [line.changed, *store.columns.values(), *(o.ends for o in store.owned.values())]
+        aligned = [line.changed, *store.columns.values()]
         assert {len(array) for array in aligned} == {len(due)}
         assert {n: c.dtype for n, c in store.columns.items()} == {
             n: c.dtype for n, c in former.columns.items()
@@ -104,12 +104,12 @@ def test_only_day_and_state_of_the_named_units_change() -> None:
     deleted = changes.changed(touched, some(second), state=DELETED)
 
     assert touched.columns["state"] is store.columns["state"]
-    assert touched.lines[UNITS].changed[:2].tolist() == [day_number(DAY)] * 2
+    assert touched.units.changed[:2].tolist() == [day_number(DAY)] * 2
     assert deleted.record(second) == {
         "id": second, "stav": "ZMAZANÉ", "datumPoslednejUpravy": "2026-06-30",
     }  # fmt: skip
     assert deleted.columns["place"] is store.columns["place"]
-    assert deleted.lines[UNITS].ids is store.lines[UNITS].ids
+    assert deleted.lines[UNITS].ids is store.units.ids
     assert [deleted.record(id_) for id_ in others] == [store.record(id_) for id_ in others]
 
 

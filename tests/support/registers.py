@@ -35,12 +35,8 @@ def store_of(changes: Mapping[int, date], *, like: Store | None = None) -> Store
     line = line_of(changes)
     n = len(line.ids)
     columns = {name: np.resize(column, n) for name, column in like.columns.items()}
-    owned = {
-        name: type(owned)(owned.ids[:0], np.zeros(n, dtype=np.int64))
-        for name, owned in like.owned.items()
-    }
     lines = dict.fromkeys((UNITS, STATEMENTS, REPORTS, ANNUAL_REPORTS), line)
-    return Store(lines, columns, like.tables, like.places, owned, {}, like.codelists, like.today)
+    return Store(lines, columns, like.tables, like.places, None, {}, like.codelists, like.today)
 
 
 def sample_of(changes: Mapping[int, date], *, strict: bool = False) -> Sample:

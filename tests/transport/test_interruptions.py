@@ -38,10 +38,11 @@ def test_a_stop_ends_all_threads() -> None:
             raise KeyboardInterrupt
 
     with First([]) as server, fk.Register(server.url, connections=4) as reg:
-        from finstat_kit.client.records import fetch_units
+        from finstat_kit.client.records import fetch_records
+        from finstat_kit.protocol.shaped import KINDS
 
         with pytest.raises(fk.Interrupted) as caught:
-            fetch_units(list(range(1, 9)), reg._session, interrupt, keep=False)
+            fetch_records(KINDS["units"], range(1, 9), reg._session, interrupt, keep=False)
         took = time.monotonic() - seen[0]
 
     assert took < 5

@@ -1,0 +1,66 @@
+"""The commands that print forms and filed statements: `form`, `statement`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from finstat_kit.cli import options
+from finstat_kit.cli.output import format_of, print_frame, write_all
+from finstat_kit.errors import NotFound
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from finstat_kit.arguments import Lang
+
+
+@click.command()
+@click.argument("template", type=click.IntRange(0, 2**31 - 1), metavar="TEMPLATE")
+@options.lang
+@options.register
+@options.output
+def form(
+    template: int, lang: Lang | None, chosen: options.Chosen, form: str | None, output: Path | None
+) -> None:
+    """Print the rows of a form, such as 699 (businesses) or 687 (micro units).
+
+    The column terms has the sum a caption states, as signed table.row, both from 0. A label
+    without an English text is Slovak.
+    """
+    form = format_of(form, output)
+    reg = chosen()
+    print_frame(_listed(reg.template(template), reg._language(lang)), form, output)
+
+
+def _listed(rows: pl.DataFrame, lang: Lang) -> pl.DataFrame:
+    """Return the rows of a form with one label, and with terms as text."""
+    import polars as pl
+
+    term = pl.element().struct
+    sign = pl.when(term["sign"] < 0).then(pl.lit("-")).otherwise(pl.lit("+"))
+    written = pl.concat_str(sign, term["table"], pl.lit("."), term["row"])
+    return rows.select(
+        "table", "row", "number", "mark", "path", "level",
+        pl.coalesce(f"label_{lang}", "label_sk").alias("label"),
+        pl.col("terms").list.eval(written).list.join(" "),
+    )  # fmt: skip
+
+
+@click.command()
+@click.argument("id_", type=click.IntRange(1), metavar="ID")
+@options.lang
+@options.register
+def statement(id_: int, lang: Lang | None, chosen: options.Chosen) -> None:
+    """Print a statement as it was filed: each of its reports, the columns side by side."""
+    reg = chosen()
+    filed = reg.statements.get(id_).row(0, named=True)
+    if filed["stav"] is not None:
+        raise NotFound(f"statement {id_} is {filed['stav']} in the register", ids=[id_])
+    if not filed["idUctovnychVykazov"]:
+        raise NotFound(f"statement {id_} has no reports", ids=[id_])
+    reports = reg.reports.get(filed["idUctovnychVykazov"])
+    shown = (str(reg.as_filed(report, lang=lang)) for report in reports.iter_slices(1))
+    write_all("\n\n\n".join([*shown]).encode() + b"\n")

@@ -1,0 +1,187 @@
+"""Downloads of attached files: checked, each whole or not at all, resumed by the same call."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.client.records import refuse_long_work
+from finstat_kit.client.session import Session
+from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
+from finstat_kit.frames.attachments import file_name
+from finstat_kit.progress import bar
+from finstat_kit.protocol import requests
+from finstat_kit.transport.threads import in_order
+
+Status = pl.Enum(["downloaded", "kept", "failed"])
+DOWNLOADS: Final = pl.Schema(
+    {
+        "id": pl.Int64(),
+        "path": pl.String(),
+        "bytes": pl.Int64(),
+        "checked": pl.Boolean(),
+        "status": Status,
+        "problem": pl.String(),
+    }
+)
+_PIECE: Final = 2**20
+
+
+class _File(NamedTuple):
+    """A file as its record describes it."""
+
+    id: int
+    path: Path
+    size: int | None
+    digest: str | None
+
+
+class _Result(NamedTuple):
+    """A row of the report of a download."""
+
+    id: int
+    path: str | None
+    bytes: int | None
+    checked: bool
+    status: str
+    problem: str | None
+
+
+def download(
+    attachments: pl.DataFrame,
+    folder: str | os.PathLike[str],
+    session: Session,
+    *,
+    max_bytes: int,
+    max_requests: int | None,
+    progress: bool | None,
+) -> pl.DataFrame:
+    """Download files; see `Register.download`."""
+    target = _folder(folder)
+    files = _files(attachments, target)
+    refuse_long_work(len(files), session, max_requests)
+    results: list[_Result] = []
+
+    def fetch(file: _File, stop: threading.Event) -> _Result:
+        return _fetched(file, session, max_bytes, stop)
+
+    with bar("files", len(files), remote=session.watched, progress=progress) as advance:
+        try:
+            for _, result in in_order(files, fetch, session.connections):
+                results.append(result)
+                advance(1)
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted(
+                f"interrupted after {len(results):,} of {len(files):,} files; the same call "
+                "resumes there",
+                partial=_frame(results),
+            ) from interrupt
+    return _frame(results)
+
+
+def _folder(folder: object) -> Path:
+    if not isinstance(folder, str | os.PathLike):
+        raise UsageError(f"folder={folder!r} is not a path; give text or a pathlib.Path")
+    path = Path(folder)
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"folder={str(path)!r} cannot be created ({error.strerror}); give one in an existing "
+            "folder"
+        ) from error
+    return path
+
+
+def _files(attachments: object, folder: Path) -> list[_File]:
+    if isinstance(attachments, pl.LazyFrame):
+        attachments = attachments.collect()
+    if not isinstance(attachments, pl.DataFrame):
+        raise arguments.not_polars("attachments", attachments)
+    if "id" not in attachments.columns or "report_id" not in attachments.columns:
+        raise UsageError("attachments: give what fk.attachments(reports) returns")
+    rows = attachments.unique("id", keep="first", maintain_order=True).rows(named=True)
+    return [
+        _File(
+            row["id"],
+            folder / file_name(row["id"], row.get("meno"), row.get("mimeType")),
+            row.get("velkostPrilohy"),
+            (row.get("digest") or "").lower() or None,
+        )
+        for row in rows
+        if row["id"] is not None
+    ]
+
+
+def _fetched(file: _File, session: Session, most: int, stop: threading.Event) -> _Result:
+    """Fetch a file unless it is there; an error concerns this file alone."""
+    try:
+        if _is_there(file):
+            return _result(file, file.path.stat().st_size, "kept")
+        if file.size is not None and file.size > most:
+            return _failed(file, f"{file.size:,} bytes, more than max_bytes={most:,}")
+        body = session.exchange.get(requests.attachment(file.id, most), stop, keep=False)
+        _check(file, body)
+        _put(file.path, body)
+    except NotFound:
+        return _failed(file, "the register has no such file (404); it may have been deleted")
+    except RegisterError as error:
+        return _failed(file, error.message)
+    except OSError as error:
+        return _failed(file, f"cannot be written: {error.strerror}")
+    return _result(file, len(body), "downloaded")
+
+
+def _is_there(file: _File) -> bool:
+    """Return whether a file is on the disk, with the size and digest of its record."""
+    if not file.path.is_file() or (file.size is None and file.digest is None):
+        return False
+    if file.size is not None and file.path.stat().st_size != file.size:
+        return False
+    if file.digest is None:
+        return True
+    found = sha256()
+    with file.path.open("rb") as opened:
+        while piece := opened.read(_PIECE):
+            found.update(piece)
+    return found.hexdigest() == file.digest
+
+
+def _check(file: _File, body: bytes) -> None:
+    if file.digest is not None:
+        found = sha256(body).hexdigest()
+        if found != file.digest:
+            raise ProtocolError(
+                f"its SHA-256 is {found[:12]}…, expected {file.digest[:12]}… as in its record"
+            )
+    elif file.size is not None and len(body) != file.size:
+        raise ProtocolError(f"it has {len(body):,} bytes, expected {file.size:,} as in its record")
+
+
+def _put(path: Path, body: bytes) -> None:
+    """Write a whole file in one step; a link there is replaced, not followed."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(body)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _result(file: _File, size: int, status: str) -> _Result:
+    return _Result(file.id, str(file.path), size, file.digest is not None, status, None)
+
+
+def _failed(file: _File, problem: str) -> _Result:
+    return _Result(file.id, None, None, False, "failed", problem)
+
+
+def _frame(results: Iterable[_Result]) -> pl.DataFrame:
+    return pl.DataFrame(list(results), schema=DOWNLOADS, orient="row")

@@ -1,0 +1,93 @@
+"""The files of reports: one row per file, and the name that each is kept under."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, TypeVar
+
+import polars as pl
+
+from finstat_kit.arguments import not_polars
+from finstat_kit.errors import UsageError
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+_FILES: Final = "prilohy"
+_FIELDS: Final[dict[str, pl.DataType]] = {
+    "id": pl.Int64(),
+    "meno": pl.String(),
+    "mimeType": pl.String(),
+    "velkostPrilohy": pl.Int64(),
+    "pocetStran": pl.Int64(),
+    "digest": pl.String(),
+    "jazyk": pl.String(),
+}
+ATTACHMENTS: Final = pl.Schema({"report_id": pl.Int64(), **_FIELDS})
+_UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u2028\u2029]+')
+_LONGEST: Final = 120  # bytes of a name, with room for the id and a suffix
+_SUFFIXES: Final = {"application/pdf": ".pdf", "application/zip": ".zip", "text/xml": ".xml"}
+
+
+def attachments(reports: Frame) -> Frame:
+    """List the files of reports or annual reports. Sends no request; see `download`.
+
+    Args:
+        reports: Records, as `reports.get` or `annual_reports.get` returns them; a LazyFrame stays
+            lazy.
+
+    Returns:
+        One row per file, in the order of the records: ``report_id`` (Int64, the record's id),
+        ``id`` (Int64, the file's), ``meno``, ``mimeType`` (String), ``velkostPrilohy`` (Int64,
+        bytes), ``pocetStran`` (Int64, pages; 0 for real files too), ``digest`` (String, SHA-256
+        in hexadecimal) and ``jazyk`` (String).
+
+    Raises:
+        UsageError: No frame of records with files.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> import polars as pl
+        >>> files = [{"id": 7, "meno": "notes.pdf"}, {"id": 8, "meno": "audit.pdf"}]
+        >>> reports = pl.DataFrame({"id": [1, 2], "prilohy": [files, None]})
+        >>> fk.attachments(reports).select("report_id", "id", "meno").rows()
+        [(1, 7, 'notes.pdf'), (1, 8, 'audit.pdf')]
+    """
+    if not isinstance(reports, pl.DataFrame | pl.LazyFrame):
+        raise not_polars("reports", reports)
+    schema = reports.collect_schema()
+    dtype = schema.get(_FILES)
+    inner = dtype.inner if isinstance(dtype, pl.List) else None
+    if "id" not in schema or not (isinstance(inner, pl.Struct) or dtype == pl.Null):
+        raise UsageError(
+            "reports: the frame has no columns 'id' and 'prilohy' as records have; give what "
+            "fk.reports.get returns"
+        )
+    known = {field.name for field in inner.fields} if isinstance(inner, pl.Struct) else set()
+    files = pl.col(_FILES) if known else pl.col(_FILES).cast(pl.List(pl.Struct({"id": pl.Int64})))
+    rows = reports.select(pl.col("id").cast(pl.Int64).alias("report_id"), files)
+    rows = rows.explode(_FILES).filter(pl.col(_FILES).is_not_null())
+    return rows.select(
+        "report_id",
+        *(
+            pl.col(_FILES).struct.field(name).cast(kind)
+            if name in known
+            else pl.lit(None, kind).alias(name)
+            for name, kind in _FIELDS.items()
+        ),
+    )
+
+
+def file_name(id_: int, name: str | None, kind: str | None) -> str:
+    """Return a safe name of a file, unique by its id, the same at every run.
+
+    >>> file_name(7, "../správa: 2024.pdf", None)
+    '7_správa 2024.pdf'
+    """
+    last = re.split(r"[/\\]", name or "")[-1]
+    safe = " ".join(_UNSAFE.sub(" ", last).split()).strip(". ").replace(" .", ".")
+    stem, dot, suffix = safe.rpartition(".")
+    if not dot or len(suffix) > 10:
+        stem, suffix = safe, ""
+    stem = stem.encode()[:_LONGEST].decode(errors="ignore").strip()
+    ending = f".{suffix}" if suffix else _SUFFIXES.get(kind or "", "")
+    return f"{id_}_{stem}{ending}" if stem else f"{id_}{ending}"

@@ -1,0 +1,115 @@
+"""Why a report, a table or an item gave no number: one list of reasons for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from finstat_kit.protocol import wire
+
+Ints = NDArray[np.int64]
+
+# In the order of priority: where several apply, the first is given.
+REASONS: Final = (
+    "deleted",
+    "non_public",
+    "unreadable",
+    "not_held",
+    "no_filing",
+    "no_filing_for_year",
+    "attachments_only",
+    "no_content",
+    "template_missing",
+    "template_mismatch",
+    "no_tables_in_template",
+    "length_mismatch",
+    "not_a_number",
+    "all_blank",
+    "caption_mismatch",
+    "item_not_in_form",
+)
+REASON: Final = pl.Enum(REASONS)
+WITHOUT: Final = pl.Schema({"report_id": pl.Int64(), "table": pl.Int16(), "reason": REASON})
+# The columns of a record that are read where they are there.
+READ: Final = (
+    "id", "idSablony", wire.TABLES, wire.STATE, "pristupnostDat", "prilohy", wire.CHANGED,
+)  # fmt: skip
+
+
+class Refusals:
+    """The reports and tables of a slice that gave no number, each with its first reason."""
+
+    def __init__(self, ids: pl.Series) -> None:
+        self._ids = ids
+        self.refused = np.zeros(len(ids), dtype=np.bool_)
+        self._rows: list[Ints] = []
+        self._tables: list[int | None] = []
+        self._reasons: list[str] = []
+
+    def add(self, reason: str, applies: NDArray[np.bool_]) -> None:
+        """Refuse the reports that a reason applies to, if no earlier one did."""
+        rows = np.flatnonzero(applies & ~self.refused)
+        self.refused[rows] = True
+        self._add(reason, rows, None)
+
+    def add_table(self, reason: str, rows: Ints, table: int) -> None:
+        """Refuse a table of some reports."""
+        self._add(reason, rows, table)
+
+    def _add(self, reason: str, rows: Ints, table: int | None) -> None:
+        if len(rows):
+            self._rows.append(rows)
+            self._tables.append(table)
+            self._reasons.append(reason)
+
+    def frame(self) -> pl.DataFrame:
+        """Return them in the order of the reports."""
+        if not self._rows:
+            return pl.DataFrame(schema=WITHOUT)
+        many = [len(rows) for rows in self._rows]
+        rows = np.concatenate(self._rows)
+        tables = pl.Series("table", self._tables, dtype=pl.Int16)
+        reasons = pl.Series("reason", self._reasons, dtype=REASON)
+        entry = np.repeat(np.arange(len(many)), many)
+        return (
+            pl.DataFrame(
+                [
+                    self._ids.gather(rows).alias("report_id"),
+                    tables.gather(entry),
+                    reasons.gather(entry),
+                    pl.Series("place", rows),
+                ]
+            )
+            .sort("place", "table", "reason", maintain_order=True)
+            .drop("place")
+        )
+
+
+def by_the_record(
+    reports: pl.DataFrame, held: NDArray[np.bool_]
+) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Yield the reasons that a record gives by itself, in their order, and where each applies."""
+    columns = reports.columns
+
+    def where(expression: pl.Expr) -> NDArray[np.bool_]:
+        mask = reports.select(expression.fill_null(value=False)).to_series()
+        return mask.to_numpy() if len(mask) == reports.height else np.full(reports.height, mask[0])
+
+    state = pl.col(wire.STATE) if wire.STATE in columns else pl.lit(None, pl.String)
+    access = pl.col("pristupnostDat") if "pristupnostDat" in columns else pl.lit(None, pl.String)
+    files = pl.col("prilohy") if "prilohy" in columns else None
+    yield "deleted", where(state.cast(pl.String).str.to_lowercase() == "zmazané")
+    hidden = state.cast(pl.String).str.to_lowercase() == "neverejná"
+    closed = access.cast(pl.String).str.to_lowercase() == "neverejné"
+    yield "non_public", where(hidden.fill_null(value=False) | closed.fill_null(value=False))
+    if wire.CHANGED in columns:
+        # A record that was not there or broken is a row of its id alone.
+        others = pl.all_horizontal(pl.col(n).is_null() for n in READ if n in columns and n != "id")
+        yield "unreadable", where(others) & ~held
+    if files is not None and reports["prilohy"].dtype != pl.Null:
+        yield "attachments_only", where(files.list.len() > 0) & ~held
+    yield "no_content", ~held

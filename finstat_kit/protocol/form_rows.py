@@ -1,0 +1,108 @@
+"""The rows of a form: where each stands in the order of the form, and the sum that it states.
+
+Designations repeat and have misprints, so a row's place in the hierarchy comes from the rows above
+it; a sum is read from its caption, ``r. 02 + r. 33``, ``súčet (r. 04 až r. 10)``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+
+class Term(NamedTuple):
+    """One addend of a sum: its sign, and the row by table and index, both from 0."""
+
+    sign: int
+    table: int
+    row: int
+
+
+Path = tuple[str, ...]
+
+_PART: Final = re.compile(r"[0-9]+|[a-z]|[A-Z]+")
+# A reference begins with "r." as a word of its own: "účt. tr. 6" is none.
+_FIRST_REFERENCE: Final = re.compile(r"[(\[\s]*(?<![^\W_])r\.\s*[0-9]")
+_TOKEN: Final = re.compile(
+    r"\s*(?:(?P<row>r\.\s*(?P<number>[0-9]+))|(?P<to>až\s+(?:r\.\s*)?(?P<last>[0-9]+))|(?P<sign>[-+])"
+    r"|(?P<open>[(\[])|(?P<close>[)\]]))"
+)
+
+
+def paths(marks: Iterable[str | None]) -> Iterator[Path]:
+    """Complete the designations of a table: ``2.`` below ``A.I.1.`` is ``A.I.2.``.
+
+    Totals and results, marked by nothing or by stars, stand outside the numbering: their path is
+    empty.
+    """
+    above: Path = ()
+    for mark in marks:
+        parts = tuple(_PART.findall(mark or ""))
+        if not parts:
+            yield ()
+            continue
+        # A capital begins anew; a number or a small letter continues what is above it.
+        if not parts[0].isupper():
+            kind = str.isdigit if parts[0].isdigit() else str.islower
+            same = [depth for depth, part in enumerate(above) if kind(part)]
+            parts = above[: same[0] if same else len(above)] + parts
+        above = parts
+        yield parts
+
+
+def references(caption: str) -> list[tuple[int, int]]:
+    """Return sign and number of each row that a caption adds up, none where it states no sum.
+
+    >>> references("Obchodná marža r. 01 - r. 02")
+    [(1, 1), (-1, 2)]
+    """
+    start = _FIRST_REFERENCE.search(caption)
+    if start is None:
+        return []
+    found: list[tuple[int, int]] = []
+    signs, sign, place = [1], 1, start.start()
+    while (token := _TOKEN.match(caption, place)) is not None:
+        place = token.end()
+        if token["row"]:
+            found.append((signs[-1] * sign, int(token["number"])))
+            sign = 1
+        elif token["to"] and found:
+            kept, first = found[-1]
+            found += [(kept, number) for number in range(first + 1, int(token["last"]) + 1)]
+        elif token["sign"]:
+            # Within a bracket of its own: "+ (-r. 24)".
+            sign *= -1 if token["sign"] == "-" else 1
+        elif token["open"]:
+            signs.append(signs[-1] * sign)
+            sign = 1
+        elif len(signs) > 1:
+            signs.pop()
+    # What follows and refers to rows is no part that was understood; one row alone is no sum.
+    if len(found) < 2 or _FIRST_REFERENCE.search(caption, place):
+        return []
+    return found
+
+
+def terms(
+    references: Sequence[tuple[int, int]], table: int, numbers: Sequence[Mapping[int, int]]
+) -> tuple[Term, ...]:
+    """Find the rows that the references of a caption mean.
+
+    Args:
+        references: Signs and row numbers.
+        table: The table of the caption.
+        numbers: The row of each number, for every table. A number that the own table lacks is of
+            a table before it, the nearest, or else behind it.
+
+    Returns:
+        The terms, none where a number is not in the form.
+    """
+    order = [*range(table, -1, -1), *range(table + 1, len(numbers))]
+    found = []
+    for sign, number in references:
+        home = next((place for place in order if number in numbers[place]), None)
+        if home is None:
+            return ()
+        found.append(Term(sign, home, numbers[home][number]))
+    return tuple(found)

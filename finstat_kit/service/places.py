@@ -1,0 +1,269 @@
+"""The places of a sample's filings: which unit has which, computed from seed and row.
+
+Each year has a line of places in the order of filing, one for every unit and one more for every
+sixteenth: a correction, a consolidated twin or an extraordinary statement. A unit's place in a year
+follows from its row by a permutation, and the row from the place, so that neither is stored; a
+place whose unit did not file is a gap in the ids. All that is kept is the day of the last change
+and the number of reports of each place.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from datetime import date, timedelta
+from math import gcd
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS
+from finstat_kit.service.figures import mixed, mixed_each
+from finstat_kit.service.store import (
+    LIVING,
+    NO_DAY,
+    Days,
+    Ints,
+    Store,
+    day_number,
+)
+
+FIRST_YEAR: Final = 2010
+YEARS: Final = 16
+FIRST_DAY: Final = day_number(date(2014, 1, 1))  # nothing was changed before
+OLD_FORMS: Final = 2013  # the last year of two reports, balance sheet and income statement
+MOST_REPORTS: Final = 4
+EVERY: Final = 16  # units of which one has a place more in a year
+_LAST_ID: Final = {STATEMENTS: 7_000_000, REPORTS: 10_500_000, ANNUAL_REPORTS: 1_500_000}
+SOLE_TRADER: Final = "101"
+MAIN, CORRECTION, TWIN, EXTRAORDINARY = range(4)
+
+
+class Filing(NamedTuple):
+    """A statement: of which unit, for which year, in which role, filed when.
+
+    Attributes:
+        slot: Its place among all.
+        unit: Id of the unit.
+        row: The unit's row as drawn, None where it came later.
+        key: 64 bits of its own, for all that is drawn of it.
+        day: Day of filing, days since 2000-01-01.
+        changed: Day of the last change.
+    """
+
+    slot: int
+    unit: int
+    row: int | None
+    year: int
+    role: int
+    key: int
+    day: int
+    changed: int
+
+
+class Slots(NamedTuple):
+    """What is known of each place: when it last changed, 0 for a gap, and what it has."""
+
+    days: Days
+    reports: NDArray[np.uint8]
+    annual: NDArray[np.uint8]  # 1 where an annual report came with it
+
+
+class Drawn:
+    """The filings as they were drawn with the sample."""
+
+    def __init__(self, origin: Store, seed: int) -> None:
+        self.origin, self.seed = origin, seed
+        line = origin.units
+        self.n = len(line.ids)
+        self.places = self.n + self.n // EVERY  # of one year
+        self.size = YEARS * self.places
+        whole = max(self.size, 1)
+        self.strides = {
+            STATEMENTS: max(_LAST_ID[STATEMENTS] // whole, 1),
+            REPORTS: max(_LAST_ID[REPORTS] // (MOST_REPORTS * whole), 1),
+            ANNUAL_REPORTS: max(_LAST_ID[ANNUAL_REPORTS] // whole, 1),
+        }
+        self._orders = [self._order(year) for year in range(YEARS)]
+        self._ends = [_ends_of_days(FIRST_YEAR + year, self.places) for year in range(YEARS)]
+        self.kept: dict[int, object] = {}  # what was made of units, for whoever makes it
+        self._slots: Slots | None = None
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Drawn, (self.origin, self.seed)
+
+    def _order(self, year: int) -> tuple[int, int, int]:
+        """Return factor, its inverse and shift of a year's permutation of places."""
+        key, size = mixed(self.seed, FIRST_YEAR + year), max(self.places, 1)
+        factor = size // 4 + key % max(size // 2, 1) or 1
+        while gcd(factor, size) != 1:
+            factor += 1
+        return factor, pow(factor, -1, size), (key >> 32) % size
+
+    def slots(self) -> Slots:
+        """Return what is known of each place; computed at the first use."""
+        if self._slots is None:
+            with self._lock:
+                if self._slots is None:
+                    self._slots = self._all_years()
+        return self._slots
+
+    def _all_years(self) -> Slots:
+        changed = np.zeros(self.size, dtype=np.uint16)
+        reports, annual = (np.zeros(self.size, dtype=np.uint8) for _ in range(2))
+        for year in range(YEARS if self.n else 0):
+            places = slice(year * self.places, (year + 1) * self.places)
+            changed[places], reports[places], annual[places] = self._year(year)
+        return Slots(Days(changed), reports, annual)
+
+    def _year(self, number: int) -> tuple[NDArray[np.generic], ...]:
+        """Return days of change, reports and annual reports of the places of a year."""
+        year, size, n = FIRST_YEAR + number, self.places, self.n
+        factor, inverse, shift = self._orders[number]
+        elements = (np.arange(size, dtype=np.int64) - shift) % size * inverse % size
+        extra = elements >= n
+        rows = np.where(extra, (elements - n) * EVERY + year % EVERY, elements)
+        day = np.repeat(
+            day_number(date(year + 1, 1, 1)) + np.arange(len(self._ends[number])),
+            np.diff(self._ends[number], prepend=0),
+        )
+        due, last = self._due(year), self.origin.units.changed.astype(np.int64)
+        # What there is beside the main statement needs that to be there, too.
+        filed = due[rows] & (day[(rows * factor + shift) % size] <= last[rows])
+        filed &= day <= last[rows]
+        bits = mixed_each(mixed(self.seed, year), elements.astype(np.uint64))
+        changed = np.minimum(_changed(day, bits), last[rows])
+        reports = _reports(year, bits)
+        annual = ((bits >> np.uint64(26)) & np.uint64(15) == 0) & filed & ~extra
+        return np.where(filed, changed, 0), reports, annual
+
+    def _due(self, year: int) -> NDArray[np.bool_]:
+        """Return which units file for a year."""
+        columns: Mapping[str, Any] = self.origin.columns
+        start, end = ((date(y, 1, 1) - date(2000, 1, 1)).days for y in (year, year + 1))
+        keys = np.arange(self.n, dtype=np.uint64)
+        bits = mixed_each(mixed(self.seed, 0), keys)
+        forms = self.origin.tables["legal_form"]
+        traders = columns["legal_form"] == (
+            forms.index(SOLE_TRADER) if SOLE_TRADER in forms else -1
+        )
+        due = columns["state"] == LIVING
+        due &= columns["founded"] < end - 60
+        due &= (columns["dissolved"] == NO_DAY) | (columns["dissolved"] >= start)
+        due &= ~traders | (bits % np.uint64(10) < 3)
+        # Some years are missing.
+        due &= mixed_each(mixed(self.seed, 1, year), keys) & np.uint64(15) != 0
+        return np.asarray(due, dtype=bool)
+
+    def row_of(self, unit: int) -> int | None:
+        """Return the row of a unit that was drawn."""
+        return self.origin.units.position(unit)
+
+    def slots_of(self, unit: int) -> list[int]:
+        """Return the places that a unit has, gaps among them."""
+        row = self.row_of(unit)
+        if row is None:
+            return []
+        found = []
+        for number, (factor, _, shift) in enumerate(self._orders):
+            found.append(number * self.places + (row * factor + shift) % self.places)
+            if (FIRST_YEAR + number) % EVERY == row % EVERY:
+                element = self.n + row // EVERY
+                if element < self.places:
+                    found.append(number * self.places + (element * factor + shift) % self.places)
+        return found
+
+    def was_corrected(self, row: int, year: int) -> bool:
+        """Return whether a unit filed a correction for a year."""
+        number, element = year - FIRST_YEAR, self.n + row // EVERY
+        # Only the year in which it has two places can have one.
+        if number < 0 or year % EVERY != row % EVERY or element >= self.places:
+            return False
+        factor, _, shift = self._orders[number]
+        start = number * self.places
+        slot = start + (element * factor + shift) % self.places
+        correction = _role(mixed(self.seed, year, element)) == CORRECTION
+        return correction and bool(self.slots().days.changed[slot])
+
+    def filing(self, slot: int) -> Filing | None:
+        """Return the statement at a place."""
+        changed = int(self.slots().days.changed[slot])
+        if not changed:
+            return None
+        number, place = divmod(slot, self.places)
+        year = FIRST_YEAR + number
+        factor, inverse, shift = self._orders[number]
+        element = (place - shift) * inverse % self.places
+        key = mixed(self.seed, year, element)
+        row, role = element, MAIN
+        twin = self._beside(element, year, factor, shift)
+        if element >= self.n:
+            row = (element - self.n) * EVERY + year % EVERY
+            role = _role(key)
+        # Of the two the one that was filed later corrects the other.
+        if twin is not None:
+            second = max(element, twin[0])
+            if _role(mixed(self.seed, year, second)) == CORRECTION:
+                role = CORRECTION if place > twin[1] else MAIN
+        day = day_number(date(year + 1, 1, 1)) + int(
+            np.searchsorted(self._ends[number], place, side="right")
+        )
+        unit = int(self.origin.units.ids[row])
+        return Filing(slot, unit, row, year, role, key, day, changed)
+
+    def _beside(self, element: int, year: int, factor: int, shift: int) -> tuple[int, int] | None:
+        """Return the other element of the same unit and year, and its place."""
+        if element >= self.n:
+            other = (element - self.n) * EVERY + year % EVERY
+        elif element % EVERY == year % EVERY and self.n + element // EVERY < self.places:
+            other = self.n + element // EVERY
+        else:
+            return None
+        return other, (other * factor + shift) % self.places
+
+
+def _ends_of_days(year: int, places: int) -> Ints:
+    """Return behind which place each day of the calendar year after *year* ends."""
+    first = date(year + 1, 1, 1)
+    weights = []
+    for number in range((date(year + 2, 1, 1) - first).days):
+        day = first + timedelta(days=number)
+        weight = {1: 4, 2: 8, 3: 30, 4: 12, 5: 12, 6: 40, 7: 20}.get(day.month, 5)
+        if day.month in (3, 6) and day.day >= 20:
+            weight *= 4
+        weights.append(weight if day.weekday() < 5 else weight // 4)
+    steps = np.cumsum(np.array(weights, dtype=np.int64))
+    return np.asarray(steps * places // steps[-1], dtype=np.int64)
+
+
+def _changed(day: Ints, bits: NDArray[np.uint64]) -> Ints:
+    """Return the days of the last change of what was filed on a day: the same, for most."""
+    later = ((bits >> np.uint64(8)) % np.uint64(300)).astype(np.int64)
+    again = np.where(bits & np.uint64(15) == 0, day + later, day)
+    return np.where(again < FIRST_DAY, FIRST_DAY + later, again)
+
+
+def _reports(year: int, bits: NDArray[np.uint64]) -> Ints:
+    """Return how many reports each statement has; see `extras` for which."""
+    notes, auditor, notice = (
+        ((bits >> np.uint64(shift)) & np.uint64(mask) == 0).astype(np.int64)
+        for shift, mask in _EXTRAS
+    )
+    most = MOST_REPORTS - (2 if year <= OLD_FORMS else 1)
+    tables = MOST_REPORTS - most
+    return np.asarray(tables + np.minimum(notes + auditor + notice, most), dtype=np.int64)
+
+
+def extras(key: int) -> tuple[bool, bool, bool]:
+    """Return whether notes, an auditor's report and a notice of approval come with a statement."""
+    notes, auditor, notice = ((key >> shift) & mask == 0 for shift, mask in _EXTRAS)
+    return notes, auditor, notice
+
+
+_EXTRAS: Final = ((16, 1), (18, 15), (22, 7))
+
+
+def _role(key: int) -> int:
+    return (CORRECTION, CORRECTION, CORRECTION, TWIN, TWIN, EXTRAORDINARY)[(key >> 12) % 6]

@@ -1,0 +1,77 @@
+"""Forms and filed statements on the command line."""
+
+from __future__ import annotations
+
+import io
+
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from tests.cli.test_commands import called
+
+
+@pytest.mark.parametrize("lang", ["sk", "en"])
+def test_a_form_is_printed_row_by_row(lang: str) -> None:
+    """Its rows with one label each; the terms of a sum are the rows that the template names."""
+    template = fk.sample(0).template(699)
+
+    seen = called("form", "699", "--sample", "--lang", lang)
+
+    printed = pl.read_csv(io.StringIO(seen.stdout), schema_overrides={"mark": pl.String})
+    same = ["table", "row", "number", "mark", "path", "level"]
+    assert printed.select(same).rows() == template.select(same).rows()
+    assert printed["label"].to_list() == template[f"label_{lang}"].to_list()
+    assert printed["terms"][0] == "+0.1 +0.32 +0.73"
+    profit = template.with_row_index().filter(table=2, number=27)["index"].item()
+    expected = " ".join(
+        f"{'-' if term['sign'] < 0 else '+'}{term['table']}.{term['row']}"
+        for term in template["terms"][profit]
+    )
+    assert printed["terms"][profit] == expected
+    assert "-" in expected
+    assert printed["terms"].null_count() == template["terms"].null_count()
+
+
+def test_a_form_without_english_is_printed_in_slovak() -> None:
+    """Form 21 has no English captions."""
+    sk, en = (called("form", "21", "--sample", "--lang", lang).stdout for lang in ("sk", "en"))
+
+    assert sk == en
+    assert "SPOLU MAJETOK" in sk
+
+
+def test_an_unknown_form_is_an_error() -> None:
+    """The exit code is that of a fault of the register, and the message names the form."""
+    seen = called("form", "5", "--sample")
+
+    assert (seen.stdout, seen.returncode) == ("", 1)
+    assert "no template 5" in seen.stderr
+
+
+@pytest.mark.parametrize("case", ["sum", "two_reports", "attachments_only"])
+def test_a_statement_is_printed_as_filed(case: str) -> None:
+    """Every report of it, in the order of its record."""
+    sample = fk.sample()
+    id_ = sample.cases(1).filter(case=case)["statement_id"].item()
+    ids = sample.statements.get(id_)["idUctovnychVykazov"].item()
+
+    seen = called("statement", str(id_), "--sample", "--lang", "en")
+
+    reports = [sample.as_filed(sample.reports.get(one), lang="en") for one in ids]
+    assert seen.stdout == "\n\n\n".join(map(str, reports)) + "\n"
+    assert seen.stdout.count("eport ") >= len(ids)
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [("deleted", "is ZMAZANÉ in the register"), ("non_public_record", "is NEVEREJNÁ")],
+)
+def test_a_statement_that_is_removed_is_an_error(case: str, message: str) -> None:
+    """Its state is named; nothing is printed."""
+    id_ = fk.sample().cases(1).filter(case=case)["statement_id"].item()
+
+    seen = called("statement", str(id_), "--sample")
+
+    assert (seen.stdout, seen.returncode) == ("", 1)
+    assert f"statement {id_} {message}" in seen.stderr

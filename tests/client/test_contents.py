@@ -1,0 +1,66 @@
+"""The sample's own filings, from ids to cells, sums, the printed form and the files."""
+
+from __future__ import annotations
+
+import warnings
+
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+
+
+@pytest.fixture(scope="module")
+def reports() -> pl.DataFrame:
+    sample = fk.sample(2_000)
+    return sample.reports.get(sample.reports.ids(limit=3_000), errors="keep")
+
+
+def test_cells_of_a_sample(reports: pl.DataFrame) -> None:
+    """Every report has cells or a reason, with no request."""
+    reg = fk.sample(20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cells = reg.cells(reports)
+    without = reg.reports_without_cells(reports)
+
+    assert reg.stats.requests == 0
+    assert set(cells["report_id"]) | set(without["report_id"]) == set(reports["id"])
+    assert set(cells["template"]) <= {21, 22, 687, 699}
+    assert not {"length_mismatch", "template_mismatch", "unreadable"} & set(without["reason"])
+
+
+def test_sums_of_a_sample(reports: pl.DataFrame) -> None:
+    """Every sum of the forms holds but in the share of filings that is marked."""
+    checks = fk.check_reports(reports).filter(pl.col("checked") > 0)
+
+    failing = checks.filter(pl.col("failing") > 0)
+    assert checks.height > 1_000
+    assert 0.005 < failing.height / checks.height < 0.04
+    assert failing["failures"].null_count() == 0
+    assert checks.filter(pl.col("failing") == 0)["failures"].null_count() == (
+        checks.height - failing.height
+    )
+
+
+def test_scan_to_cells() -> None:
+    """The cells of a scan stay lazy: what the query does not need is not fetched."""
+    with fk.using(fk.sample(200)) as reg:
+        lazy = fk.cells(fk.reports.scan().head(40))
+        before = reg.stats.requests
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = lazy.filter(pl.col("row") == 0).collect()
+
+        assert before == 0
+        assert found.height
+        assert reg.stats.requests < 60
+
+
+def test_every_report_can_be_shown(reports: pl.DataFrame) -> None:
+    """In both languages, whatever it holds."""
+    for report in reports.head(60).iter_slices(1):
+        for lang in ("sk", "en"):
+            shown = fk.as_filed(report, lang=lang)
+            assert str(report["id"][0]) in str(shown)
+            assert shown._repr_html_().count("<table>") == len(shown.parts)

@@ -1,0 +1,220 @@
+"""Files of reports: names, checks, what is there already, and what goes wrong with one of many."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, strategies as st
+
+import finstat_kit as fk
+from finstat_kit.client.downloads import DOWNLOADS
+from finstat_kit.frames.attachments import ATTACHMENTS, file_name
+from finstat_kit.protocol.wire import Reply
+from tests.support.registers import Scripted
+
+PDF = b"%PDF-1.4 " + b"x" * 100
+
+
+def file(id_: int, body: bytes = PDF, **more: object) -> dict[str, object]:
+    return {
+        "id": id_,
+        "meno": f"file {id_}.pdf",
+        "mimeType": "application/pdf",
+        "velkostPrilohy": len(body),
+        "pocetStran": 0,
+        "digest": sha256(body).hexdigest(),
+        "jazyk": "SLK",
+    } | more
+
+
+def listed(*files: dict[str, object]) -> pl.DataFrame:
+    return pl.DataFrame([{"report_id": 1} | one for one in files], schema=ATTACHMENTS, orient="row")
+
+
+def test_attachments() -> None:
+    """One row per file in the order of the records, eager and lazy; records without have none."""
+    reports = pl.DataFrame(
+        {"id": [5, 6, 7, 8], "prilohy": [[file(1), file(2)], None, [], [file(3)]]}
+    )
+
+    found = fk.attachments(reports)
+
+    assert found.schema == ATTACHMENTS
+    assert found.select("report_id", "id").rows() == [(5, 1), (5, 2), (8, 3)]
+    assert found.row(0)[2:] == tuple(file(1).values())[1:]
+    assert fk.attachments(reports.lazy()).collect().equals(found)
+    none = pl.DataFrame({"id": [1], "prilohy": [None]})
+    assert fk.attachments(none).equals(pl.DataFrame(schema=ATTACHMENTS))
+    few = pl.DataFrame({"id": [1], "prilohy": [[{"id": 4}]]})
+    assert fk.attachments(few).row(0) == (1, 4, None, None, None, None, None, None)
+    for wrong in (pl.DataFrame({"id": [1]}), pl.DataFrame({"id": [1], "prilohy": ["a"]}), [1]):
+        with pytest.raises(fk.UsageError, match="reports"):
+            fk.attachments(wrong)  # type: ignore[type-var]
+
+
+@given(st.integers(0, 2**63), st.text(max_size=300))
+def test_names_are_safe(id_: int, name: str) -> None:
+    """Whatever the register calls a file, it lies in the folder, under a name that begins so."""
+    found = file_name(id_, name, "application/pdf")
+
+    assert found.startswith(str(id_))
+    assert Path(found).name == found
+    assert not set(found) & set('<>:"/\\|?*\n\r\x00\x1b')
+    assert len(found.encode()) < 200
+    assert found == found.strip(". ")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "expected"),
+    [
+        ("správa audítora.PDF", None, "7_správa audítora.PDF"),
+        ("../../etc/passwd", None, "7_passwd"),
+        ("C:\\Windows\\x.pdf", None, "7_x.pdf"),
+        ("..", "application/pdf", "7.pdf"),
+        (None, "application/zip", "7.zip"),
+        ("", None, "7"),
+        ("a\nb\x00c.pdf", None, "7_a b c.pdf"),
+        ("x" * 500 + ".pdf", None, f"7_{'x' * 120}.pdf"),
+        ("bez pripony", "application/pdf", "7_bez pripony.pdf"),
+    ],
+)
+def test_names(name: str | None, kind: str | None, expected: str) -> None:
+    """Folders, control characters and length go; the suffix stays."""
+    assert file_name(7, name, kind) == expected
+
+
+def test_download_and_resume(tmp_path: Path) -> None:
+    """What is there and right is kept; what is there and wrong is fetched again."""
+    files = listed(file(1), file(2), file(3), file(1))
+    reg = Scripted(PDF, PDF, PDF, PDF)
+
+    first = reg.download(files, tmp_path / "pdf")
+
+    assert first.schema == DOWNLOADS
+    assert first.rows() == [
+        (n, str(tmp_path / "pdf" / f"{n}_file {n}.pdf"), 109, True, "downloaded", None)
+        for n in (1, 2, 3)
+    ]
+    assert reg.asked == [f"/domain/financialreport/attachment/{n}?" for n in (1, 2, 3)]
+    assert {p.name: p.read_bytes() for p in (tmp_path / "pdf").iterdir()} == {
+        f"{n}_file {n}.pdf": PDF for n in (1, 2, 3)
+    }
+    (tmp_path / "pdf" / "2_file 2.pdf").write_bytes(PDF[:-1] + b"y")
+    again = reg.download(files, tmp_path / "pdf")
+    assert again["status"].to_list() == ["kept", "downloaded", "kept"]
+    assert len(reg.asked) == 4
+    assert (tmp_path / "pdf" / "2_file 2.pdf").read_bytes() == PDF
+
+
+def test_one_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
+    """Each failure has its row; nothing of it is left in the folder."""
+    html = b"<html>vypadok</html>"
+    reg = Scripted(
+        Reply(404, {}, b""),
+        PDF + b"more",
+        html,
+        Reply(403, {}, b"<html>blocked"),
+        PDF,
+    )
+    files = listed(
+        file(1), file(2), file(3), file(4), file(5, velkostPrilohy=10**9), file(6),
+    )  # fmt: skip
+
+    report = reg.download(files, tmp_path)
+
+    assert report["status"].to_list() == ["failed"] * 5 + ["downloaded"]
+    problems = report["problem"].to_list()
+    assert "404" in problems[0]
+    assert "SHA-256 is" in problems[1]
+    assert "HTML" in problems[2]
+    assert "403" in problems[3]
+    assert problems[4] == "1,000,000,000 bytes, more than max_bytes=67,108,864"
+    assert len(reg.asked) == 5
+    assert [p.name for p in tmp_path.iterdir()] == ["6_file 6.pdf"]
+
+
+def test_without_a_digest(tmp_path: Path) -> None:
+    """The size is all there is to check; the report says that the digest was not."""
+    files = listed(
+        file(1, digest=None),
+        file(2, digest=None, velkostPrilohy=5),
+        file(3, digest=None, velkostPrilohy=None),
+    )
+    reg = Scripted(PDF, PDF, PDF, PDF, PDF)
+
+    report = reg.download(files, tmp_path)
+
+    assert report.select("status", "checked").rows() == [
+        ("downloaded", False), ("failed", False), ("downloaded", False),
+    ]  # fmt: skip
+    again = reg.download(files, tmp_path)
+    assert again["status"].to_list() == ["kept", "failed", "downloaded"]
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    """A link under the name of a file is replaced; what it leads to stays."""
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"mine")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "1_file 1.pdf").symlink_to(victim)
+
+    Scripted(PDF).download(listed(file(1)), folder)
+
+    assert victim.read_bytes() == b"mine"
+    assert not (folder / "1_file 1.pdf").is_symlink()
+    assert (folder / "1_file 1.pdf").read_bytes() == PDF
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    """The rows so far are in the error; the same call resumes there."""
+    files = listed(file(1), file(2), file(3))
+    reg = Scripted(PDF, KeyboardInterrupt(), PDF, PDF)
+
+    with pytest.raises(fk.Interrupted, match="after 1 of 3 files") as caught:
+        reg.download(files, tmp_path)
+
+    assert caught.value.partial is not None
+    assert caught.value.partial["id"].to_list() == [1]
+    assert reg.download(files, tmp_path)["status"].to_list() == [
+        "kept", "downloaded", "downloaded",
+    ]  # fmt: skip
+
+
+def test_the_sample_has_files(tmp_path: Path) -> None:
+    """A small PDF for each; the same in process and by URL, over many connections."""
+    sample = fk.sample(300)
+    reports = sample.reports.get(sample.reports.ids(limit=200), errors="keep")
+    annual = sample.annual_reports.get(sample.annual_reports.ids(limit=20), errors="keep")
+    files = pl.concat([fk.attachments(reports), fk.attachments(annual)])
+
+    with sample.serve() as url, fk.Register(url, connections=4) as reg:
+        report = reg.download(files, tmp_path / "url")
+
+    assert report.height > 40
+    assert report["status"].to_list() == ["downloaded"] * report.height
+    assert report["checked"].all()
+    assert Path(str(report["path"][0])).read_bytes().startswith(b"%PDF-1.4\n")
+    again = sample.download(files, tmp_path / "url")
+    assert again["status"].to_list() == ["kept"] * report.height
+
+
+@pytest.mark.parametrize(
+    ("files", "folder", "named"),
+    [
+        (pl.DataFrame({"id": [1]}), "x", "give what fk.attachments"),
+        ([1], "x", "attachments is a list"),
+        (listed(file(1)), "no/such/folder", "folder="),
+        (listed(file(1)), 5, "folder=5 is not a path"),
+    ],
+)
+def test_wrong_calls(files: object, folder: object, named: str, tmp_path: Path) -> None:
+    """They are refused before any request."""
+    place = tmp_path / folder if isinstance(folder, str) else folder
+    reg = Scripted()
+    with pytest.raises(fk.UsageError, match=named):
+        reg.download(files, place)  # type: ignore[arg-type]
+    assert reg.asked == []

@@ -1,0 +1,169 @@
+"""A report as it was filed: rows in order, columns side by side, text and HTML."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.arguments import Lang
+from finstat_kit.frames.as_filed import Filed
+from tests.support.filings import body, drawn, frame, report, sizes
+
+COMPANY = {
+    "nazovUctovnejJednotky": "Vzor <b>Javor</b>, s. r. o.",
+    "ico": "00123456",
+    "pravnaForma": "112",
+    "adresa": {"ulica": "Vymyslená", "cislo": "7", "psc": "01001", "mesto": "Žilina"},
+    "typZavierky": "Riadna",
+    "obdobieOd": date(2024, 1, 1),
+    "obdobieDo": date(2024, 12, 31),
+}
+PERSON = COMPANY | {"nazovUctovnejJednotky": "Jana Vymyslená", "pravnaForma": "101"}
+
+
+def micro(**more: object) -> pl.DataFrame:
+    tables = [[""] * many for many in sizes(687)]
+    tables[0][0:2] = ["1234567", "-5"]
+    tables[2][2:4] = ["x", "0"]
+    record = report(5, 687, tables, **more)
+    return pl.DataFrame([dict(record)])
+
+
+def test_all_rows_in_order() -> None:
+    """Every row of the form stands there, as often as it has cells; only filled ones on demand."""
+    whole, filled = (fk.as_filed(micro(), lang="sk", filled=only) for only in (False, True))
+
+    form = body(687)["tabulky"]
+    assert [[line.caption for line in part.lines] for part in whole.parts] == [
+        [row["text"]["sk"] for row in table["riadky"]] for table in form
+    ]
+    assert [[line.number for line in part.lines] for part in filled.parts] == [["1"], [], ["2"]]
+    assert filled.parts[0].lines[0].values == ["1\xa0234\xa0567", "−5"]
+    assert filled.parts[2].lines[0].values == ["x", "0"]
+    assert whole.parts[0].lines[4][4] == 3
+
+
+def test_text() -> None:
+    """Captions are indented by level and wrapped, numbers aligned."""
+    shown = str(fk.as_filed(micro(titulnaStrana=COMPANY), lang="sk", filled=True))
+
+    assert shown.splitlines()[:9] == [
+        "Úč MUJ (687), výkaz 5",
+        "",
+        "Účtovná jednotka  Vzor <b>Javor</b>, s. r. o.",
+        "IČO               00123456",
+        "Sídlo             Vymyslená 7, 01001 Žilina",
+        "Obdobie           1. 1. 2024 – 31. 12. 2024",
+        "Závierka          Riadna",
+        "",
+        "Strana aktív",
+    ]
+    lines = shown.splitlines()
+    assert lines[10].split() == ["netto", "netto"]
+    assert lines[12].endswith("1 234 567               −5")
+    assert len({len(lines[row]) for row in (9, 10, 11, 12)}) == 1
+    assert lines[-1] == "v eurách, len vyplnené riadky"
+
+
+def test_what_has_no_english_is_marked() -> None:
+    """The Slovak caption stands there, and says that it is Slovak; 699 has all its English."""
+    english = fk.as_filed(micro(), lang="en")
+    full = fk.as_filed(frame(drawn(1, 699)), lang="en")
+
+    assert all(line.marked for part in english.parts for line in part.lines)
+    assert "SPOLU MAJETOK r. 02 + r. 14 [sk]" in str(english)
+    assert '<i lang="sk">SPOLU MAJETOK r. 02 + r. 14</i> <small>[sk]</small>' in (
+        english._repr_html_()
+    )
+    assert "the register has no English caption" in str(english)
+    assert not any(line.marked for part in full.parts for line in part.lines)
+    assert "[sk]" not in str(full)
+    assert "TOTAL ASSETS line 02 + line 33 + line 74" in str(full)
+    assert fk.as_filed(micro(), lang="sk").parts[0].lines[0].marked is False
+
+
+@pytest.mark.parametrize("lang", ["sk", "en"])
+def test_title_pages_of_people(lang: Lang) -> None:
+    """A natural person's is not shown unless it is asked for; a company's may be left out."""
+    person, company = micro(titulnaStrana=PERSON), micro(titulnaStrana=COMPANY)
+    trader = micro(
+        titulnaStrana=PERSON | {"pravnaForma": None, "miestoPodnikania": {"mesto": "Žilina"}}
+    )
+
+    for one in (person, trader):
+        for shown in (fk.as_filed(one, lang=lang), fk.as_filed(one, lang=lang, title=False)):
+            assert shown.title == []
+            assert "Jana" not in str(shown) + shown._repr_html_()
+        assert "title=True" in str(fk.as_filed(one, lang=lang))
+        assert "Jana" in str(fk.as_filed(one, lang=lang, title=True))
+    assert "Javor" in str(fk.as_filed(company, lang=lang))
+    assert "Javor" not in str(fk.as_filed(company, lang=lang, title=False))
+
+
+def test_html() -> None:
+    """What the register sent is escaped; columns of one period stand under one head."""
+    tables = [[""] * many for many in sizes(699)]
+    tables[0][0] = "<script>"
+    one = report(7, 699, tables, prilohy=[{"id": 1, "meno": "<a>.pdf"}])
+
+    page = fk.as_filed(frame(one), lang="en")._repr_html_()
+
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "&lt;a&gt;.pdf" in page
+    assert page.count("<table>") == page.count("</table>") == 3
+    assert '<th scope="colgroup" colspan="3">current period</th>' in page
+    assert len(re.findall("<tr", page)) == 206 + 2 + 1 + 1
+
+
+def test_terminals_get_no_control_characters() -> None:
+    """Neither from cells nor from names."""
+    tables = [[""] * many for many in sizes(22)]
+    tables[0][0] = "\x1b[31m"
+    shown = str(fk.as_filed(frame(report(7, 22, tables)), lang="sk"))
+
+    assert "\x1b" not in shown
+
+
+def test_cents() -> None:
+    """Where one cell has cents, all are written with them."""
+    tables = [[""] * many for many in sizes(22)]
+    tables[0][:3] = ["182072156.12", "5", ""]
+
+    found = fk.as_filed(frame(report(7, 22, tables)), lang="en").parts[0]
+
+    assert found.lines[0].values == ["182,072,156.12", "5.00"]
+    assert found.lines[1].values == ["", ""]
+
+
+def test_a_report_without_numbers() -> None:
+    """It shows why, and its files."""
+    notes = frame(report(9, 483, [], prilohy=[{"id": 1, "meno": "poznamky.pdf"}]))
+
+    shown = fk.as_filed(notes, lang="en")
+
+    assert isinstance(shown, Filed)
+    assert str(shown).splitlines() == [
+        "Report 9",
+        "",
+        "No numbers: attachments_only",
+        "Attachments: poznamky.pdf",
+    ]
+    short = frame(report(9, 687, [["1"]] * 3))
+    assert "length_mismatch" in str(fk.as_filed(short, lang="sk"))
+
+
+def test_one_report() -> None:
+    """Of several it is not known which; the language is the register's."""
+    two = frame(drawn(1, 22), drawn(2, 22))
+    with pytest.raises(fk.UsageError, match="the frame has 2 rows; give one report"):
+        fk.as_filed(two)
+    with pytest.raises(fk.UsageError, match="lang='de'"):
+        fk.as_filed(two.head(1), lang="de")  # type: ignore[arg-type]
+    with fk.using("sample", lang="en"):
+        assert fk.as_filed(two.lazy().head(1)).lang == "en"
+    assert fk.as_filed(two.head(1)).lang == "sk"

@@ -1,0 +1,287 @@
+"""The forms that the package ships, and how a template is read."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import orjson
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.protocol import forms
+from finstat_kit.protocol.form_columns import Column, HeaderCell, columns
+from finstat_kit.protocol.form_rows import paths, references
+from finstat_kit.protocol.shipped import data_folder, template_bodies
+
+BUSINESSES = (21, 22, 687, 699)
+
+
+@pytest.fixture(scope="module")
+def make() -> ModuleType:
+    path = data_folder() / "make.py"
+    if not path.is_file():
+        pytest.skip("not a checkout")
+    spec = spec_from_file_location("make", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def form(template: int) -> forms.Form:
+    found = forms.shipped(template)
+    assert found is not None
+    return found
+
+
+def test_the_files_are_what_is_made(make: ModuleType) -> None:
+    """data/forms is what data/make.py would write now, its sums those of the facts."""
+    assert make.bodies() == template_bodies()
+
+
+@pytest.mark.parametrize("template", BUSINESSES)
+def test_recorded_templates_say_the_same(template: int, recorded: Path) -> None:
+    """What the live register sent is what is shipped, to the letter."""
+    body = (recorded / "templates" / f"{template}.json").read_bytes()
+
+    assert json.loads(body) == json.loads(template_bodies()[template])
+    assert forms.parse_template(body, template) == form(template)
+
+
+def test_size_of_the_forms() -> None:
+    """Rows and columns of each table; the number of sums."""
+    shape = {
+        id_: [(len(t.rows), len(t.columns), t.cells) for t in form(id_).tables]
+        for id_ in BUSINESSES
+    }
+    sums = {id_: sum(bool(r.terms) for t in form(id_).tables for r in t.rows) for id_ in BUSINESSES}
+
+    assert shape == {
+        21: [(65, 4, 260), (60, 2, 120)],
+        22: [(61, 2, 122)],
+        687: [(23, 2, 46), (22, 2, 44), (38, 2, 76)],
+        699: [(78, 4, 312), (67, 2, 134), (61, 2, 122)],
+    }
+    assert sums[699] == 46
+    assert forms.shipped(690) is None
+    assert form(483).tables == ()
+
+
+def test_sums_of_699_point_at_rows(make: ModuleType) -> None:
+    """All 46, as the decree spells them; row 100 begins with row 1 of the assets."""
+    stated = {
+        (int(row["table"]), int(row["number"])): row["terms"]
+        for row in make.facts()
+        if row["form"] == "699" and row["terms"]
+    }
+    tables = form(699).tables
+    read = {
+        (place, row.number): make.written(form(699), row)
+        for place, table in enumerate(tables)
+        for row in table.rows
+        if row.terms
+    }
+
+    assert read == stated
+    assert len(read) == 46
+    assert tables[1].rows[21].terms[0] == (1, 0, 0)
+    assert tables[1].rows[21].terms[1] == (-1, 1, 2)
+    assert tables[2].rows[0].terms == ()
+    # The income statement is numbered from 1 again, as the assets are: its sums are its own.
+    assert {term.table for row in tables[2].rows for term in row.terms} == {2}
+
+
+def test_columns_of_the_forms() -> None:
+    """Period and measure of each data column, and the header above it."""
+    gross = (
+        "Bežné účtovné obdobie / Brutto - časť 1",
+        "Current accounting period / Gross - Part 1",
+    )
+    previous = "Bezprostredne predchádzajúce účtovné obdobie"
+
+    assert form(699).tables[0].columns[0] == Column("current", "gross", *gross)
+    assert form(699).tables[2].columns[1] == Column(
+        "previous",
+        None,
+        f"Skutočnosť / {previous}",
+        "Actual data / Preceding accounting period",
+    )
+    assert form(22).tables[0].columns[0] == Column(
+        "current", None, "Skutočnosť / bežné účtovné obdobie", None
+    )
+    assert form(687).tables[1].columns[1] == Column("previous", None, previous, None)
+    kinds = {
+        id_: [[(c.period, c.measure) for c in t.columns] for t in form(id_).tables]
+        for id_ in BUSINESSES
+    }
+    four = [("current", m) for m in ("gross", "correction", "net")] + [("previous", "net")]
+    two = [("current", None), ("previous", None)]
+    net = [("current", "net"), ("previous", "net")]
+    assert kinds == {21: [four, two], 22: [two], 687: [net, two, two], 699: [four, two, two]}
+
+
+def test_every_recorded_column_is_read(recorded: Path) -> None:
+    """Columns of the businesses' forms as the collected table has them."""
+    import csv
+
+    with (recorded / "templates" / "columns.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if int(row["template"]) in BUSINESSES]
+
+    for row in rows:
+        column = form(int(row["template"])).tables[int(row["table"])].columns[int(row["column"])]
+        assert column == (
+            row["period"] or None,
+            row["measure"] or None,
+            row["header_sk"],
+            row["header_en"] or None,
+        )
+    assert len(rows) == 22
+
+
+def header(*lines: list[tuple[str, int]], labels: int) -> list[HeaderCell]:
+    """Return a header: label cells, the lines given, and one of letters and digits."""
+    cells = [HeaderCell(1, column, 1, f"Popis {column}", None) for column in range(1, labels + 1)]
+    width = sum(wide for _, wide in lines[0])
+    numbers = [(str(column), 1) for column in range(1, width + 1)]
+    for line, parts in enumerate([*lines, numbers], 1):
+        column = labels + 1
+        for text, wide in parts:
+            cells.append(HeaderCell(line, column, wide, text, None))
+            column += wide
+    letters = [HeaderCell(len(lines) + 1, c, 1, "abc"[c - 1], None) for c in range(1, labels + 1)]
+    return cells + letters
+
+
+@pytest.mark.parametrize("labels", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([[("Nezdaňovaná činnosť", 1), ("Zdaňovaná činnosť", 1)]],
+         [(None, "untaxed"), (None, "taxed")]),
+        ([[("20xx", 3), ("20xx-1", 1)],
+          [("Hlavná činnosť", 1), ("Podnikateľská činnosť", 1), ("Spolu", 1)]],
+         [("current", "main"), ("current", "business"), ("current", "total"),
+          ("previous", "total")]),
+        ([[("20xx", 3), ("20xx-1", 1)],
+          [("Brutto", 1), ("Korekcia", 1), ("Netto", 1), ("Netto", 1)]],
+         [("current", "gross"), ("current", "correction"), ("current", "net"),
+          ("previous", "net")]),
+        ([[("Bežné účtovné obdobie", 3), ("Bezprostredne predchádzajúce účtovné obdobie", 1)],
+          [("Brutto", 1), ("Korekcia", 1), ("Netto", 1)]],
+         [("current", "gross"), ("current", "correction"), ("current", "net"),
+          ("previous", "net")]),
+        ([[("Činnosť", 3), ("Bezprostredne predchádzajúce účtovné obdobie", 1)],
+          [("Hlavná nezdaňovaná", 1), ("Podnikateľská zdaňovaná", 1), ("Spolu", 1)]],
+         [("current", "main"), ("current", "business"), ("current", "total"),
+          ("previous", "total")]),
+        ([[("Bežné účtovné obdobie", 1), ("Bezprostredne predchádzajúce účtovné obdobie", 1),
+           ("Prírastok/ Úbytok", 1)]],
+         [("current", None), ("previous", None), (None, "other")]),
+        ([[("Stav brutto", 1), ("Oprávky a opravné položky", 1), ("Stav (netto)", 3)],
+          [("", 1), ("", 1), ("Spolu", 1), ("ŽP a AZ", 1), ("NP a AZ", 1)]],
+         [(None, "gross"), (None, "correction"), (None, "net"), (None, "other"),
+          (None, "other")]),
+    ],
+)  # fmt: skip
+def test_headers_of_other_forms(
+    lines: list[list[tuple[str, int]]], expected: list[tuple[str | None, str | None]], labels: int
+) -> None:
+    """Years, activities and wide cells, beside one, two or three columns of labels."""
+    width = sum(wide for _, wide in lines[0])
+
+    found = columns(header(*lines, labels=labels), labels + width, width)
+
+    assert [(column.period, column.measure) for column in found] == expected
+
+
+def test_a_column_is_above_what_it_covers() -> None:
+    """A wide cell ends where the next begins; cells of the labels cover no data."""
+    found = columns(header([("A", 2), ("B", 1)], [("c", 3)], labels=2), 5, 3)
+
+    assert [column.header_sk for column in found] == ["A / c", "A / c", "B / c"]
+    assert columns([], 3, 2) == (Column(None, None, "", None),) * 2
+
+
+def test_paths_come_from_the_rows_above() -> None:
+    """A number continues what is above it, a misprinted designation is completed all the same."""
+    marks = [None, "A.", "A.I.", "A.I.1.", "2.", "A.V", "1.", "1.a.", "1.b.", "2.", "B.III", "**."]
+
+    found = [".".join(path) for path in paths(marks)]
+
+    assert found == [
+        "", "A", "A.I", "A.I.1", "A.I.2", "A.V", "A.V.1", "A.V.1.a", "A.V.1.b", "A.V.2", "B.III",
+        "",
+    ]  # fmt: skip
+
+
+def test_paths_of_699() -> None:
+    """In the balance sheet no path stands twice."""
+    rows = [row for table in form(699).tables[:2] for row in table.rows]
+    places = [(table, row.path) for table in (0, 1) for row in form(699).tables[table].rows]
+
+    assert len(set(places)) == len(rows)
+    assert rows[4].path == ("A", "I", "2")
+    assert [row.path for row in rows if row.number == 44] == [("B", "II", "1", "b")]
+    assert [row.path for row in rows if row.number == 120] == [("B", "II", "2")]
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("Čistý obrat (časť účt. tr. 6 podľa zákona)", []),
+        ("súčet (r. 069 až 072)", [(1, 69), (1, 70), (1, 71), (1, 72)]),
+        ("r. 11 + r.14 - r.2", [(1, 11), (1, 14), (-1, 2)]),
+        ("(+/-) r. 2 + (-r. 24) - (-r.25)", [(1, 2), (-1, 24), (1, 25)]),
+        ("/+-/ r. 01 - (r. 81 + r. 85)", [(1, 1), (-1, 81), (-1, 85)]),
+        ("x (r. 1 - r. 2) - (r. 3 - r. 4)", [(1, 1), (-1, 2), (-1, 3), (1, 4)]),
+        ("[r. 51 + r. 58 - r. 60]", [(1, 51), (1, 58), (-1, 60)]),
+        ("z toho r. 12", []),
+        ("časť účt. tr. 1 až 6", []),
+        ("r. 1 + r. 2, okrem r. 7", []),
+        ("Úč POD", []),
+    ],
+)
+def test_what_captions_add_up(caption: str, expected: list[tuple[int, int]]) -> None:
+    """Ranges, brackets, signs within brackets; what is no sum or not understood gives none."""
+    assert references(caption) == expected
+
+
+def template(**table: object) -> bytes:
+    whole = {"pocetStlpcov": 3, "pocetDatovychStlpcov": 1, "hlavicka": [], "riadky": []} | table
+    return orjson.dumps({"id": 5, "tabulky": [whole]})
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        (b'{"id":6}', r"template 5: \$\.id: expected 5, got 6"),
+        (b'{"id":true}', r"template 5: \$\.id"),
+        (b'{"id":5,"id":5}', "stands twice"),
+        (b"[]", "expected an object"),
+        (template(pocetStlpcov="3"), r"\$\.tabulky\[0\]\.pocetStlpcov: expected `int`, got `str`"),
+        (
+            template(pocetDatovychStlpcov=0),
+            r"\$\.tabulky\[0\]\.pocetDatovychStlpcov: expected 1 to",
+        ),
+        (template(pocetDatovychStlpcov=4), r"pocetDatovychStlpcov: expected 1 to"),
+        (template(riadky=[{"cisloRiadku": "1"}]), r"\$\.tabulky\[0\]\.riadky\[0\]\.cisloRiadku"),
+        (template(hlavicka=[{"riadok": 1}]), r"\$\.tabulky\[0\]\.hlavicka\[0\]"),
+        (b'{"id":5,"platneOd":"2014-13-01"}', r"\$\.platneOd"),
+    ],
+)
+def test_broken_templates(body: bytes, named: str) -> None:
+    """A template that breaks the register's format is an error that names the place."""
+    with pytest.raises(fk.ProtocolError, match=named):
+        forms.parse_template(body, 5)
+
+
+def test_what_a_template_may_lack() -> None:
+    """No tables, no numbers, no header; unknown keys are ignored."""
+    assert forms.parse_template(b'{"id":5,"x":[]}', 5) == (5, None, None, None, None, ())
+    read = forms.parse_template(template(riadky=[{"text": {"sk": "r. 1 + r. 2"}}]), 5)
+    assert read.tables[0].rows == (forms.Row(None, None, (), "r. 1 + r. 2", None, ()),)
+    assert read.tables[0].columns == (Column(None, None, "", None),)

@@ -1,0 +1,364 @@
+"""The invented filings: sums that hold, years in sequence, ids in the order of filing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import date
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import finstat_kit as fk
+from finstat_kit.protocol.forms import Form, shipped
+from finstat_kit.service import filers, filing_tables
+from finstat_kit.service.figures import PLANS, Year, form_of, mixed, mixed_each
+from finstat_kit.service.places import CORRECTION, MAIN
+
+SAMPLE = fk.sample(3_000, seed=7)
+ID = pl.col("id")
+
+
+@pytest.fixture(scope="module")
+def statements() -> pl.DataFrame:
+    return SAMPLE.statements.get(SAMPLE.statements.ids())
+
+
+@pytest.fixture(scope="module")
+def reports() -> pl.DataFrame:
+    ids = SAMPLE.reports.ids()
+    return SAMPLE.reports.get(ids.sample(4_000, seed=1).sort("id"))
+
+
+def form(template: int) -> Form:
+    found = shipped(template)
+    assert found is not None
+    return found
+
+
+def failing(template: int, tables: list[list[str]]) -> list[tuple[int, int | None, int]]:
+    """Return table, row and column of each sum that does not hold, by the form's own terms."""
+    widths = [len(table.columns) for table in form(template).tables]
+
+    def cents(table: int, row: int, column: int) -> int:
+        cell = tables[table][row * widths[table] + column]
+        return round(float(cell) * 100) if cell else 0
+
+    found = []
+    for place, table in enumerate(form(template).tables):
+        assert len(tables[place]) == table.cells
+        for row, printed in enumerate(table.rows):
+            for column in range(widths[place]):
+                # A term of the assets means their net, of this year or of the one before.
+                net = column if widths[0] == widths[place] else widths[0] - 2 + column
+                terms = [
+                    term.sign * cents(term.table, term.row, column if term.table == place else net)
+                    for term in printed.terms
+                ]
+                if terms and sum(terms) != cents(place, row, column):
+                    found.append((place, printed.number, column))
+    return found
+
+
+def case(report_id: int) -> str | None:
+    """Return what the sample says is awkward about the filing of a report."""
+    filings = SAMPLE._store.filings
+    assert filings is not None
+    position = filings.slot_of("uctovne-vykazy", report_id)
+    assert position is not None
+    filing = filings.filing(position // 4)
+    assert filing is not None
+    return filers.case_of(filing)
+
+
+def test_every_sum_holds_but_in_the_marked_ones(reports: pl.DataFrame) -> None:
+    """In about two of a hundred filings one sum does not, and those are known."""
+    tabular = reports.filter(pl.col("tabulky").is_not_null(), pl.col("idSablony").is_not_null())
+    failed = {
+        row["id"]: failing(row["idSablony"], row["tabulky"])
+        for row in tabular.select("id", "idSablony", "tabulky").iter_rows(named=True)
+    }
+
+    marked = {id_ for id_ in failed if case(id_) == "sum"}
+    assert {id_ for id_, faults in failed.items() if faults} <= marked
+    # Of two reports the one with the balance sheet has it.
+    income = set(tabular.filter(pl.col("idSablony") == 22)["id"])
+    assert all(failed[id_] for id_ in marked - income)
+    assert 0.005 < len(marked) / tabular.height < 0.04
+    assert set(tabular["idSablony"]) == {699, 687, 21, 22}
+
+
+def test_forms_fit_their_units(reports: pl.DataFrame, statements: pl.DataFrame) -> None:
+    """A micro form is a small unit's, the old forms are of the years before 2014."""
+    of = statements.select(pl.col("id").alias("idUctovnejZavierky"), "idUJ", "obdobieDo")
+    units = SAMPLE.units.get(SAMPLE.units.ids())
+    size = units.select(ID.alias("idUJ"), "velkostOrganizacie")
+    joined = reports.join(of, on="idUctovnejZavierky").join(size, on="idUJ")
+
+    old = joined.filter(pl.col("idSablony").is_in([21, 22]))
+    assert old["obdobieDo"].max() <= date(2013, 12, 31)  # type: ignore[operator]
+    assert joined.filter(pl.col("idSablony") == 699)["obdobieDo"].min() > date(2013, 12, 31)  # type: ignore[operator]
+    micro = joined.filter(pl.col("idSablony") == 687)["velkostOrganizacie"].drop_nulls()
+    assert set(micro) <= {"00", "01", "02", "03", "04", "05"}
+
+
+def test_most_cells_are_blank(reports: pl.DataFrame) -> None:
+    """As in real filings; a nought is written now and then."""
+    tables = reports.select("idSablony", pl.col("tabulky").alias("cell")).explode("cell")
+    cells = tables.explode("cell")
+    blank = cells.drop_nulls().group_by("idSablony").agg((pl.col("cell") == "").mean())
+    shares = dict(blank.iter_rows())
+
+    assert all(0.5 < share < 0.87 for share in shares.values()), shares
+    assert (cells["cell"] == "0").any()
+    assert cells["cell"].drop_nulls().str.contains(r"^(-?[0-9]+(\.[0-9]{2})?)?$").all()
+
+
+def test_a_year_tells_the_year_before(statements: pl.DataFrame) -> None:
+    """The previous column is last year's current one, but where it was restated."""
+    wide = statements.filter(pl.col("typ") == "Riadna", ~pl.col("konsolidovana").fill_null(False))
+    by_unit = wide.group_by("idUJ").agg(pl.len()).filter(pl.col("len") >= 9)["idUJ"][:25]
+    same = other = 0
+    for unit in by_unit:
+        mine = wide.filter(pl.col("idUJ") == unit, pl.col("obdobieDo").dt.year() >= 2014)
+        reports = SAMPLE.reports.get(mine["idUctovnychVykazov"].explode().to_list())
+        tabular = reports.filter(pl.col("tabulky").is_not_null()).join(
+            mine.select(ID.alias("idUctovnejZavierky"), "obdobieDo", "datumPodania"),
+            on="idUctovnejZavierky",
+        )
+        # Of several filings of a year the one that was filed last counts.
+        last = tabular.sort("datumPodania").unique("obdobieDo", keep="last").sort("obdobieDo")
+        rows = last.filter([case(id_) is None for id_ in last["id"]]).rows(named=True)
+        for former, this in pairwise(rows):
+            if former["obdobieDo"].year + 1 != this["obdobieDo"].year:
+                continue
+            equal = column(this, 1, 1) == column(former, 1, 0)
+            same, other = same + equal, other + (not equal)
+
+    assert same > 60
+    assert other == 0
+
+
+def column(report: dict[str, Any], table: int, number: int) -> list[float]:
+    cells = report["tabulky"][table][number::2]
+    return [float(cell or 0) for cell in cells]
+
+
+def test_ids_grow_with_filing(statements: pl.DataFrame) -> None:
+    """And nothing was filed after its last change, nor changed after its unit."""
+    filed = statements.filter(pl.col("datumPodania").is_not_null())
+    units = SAMPLE.units.get(statements["idUJ"].drop_nulls().unique())
+    days = units.select(ID.alias("idUJ"), pl.col("datumPoslednejUpravy").alias("unit"))
+
+    assert filed["datumPodania"].is_sorted()
+    assert (filed["datumPodania"] <= filed["datumPoslednejUpravy"]).all()
+    joined = filed.join(days, on="idUJ")
+    assert (joined["datumPoslednejUpravy"] <= joined["unit"]).all()
+    assert (filed["obdobieOd"] <= filed["obdobieDo"]).all()
+    assert (filed["obdobieDo"] < filed["datumPodania"]).all()
+
+
+def test_an_old_unit_has_many() -> None:
+    """Ten to sixteen statements of a unit that was founded long ago and lives on."""
+    units = SAMPLE.units.get(SAMPLE.units.ids()).filter(
+        pl.col("datumZalozenia") < date(2009, 1, 1), pl.col("datumZrusenia").is_null(),
+        pl.col("datumPoslednejUpravy") >= date(2025, 7, 1), pl.col("pravnaForma") == "112",
+    )  # fmt: skip
+    counts = units["idUctovnychZavierok"].list.len()
+
+    assert units.height > 30
+    assert 10 <= counts.min() <= counts.max() <= 17  # type: ignore[operator]
+
+
+def test_corrections_and_twins(statements: pl.DataFrame) -> None:
+    """They stand beside what they correct, unmarked, later and of the same period and kind."""
+    filings = SAMPLE._store.filings
+    assert filings is not None
+    roles = [
+        filing.role
+        for id_ in statements["id"]
+        if (slot := filings.slot_of("uctovne-zavierky", id_)) is not None
+        and (filing := filings.filing(slot))
+    ]
+    corrected = statements.filter(pl.Series(roles) == CORRECTION).filter(pl.col("stav").is_null())
+    main = statements.filter(pl.Series(roles) == MAIN)
+    pairs = corrected.join(main, on=["idUJ", "obdobieDo", "typ"], suffix="_of")
+
+    assert pairs.height > 100
+    assert (pairs["id"] > pairs["id_of"]).all()
+    assert 0.01 < corrected.height / statements.height < 0.06
+    assert 0.003 < statements["konsolidovana"].fill_null(value=False).mean() < 0.04  # type: ignore[operator]
+    assert {"Riadna", "Mimoriadna"} == set(statements["typ"].drop_nulls())
+
+
+def test_every_awkward_case_can_be_found() -> None:
+    """Each kind is listed with its statement and report, and is what it is said to be."""
+    cases = SAMPLE.cases(2)
+    kinds = set(cases["case"])
+
+    assert kinds >= set(filers.CASES) | {"correction", "consolidated", "cents", "two_reports"}
+    records = SAMPLE.reports.get(cases["report_id"])
+    found = cases.with_columns(records.drop("id"))
+
+    def of(kind: str) -> pl.DataFrame:
+        return found.filter(pl.col("case") == kind)
+
+    assert of("deleted")["stav"].to_list() == ["ZMAZANÉ"] * 2
+    assert of("no_content")["titulnaStrana"].null_count() == 2
+    assert of("attachments_only")["idSablony"].null_count() == 2
+    assert of("attachments_only")["prilohy"].list.len().to_list() == [1, 1]
+    assert of("non_public")["pristupnostDat"].to_list() == ["Neverejné"] * 2
+    blank = of("all_blank")["tabulky"].drop_nulls().explode().explode()
+    assert set(blank) <= {""}
+    statement = of("text_truths")["report_id"].to_list()
+    bodies = [SAMPLE._answer("GET", "/api/uctovny-vykaz", f"id={id_}").body for id_ in statement]
+    titles = [json.loads(body)["obsah"]["titulnaStrana"] for body in bodies if b"obsah" in body]
+    assert all(title["konsolidovana"] in ("true", "false") for title in titles)
+
+
+@pytest.mark.parametrize("collection", ["statements", "reports", "annual_reports"])
+def test_lists_are_the_records(collection: str) -> None:
+    """Every listed id has a record, no other has, and days of change are those of the records."""
+    sample = fk.sample(150, seed=2)
+    records = getattr(sample, collection)
+    ids = records.ids()
+    frame = records.get(ids)
+
+    for since in (date(2014, 3, 1), date(2020, 4, 1), date(2026, 5, 1)):
+        due = frame.filter(pl.col("datumPoslednejUpravy") >= since)["id"]
+        assert records.ids(changed_since=since)["id"].equals(due)
+        assert records.count(changed_since=since) == due.len()
+    listed = set(ids["id"])
+    beside = [id_ + step for id_ in ids["id"][:60] for step in (-1, 1) if id_ + step not in listed]
+    assert records.get(beside, errors="keep")["datumPoslednejUpravy"].null_count() == len(beside)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(0, 10_600_000), st.integers(1, 40), st.dates(date(2013, 1, 1), date(2026, 6, 30))
+)
+def test_pages_of_reports(after: int, size: int, since: date) -> None:
+    """From anywhere, of any size: the pages and the count are those of the whole list."""
+    whole = SAMPLE.reports.ids(changed_since=since)["id"]
+    due = whole.filter(whole > after)
+
+    page = SAMPLE.reports.ids(changed_since=since, after_id=after, limit=size)["id"]
+
+    assert page.equals(due.head(size))
+    assert SAMPLE.reports.count(changed_since=since, after_id=after) == due.len()
+
+
+def test_the_same_everywhere() -> None:
+    """What is drawn is promised: the same bytes on every machine."""
+    digest = hashlib.sha256()
+    sample = fk.sample(200, seed=3)
+    for collection, endpoint in (("statements", "uctovna-zavierka"), ("reports", "uctovny-vykaz")):
+        for id_ in getattr(sample, collection).ids()["id"]:
+            digest.update(sample._answer("GET", f"/api/{endpoint}", f"id={id_}").body)
+
+    assert digest.hexdigest()[:16] == "5c839a11a7accbc8"
+
+
+def test_mixing_one_and_many() -> None:
+    """The number of one is the number of many."""
+    many = mixed_each(mixed(3, 4), np.arange(9, dtype=np.uint64))
+
+    assert many.tolist() == [mixed(3, 4, number) for number in range(9)]
+
+
+@pytest.mark.parametrize("kind", list(PLANS))
+def test_figures_balance(kind: str) -> None:
+    """Assets equal equity and liabilities, and profit is the result's, for any key."""
+    drawn = form_of(kind)
+    for key in range(200):
+        year = Year(mixed(key, 2), 10**5 * (key + 1), 9 * 10**4 * (key + 1))
+        (figures,) = drawn.draw(mixed(key), year)
+        reports = range(len(drawn.plan.forms))
+        tables = [table for report in reports for table in drawn.tables(report, figures)]
+        assets, liabilities, result = tables
+        assert assets[0, -2] == liabilities[0, 0] == 9 * 10**4 * (key + 1)
+        profit = drawn.plan.profit
+        numbers = [row.number for row in form(drawn.plan.forms[0][0]).tables[1].rows]
+        assert liabilities[numbers.index(profit), 0] == result[-1, 0]
+        assert (assets[:, 0] >= 0).all()
+
+
+def test_file_and_correct() -> None:
+    """A new filing has ids above all others; a correction is one more of the same year."""
+    sample = fk.sample(300, seed=5)
+    units = sample.units.ids(limit=3)
+    before = sample.statements.ids()["id"]
+    sample.set_today("2026-07-15")
+
+    filed = sample.file(units, year=2025)
+    corrected = sample.correct(filed[:1], on="2026-07-20")
+
+    assert filed["id"].min() > before.max()  # type: ignore[operator]
+    assert sample.statements.ids(changed_since="2026-07-15").equals(pl.concat([filed, corrected]))
+    records = sample.statements.get(pl.concat([filed, corrected]))
+    assert records["idUJ"].to_list() == [*units["id"], units["id"][0]]
+    assert set(records["obdobieDo"].dt.year()) == {2025}
+    assert records["datumPodania"].to_list() == [date(2026, 7, 15)] * 3 + [date(2026, 7, 20)]
+    owned = sample.units.get(units)
+    assert filed["id"][0] in owned["idUctovnychZavierok"][0].to_list()
+    assert corrected["id"][0] in owned["idUctovnychZavierok"][0].to_list()
+    assert owned["datumPoslednejUpravy"].to_list()[1:] == [date(2026, 7, 15)] * 2
+    ids = records["idUctovnychVykazov"].explode().to_list()
+    reports = sample.reports.get(ids)
+    assert sample.reports.ids(changed_since="2026-07-15")["id"].to_list() == sorted(ids)
+    tables = reports["tabulky"].to_list()
+    assert tables[0] != tables[3]
+    assert failing(reports["idSablony"][3], tables[3]) == []
+    with pytest.raises(fk.UsageError, match="no statement"):
+        sample.correct(5)
+    with pytest.raises(fk.UsageError, match="year"):
+        sample.file(units, year=2009)
+
+
+def test_units_that_vanish_leave_their_filings() -> None:
+    """They stay in the lists and have their records."""
+    sample = fk.sample(50, seed=1)
+    units = sample.units.get(sample.units.ids()).drop_nulls("idUctovnychZavierok")
+    unit, theirs = units.select("id", "idUctovnychZavierok").row(-1)
+    before = sample.statements.get(theirs)
+
+    sample.vanish(unit)
+
+    assert sample.statements.get(theirs).equals(before)
+    assert before["idUJ"].drop_nulls().unique().to_list() == [unit]
+    assert set(theirs) <= set(sample.statements.ids()["id"])
+    # A unit that is published later may get the same id.
+    filings = sample._store.filings
+    assert filings is not None
+    assert filings.ids_of(unit) == ([], [])
+
+
+def test_files_are_what_records_say(reports: pl.DataFrame) -> None:
+    """A PDF of the size and the digest of its record, at its own address."""
+    files = reports["prilohy"].explode().drop_nulls().head(20).to_list()
+    for file in files:
+        path = f"/domain/financialreport/attachment/{file['id']}"
+        reply = SAMPLE._answer("GET", path, "")
+        assert reply.status == 200
+        assert reply.headers["Content-Type"] == "application/pdf"
+        assert reply.body.startswith(b"%PDF-")
+        assert len(reply.body) == file["velkostPrilohy"]
+        assert hashlib.sha256(reply.body).hexdigest() == file["digest"]
+    for name in ("1", "", "x", "-1", "9" * 40, "٣", f"{files[0]['id']}/"):
+        missing = SAMPLE._answer("GET", f"/domain/financialreport/attachment/{name}", "")
+        assert missing.status == 404, name
+
+
+def test_nothing_is_stored() -> None:
+    """The same record twice is drawn twice; what is kept of units is bounded."""
+    sample = fk.sample(2_000, seed=9)
+    sample.reports.get(sample.reports.ids(limit=3_000))
+    filings = sample._store.filings
+
+    assert filings is not None
+    assert len(filings.drawn.kept) <= filers._MOST_KEPT
+    assert filing_tables._VARIANTS
