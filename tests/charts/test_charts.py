@@ -20,6 +20,7 @@ from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import cutting, drawing
 from finstat_kit.frames.counts import COUNTS, LAST_CHANGES
 from finstat_kit.protocol import wire
+from tests.support.examples import slow
 from tests.support.pictures import (
     axes,
     bars,
@@ -144,7 +145,7 @@ def test_counts_keep_their_labels() -> None:
     assert "sample" not in ax.get_title()
 
 
-@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("lang", ["sk", *slow("en")])
 @pytest.mark.parametrize("field", wire.BY_FIELD)
 def test_bars_are_legible(field: By, lang: Lang) -> None:
     """No text lies on another or over the edge, whatever is counted."""
@@ -164,8 +165,8 @@ def municipal(full_size: Path) -> tuple[fk.Sample, pl.DataFrame]:
     return register, units
 
 
-@pytest.mark.parametrize("lang", LANGS)
-@pytest.mark.parametrize("size", [None, (6, 4), (5, 3.2)])
+@pytest.mark.parametrize("lang", ["sk", *slow("en")])
+@pytest.mark.parametrize("size", [None, *slow(((6, 4),), ((5, 3.2),))])
 def test_full_size_is_legible(
     municipal: tuple[fk.Sample, pl.DataFrame], lang: Lang, size: tuple[float, float] | None
 ) -> None:
@@ -182,7 +183,7 @@ def test_full_size_is_legible(
     assert f"{drawing.WORDS[lang]['rest']} (" in written(ax)
 
 
-@pytest.mark.parametrize("length", [40, 60, 500])
+@pytest.mark.parametrize("length", [60, *slow(40, 500)])
 def test_long_labels_are_cut(length: int) -> None:
     """A label of any length leaves room for the bars."""
     frame = counts_of(30, label="Ž" * length + " {}").with_columns(kind=pl.lit("labelled"))
@@ -199,7 +200,7 @@ def test_long_labels_are_cut(length: int) -> None:
     assert ax.get_position().width > 0.3
 
 
-@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("lang", ["sk", *slow("en")])
 @pytest.mark.parametrize("number", [0, 1, 10])
 def test_few_units_are_legible(number: int, lang: Lang) -> None:
     """None, one and ten units give pictures that can be read."""

@@ -15,6 +15,7 @@ import finstat_kit as fk
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import colours
 from finstat_kit.frames.counts import PERIODS
+from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible
 from tests.support.units import UNITS
 
@@ -82,7 +83,7 @@ def test_last_changes_are_the_counts(every: Any) -> None:
 
 
 @pytest.mark.parametrize("every", PERIODS)
-@pytest.mark.parametrize("field", ["kraj", "okres", "pravnaForma"])
+@pytest.mark.parametrize("field", ["kraj", *slow("okres", "pravnaForma")])
 def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
     """No unit is lost, whatever the period and the code."""
     changes = fk.count_last_changes(UNITS, field, every=every)
@@ -92,11 +93,11 @@ def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
     check_legible(ax)
 
 
-@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("lang", ["sk", *slow("en")])
 @pytest.mark.parametrize("field", ["kraj", "sidlo", "velkostOrganizacie"])
 @pytest.mark.parametrize(
     "size",
-    [(5, 4), *(pytest.param(size, marks=pytest.mark.slow) for size in ((9, 4.8), (14, 8)))],
+    [(5, 4), *slow(((9, 4.8),), ((14, 8),))],
 )
 def test_panels_are_legible_in_any_size(field: By, lang: Lang, size: tuple[float, float]) -> None:
     """Headings and labels of panels lie on nothing, in figures of any shape."""
@@ -175,7 +176,7 @@ def test_a_colour_belongs_to_its_code() -> None:
         ("2026-12-31", "1y", None, None),
     ],
 )
-@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize("long", [False, *slow(True)])
 def test_the_unfinished_period_is_hatched(
     today: str, every: Any, sk: str | None, en: str | None, long: bool
 ) -> None:

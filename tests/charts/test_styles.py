@@ -15,6 +15,7 @@ from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
 from finstat_kit.charts import colours
+from tests.support.examples import slow
 from tests.support.pictures import axes, laid_out, texts, written
 from tests.support.units import SAMPLE, UNITS
 
@@ -63,9 +64,8 @@ def grounds(ax: Axes) -> list[tuple[str, str, str]]:
     ("name", "late"),
     [
         ("default", False),
-        ("dark_background", False),
         ("dark_background", True),
-        pytest.param("default", True, marks=pytest.mark.slow),  # there is no other style by then
+        *slow(("dark_background", False), ("default", True)),
     ],
 )
 def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:

@@ -134,6 +134,7 @@ def test_a_pipe_gets_the_data(url: str) -> None:
     assert json.loads(ndjson.stdout_bytes)["name_sk"] == HOSTILE
 
 
+@pytest.mark.slow
 def test_messages_are_harmless_whatever_they_repeat(tmp_path: Path) -> None:
     """Errors, whatever they repeat: of the register, of a file, of the command line."""
     broken = tmp_path / "broken\x1b[31m\u202e.csv"

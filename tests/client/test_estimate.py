@@ -17,6 +17,7 @@ from finstat_kit.frames.estimation import ESTIMATES
 from finstat_kit.protocol.wire import BY_FIELD, Reply
 from finstat_kit.transport.base import InProcess
 from tests.support.clock import FakeClock
+from tests.support.examples import slow
 from tests.support.registers import Watched, timed
 
 SAMPLE = fk.sample(1_200)
@@ -72,7 +73,12 @@ def drawn(seed: int = 1) -> list[int]:
 
 @pytest.mark.parametrize(
     ("by", "options"),
-    [(by, {}) for by in BY_FIELD] + [("kraj", {"n": 1_200, "seed": 7}), ("okres", {"n": 5_000})],
+    [
+        ("kraj", {"n": 1_200, "seed": 7}),
+        ("okres", {"n": 5_000}),
+        ("sidlo", {}),
+        *slow(*((by, {}) for by in BY_FIELD if by != "sidlo")),
+    ],
 )
 def test_a_sample_of_all_is_the_count(by: Any, options: dict[str, Any]) -> None:
     """In process all records fit, and then the estimate is count_by, to the last bit."""

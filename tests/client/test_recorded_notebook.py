@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+import pytest
 
 import finstat_kit as fk
 from tests.support.late import late
@@ -53,6 +54,7 @@ def nbval(folder: Path) -> subprocess.CompletedProcess[str]:
     return run("pytest", "-q", *options, "my.ipynb", folder=folder, url="cache:ruz.cache")
 
 
+@pytest.mark.slow
 def test_a_recorded_notebook_passes_with_the_register_gone(tmp_path: Path) -> None:
     """Recorded over four connections with latency, replayed under strict nbval."""
     sample = fk.sample(3_000)

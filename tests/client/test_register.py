@@ -421,6 +421,7 @@ def test_a_register_that_nobody_holds_is_gone(make: Callable[[], fk.Register]) -
 
 
 @needs_proc
+@pytest.mark.slow
 def test_memory_of_a_long_walk_is_flat() -> None:
     """A walk of 1,000,000 ids by pages peaks within 20 MB of a walk of 50,000."""
     script = """

@@ -153,6 +153,7 @@ def test_the_ids_of_units_are_those_of_the_lists(
 
 
 @needs_proc
+@pytest.mark.slow
 def test_a_million_units_fit() -> None:
     """1,000,000 units are drawn within 1 GiB."""
     script = (

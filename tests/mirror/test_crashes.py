@@ -11,10 +11,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from _pytest.mark import ParameterSet
 
 import finstat_kit as fk
 from finstat_kit.mirror.syncing import RUNS
+from tests.support.examples import slow
 from tests.support.mirrors import assert_in_step, contents, register_on
 
 ROOT = Path(__file__).parents[2]
@@ -53,10 +53,6 @@ mirror.compact(keep_hours=0)
 """
 
 
-def slow(*cases: tuple[object, ...]) -> list[ParameterSet]:
-    return [pytest.param(*case, marks=pytest.mark.slow) for case in cases]
-
-
 def run(script: str, *arguments: object) -> int:
     """Run a script in a process of its own and return how it ended."""
     command = [sys.executable, "-c", script, *map(str, arguments)]
@@ -75,8 +71,9 @@ def windows(mirror: fk.Mirror) -> list[tuple[date, date]]:
 @pytest.mark.parametrize(
     ("where", "number", "moment"),
     [
-        ("units", 2, "after"), ("statements", 2, "before"), ("runs", 1, "before"),
+        ("units", 2, "after"),
         *slow(
+            ("statements", 2, "before"), ("runs", 1, "before"),
             ("units", 1, "before"), ("units", 1, "after"), ("units", 4, "after"),
             ("runs", 1, "after"), ("codelists.draft", 1, "before"), ("mirror.draft", 1, "before"),
             ("compact", 2, "before"), ("compact", 2, "after"),
@@ -104,8 +101,11 @@ def test_a_first_sync_that_was_killed_is_put_right(
 @pytest.mark.parametrize(
     ("where", "number", "moment"),
     [
-        ("units", 2, "after"), ("runs", 1, "before"),
-        *slow(("units", 1, "before"), ("units", 4, "after"), ("compact", 2, "after")),
+        ("runs", 1, "before"),
+        *slow(
+            ("units", 1, "before"), ("units", 2, "after"), ("units", 4, "after"),
+            ("compact", 2, "after"),
+        ),
     ],
 )  # fmt: skip
 def test_an_increment_that_was_killed_loses_no_record(
@@ -206,6 +206,7 @@ assert_in_step(mirror, register.sample)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no limit for the size of files")
+@pytest.mark.slow
 def test_a_limit_of_size_stops_a_sync_and_breaks_nothing(tmp_path: Path) -> None:
     """The same where the system refuses to make a file longer."""
     assert run(SHORT_FILES, tmp_path) == 0

@@ -18,6 +18,7 @@ from finstat_kit.mirror.syncing import LISTS
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.mirror.test_crashes import KILLED, run
+from tests.support.examples import slow
 from tests.support.mirrors import assert_in_step, register_on
 from tests.support.registers import Watched
 from tests.support.small_mirror import RECORD, looked_at, two_days_more
@@ -196,7 +197,7 @@ def test_a_loss_is_made_good_by_a_full_sync_alone(mirror: fk.Mirror, register: W
     assert missing["id"].to_list() == [gone]
 
 
-@pytest.mark.parametrize("name", ["units", "statements", "runs"])
+@pytest.mark.parametrize("name", ["units", *slow("statements", "runs")])
 def test_a_reader_beside_a_cure_reads_the_new_table(
     mirror: fk.Mirror, register: Watched, name: str
 ) -> None:
@@ -248,8 +249,8 @@ def test_a_table_of_format_1_that_vanishes_is_noticed(mirror: fk.Mirror) -> None
         reader.snapshot()
 
 
-@pytest.mark.parametrize("also", [(), ("mirror.json",), ("mirror.json", *LISTS[1:])])
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("also", [(), *slow((("mirror.json",),), (("mirror.json", *LISTS[1:]),))])
+@pytest.mark.parametrize("name", [*LISTS[:2], *slow(*LISTS[2:])])
 def test_a_list_lost_with_the_runs_is_fetched_again(
     mirror: fk.Mirror, register: Watched, name: str, also: tuple[str, ...]
 ) -> None:

@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import Interrupted
 from finstat_kit.protocol.wire import Reply
+from tests.support.examples import slow
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
 from tests.support.syncs import PAGE, RECORD, UNITS, fail_at, next_day, well
@@ -86,7 +87,7 @@ def test_an_increment_fetches_what_changed(mirror: fk.Mirror, register: Watched)
     assert_in_step(mirror, register.sample)
 
 
-@pytest.mark.parametrize("number", [1, 450, UNITS])
+@pytest.mark.parametrize("number", [450, *slow(1, UNITS)])
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt(), Reply(403, {}, b"<p>Forbidden")], ids=["Ctrl-C", "403"]
 )
@@ -136,7 +137,7 @@ def test_the_window_only_moves_at_the_end(mirror: fk.Mirror, register: Watched) 
     assert f"zmenene-od={second - timedelta(days=1)}" in windows[-1]
 
 
-@pytest.mark.parametrize("when", ["before", "during", "after"])
+@pytest.mark.parametrize("when", ["during", *slow("before", "after")])
 def test_what_changes_during_a_walk_comes_with_the_next_sync(
     mirror: fk.Mirror, register: Watched, when: str
 ) -> None:
@@ -163,8 +164,12 @@ def test_what_changes_during_a_walk_comes_with_the_next_sync(
 
 @pytest.mark.parametrize(
     "answer",
-    [Reply(200, {}, b'{"id":1}'), Reply(404, {}, b""), Reply(500, {}, b""), Reply(400, {}, b"{}")],
-    ids=["another record", "404", "500", "400"],
+    [
+        pytest.param(Reply(200, {}, b'{"id":1}'), id="another record"),
+        pytest.param(Reply(404, {}, b""), id="404"),
+        pytest.param(Reply(500, {}, b""), id="500", marks=pytest.mark.slow),
+        pytest.param(Reply(400, {}, b"{}"), id="400", marks=pytest.mark.slow),
+    ],
 )
 def test_a_record_that_cannot_be_read_is_tried_again(
     mirror: fk.Mirror, register: Watched, answer: Reply
@@ -302,7 +307,7 @@ def test_a_cursor_above_all_ids_loses_nothing(mirror: fk.Mirror, register: Watch
     assert_in_step(mirror, register.sample)
 
 
-@pytest.mark.parametrize("days", [-400, 400])
+@pytest.mark.parametrize("days", [-400, *slow(400)])
 def test_a_changed_clock_costs_no_change(mirror: fk.Mirror, register: Watched, days: int) -> None:
     """A clock that was wrong during a sync, by a year either way, costs no change."""
     sample, right = register.sample, register.today

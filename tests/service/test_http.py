@@ -240,6 +240,7 @@ def test_records_keep_their_order_over_several_connections(sample: fk.Sample, ur
 
 
 @needs_proc
+@pytest.mark.slow
 def test_a_long_walk_over_http_takes_flat_memory() -> None:
     """1,000,000 ids by pages over loopback: the client stays within 20 MB of 50,000."""
     import subprocess

@@ -131,6 +131,7 @@ def test_a_request_that_begins_behind_another_has_to_end_too() -> None:
     assert answers.count(GOOD) == answers.count(b"HTTP/1.1") == 1
 
 
+@pytest.mark.slow
 def test_a_flood_of_requests_does_not_pile_up(url: str) -> None:
     """Requests wait in the socket, not in memory, until those before them are answered."""
     tracemalloc.start()

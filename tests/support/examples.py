@@ -1,10 +1,18 @@
-"""How many examples hypothesis tries: few in a quick run, all of them in a thorough one."""
+"""Which cases a quick run tries, and how many examples of hypothesis; a thorough one tries all."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import settings
+
+
+def slow(*values: Any) -> list[ParameterSet]:
+    """Return parameters whose cases are slow tests; a tuple stands for several parameters."""
+    rows = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [pytest.param(*row, marks=pytest.mark.slow) for row in rows]
 
 
 def examples(number: int, **options: Any) -> settings:

@@ -11,6 +11,7 @@ import pytest
 
 import finstat_kit as fk
 from tests.conftest import Told
+from tests.support.examples import slow
 from tests.support.faults import (
     HANG,
     FaultServer,
@@ -87,9 +88,13 @@ except fk.Interrupted as error:
 
 
 @pytest.mark.parametrize(
-    "engine", ["in-memory", "streaming", pytest.param("auto", marks=pytest.mark.slow)]
+    ("engine", "connections"),
+    [
+        ("in-memory", 4),
+        ("streaming", 1),
+        *slow(("in-memory", 1), ("streaming", 4), ("auto", 1), ("auto", 4)),
+    ],
 )
-@pytest.mark.parametrize("connections", [1, 4])
 def test_a_real_ctrl_c_ends_a_scan_at_once(matrix: Told, engine: str, connections: int) -> None:
     """The signal itself, in a scan that polars collects: over long before the deadline."""
     script = """

@@ -26,6 +26,7 @@ THREADS = 64
 RATE = 50.0
 
 
+@pytest.mark.slow
 def test_many_threads_keep_to_one_rate() -> None:
     """64 threads, every fifth answer a fault: all records come, and never faster than the rate."""
     clock = FakeClock()
@@ -111,6 +112,7 @@ def serving() -> Iterator[tuple[str, int]]:
 
 
 @needs_proc
+@pytest.mark.slow
 def test_two_hundred_connections_are_served_while_others_dawdle(serving: tuple[str, int]) -> None:
     """50 connections whose request never ends do not disturb 200 others, and are closed."""
     url, pid = serving

@@ -20,7 +20,7 @@ from finstat_kit.charts.tiles import REGIONS
 from finstat_kit.frames import number_format
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.options import FIELDS
-from tests.support.examples import examples
+from tests.support.examples import examples, slow
 from tests.support.pickers import (
     CODES,
     PLACES,
@@ -292,9 +292,9 @@ def test_a_register_that_fails_is_a_line_of_text() -> None:
 
 @pytest.mark.parametrize(
     "place",
-    ["SK0102", *(pytest.param(p, marks=pytest.mark.slow) for p in (None, "SK010", "582000"))],
+    ["SK0102", *slow(None, "SK010", "582000")],
 )
-@pytest.mark.parametrize("given_frame", ["none", "all", "some", "narrow"])
+@pytest.mark.parametrize("given_frame", ["none", "some", *slow("all", "narrow")])
 def test_code_gives_the_same_selection_in_a_fresh_process(
     place: str | None, given_frame: str, tmp_path: Path
 ) -> None:

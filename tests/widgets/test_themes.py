@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, Locator, expect
 from tests.support import lab
 from tests.widgets.conftest import Served
 
+pytestmark = pytest.mark.slow
+
 CELLS = [
     "import finstat_kit as fk\nfk.use(fk.sample())\nexplorer = fk.Explorer(lang='en')\nexplorer",
 ]
