@@ -206,22 +206,21 @@ class Store:
     def living(self, id_: int, row: int) -> dict[str, object]:
         """Return what the record of a unit in a row says, its filings aside."""
 
-        def number(column: str) -> int:
-            return int(self.columns[column][row])
+        drawn: dict[str, int] = {name: column.item(row) for name, column in self.columns.items()}
 
         def code(column: str) -> str | None:
-            position = number(column)
-            return self.tables[column][position] if position < len(self.tables[column]) else None
+            codes, position = self.tables[column], drawn[column]
+            return codes[position] if position < len(codes) else None
 
         def day(column: str) -> str | None:
-            value = number(column)
+            value = drawn[column]
             return None if value == NO_DAY else (BEGINNING + timedelta(days=value)).isoformat()
 
-        place, key = self.places[number("place")], number("name")
+        place, key = self.places[drawn["place"]], drawn["name"]
         record: dict[str, object] = {
             "id": id_,
-            "ico": ico_text(number("ico")),
-            "dic": str(number("dic")) if number("dic") else None,
+            "ico": ico_text(drawn["ico"]),
+            "dic": str(drawn["dic"]) if drawn["dic"] else None,
             "nazovUJ": _name(key, code("legal_form")),
             "ulica": f"{_STREETS[key % len(_STREETS)]} {1 + key % 97}" if key % 20 else None,
             "mesto": place.mesto,

@@ -243,8 +243,9 @@ def test_no_register_is_needed_for_the_shipped_forms() -> None:
 
 def test_lazy_is_the_same() -> None:
     """A LazyFrame stays lazy, asks nothing until it is collected, and warns once."""
-    records = [*(drawn(id_, BUSINESSES[id_ % 4]) for id_ in range(5_000)), report(5_000, 22, [])]
-    reports = frame(*records)
+    base = frame(*(drawn(id_, BUSINESSES[id_ % 4]) for id_ in range(250)))
+    many = [base.with_columns(pl.col("id") + 250 * number) for number in range(20)]
+    reports = pl.concat([*many, frame(report(5_000, 22, []))])
     reg = Scripted()
 
     lazy = reg.cells(reports.lazy(), labels=True)

@@ -8,13 +8,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import shaped
 from finstat_kit.protocol.guarded_json import NotJson, strict_json
 from finstat_kit.protocol.shaped import KINDS, Kind
 from finstat_kit.protocol.shapes import Record
+from tests.support.examples import examples
 
 UNITS, STATEMENTS, REPORTS, ANNUAL = KINDS.values()
 TITLE = {
@@ -172,7 +173,7 @@ objects = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=600)
+@examples(600, deadline=None)
 @given(st.lists(st.tuples(keys, objects), max_size=5))
 def test_fast_is_strict(pairs: list[tuple[str, str]]) -> None:
     """Whatever a body holds: it is read as the strict reader reads it, or refused as it does."""
