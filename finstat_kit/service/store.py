@@ -205,7 +205,6 @@ class Store:
 
     def living(self, id_: int, row: int) -> dict[str, object]:
         """Return what the record of a unit in a row says, its filings aside."""
-
         drawn: dict[str, int] = {name: column.item(row) for name, column in self.columns.items()}
 
         def code(column: str) -> str | None:
