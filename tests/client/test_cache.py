@@ -268,6 +268,20 @@ def test_no_more_list_requests_than_records(file: Path) -> None:
     assert [target for target in sent if RECORD in target] == [f"{RECORD}?id={wanted[1]}"]
 
 
+@pytest.mark.parametrize("collection", KINDS)
+def test_a_scan_lists_the_changes_once(behind: Behind, file: Path, collection: str) -> None:
+    """However many pages its ids are."""
+    last = getattr(behind.sample, collection).ids()["id"][120]
+    for _ in range(2):
+        behind.sent()
+        records = getattr(behind.register(cache=file, page_size=50), collection)
+        assert records.scan().filter(pl.col("id") <= last).collect().height == 121
+
+    lists = behind.sent(f"/api/{KINDS[collection].listed}")
+    assert len(lists) == 4
+    assert sum("zmenene-od=2000-01-01" not in target for target in lists) == 1
+
+
 def test_young_records_need_no_list(behind: Behind, file: Path) -> None:
     ids = unchanged_ids(behind.sample)
     behind.register(cache=file).units.get(ids)
