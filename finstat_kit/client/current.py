@@ -12,7 +12,7 @@ from typing import Final, overload
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.contents import Contents
+from finstat_kit.client.filings import Filings
 from finstat_kit.client.labelling import Labelling
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.sample import sample
@@ -175,7 +175,7 @@ def _session() -> Session:
     return register()._session
 
 
-class _Current(Labelling, Contents):
+class _Current(Labelling, Filings):
     """The names of the register that is current at each call."""
 
     def __repr__(self) -> str:
@@ -219,3 +219,5 @@ reports_without_cells = _names.reports_without_cells
 check_reports = _names.check_reports
 as_filed = _names.as_filed
 download = _names.download
+filings = _names.filings
+plan = _names.plan

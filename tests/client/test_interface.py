@@ -12,6 +12,8 @@ REGISTER = [
     "templates", "template", "template_columns",
     # What it reads out of reports.
     "cells", "reports_without_cells", "check_reports", "as_filed", "download",
+    # What it finds of units.
+    "filings", "plan",
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
     # What is drawn, reported and picked of it.
