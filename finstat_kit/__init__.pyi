@@ -18,7 +18,9 @@ from .client.current import (
     districts as districts,
     download as download,
     filings as filings,
+    financials as financials,
     find_places as find_places,
+    items as items,
     legal_forms as legal_forms,
     locations as locations,
     match_places as match_places,
@@ -59,6 +61,7 @@ from .errors import (
 )
 from .frames.attachments import attachments as attachments
 from .frames.fields import fields as fields
+from .frames.ratios import ratios as ratios
 from .frames.writing import write as write
 from .health.report import doctor as doctor
 from .mirror.mirror import Mirror as Mirror

@@ -12,7 +12,7 @@ from typing import Final, overload
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.filings import Filings
+from finstat_kit.client.financials import Financials
 from finstat_kit.client.labelling import Labelling
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.sample import sample
@@ -175,7 +175,7 @@ def _session() -> Session:
     return register()._session
 
 
-class _Current(Labelling, Filings):
+class _Current(Labelling, Financials):
     """The names of the register that is current at each call."""
 
     def __repr__(self) -> str:
@@ -221,3 +221,5 @@ as_filed = _names.as_filed
 download = _names.download
 filings = _names.filings
 plan = _names.plan
+items = _names.items
+financials = _names.financials

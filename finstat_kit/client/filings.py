@@ -86,8 +86,7 @@ class Filings(Contents):
             [(2015, 12, 'Riadna', True)]
         """
         now, years = self._now(), years_of(year)
-        records = now._units_given(units, ico)
-        now._refuse(records, years, max_requests)
+        records = now._units_given(units, ico, years, max_requests)
 
         def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
             return filed
@@ -115,7 +114,7 @@ class Filings(Contents):
             >>> with fk.using(fk.sample()) as reg:
             ...     units = fk.units.get(fk.units.ids(limit=200))
             ...     fk.plan(units, year=2015).select("collection", "requests").rows()
-            [('units', 0), ('statements', 524), ('reports', 232)]
+            [('units', 0), ('statements', 306), ('reports', 232)]
         """
         now, years = self._now(), years_of(year)
         records = _records(units)
@@ -125,21 +124,26 @@ class Filings(Contents):
             fetched = arguments.ids(units).n_unique()
         elif session.at_hand is None and records is not None:
             counts = records["idUctovnychZavierok"].list.n_unique().fill_null(0)
-        return planned(fetched, counts, years, session.today().year, session.rate)
+        return planned(fetched, counts, years, session.rate)
 
-    def _refuse(self, units: pl.DataFrame, years: Sequence[int] | None, most: int | None) -> None:
-        expected = int(self.plan(units, years)["requests"].sum())
-        refuse_long_work(expected, self._own_session(), most)
+    def _units_given(
+        self, units: Given, ico: str | None, years: Sequence[int] | None, most: int | None
+    ) -> pl.DataFrame:
+        """Return the records of the units that the arguments mean, each once.
 
-    def _units_given(self, units: Given, ico: str | None) -> pl.DataFrame:
-        """Return the records of the units that the arguments mean, each once."""
+        Raises:
+            UsageError: Before the first request, where all of the work takes too many.
+        """
         if (units is None) == (ico is None):
             raise UsageError("give either units (records or ids) or ico")
         if ico is not None:
             units = self.units.ids(ico=ico, progress=False)
         records = _records(units)
+        expected = int(self.plan(units, years)["requests"].sum())
+        refuse_long_work(expected, self._own_session(), most)
         if records is None:
-            records = self.units.get(units, errors="keep", progress=False)  # type: ignore[arg-type]
+            ids = arguments.ids(units)
+            records = self.units.get(ids, errors="keep", max_requests=ids.len(), progress=False)
         return records.unique("id", keep="first", maintain_order=True)
 
     def _by_chunks(

@@ -19,7 +19,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.filings import Filings
+from finstat_kit.client.financials import Financials
 from finstat_kit.client.labelling import Labelling
 from finstat_kit.client.session import Session
 from finstat_kit.client.templates import Forms
@@ -74,7 +74,7 @@ class _Above(Generic[T]):
         return update_wrapper(partial(function, register=register), function)
 
 
-class Register(Labelling, Filings):
+class Register(Labelling, Financials):
     """The register behind a base URL.
 
     Args:

@@ -2,9 +2,11 @@
 
 Statement ids seem to grow with the day of filing. That is a hint for where to look and no rule, so
 it is tested first, on statements from all over the ids of the work; where it fails, or where a
-unit's own years contradict it, every statement is fetched. A year of a unit is complete when
-nothing is open between a statement of an earlier year and one of a later year, nor above them where
-a unit's filings are out of step, as a correction of an old year makes them.
+unit's own years contradict it, every statement is fetched.
+
+A year that was found is complete when no earlier id can have been filed after the end of its
+period, and the later ones are in step: one a year, without a gap. A year that was not found is
+complete when nothing is open between a statement of an earlier year and one of a later year.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import polars as pl
 PROBES: Final = 32  # statements that show whether ids grow with the day of filing
 _SLACK: Final = timedelta(days=120)  # a filing on paper is entered weeks later
 _FILED_AFTER: Final = timedelta(days=130)  # the end of its year, as most are
+_CORRECTED_WITHIN: Final = timedelta(days=3 * 365)  # of the end of the year, as most are
+_BEYOND: Final = 2**31
 _FIRST_END: Final = (1, 31)  # month and day on which the earliest period of a year ends
 
 
@@ -33,7 +37,8 @@ def grows_with_filing(known: pl.DataFrame) -> bool:
     """Return whether ids grow with the day of filing, as far as the known statements show.
 
     Args:
-        known: ``statement_id``, ``year`` and ``filed`` of statements; few of them show nothing.
+        known: ``statement_id``, ``year``, ``ends`` and ``filed`` of statements; few of them show
+            nothing.
     """
     days = known.drop_nulls("filed").sort("statement_id")["filed"]
     return days.len() >= PROBES // 2 and bool((days >= days.cum_max() - _SLACK).all())
@@ -44,45 +49,47 @@ def next_ids(held: pl.DataFrame, known: pl.DataFrame, years: list[int]) -> pl.Se
 
     Args:
         held: ``unit_id`` and ``statement_id`` of every statement of some units.
-        known: ``statement_id``, ``year`` and ``filed`` of those fetched, of whichever units; year
-            and day are null where a record has none.
+        known: ``statement_id``, ``year``, ``ends`` (of the period) and ``filed`` of those fetched,
+            of whichever units; null where a record has none.
         years: The years that are wanted.
     """
     wanted = pl.DataFrame({"wanted": years}, schema={"wanted": pl.Int32})
-    year, place, is_open, unit = pl.col("year"), pl.col("place"), pl.col("open"), "unit_id"
-    each = (unit, "wanted")
-    likely_end = pl.date("wanted", 12, 31)
+    year, place, each = pl.col("year"), pl.col("place"), ("unit_id", "wanted")
+    own, is_open, found = year == pl.col("wanted"), pl.col("open"), pl.col("first").is_not_null()
+    year_end = pl.date("wanted", 12, 31)
     return (
         _placed(held, known)
         .join(wanted, how="cross")
         .with_columns(
             below=place.filter(year < pl.col("wanted")).max().over(each).fill_null(-1),
-            first=place.filter(year == pl.col("wanted")).min().over(each),
-            last=place.filter(year == pl.col("wanted")).max().over(each),
+            first=place.filter(own).min().over(each),
+            last=place.filter(own).max().over(each),
+            period_end=pl.col("ends").filter(own).min().over(each),
         )
         .with_columns(
             above=place.filter((year > pl.col("wanted")) & (place > pl.col("below")))
-            .min().over(each).fill_null(2**31),
+            .min().over(each).fill_null(_BEYOND),
         )
         .with_columns(
             within=(pl.col("below") < place) & (place < pl.col("above"))
             & (pl.col("at_most") >= pl.date("wanted", *_FIRST_END)),
-            late=(place > pl.col("above")) & pl.col("odd"),
+            earlier=(pl.col("below") < place) & (place < pl.col("first"))
+            & (pl.col("at_most") >= pl.col("period_end")),
+            late=(place > pl.coalesce("last", "above")) & pl.col("odd")
+            & (pl.col("newest") | (pl.col("likely") < year_end + _CORRECTED_WITHIN)),
         )
         .with_columns(
-            open=~pl.col("fetched")
-            & (pl.col("contradicts") | pl.col("within") | pl.col("late"))
-        )
-        .with_columns(
-            off=(pl.col("likely") - likely_end - _FILED_AFTER).dt.total_days().abs(),
-            # On either side of what was found.
-            beside=(place == place.filter(is_open & (place < pl.col("first"))).max().over(each))
-            | (place == place.filter(is_open & (place > pl.col("last"))).min().over(each)),
+            open=~pl.col("fetched") & (
+                pl.col("contradicts") | pl.col("late")
+                | pl.when(found).then("earlier").otherwise("within")
+            ),
+            off=(pl.col("likely") - year_end - _FILED_AFTER).dt.total_days().abs(),
         )
         .filter(
             is_open,
             pl.when(pl.col("contradicts") | pl.col("late")).then(pl.lit(value=True))
-            .when(pl.col("first").is_not_null()).then(pl.col("beside"))
+            .when(found).then(place == place.filter(is_open & (place < pl.col("first"))).max()
+                              .over(each))
             .otherwise(pl.col("off") == pl.col("off").filter(is_open).min().over(each)),
         )["statement_id"].unique().sort()
     )  # fmt: skip
@@ -113,7 +120,7 @@ def _placed(held: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         .unique()
         .join(hints, on="statement_id")
         .join(
-            known.select("statement_id", "year", fetched=pl.lit(value=True)),
+            known.select("statement_id", "year", "ends", fetched=pl.lit(value=True)),
             on="statement_id", how="left",
         )
         .sort("unit_id", "statement_id")
@@ -121,6 +128,7 @@ def _placed(held: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
             pl.col("fetched").fill_null(value=False),
             pl.col("at_most").fill_null(date.max),
             place=pl.int_range(pl.len()).over("unit_id"),
+            newest=pl.col("statement_id") == pl.col("statement_id").max().over("unit_id"),
             # Out of step: two filings in a year, or none in the year before.
             odd=(pl.len().over("unit_id", pl.col("likely").dt.year()) > 1)
             | (pl.col("likely").dt.year().diff().over("unit_id") > 1),

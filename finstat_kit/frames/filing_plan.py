@@ -28,7 +28,6 @@ def planned(
     units: int,
     statements: pl.Series | None,
     years: Sequence[int] | None,
-    this_year: int,
     rate: float | None,
 ) -> pl.DataFrame:
     """Return what is to be expected; see `Register.plan`.
@@ -37,7 +36,6 @@ def planned(
         units: How many records of units are requested.
         statements: How many statements each unit has, None where it is not known.
         years: The years that are wanted, None for all.
-        this_year: Of the register's day.
         rate: Requests per second, None for no limit.
     """
     held = pl.repeat(_STATEMENTS, units, eager=True) if statements is None else statements
@@ -47,10 +45,8 @@ def planned(
     if years is None:
         looked, taken = total, total * _REPORTS
     else:
-        # A statement of each year, an older one, and newer ones where there can be some.
-        beside = many + (1.0 if max(years) >= this_year - 2 else 2.5)
-        clipped = held.cast(pl.Float64).clip(0, beside)
-        looked = total if total <= PROBES else round(float(clipped.sum()))
+        # A statement of each year, and another that shows that there are no more.
+        looked = total if total <= PROBES else int(held.clip(0, many + 1).sum())
         each = ((many - old) * _REPORTS + old * _OLD_REPORTS) / many
         taken = float(held.clip(0, many).sum()) * each
     requests = {"units": units, "statements": looked, "reports": round(taken)}

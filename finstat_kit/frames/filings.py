@@ -46,10 +46,19 @@ def held_by(units: pl.DataFrame) -> pl.DataFrame:
 
 
 def known_of(statements: pl.DataFrame) -> pl.DataFrame:
-    """Return what the walk needs to know of statements: id, year and day of filing."""
+    """Return what the walk needs of statements: id, year, end of the period, day of filing."""
     return statements.select(
-        statement_id="id", year=pl.col("obdobieDo").dt.year(), filed="datumPodania"
+        statement_id="id",
+        year=pl.col("obdobieDo").dt.year(),
+        ends="obdobieDo",
+        filed="datumPodania",
     )
+
+
+def months(first: pl.Expr, last: pl.Expr) -> pl.Expr:
+    """Return how many months a period has, by its first and last day."""
+    many = 12 * (last.dt.year() - first.dt.year()) + last.dt.month() - first.dt.month() + 1
+    return many.cast(pl.Int16)
 
 
 def by_rule(
@@ -121,7 +130,6 @@ def _described(
 ) -> pl.DataFrame:
     """Return the statements of units as rows of `FILINGS` of which nothing is known to count."""
     first, last = pl.col("obdobieOd"), pl.col("obdobieDo")
-    months = 12 * (last.dt.year() - first.dt.year()) + last.dt.month() - first.dt.month() + 1
     flag = pl.col("konsolidovana").fill_null(value=False)
     return (
         held_by(units)
@@ -134,7 +142,7 @@ def _described(
             "statement_id",
             period_from=first,
             period_to=last,
-            months=months.cast(pl.Int16),
+            months=months(first, last),
             year=last.dt.year(),
             kind="typ",
             consolidated=flag,

@@ -150,7 +150,7 @@ def test_an_error_keeps_the_finished_units() -> None:
     units = UNITS.head(400)
 
     def fails(path: str, query: str) -> None:
-        if "zavierka" in path and len(watched.asked) > 500:
+        if "zavierka" in path and len(watched.asked) > 300:
             raise fk.TransportError("cut")
 
     watched.instead = fails

@@ -13,7 +13,7 @@ REGISTER = [
     # What it reads out of reports.
     "cells", "reports_without_cells", "check_reports", "as_filed", "download",
     # What it finds of units.
-    "filings", "plan",
+    "filings", "plan", "items", "financials",
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
     # What is drawn, reported and picked of it.
