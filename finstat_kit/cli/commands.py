@@ -15,6 +15,7 @@ import click
 from click.shell_completion import shell_complete
 
 from finstat_kit.cli import options
+from finstat_kit.cli.financials import financials
 from finstat_kit.cli.mirrors import mirror, sync
 from finstat_kit.cli.output import format_of, harmless, print_frame, silence
 from finstat_kit.cli.reading import as_text, with_types
@@ -151,7 +152,7 @@ def find(
     print_frame(found(options.chosen(url, named), text, level, lang), form, output)
 
 
-for command in (ids, count, get, sync, mirror):
+for command in (ids, count, get, financials, sync, mirror):
     cli.add_command(command)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 import finstat_kit as fk
 from tests.support.registers import Renumbered, Watched
 
-SAMPLE = fk.sample(3_000, seed=5)
+SAMPLE = fk.sample(1_200, seed=5)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids())
 COUNTS = UNITS["idUctovnychZavierok"].list.len().fill_null(0)
 FILED = SAMPLE.filings(UNITS)
@@ -112,7 +112,7 @@ def test_a_mirror_holds_no_statements(tmp_path: object) -> None:
 
 def test_consolidated_and_individual_never_mix() -> None:
     """Each call returns one kind."""
-    twins = SAMPLE.filings(UNITS.head(900), consolidated=True).drop_nulls("statement_id")
+    twins = SAMPLE.filings(UNITS.head(400), consolidated=True).drop_nulls("statement_id")
 
     assert twins.height > 10
     assert twins["consolidated"].all()

@@ -120,9 +120,9 @@ def test_what_is_carried_along() -> None:
 
 def test_the_consolidated_twin_and_the_older_correction() -> None:
     """Neither is taken for the statement of the year."""
-    filed = SAMPLE.filings(UNITS.head(700))
+    filed = SAMPLE.filings(UNITS.head(300))
     corrected = filed.drop_nulls("superseded_by")
-    twins = SAMPLE.filings(UNITS.head(700), consolidated=True).drop_nulls("statement_id")
+    twins = SAMPLE.filings(UNITS.head(300), consolidated=True).drop_nulls("statement_id")
     units = pl.concat([corrected["unit_id"].head(15), twins["unit_id"].head(15)]).unique()
     years = pl.concat([corrected["year"].head(15), twins["year"].head(15)]).unique().to_list()
 
@@ -138,7 +138,7 @@ def test_the_consolidated_twin_and_the_older_correction() -> None:
 
 def test_two_periods_that_end_in_a_year() -> None:
     """The regular one is the row, and it is told that there are two."""
-    filed = SAMPLE.filings(UNITS.head(700)).filter("counts")
+    filed = SAMPLE.filings(UNITS.head(300)).filter("counts")
     special = filed.filter(kind="Mimoriadna").join(
         filed.filter(kind="Riadna"), on=["unit_id", "year"]
     )

@@ -69,7 +69,9 @@ def truth(sample: Sample, unit: int, year: int) -> Truth:
     filings = sample._store.filings
     record = sample._store.record(unit) or {}
     assert filings is not None
-    if gone := {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non_public"}.get(str(record.get("stav"))):
+    if gone := {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non_public"}.get(
+        str(record.get("stav")).upper()
+    ):
         return Truth(gone, None, NOTHING)
     ids = filings.ids_of(unit)[0]
     if not ids:
