@@ -1,7 +1,9 @@
 # The one list of public names: those that type checkers see, and those that are loaded lazily.
 
 from .charts.bars import plot_counts as plot_counts
+from .charts.history import plot_history as plot_history
 from .charts.last_changes import plot_last_changes as plot_last_changes
+from .charts.spread import plot_spread as plot_spread
 from .charts.tile_map import plot_map as plot_map
 from .client.collection import Collection as Collection
 from .client.current import (

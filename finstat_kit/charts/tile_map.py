@@ -13,7 +13,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import classes as scales, colours, drawing, map_values, tiles
+from finstat_kit.charts import classes as scales, colours, drawing, figures, map_values, tiles
 from finstat_kit.charts.drawing import TEXT_SIZE
 from finstat_kit.charts.tile_text import TileText
 from finstat_kit.client import current
@@ -27,6 +27,8 @@ _MOST_NAMED: Final = 4  # codes without a tile
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "other": "{value} podľa {by}",
+        "median": "medián",
+        "few": "menej než 5 jednotiek s hodnotou",
         "count": "počet jednotiek",
         "difference": "rozdiel v počte jednotiek",
         "breaks": ", triedy podľa prirodzených hraníc",
@@ -37,6 +39,8 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
     },
     "en": {
         "other": "{value} by {by}",
+        "median": "median",
+        "few": "fewer than 5 units with a value",
         "count": "number of units",
         "difference": "difference in the number of units",
         "breaks": ", classes by natural breaks",
@@ -86,7 +90,8 @@ def plot_map(
 
     Args:
         frame: Units, counts as `count_by` returns them, a comparison as `compare` returns it, whose
-            differences are drawn, or any frame with ``code`` and *value*.
+            differences are drawn, any frame with ``code`` and *value*, or financials and ratios,
+            whose medians are drawn (none of fewer than five units).
         by: Level of the codes.
         value: Column of numbers to draw; null, NaN and infinite mean that there is no value.
         title: Heading; None names the column, or that units are counted.
@@ -134,6 +139,8 @@ def plot_map(
         scale = scales.by_breaks(list(values.values()), grid.classes, shown.write)
     given = "code" in labels.schema_of(frame)
     missing = ("bare", "missing") if given else ("zero", "none")
+    if map_values.is_of_units(frame, by, value):
+        missing = ("bare", "few")
     breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
     legend = scale.entries
     if len(values) < len(grid.tiles):
@@ -178,9 +185,18 @@ def _shown(
     elif not differs:
         heading = _WORDS[lang]["other"]
     own = _WORDS[lang][value] if units is not None else value
+    called = value
+    if map_values.is_of_units(frame, by, value):
+        called = figures.capitalized(f"{figures.called(value, lang)} ({_WORDS[lang]['median']})")
+        own, item = _WORDS[lang]["median"], value
+        heading += figures.years(figures.with_item(frame, value))
+
+        def write(number: float) -> str:
+            return figures.written(item, number, lang)
+
     return _Shown(
         table,
-        heading.format(value=value, by=drawing.WORDS[lang][by]),
+        heading.format(value=called, by=drawing.WORDS[lang][by]),
         own if unit is None else unit,
         units,
         differs,

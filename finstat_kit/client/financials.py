@@ -99,8 +99,9 @@ class Financials(Filings):
             ``kraj``, ``okres``, ``skNace``, ``velkostOrganizacie`` (String), ``year`` (Int32, of
             the end of the period), ``period_from``, ``period_to`` (Date), ``months``,
             ``periods_in_year`` (Int16), ``source_column`` (Enum ``current``, ``previous``),
-            ``kind`` (String), ``consolidated`` (Boolean), ``filed`` (Date), ``statement_id``,
-            ``report_id`` (Int64; of two reports the balance sheet), ``template`` (Int32),
+            ``kind`` (String), ``consolidated`` (Boolean), ``filed`` (Date),
+            ``supersedes`` (Int16, how many filings it corrects), ``statement_id``, ``report_id``
+            (Int64; of two reports the balance sheet), ``template`` (Int32),
             ``currency`` (String, null where none is filed: euro), ``reason`` (Enum, null where
             there is a figure), ``sums_failing`` (Int32), ``balance_difference`` (Float64; both
             as by `check_reports`) and a column per item (Float64, euro; null where it is blank

@@ -222,6 +222,8 @@ class Register(Labelling, Financials):
     plot_counts: _Above[Axes] = _Above()
     plot_map: _Above[Axes] = _Above()
     plot_last_changes: _Above[Axes] = _Above()
+    plot_spread: _Above[Axes] = _Above()
+    plot_history: _Above[Axes] = _Above()
     doctor: _Above[pl.DataFrame] = _Above()
     LocationPicker: _Above[Any] = _Above()
     ChangePicker: _Above[Any] = _Above()

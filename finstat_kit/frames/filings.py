@@ -95,9 +95,15 @@ def chosen(filings: pl.DataFrame) -> pl.DataFrame:
     """Return the one filing of each unit and year that its figures are taken from.
 
     A regular statement goes before an extraordinary one, a longer period before a shorter one, the
-    later of two equally long ones before the earlier. Adds ``periods_in_year`` (Int16).
+    later of two equally long ones before the earlier. Adds ``periods_in_year`` and ``supersedes``
+    (Int16): how many periods end in the year, and how many filings the one taken corrects.
     """
     each = ["unit_id", "year"]
+    former = (
+        filings.drop_nulls("superseded_by")
+        .group_by(statement_id="superseded_by")
+        .agg(supersedes=pl.len().cast(pl.Int16))
+    )
     dated = filings.drop_nulls("year")["unit_id"]
     able = filings.filter("counts", pl.col("kind").is_in(_KINDS))
     best = (
@@ -109,6 +115,8 @@ def chosen(filings: pl.DataFrame) -> pl.DataFrame:
         .sort("rank", "months", "period_to", descending=[False, True, True], maintain_order=True)
         .unique(each, keep="first", maintain_order=True)
         .drop("rank")
+        .join(former, on="statement_id", how="left", maintain_order="left")
+        .with_columns(pl.col("supersedes").fill_null(0))
     )  # fmt: skip
     # What is left of a unit and year is a reason, or statements that are never taken; records that
     # tell no year are left only to units without any.
@@ -118,6 +126,7 @@ def chosen(filings: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             pl.col("reason").fill_null(pl.lit("no_filing_for_year", REASON)),
             periods_in_year=pl.lit(None, pl.Int16),
+            supersedes=pl.lit(None, pl.Int16),
         )
         .sort("reason", maintain_order=True)
         .unique(each, keep="first", maintain_order=True)

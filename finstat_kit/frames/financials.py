@@ -30,6 +30,7 @@ HEAD: Final = pl.Schema(
         "kind": pl.String(),
         "consolidated": pl.Boolean(),
         "filed": pl.Date(),
+        "supersedes": pl.Int16(),
         "statement_id": pl.Int64(),
         "report_id": pl.Int64(),
         "template": pl.Int32(),
@@ -137,7 +138,7 @@ def _of_the_year_before(described: pl.DataFrame, figures: pl.DataFrame) -> pl.Da
         pl.col("period") == "previous", pl.any_horizontal(pl.col(items.names()).is_not_null())
     ).drop("period")
     first, last = pl.col("before_from"), pl.col("before_to")
-    nothing = ("reason", "periods_in_year", "sums_failing", "balance_difference")
+    nothing = ("reason", "periods_in_year", "supersedes", "sums_failing", "balance_difference")
     return (
         described.join(before, on="statement_id", how="inner")
         .with_columns(pl.lit(None).alias(name) for name in nothing)

@@ -17,7 +17,7 @@ REGISTER = [
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
     # What is drawn, reported and picked of it.
-    "plot_counts", "plot_map", "plot_last_changes", "doctor",
+    "plot_counts", "plot_map", "plot_last_changes", "plot_spread", "plot_history", "doctor",
     "LocationPicker", "ChangePicker", "Explorer", "Mirror",
     # What it is.
     "base_url", "page_size", "connections", "rate", "lang", "today", "since", "invented", "stats",
