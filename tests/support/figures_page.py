@@ -17,7 +17,7 @@ from finstat_kit.frames import items, number_format, ratios
 PAGE: Final = Path(__file__).parents[2] / "docs" / "figures.md"
 FORMS: Final = {699: "699", 687: "687", (21, 22): "21, 22"}
 _LETTERS: Final = {699: "apv", 687: "apv", 21: "ap", 22: "v"}
-_UNITS: Final = 250  # of the sample, whose filings are the examples
+_UNITS: Final = 120  # of the sample, whose filings are the examples
 CURRENT: Final = pl.col("source_column") == "current"
 
 
