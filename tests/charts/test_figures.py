@@ -87,8 +87,7 @@ def test_amounts_far_apart_are_on_a_log_scale(money: pl.DataFrame) -> None:
     assert "Zeros and negative values, not shown: 1." in written(both).replace("\n", " ")
 
 
-@pytest.mark.parametrize("style", ["default", "dark_background"])
-@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize(("style", "lang"), [("default", "sk"), ("dark_background", "en")])
 def test_everything_can_be_read(
     style: str, lang: Lang, money: pl.DataFrame, years: pl.DataFrame
 ) -> None:

@@ -20,7 +20,7 @@ def of(units: pl.DataFrame, years: list[int]) -> pl.DataFrame:
     return FILED.filter(pl.col("unit_id").is_in(units["id"].implode()), pl.col("year").is_in(years))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.sets(st.integers(2010, 2026), min_size=1))
 def test_the_order_of_ids_is_a_hint_and_no_rule(seed: int, many: int, years: set[int]) -> None:
     """With ids in any order the filings are those that fetching every statement gives."""
@@ -35,7 +35,7 @@ def test_the_order_of_ids_is_a_hint_and_no_rule(seed: int, many: int, years: set
     assert found.select("unit_id", "year").n_unique() == many * len(years)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=10)
 @given(st.integers(0, 10**6), st.integers(1, 200), st.sets(st.integers(2010, 2026), min_size=1))
 def test_with_the_hint_they_are_the_same(seed: int, many: int, years: set[int]) -> None:
     """And so they are with ids that grow."""

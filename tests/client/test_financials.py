@@ -68,7 +68,7 @@ def test_two_thousand_units_in_three_years_are_what_was_drawn() -> None:
 @pytest.mark.parametrize("histories", ["long", "all"])
 def test_how_many_requests(histories: str) -> None:
     """At most 3.4 per unit for the newest year and 4.5 for any; all would be several times that."""
-    units = FILING.head(250) if histories == "long" else UNITS.sample(250, seed=1)
+    units = FILING.head(250) if histories == "long" else UNITS.sample(150, seed=1)
     statements = sorted(units["idUctovnychZavierok"].list.len().fill_null(0))
     watched = Watched(SAMPLE)
     watched.financials(FILING.tail(20), [2012, 2016])  # requests the templates
