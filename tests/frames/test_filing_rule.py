@@ -12,19 +12,30 @@ from finstat_kit.frames.filings import FILINGS, by_rule, chosen
 from finstat_kit.protocol.shaped import KINDS
 
 Row = dict[str, object]
-YEARS = st.integers(2018, 2021)
-statement = st.fixed_dictionaries(
-    {
-        "obdobieOd": st.builds(date, YEARS, st.sampled_from([1, 7]), st.just(1)),
-        "obdobieDo": st.sampled_from([date(y, m, 30) for y in range(2018, 2022) for m in (6, 12)]),
-        "typ": st.sampled_from(["Riadna", "Mimoriadna", "Priebežná", None]),
-        "konsolidovana": st.sampled_from([True, False, None]),
-        "datumPodania": st.sampled_from([None, date(2021, 3, 1), date(2022, 3, 1)]),
-        "stav": st.sampled_from([None, None, None, "ZMAZANÉ", "NEVEREJNÁ"]),
-        "datumPoslednejUpravy": st.just(date(2022, 6, 1)),
-        "unit": st.integers(1, 3),
-    }
+# Few periods and units, so that several filings of the same are drawn often.
+PERIODS = [(date(2020, 1, 1), 12, 2020), (date(2020, 7, 1), 12, 2020), (date(2020, 7, 1), 6, 2021)]
+
+
+def drawn_row(period: tuple[date, int, int], row: Row) -> Row:
+    first, month, year = period
+    return row | {"obdobieOd": first, "obdobieDo": date(year, month, 30)}
+
+
+statement = st.builds(
+    drawn_row,
+    st.sampled_from(PERIODS),
+    st.fixed_dictionaries(
+        {
+            "typ": st.sampled_from(["Riadna", "Riadna", "Mimoriadna", "Priebežná", None]),
+            "konsolidovana": st.sampled_from([True, False, None]),
+            "datumPodania": st.sampled_from([None, date(2021, 3, 1), date(2022, 3, 1)]),
+            "stav": st.sampled_from([None, None, None, "ZMAZANÉ", "NEVEREJNÁ"]),
+            "datumPoslednejUpravy": st.just(date(2022, 6, 1)),
+            "unit": st.integers(1, 2),
+        }
+    ),
 )
+YEARS = st.integers(2019, 2021)
 
 
 def units_of(rows: list[Row]) -> pl.DataFrame:
