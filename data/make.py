@@ -1,16 +1,22 @@
-"""Make what is made of the facts: ``python data/make.py`` writes ``sample.npz`` and ``forms/``.
+"""Make what is made of the facts: ``python data/make.py``.
+
+It writes ``sample.npz``, ``forms/`` and ``items.json``.
 
 The other files here are facts: ``codelists/`` holds codes and labels of the Statistical Office in
 the form of the register's replies, ``weights.json`` how often a region (per mille) and a district
 within its region is drawn: the number of its municipalities, for the city districts of Bratislava
 and Košice an estimate; and the largest municipalities of districts without a seat, largest first.
 ``facts/forms.tsv`` holds the rows of the forms of businesses as the decrees lay them down, with the
-sums that they state; their names, headers and decrees stand here.
+sums that they state; their names, headers and decrees stand here. ``facts/items.tsv`` holds the
+line items across forms: rows by table (``a`` assets, ``p`` equity and liabilities, ``v`` income
+statement) and printed number, the sum row of the block that an item adds up a part of, and what to
+mind.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -86,6 +92,14 @@ HEADERS: Final[dict[int, list[tuple[str, Lines]]]] = {
     21: [(ASSETS, FOUR), (LIABILITIES, two("4", "5"))],
     22: [(INCOME, actual(NOW.replace("B", "b"), BEFORE.replace("B", "b")))],
 }
+# Where the facts name the rows of a form, and which of its tables a letter means.
+ITEM_COLUMNS: Final = {699: "form_699", 687: "form_687", 21: "forms_21_22", 22: "forms_21_22"}
+ITEM_TABLES: Final = {
+    699: {"a": 0, "p": 1, "v": 2},
+    687: {"a": 0, "p": 1, "v": 2},
+    21: {"a": 0, "p": 1},
+    22: {"v": 0},
+}
 LABELS: Final = 3  # columns before those of data: designation, caption, number
 
 
@@ -147,9 +161,9 @@ def _row(row: dict[str, str], *, english: bool) -> Json:
     return {"text": text} | mark | {"cisloRiadku": int(row["number"])}
 
 
-def facts() -> list[dict[str, str]]:
-    """Read the rows of all forms."""
-    with (FOLDER / "facts" / "forms.tsv").open(encoding="utf-8", newline="") as file:
+def facts(name: str = "forms") -> list[dict[str, str]]:
+    """Read the rows of all forms, or the items."""
+    with (FOLDER / "facts" / f"{name}.tsv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
@@ -173,7 +187,45 @@ def written(form: forms.Form, row: forms.Row) -> str:
     return " ".join(f"{'+' if sign > 0 else '-'}{number}" for sign, number in numbers)
 
 
+def items() -> bytes:
+    """Return the table of items: the rows of each form, with the captions that they must have."""
+    forms = facts()
+    found = [
+        {"item": fact["item"], "label_sk": fact["label_sk"], "mind": fact["mind"] or None}
+        | {"forms": [part for form in ITEM_TABLES for part in item_rows(fact, form, forms)]}
+        for fact in facts("items")
+    ]
+    return orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def item_rows(fact: dict[str, str], form: int, forms: list[dict[str, str]]) -> list[Json]:
+    """Return the rows of an item on a form: none where the form has no such item."""
+    parts = re.findall(r"([+-]?)\s*([apv])(\d+)", fact[ITEM_COLUMNS[form]])
+    own = [part for part in parts if part[1] in ITEM_TABLES[form]]
+    if not own:
+        return []
+    (letter,) = {letter for _, letter, _ in own}
+    table = ITEM_TABLES[form][letter]
+    block = fact["block_21"] if form == 21 else ""
+    signed = [(-1 if sign == "-" else 1, int(number)) for sign, _, number in own]
+    # The sum row of the block adds nothing; it only shows that blank addends are noughts.
+    signed += [(0, int(block[1:]))] if block else []
+    rows = [row for row in forms if row["form"] == str(form) and row["table"] == str(table)]
+    places = {int(row["number"]): place for place, row in enumerate(rows)}
+    lines = [
+        {
+            "sign": sign,
+            "row": places[number],
+            "number": number,
+            "caption": rows[places[number]]["label_sk"],
+        }
+        for sign, number in signed
+    ]
+    return [{"template": form, "table": table, "rows": lines}]
+
+
 if __name__ == "__main__":
     population.save(population.draw(), FOLDER / "sample.npz")
     for id_, body in bodies().items():
         (FOLDER / "forms" / f"{id_}.json").write_bytes(body)
+    (FOLDER / "items.json").write_bytes(items())

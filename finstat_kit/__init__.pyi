@@ -1,7 +1,9 @@
 # The one list of public names: those that type checkers see, and those that are loaded lazily.
 
 from .charts.bars import plot_counts as plot_counts
+from .charts.history import plot_history as plot_history
 from .charts.last_changes import plot_last_changes as plot_last_changes
+from .charts.spread import plot_spread as plot_spread
 from .charts.tile_map import plot_map as plot_map
 from .client.collection import Collection as Collection
 from .client.current import (
@@ -18,12 +20,16 @@ from .client.current import (
     districts as districts,
     download as download,
     estimate as estimate,
+    filings as filings,
+    financials as financials,
     find_places as find_places,
+    items as items,
     legal_forms as legal_forms,
     locations as locations,
     match_places as match_places,
     municipalities as municipalities,
     ownership_types as ownership_types,
+    plan as plan,
     regions as regions,
     register as register,
     reports as reports,
@@ -59,6 +65,7 @@ from .errors import (
 )
 from .frames.attachments import attachments as attachments
 from .frames.fields import fields as fields
+from .frames.ratios import ratios as ratios
 from .frames.writing import write as write
 from .health.report import doctor as doctor
 from .mirror.mirror import Mirror as Mirror

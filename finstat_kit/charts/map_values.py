@@ -8,12 +8,13 @@ from collections.abc import Callable
 import polars as pl
 
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import tiles
+from finstat_kit.charts import figures, tiles
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.frames import labels, number_format
+from finstat_kit.frames import labels, number_format, ratios
 from finstat_kit.frames.counts import KINDS
+from finstat_kit.frames.spread import medians
 from finstat_kit.protocol import wire
 
 
@@ -22,11 +23,23 @@ def of_frame(
 ) -> pl.DataFrame:
     """Return the columns of a map: ``code``, ``value``, ``label`` and ``kind``.
 
-    A frame with codes and values is used as it is; units are counted.
+    A frame with codes and values is used as it is; units are counted, and their values summarized
+    by the median of each code, null for fewer than `FEWEST` units.
     """
-    given = "code" in labels.schema_of(frame)
-    table = _given(frame, by, value) if given else _counted(frame, by, value, lang, register)
+    if is_of_units(frame, by, value):
+        table = medians(figures.with_item(frame, value), value, by).drop("n")
+    elif "code" in labels.schema_of(frame):
+        table = _given(frame, by, value)
+    else:
+        table = _counted(frame, by, value, lang, register)
     return _described(table, by, lang, register)
+
+
+def is_of_units(frame: labels.Frame, by: str, value: str) -> bool:
+    """Whether a frame has a row per unit with a value, such as financials and ratios."""
+    columns = labels.schema_of(frame)
+    known = value in columns or value in ratios.NAMES
+    return value != "count" and known and "code" not in columns and by in columns
 
 
 def by_code(table: pl.DataFrame) -> dict[str, float]:

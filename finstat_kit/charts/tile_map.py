@@ -13,7 +13,15 @@ from matplotlib.transforms import ScaledTranslation
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import classes as scales, colours, drawing, estimates, map_values, tiles
+from finstat_kit.charts import (
+    classes as scales,
+    colours,
+    drawing,
+    estimates,
+    figures,
+    map_values,
+    tiles,
+)
 from finstat_kit.charts.drawing import TEXT_SIZE
 from finstat_kit.charts.estimates import Short
 from finstat_kit.charts.tile_text import TileText
@@ -28,6 +36,8 @@ _MOST_NAMED: Final = 4  # codes without a tile
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "other": "{value} podľa {by}",
+        "median": "medián",
+        "few": "menej než 5 jednotiek s hodnotou",
         "count": "počet jednotiek",
         "difference": "rozdiel v počte jednotiek",
         "breaks": ", triedy podľa prirodzených hraníc",
@@ -38,6 +48,8 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
     },
     "en": {
         "other": "{value} by {by}",
+        "median": "median",
+        "few": "fewer than 5 units with a value",
         "count": "number of units",
         "difference": "difference in the number of units",
         "breaks": ", classes by natural breaks",
@@ -88,8 +100,9 @@ def plot_map(
 
     Args:
         frame: Units, counts as `count_by` returns them, a comparison as `compare` returns it, whose
-            differences are drawn, an estimate as `estimate` returns it, with its intervals, or any
-            frame with ``code`` and *value*.
+            differences are drawn, an estimate as `estimate` returns it, with its intervals, any
+            frame with ``code`` and *value*, or financials and ratios, whose medians are drawn (none
+            of fewer than five units).
         by: Level of the codes.
         value: Column of numbers to draw; null, NaN and infinity mean no value.
         title: Heading; None uses the name of the column, or the heading of counted units.
@@ -137,6 +150,8 @@ def plot_map(
         scale = scales.by_breaks(list(values.values()), grid.classes, shown.write)
     given = "code" in labels.schema_of(frame)
     missing = ("bare", "missing") if given else ("zero", "none")
+    if map_values.is_of_units(frame, by, value):
+        missing = ("bare", "few")
     breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
     legend = scale.entries
     if len(values) < len(grid.tiles):
@@ -195,9 +210,18 @@ def _shown(
     short = Short(estimate, lang) if estimate else None
     if short:
         own, write = short.measure, short.write
+    called = value
+    if map_values.is_of_units(frame, by, value):
+        called = figures.capitalized(f"{figures.called(value, lang)} ({_WORDS[lang]['median']})")
+        own, item = _WORDS[lang]["median"], value
+        heading += figures.years(figures.with_item(frame, value))
+
+        def write(number: float) -> str:
+            return figures.written(item, number, lang)
+
     return _Shown(
         table,
-        heading.format(value=value, by=drawing.WORDS[lang][by]),
+        heading.format(value=called, by=drawing.WORDS[lang][by]),
         own if unit is None else unit,
         units,
         differs,

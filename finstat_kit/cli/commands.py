@@ -15,6 +15,7 @@ import click
 from click.shell_completion import shell_complete
 
 from finstat_kit.cli import options
+from finstat_kit.cli.financials import financials
 from finstat_kit.cli.forms import form, statement
 from finstat_kit.cli.mirrors import mirror, sync
 from finstat_kit.cli.output import format_of, harmless, print_frame, silence
@@ -149,7 +150,7 @@ def find(
     print_frame(found(chosen(), text, level, lang), form, output)
 
 
-for command in (ids, count, get, form, statement, sync, mirror):
+for command in (ids, count, get, form, statement, financials, sync, mirror):
     cli.add_command(command)
 
 

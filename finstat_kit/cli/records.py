@@ -166,7 +166,7 @@ def get(
     from finstat_kit.protocol.shapes import Record
 
     form = format_of(form, output)
-    wanted = arguments.ids(_ids_given(id_))
+    wanted = arguments.ids(ids_given(id_))
     reg = chosen()
     kind = KINDS[collection.replace("-", "_")]
     rows = Rows(kind, form, output)
@@ -205,7 +205,8 @@ def get(
         raise SystemExit(1)
 
 
-def _ids_given(words: tuple[str, ...]) -> list[int]:
+def ids_given(words: tuple[str, ...]) -> list[int]:
+    """Return the ids that the words of a command are, those of standard input for ``-``."""
     given = sys.stdin.read().split() if words == ("-",) else list(words)
     # What `ids` prints has a header.
     given = [word for word in given if word != "id"]

@@ -14,8 +14,8 @@ from typing import Final, overload
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.contents import Contents
 from finstat_kit.client.estimate import Estimating
+from finstat_kit.client.financials import Financials
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.replay import Replay
 from finstat_kit.client.sample import sample
@@ -245,7 +245,7 @@ def _session() -> Session:
     return register()._session
 
 
-class _Current(Estimating, Contents):
+class _Current(Estimating, Financials):
     """The names of the register that is current at each call."""
 
     def __repr__(self) -> str:
@@ -290,3 +290,7 @@ reports_without_cells = _names.reports_without_cells
 check_reports = _names.check_reports
 as_filed = _names.as_filed
 download = _names.download
+filings = _names.filings
+plan = _names.plan
+items = _names.items
+financials = _names.financials

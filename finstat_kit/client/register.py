@@ -21,8 +21,8 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.contents import Contents
 from finstat_kit.client.estimate import Estimating
+from finstat_kit.client.financials import Financials
 from finstat_kit.client.kept import kept_for_the_day
 from finstat_kit.client.session import Session
 from finstat_kit.client.templates import Forms
@@ -79,7 +79,7 @@ class _Above(Generic[T]):
         return update_wrapper(partial(function, register=register), function)
 
 
-class Register(Estimating, Contents):
+class Register(Estimating, Financials):
     """The register behind a base URL.
 
     Args:
@@ -269,6 +269,8 @@ class Register(Estimating, Contents):
     plot_counts: _Above[Axes] = _Above()
     plot_map: _Above[Axes] = _Above()
     plot_last_changes: _Above[Axes] = _Above()
+    plot_spread: _Above[Axes] = _Above()
+    plot_history: _Above[Axes] = _Above()
     doctor: _Above[pl.DataFrame] = _Above()
     LocationPicker: _Above[Any] = _Above()
     ChangePicker: _Above[Any] = _Above()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from finstat_kit.arguments import Lang
 
 NO_BREAK = "\u00a0"
@@ -58,3 +60,27 @@ def from_slovak(number: int) -> str:
     digit = first % 10 if first < 20 else int(str(first)[0])
     vowel = 100 <= first < 200 or (digit in (4, 6, 7) and first != 0)  # sto, štyri, šesť, sedem
     return f"{'zo' if vowel else 'z'}{NO_BREAK}{whole(number, 'sk')}"
+
+
+def euro(amount: float, lang: Lang) -> str:
+    r"""Write an amount of euro in short, as the language does.
+
+    >>> [euro(amount, "sk") for amount in (1_234_567, -12_300, 950)]
+    ['1,2\xa0mil.\xa0€', '−12\xa0tis.\xa0€', '950\xa0€']
+    >>> [euro(amount, "en") for amount in (1_234_567, -12_300, 950)]
+    ['€1.2m', '−€12k', '€950']
+    """
+    size = abs(amount)
+    step = next((n for n in (9, 6, 3) if size >= 0.9995 * 10**n), 0)
+    number = size / 10**step
+    written = decimal(number, lang, 1 if step and number < 9.95 else 0)
+    sign = "−" if amount < 0 else ""
+    if lang == "en":
+        return f"{sign}€{written}{_SHORT[lang][step]}"
+    return f"{sign}{written}{NO_BREAK}{_SHORT[lang][step]}€"
+
+
+_SHORT: Final[dict[Lang, dict[int, str]]] = {
+    "sk": {0: "", 3: f"tis.{NO_BREAK}", 6: f"mil.{NO_BREAK}", 9: f"mld.{NO_BREAK}"},
+    "en": {0: "", 3: "k", 6: "m", 9: "bn"},
+}

@@ -12,12 +12,14 @@ REGISTER = [
     "templates", "template", "template_columns",
     # What it reads out of reports.
     "cells", "reports_without_cells", "check_reports", "as_filed", "download",
+    # What it finds of units.
+    "filings", "plan", "items", "financials",
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
     # What it estimates from a sample.
     "estimate",
     # What is drawn, reported and picked of it.
-    "plot_counts", "plot_map", "plot_last_changes", "doctor",
+    "plot_counts", "plot_map", "plot_last_changes", "plot_spread", "plot_history", "doctor",
     "LocationPicker", "ChangePicker", "Explorer", "Mirror",
     # What it is.
     "base_url", "page_size", "connections", "rate", "cache", "lang", "today", "since", "invented",

@@ -1,0 +1,60 @@
+"""The command that fetches figures of units: `financials`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from finstat_kit.cli import options
+from finstat_kit.cli.output import format_of, print_frame
+from finstat_kit.cli.records import ids_given
+from finstat_kit.errors import Interrupted, RegisterError, UsageError
+
+
+@click.command()
+@click.argument("id_", metavar="ID…", nargs=-1, required=True)
+@click.option(
+    "--year",
+    "years",
+    type=click.IntRange(1990, 2100),
+    multiple=True,
+    help="Year in which the period ends; may be repeated; default: all years.",
+)
+@options.max_requests
+@options.register
+@options.output
+def financials(
+    id_: tuple[str, ...],
+    years: tuple[int, ...],
+    max_requests: int | None,
+    chosen: options.Chosen,
+    form: str | None,
+    output: Path | None,
+) -> None:
+    """Print figures of units, a row per unit and year; "-" reads ids from standard input.
+
+    Where there are none the column "reason" shows why. Whatever ends the command early, the rows
+    of the units finished before are written.
+    """
+    from finstat_kit import arguments
+
+    form = format_of(form, output)
+    wanted = arguments.ids(ids_given(id_)).unique(maintain_order=True)
+    reg = chosen()
+    try:
+        found = reg.financials(wanted, years or None, max_requests=max_requests)
+    except UsageError:
+        raise
+    except (RegisterError, Interrupted) as error:
+        rows = error.partial
+        if rows is not None and "unit_id" in rows.columns and rows.height:
+            print_frame(rows, form, output)
+            done = rows["unit_id"].n_unique()
+            click.echo(
+                f"cut off after {done:,} units; to resume, give the ids from {wanted[done]} on, "
+                f"number {done + 1:,} of {wanted.len():,}",
+                err=True,
+            )
+        raise
+    print_frame(found, form, output)

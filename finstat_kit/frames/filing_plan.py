@@ -1,0 +1,57 @@
+"""How many requests the figures of units take, before any is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.frames.filing_order import PROBES
+
+PLAN: Final = pl.Schema(
+    {
+        "collection": pl.String(),
+        "requests": pl.Int64(),
+        "seconds": pl.Float64(),
+        "bytes": pl.Int64(),
+    }
+)
+_BYTES: Final = {"units": 900, "statements": 600, "reports": 3_000}
+_STATEMENTS: Final = 12  # of a unit whose record is not known
+_REPORTS: Final = 1.5  # of a filing, until the one with the tables is found
+_OLD_REPORTS: Final = 2.5
+_OLD: Final = 2013  # the last year of two reports, balance sheet and income statement
+
+
+def planned(
+    units: int,
+    statements: pl.Series | None,
+    years: Sequence[int] | None,
+    rate: float | None,
+) -> pl.DataFrame:
+    """Return what is to be expected; see `Register.plan`.
+
+    Args:
+        units: How many records of units are requested.
+        statements: How many statements each unit has, None where it is not known.
+        years: The years that are wanted, None for all.
+        rate: Requests per second, None for no limit.
+    """
+    held = pl.repeat(_STATEMENTS, units, eager=True) if statements is None else statements
+    total = int(held.sum())
+    old = sum(year <= _OLD for year in years or ())
+    many = len(years or ())
+    if years is None:
+        looked, taken = total, total * _REPORTS
+    else:
+        # A statement of each year, and another that shows that there are no more.
+        looked = total if total <= PROBES else int(held.clip(0, many + 1).sum())
+        each = ((many - old) * _REPORTS + old * _OLD_REPORTS) / many
+        taken = float(held.clip(0, many).sum()) * each
+    requests = {"units": units, "statements": looked, "reports": round(taken)}
+    rows = [
+        (name, n, None if rate is None else n / rate, n * _BYTES[name])
+        for name, n in requests.items()
+    ]
+    return pl.DataFrame(rows, schema=PLAN, orient="row")

@@ -1,0 +1,77 @@
+"""Figures in a shell: ids from a pipe, and what is left of a command that is cut off."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.service.server import served
+from tests.cli.test_commands import run, shell
+
+
+@pytest.fixture(scope="module")
+def units() -> pl.DataFrame:
+    sample = fk.sample()
+    records = sample.units.get(sample.units.ids(limit=60))
+    return records.filter(pl.col("idUctovnychZavierok").list.len() > 5).select("id")
+
+
+def test_ids_from_a_pipe(units: pl.DataFrame) -> None:
+    """What `ids` prints is read by `financials`; a row per unit and year, as `fk.financials`."""
+    money = fk.sample().financials(units, [2015, 2016])
+
+    printed = run("financials", "-", "--year", "2016", "--year", "2015", "--sample",
+                  stdin=units.write_csv())  # fmt: skip
+
+    assert printed.stdout == money.write_csv()
+    assert {"total_assets", "reason"} <= set(money.columns)
+
+
+def test_all_years_into_a_file(units: pl.DataFrame, tmp_path: Path) -> None:
+    """Without --year there is a row for every year."""
+    file = tmp_path / "money.parquet"
+    id_ = units["id"][0]
+
+    result = run("financials", str(id_), "--sample", "--output", str(file))
+
+    assert result.exit_code == 0
+    assert pl.read_parquet(file).equals(fk.sample().financials([id_]))
+
+
+def test_wrong_arguments() -> None:
+    """They are refused with the cure; usage ends with 2."""
+    assert "is no id" in shell("financials", "x", "--sample").stderr
+    assert run("financials", "5", "--year", "16", "--sample").exit_code == 2
+    refused = shell("financials", *map(str, range(50)), "--sample", "--max-requests", "9")
+    assert "more than --max-requests 9 are not sent" in refused.stderr
+    assert refused.returncode == 2
+
+
+def test_what_was_finished_before_an_error_is_written() -> None:
+    """The rows of the finished units, and where to resume."""
+    sample = fk.sample()
+    records = sample.units.get(sample.units.ids(limit=220))
+    whole = sample.financials(records, 2016)
+    last = f"id={whole['report_id'].drop_nulls()[-1]}"
+
+    def answer(method: str, path: str, query: str) -> Reply:
+        if path.endswith("vykaz") and query == last:
+            return Reply(400, {}, b"")
+        return sample._answer(method, path, query)
+
+    with served(answer, host="127.0.0.1", port=0) as url:
+        result = run(
+            "financials", "-", "--year", "2016", "--url", url,
+            stdin=records.select("id").write_csv(),
+        )  # fmt: skip
+
+    assert isinstance(result.exception, fk.BadRequest)
+    rows = pl.read_csv(io.StringIO(result.stdout), infer_schema_length=None)
+    assert rows["unit_id"].to_list() == whole["unit_id"].head(200).to_list()
+    assert "cut off after 200 units; to resume, give the ids from " in result.stderr
+    assert f"{records['id'][200]} on, number 201 of 220" in result.stderr

@@ -1,0 +1,178 @@
+"""The filings of units: the same whatever the order of ids, with few requests, or a reason."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import finstat_kit as fk
+from tests.support.registers import Renumbered, Watched
+
+SAMPLE = fk.sample(1_200, seed=5)
+UNITS = SAMPLE.units.get(SAMPLE.units.ids())
+COUNTS = UNITS["idUctovnychZavierok"].list.len().fill_null(0)
+FILED = SAMPLE.filings(UNITS)
+
+
+def of(units: pl.DataFrame, years: list[int]) -> pl.DataFrame:
+    """Return what the filings of years are, by those of all years."""
+    return FILED.filter(pl.col("unit_id").is_in(units["id"].implode()), pl.col("year").is_in(years))
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.integers(0, 10**6), st.integers(1, 60), st.sets(st.integers(2010, 2026), min_size=1))
+def test_the_order_of_ids_is_a_hint_and_no_rule(seed: int, many: int, years: set[int]) -> None:
+    """With ids in any order the filings are those that fetching every statement gives."""
+    units = UNITS.sample(many, seed=seed)
+    register = Renumbered(SAMPLE, units, seed)
+    renumbered = register.renumbered(units)
+
+    found = register.filings(renumbered, sorted(years))
+
+    everything = register.filings(renumbered).filter(pl.col("year").is_in(years))
+    assert found.drop_nulls("statement_id").equals(everything)
+    assert found.select("unit_id", "year").n_unique() == many * len(years)
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 10**6), st.integers(1, 200), st.sets(st.integers(2010, 2026), min_size=1))
+def test_with_the_hint_they_are_the_same(seed: int, many: int, years: set[int]) -> None:
+    """And so they are with ids that grow."""
+    units = UNITS.sample(many, seed=seed)
+
+    found = SAMPLE.filings(units, sorted(years))
+
+    order = {id_: place for place, id_ in enumerate(units["id"])}
+    expected = of(units, sorted(years)).with_columns(
+        place=pl.col("unit_id").replace_strict(order, return_dtype=pl.Int64)
+    )
+    expected = expected.sort("place", maintain_order=True).drop("place")
+    assert found.drop_nulls("statement_id").equals(expected)
+
+
+def test_a_correction_that_comes_years_later() -> None:
+    """It has an id above those of later years; where it is out of step with them it is found."""
+    sample = fk.sample(600, seed=4)
+    units = sample.units.get(sample.units.ids())
+    filed = sample.filings(units).filter("counts")
+    last = filed.group_by("unit_id").agg(pl.col("year").max().alias("last"))
+    former = filed.filter(year=2016, kind="Riadna").join(last, on="unit_id")
+    # The correction is filed in 2026: when the statement for 2025 was, or after a gap.
+    former = former.filter((pl.col("last") == 2025) | (pl.col("last") < 2024))
+    late = sample.correct(former["statement_id"].head(40))
+    units = sample.units.get(units)
+
+    found = sample.filings(units, 2016)
+
+    everything = sample.filings(units).filter(year=2016)
+    assert found.drop_nulls("statement_id").equals(everything)
+    assert everything.filter("counts")["statement_id"].is_in(late["id"].implode()).sum() == 40
+    superseded = everything.filter(pl.col("superseded_by").is_in(late["id"].implode()))
+    assert set(former["statement_id"].head(40)) <= set(superseded["statement_id"])
+
+
+def test_units_of_one_ico() -> None:
+    """All of them, whichever of them filed."""
+    icos = UNITS["ico"].drop_nulls()
+    shared = icos.filter(icos.is_duplicated())[0]
+    units = UNITS.filter(ico=shared)
+
+    found = SAMPLE.filings(ico=shared)
+
+    assert units.height > 1
+    assert found.equals(SAMPLE.filings(units))
+    assert set(found["unit_id"]) == set(units["id"])
+
+
+def test_ids_in_the_place_of_records() -> None:
+    """The records are fetched first; an id without one has a row that says so."""
+    ids = UNITS["id"].head(30)
+
+    found = SAMPLE.filings([*ids, 1], year=[2018])
+
+    assert found.filter(pl.col("unit_id") != 1).equals(SAMPLE.filings(UNITS.head(30), 2018))
+    assert found.filter(unit_id=1)["reason"].to_list() == ["unreadable"]
+
+
+def test_a_mirror_holds_no_statements(tmp_path: object) -> None:
+    """Without a request each unit has its reason."""
+    watched = Watched(fk.sample(200, seed=1))
+    mirror = fk.Mirror(str(tmp_path) + "/copy", register=watched)
+    mirror.sync(progress=False)
+    units = mirror.units.get(mirror.units.ids())
+    before = len(watched.asked)
+
+    found = mirror.filings(units, 2020)
+
+    assert len(watched.asked) == before
+    assert set(found["reason"]) == {"deleted", "non_public", "no_filing", "not_held"}
+    assert mirror.plan(units, 2020)["requests"].sum() == 0
+
+
+def test_consolidated_and_individual_never_mix() -> None:
+    """Each call returns one kind."""
+    twins = SAMPLE.filings(UNITS.head(400), consolidated=True).drop_nulls("statement_id")
+
+    assert twins.height > 10
+    assert twins["consolidated"].all()
+    assert not FILED["consolidated"].drop_nulls().any()
+    assert set(twins["statement_id"]).isdisjoint(FILED["statement_id"].drop_nulls())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({}, "either units"),
+        ({"units": UNITS, "ico": "12345678"}, "either units"),
+        ({"units": UNITS, "year": "2020"}, "year="),
+        ({"units": UNITS, "year": []}, "year"),
+        ({"units": UNITS, "year": True}, "year="),
+        ({"ico": "123"}, "ico="),
+        ({"units": UNITS.select("ico")}, "no column 'id'"),
+        ({"units": UNITS.with_columns(idUctovnychZavierok=pl.lit("5"))}, "idUctovnychZavierok"),
+        ({"units": UNITS, "year": 2020, "max_requests": 10}, "more than max_requests=10"),
+    ],
+)
+def test_wrong_arguments(arguments: dict[str, object], says: str) -> None:
+    """They are refused before any request."""
+    watched = Watched(SAMPLE)
+
+    with pytest.raises(fk.UsageError, match=says):
+        watched.filings(**arguments)  # type: ignore[arg-type]
+
+    assert watched.asked == []
+
+
+def test_an_error_keeps_the_finished_units() -> None:
+    """They are in ``.partial``, as they would have been returned."""
+    watched = Watched(SAMPLE)
+    units = UNITS.head(400)
+
+    def fails(path: str, query: str) -> None:
+        if "zavierka" in path and len(watched.asked) > 300:
+            raise fk.TransportError("cut")
+
+    watched.instead = fails
+    with pytest.raises(fk.TransportError) as caught:
+        watched.filings(units, 2018)
+
+    partial = caught.value.partial
+    assert partial is not None
+    assert 100 <= partial["unit_id"].n_unique() < 400
+    assert partial.equals(SAMPLE.filings(units.head(partial["unit_id"].n_unique()), 2018))
+
+
+def test_what_is_planned() -> None:
+    """It is near what is sent, from records and from ids; nothing is sent for it."""
+    watched = Watched(SAMPLE)
+    units = UNITS.head(500)
+    for year in (2012, 2018, [2017, 2018, 2019], None):
+        planned = watched.plan(units, year)
+        asked = len(watched.asked)
+        watched.filings(units, year)
+        sent = len(watched.asked) - asked
+        assert 0.4 < sent / planned["requests"][1] < 1.15, year
+    slow = fk.Register("http://127.0.0.1:1", rate=5)
+    assert slow.plan([1, 2, 3])["requests"].to_list() == [3, 36, 54]
+    assert slow.plan([1, 2, 3])["seconds"][1] == 36 / 5

@@ -1,0 +1,167 @@
+"""Which filing counts: the rule against plain Python, and the one of a year that is taken."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import polars as pl
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from finstat_kit.frames.filings import FILINGS, by_rule, chosen
+from finstat_kit.protocol.shaped import KINDS
+
+Row = dict[str, object]
+# Few periods and units, so that several filings of the same are drawn often.
+PERIODS = [(date(2020, 1, 1), 12, 2020), (date(2020, 7, 1), 12, 2020), (date(2020, 7, 1), 6, 2021)]
+
+
+def drawn_row(period: tuple[date, int, int], row: Row) -> Row:
+    first, month, year = period
+    return row | {"obdobieOd": first, "obdobieDo": date(year, month, 30)}
+
+
+statement = st.builds(
+    drawn_row,
+    st.sampled_from(PERIODS),
+    st.fixed_dictionaries(
+        {
+            "typ": st.sampled_from(["Riadna", "Riadna", "Mimoriadna", "Priebežná", None]),
+            "konsolidovana": st.sampled_from([True, False, None]),
+            "datumPodania": st.sampled_from([None, date(2021, 3, 1), date(2022, 3, 1)]),
+            "stav": st.sampled_from([None, None, None, "ZMAZANÉ", "NEVEREJNÁ"]),
+            "datumPoslednejUpravy": st.just(date(2022, 6, 1)),
+            "unit": st.integers(1, 2),
+        }
+    ),
+)
+YEARS = st.integers(2019, 2021)
+
+
+def units_of(rows: list[Row]) -> pl.DataFrame:
+    held = {unit: [row["id"] for row in rows if row["unit"] == unit] for unit in (1, 2, 3)}
+    records = [
+        {"id": unit, "ico": f"{unit:08}", "datumPoslednejUpravy": date(2022, 1, 1),
+         "idUctovnychZavierok": ids or None}
+        for unit, ids in held.items()
+    ]  # fmt: skip
+    schema = KINDS["units"].schema
+    return pl.DataFrame([{n: r.get(n) for n in schema} for r in records], schema=schema)
+
+
+def statements_of(rows: list[Row]) -> pl.DataFrame:
+    schema = KINDS["statements"].schema
+    return pl.DataFrame([{n: r.get(n) for n in schema} for r in rows], schema=schema)
+
+
+def rows_of(drawn: list[Row]) -> list[Row]:
+    return [row | {"id": 100 + number} for number, row in enumerate(drawn)]
+
+
+def counting(rows: list[Row]) -> dict[int, int | None]:
+    """Return each readable statement and what supersedes it, by the rule in plain words."""
+    found: dict[int, int | None] = {}
+    alive = [row for row in rows if row["stav"] is None]
+    for row in alive:
+        key = [row[n] for n in ("unit", "obdobieOd", "obdobieDo", "typ")]
+        same = [one for one in alive if [one[n] for n in ("unit", "obdobieOd", "obdobieDo", "typ")]
+                == key and bool(one["konsolidovana"]) == bool(row["konsolidovana"])]  # fmt: skip
+        best = max(same, key=lambda one: (one["datumPodania"] or date.min, one["id"]))
+        found[row["id"]] = None if best is row else best["id"]  # type: ignore[index, assignment]
+    return found
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(statement, max_size=12), st.booleans())
+def test_the_latest_filing_of_a_period_counts(drawn: list[Row], consolidated: bool) -> None:
+    """Absent days go first, then ids decide; individual and consolidated never mix."""
+    rows = rows_of(drawn)
+
+    filed = by_rule(units_of(rows), statements_of(rows), None, consolidated=consolidated)
+
+    own = [row for row in rows if bool(row["konsolidovana"]) == consolidated]
+    expected = {id_: by for id_, by in counting(rows).items() if id_ in {r["id"] for r in own}}
+    alive = filed.filter(pl.col("statement_id").is_not_null(), pl.col("reason").is_null())
+    assert dict(alive.select("statement_id", "superseded_by").iter_rows()) == expected
+    assert alive["counts"].to_list() == alive["superseded_by"].is_null().to_list()
+    dead = filed.filter(pl.col("statement_id").is_not_null(), pl.col("reason").is_not_null())
+    assert set(dead["statement_id"]) == {row["id"] for row in own if row["stav"]}
+    assert not dead["counts"].any()
+    assert filed.schema == FILINGS
+    without = {1, 2, 3} - {row["unit"] for row in own}
+    assert set(filed.filter(pl.col("reason") == "no_filing")["unit_id"]) == without
+
+
+def reason_of(rows: list[Row], unit: int, year: int) -> str:
+    """Return why a unit has no figures of a year."""
+    own = [row for row in rows if row["unit"] == unit]
+    states = [
+        row["stav"]
+        for row in own
+        if row["obdobieDo"].year == year and not row["konsolidovana"]  # type: ignore[attr-defined]
+    ]
+    gone = [name for name, state in _STATES.items() if state in states]
+    return [*gone, "no_filing_for_year" if own else "no_filing"][0]
+
+
+_STATES = {"deleted": "ZMAZANÉ", "non_public": "NEVEREJNÁ"}
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(statement, max_size=12), st.sets(YEARS, min_size=1))
+def test_one_filing_of_each_unit_and_year(drawn: list[Row], years: set[int]) -> None:
+    """Regular before extraordinary, the longer before the shorter, interim ones never."""
+    rows = rows_of(drawn)
+
+    taken = chosen(by_rule(units_of(rows), statements_of(rows), sorted(years), consolidated=False))
+
+    assert taken.height == 3 * len(years) == taken.select("unit_id", "year").n_unique()
+    superseded = counting(rows)
+    for row in taken.iter_rows(named=True):
+        able = [
+            one for one in rows
+            if one["unit"] == row["unit_id"] and one["obdobieDo"].year == row["year"]  # type: ignore[attr-defined]
+            and not one["konsolidovana"] and one["typ"] in ("Riadna", "Mimoriadna")
+            and superseded.get(one["id"], 0) is None  # type: ignore[call-overload]
+        ]  # fmt: skip
+        if not able:
+            assert row["reason"] == reason_of(rows, row["unit_id"], row["year"])
+            continue
+        regular = [one for one in able if one["typ"] == "Riadna"] or able
+        longest = max(regular, key=lambda one: (one["obdobieDo"] - one["obdobieOd"],  # type: ignore[operator]
+                                                one["obdobieDo"]))  # fmt: skip
+        got = next(one for one in rows if one["id"] == row["statement_id"])
+        assert (got["typ"], got["obdobieOd"], got["obdobieDo"]) == (
+            longest["typ"], longest["obdobieOd"], longest["obdobieDo"],
+        )  # fmt: skip
+        periods = {(one["obdobieOd"], one["obdobieDo"]) for one in able}
+        assert row["periods_in_year"] == len(periods)
+
+
+@pytest.mark.parametrize(
+    ("state", "changed", "held", "reason"),
+    [
+        ("ZMAZANÉ", date(2020, 1, 1), None, "deleted"),
+        ("NEVEREJNÁ", date(2020, 1, 1), None, "non_public"),
+        (None, None, None, "unreadable"),
+        (None, date(2020, 1, 1), [], "no_filing"),
+        (None, date(2020, 1, 1), [5], "no_filing_for_year"),
+    ],
+)
+def test_a_unit_without_a_filing_has_its_reason(
+    state: str | None, changed: date | None, held: list[int] | None, reason: str
+) -> None:
+    """One row for each year that was wanted, and nothing in it but the reason."""
+    schema = KINDS["units"].schema
+    record = {"id": 1, "stav": state, "datumPoslednejUpravy": changed, "idUctovnychZavierok": held}
+    units = pl.DataFrame([{n: record.get(n) for n in schema}], schema=schema)
+
+    filed = by_rule(units, statements_of([]), [2020, 2021], consolidated=False)
+
+    assert filed.select("unit_id", "year", "reason").rows() == [
+        (1, 2020, reason),
+        (1, 2021, reason),
+    ]
+    assert filed["statement_id"].null_count() == 2
+    at_hand = by_rule(units, statements_of([]), [2020], consolidated=False, at_hand=True)
+    assert at_hand["reason"][0] == ("not_held" if held else reason)

@@ -1,0 +1,227 @@
+"""Line items: where each stands on each form, and the rows that others took for them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.frames import items
+from finstat_kit.protocol.forms import shipped
+from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.shipped import data_folder
+from tests.support.filings import BUSINESSES, drawn, frame, report, sizes
+from tests.support.registers import Altered
+from tests.support.truth import FACTS, figures_of
+
+
+def recorded_reports(folder: Path) -> pl.DataFrame:
+    kind = KINDS["reports"]
+    found = [json.loads(path.read_bytes()) for path in sorted(folder.glob("report-*.json"))]
+    return kind.frame([kind.read(json.dumps(one).encode(), one["id"]) for one in found])
+
+
+def found(reports: pl.DataFrame, period: str = "current") -> dict[str, float | None]:
+    """Return the items of reports, of those that have each."""
+    rows = fk.items(fk.cells(reports)).filter(period=period).drop_nulls("value")
+    return dict(rows.select("item", "value").iter_rows())
+
+
+def filled(template: int, values: dict[tuple[int, int], str]) -> pl.DataFrame:
+    """Return a report with some rows filled in the current net column, by table and number."""
+    form = shipped(template)
+    assert form is not None
+    tables = [[""] * size for size in sizes(template)]
+    for (table, number), value in values.items():
+        part = form.tables[table]
+        row = next(place for place, line in enumerate(part.rows) if line.number == number)
+        tables[table][row * len(part.columns) + len(part.columns) - 2] = value
+    return frame(report(1, template, tables))
+
+
+@pytest.fixture(scope="module")
+def make() -> ModuleType:
+    spec = spec_from_file_location("make", data_folder() / "make.py")
+    if spec is None or spec.loader is None or not (data_folder() / "make.py").is_file():
+        pytest.skip("not a checkout")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_file_is_what_is_made(make: ModuleType) -> None:
+    """data/items.json is what data/make.py would write now."""
+    assert (data_folder() / "items.json").read_bytes() == make.items()
+
+
+def test_nothing_is_called_revenue() -> None:
+    """There are three meanings of it, with three names."""
+    assert "revenue" not in items.names()
+    assert {"net_turnover", "operating_revenue", "sales"} <= set(items.names())
+    assert len(set(items.names())) == 52
+
+
+def test_captions_of_the_table_are_those_of_the_recorded_forms(recorded: Path) -> None:
+    """Another reading of the register's forms agrees on the row of each item."""
+    with (recorded / "templates" / "metrics.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    own = {item.name: item.forms for item in items.item_table()}
+    compared = 0
+    for row in rows:
+        forms = own.get(row["metric"], {})
+        if int(row["template"]) in forms:
+            table, lines = forms[int(row["template"])]
+            if table != int(row["table"]) or len(lines) != 1:
+                continue
+            assert lines[0].number == int(row["cisloRiadku"]), row["metric"]
+            assert lines[0].caption.split() == row["text_sk"].split()
+            compared += 1
+    assert compared > 90
+
+
+def test_recorded_filings_come_out_as_filed(recorded: Path) -> None:
+    """A filing of 2013 on two forms, and one of 2023."""
+    reports = recorded_reports(recorded / "templates" / "recorded")
+    old = found(reports.filter(pl.col("idSablony") != 699))
+    new = found(reports.filter(idSablony=699))
+    before = found(reports.filter(pl.col("idSablony") != 699), "previous")
+
+    assert [old[n] for n in ("total_assets", "equity_and_liabilities")] == [500466.0] * 2
+    assert [before[n] for n in ("total_assets", "cash_and_bank")] == [510451.0, 12542.0]
+    expected = {
+        "non_current_assets": 497909.0, "current_assets": 2557.0, "current_receivables": 500.0,
+        "cash_and_bank": 2057.0, "equity": 289336.0, "share_capital": 6640.0,
+        "net_profit_in_balance": 6756.0, "liabilities": 211130.0, "current_liabilities": 18040.0,
+        "bank_loans_current": 193090.0, "sales": 13500.0, "net_profit": 6756.0,
+        "profit_before_tax": 8774.0, "income_tax": 2018.0,
+    }  # fmt: skip
+    assert {name: old[name] for name in expected} == expected
+    assert {name: new[name] for name in (
+        "total_assets", "non_current_assets", "current_assets", "cash_and_bank", "equity",
+        "share_capital", "liabilities", "current_liabilities", "net_turnover", "sales",
+        "operating_result", "profit_before_tax", "income_tax", "net_profit",
+    )} == {
+        "total_assets": 10152.0, "non_current_assets": 3777.0, "current_assets": 6375.0,
+        "cash_and_bank": 2875.0, "equity": 8627.0, "share_capital": 5000.0, "liabilities": 1525.0,
+        "current_liabilities": 1525.0, "net_turnover": 2850.0, "sales": 2850.0,
+        "operating_result": 497.0, "profit_before_tax": 497.0, "income_tax": 75.0,
+        "net_profit": 422.0,
+    }  # fmt: skip
+
+
+MISTAKES = [
+    # What stands beside the right row, and what the item is.
+    (699, {(0, 71): "145096", (0, 72): "17658"}, {"cash_and_bank": 145096.0}),
+    (687, {(0, 21): "900", (0, 22): "500"}, {"cash_and_bank": 500.0}),
+    (21, {(0, 55): "900", (0, 56): "20", (0, 57): "300"}, {"cash_and_bank": 320.0}),
+    (699, {(1, 101): "900", (1, 102): "70"},
+     {"liabilities": 900.0, "non_current_liabilities": 70.0}),
+    (699, {(1, 100): "5", (1, 101): "900"}, {"net_profit_in_balance": 5.0}),
+    (699, {(1, 136): "1", (1, 139): "2", (1, 140): "3", (1, 141): "4"},
+     {"provisions_current": 1.0, "bank_loans_current": 2.0,
+      "short_term_financial_assistance": 3.0, "accruals_liabilities": 4.0}),
+    (687, {(0, 16): "1", (0, 17): "2"},
+     {"non_current_receivables": 1.0, "current_receivables": 2.0}),
+    (699, {(2, 1): "1950307", (2, 2): "2005372", (2, 3): "1", (2, 4): "2", (2, 5): "1781754"},
+     {"net_turnover": 1950307.0, "operating_revenue": 2005372.0, "sales": 1781757.0}),
+    (699, {(2, 3): "100", (2, 5): "40"}, {"sales": 140.0, "sales_of_products_and_services": 40.0}),
+    (22, {(0, 48): "7", (0, 55): "2"}, {"income_tax": 9.0}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("template", "values", "expected"), MISTAKES)
+def test_rows_that_others_took(
+    template: int, values: dict[tuple[int, int], str], expected: dict[str, float]
+) -> None:
+    """Each item is read from its own row, beside those that were taken for it."""
+    got = found(filled(template, values))
+
+    assert {name: got[name] for name in expected} == expected
+
+
+def test_rows_of_another_form_are_never_read() -> None:
+    """The rows of 699 on a 687: the same cells mean other items, or no number comes out at all."""
+    tables = [["7", ""] * 23, ["7", ""] * 22, ["7", ""] * 38]
+    own = fk.items(fk.cells(frame(report(1, 687, tables))))
+    absent = own.filter(pl.col("reason") == "item_not_in_form", period="current")
+
+    assert set(absent["item"]) == {
+        fact["item"] for fact in FACTS if fact["form_699"] and not fact["form_687"]
+    }
+    with pytest.warns(UserWarning, match="some reports gave no number"):
+        assert fk.items(fk.cells(frame(report(1, 699, tables)))).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({(0, 55): "900"}, 0.0),  # the sum row of the block shows that both are noughts
+        ({(0, 57): "300"}, 300.0),
+        ({(0, 61): "5"}, None),
+    ],
+)
+def test_blanks_in_an_item_of_several_rows(
+    values: dict[tuple[int, int], str], expected: float | None
+) -> None:
+    """They count as nothing where another row or the sum row of the block is filled."""
+    assert found(filled(21, values)).get("cash_and_bank") == expected
+
+
+def test_a_blank_item_stays_blank() -> None:
+    """Neither 0 nor a reason: sales are null where no row of them is filled."""
+    rows = fk.items(fk.cells(filled(699, {(2, 2): "5"}))).filter(period="current")
+
+    assert rows.filter(item="sales").select("value", "reason").row(0) == (None, None)
+    assert rows.filter(item="operating_revenue")["value"].to_list() == [5.0]
+    assert rows.height == len(items.names())
+
+
+@pytest.mark.parametrize("template", BUSINESSES)
+def test_items_of_drawn_reports(template: int) -> None:
+    """Every item in both periods is what plain Python reads by the facts."""
+    records = [drawn(100 * template + number, template) for number in range(20)]
+    rows = fk.items(fk.cells(frame(*records)))
+    for record in records:
+        tables = {template: record["tabulky"]}
+        for period in ("current", "previous"):
+            expected = figures_of(tables, previous=period == "previous")  # type: ignore[arg-type]
+            own = rows.filter(report_id=record["id"], period=period)
+            got = dict(own.select("item", "value").iter_rows())
+            assert got == {k: None if v is None else float(v) for k, v in expected.items()}
+
+
+def test_a_report_that_stands_twice_counts_once() -> None:
+    """And so do its cells."""
+    cells = fk.cells(filled(699, {(2, 3): "100", (2, 5): "40"}))
+
+    assert fk.items(pl.concat([cells, cells])).equals(fk.items(cells))
+
+
+def test_another_caption_gives_no_number() -> None:
+    """Where the register's form says something else in a row, its items are null, with a reason."""
+
+    def altered(body: bytes) -> bytes:
+        return body.replace(b"Vlastn\xc3\xa9 imanie r. 81", b"Vlastn\xc3\xa9 zdroje r. 81")
+
+    reports = filled(699, {(1, 80): "7", (1, 101): "9"})
+    with fk.using(Altered({"sablona": altered})):
+        rows = fk.items(fk.cells(reports)).filter(period="current")
+
+    off = rows.filter(pl.col("reason") == "caption_mismatch")
+    assert off.select("item", "value").rows() == [("equity", None)]
+    assert rows.filter(item="liabilities")["value"].to_list() == [9.0]
+
+
+def test_what_are_no_cells() -> None:
+    """A frame of something else is refused."""
+    with pytest.raises(fk.UsageError, match="no column 'report_id'"):
+        fk.items(pl.DataFrame({"id": [1]}))
+    with pytest.raises(fk.UsageError, match="cells is a"):
+        fk.items([1])  # type: ignore[arg-type]
+    assert fk.items(fk.cells(frame())).schema == items.ITEMS

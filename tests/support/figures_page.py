@@ -1,0 +1,201 @@
+"""The page "What the figures mean", written from the data files and from a sample.
+
+``python -m tests.support.figures_page`` writes ``docs/reference/figures.md``; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+import finstat_kit as fk
+from finstat_kit.frames import items, number_format, ratios
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "figures.md"
+FORMS: Final = {699: "699", 687: "687", (21, 22): "21, 22"}
+_LETTERS: Final = {699: "apv", 687: "apv", 21: "ap", 22: "v"}
+_UNITS: Final = 120  # of the sample, whose filings are the examples
+CURRENT: Final = pl.col("source_column") == "current"
+
+
+def page() -> str:
+    """Return the page."""
+    units, filed, money = _sample()
+    parts = [
+        "# What the figures mean",
+        "What `fk.financials` and `fk.ratios` return, where each figure stands in the form that "
+        "was filed, and what is easily misread. Amounts are in euro.",
+        "## Items",
+        "`a` is the table of assets (net column), `p` of equity and liabilities, `v` the income "
+        "statement; the number is that of the row as printed. A dash: the form has no such item, "
+        "and the figure is null. An item of several rows counts a blank one as 0 when another is "
+        "filled, or the sum row of their block; an item of nothing but blanks is null.",
+        table(["item", "in Slovak", "699", "687", "21, 22 (until 2013)", "mind"], _items()),
+        "## Ratios",
+        "A ratio is null where an essential part is blank ("
+        + ", ".join(f"`{name}`" for name in sorted(ratios.ESSENTIAL))
+        + "), where the divisor is not above zero, and where the currency is not the euro. Any "
+        "other blank part counts as 0 when another part of its sum, or the sum row of its block, "
+        "is filled.",
+        table(["ratio", "in Slovak", "formula"], _ratios()),
+        "## What misleads",
+        "Each with an example of the sample, whose data are invented.",
+        *(f"**{head}** {text}" for head, text in _traps(units, filed, money)),
+        "## Two tellings of a year",
+        "Each filing also states the year before. Where the two differ:",
+        "```python\n"
+        "import polars as pl\n\n"
+        "import finstat_kit as fk\n\n"
+        "fk.use(fk.sample())\n"
+        "units = fk.units.get(fk.units.ids(limit=120))\n"
+        "both = fk.financials(units, range(2014, 2020), from_previous=True)\n"
+        'told = both.pivot("source_column", index=["unit_id", "year"], values="sales")\n'
+        'told = told.drop_nulls(["current", "previous"])\n'
+        'differ = told.filter(pl.col("current") != pl.col("previous"))\n'
+        "```",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def table(heads: list[str], rows: Iterable[list[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cell or ' ' for cell in cells)} |" for cells in lines)
+
+
+def _items() -> Iterator[list[str]]:
+    for item in items.item_table():
+        rows = []
+        for together in FORMS:
+            forms = together if isinstance(together, tuple) else (together,)
+            own = [_rows(item, form) for form in forms if form in item.forms]
+            rows.append(", ".join(own) or "–")
+        yield [f"`{item.name}`", item.label_sk, *rows, item.mind or ""]
+
+
+def _rows(item: items.Item, form: int) -> str:
+    """Write the rows of an item: ``v3 + v4 + v5``."""
+    place, lines = item.forms[form]
+    letter = _LETTERS[form][place]
+    return " + ".join(f"{letter}{line.number}" for line in lines if line.sign)
+
+
+def _ratios() -> Iterator[list[str]]:
+    for name, formula in ratios.FORMULAS.items():
+        yield [f"`{name}`", formula.label_sk, f"`{formula.text}`"]
+    bounds = ", ".join(f"{bound} in {year}" for year, bound in ratios.CRISIS_BOUNDS.items())
+    yield [
+        f"`{ratios.BELOW_CRISIS}`",
+        ratios.CRISIS.label_sk,
+        f"`{ratios.CRISIS.text}` under {bounds} and later; null before: an indicator after section "
+        "67a of the Commercial Code, not a legal finding",
+    ]
+
+
+def _sample() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    with fk.using(fk.sample()):
+        units = fk.units.get(fk.units.ids(limit=_UNITS))
+        return units, fk.filings(units), fk.financials(units, from_previous=True)
+
+
+def _traps(
+    units: pl.DataFrame, filed: pl.DataFrame, money: pl.DataFrame
+) -> Iterator[tuple[str, str]]:
+    now = money.filter(CURRENT)
+    three = ["net_turnover", "operating_revenue", "sales"]
+    one = now.drop_nulls(three).filter(pl.col("operating_revenue") != pl.col("sales"))
+    amounts = ", ".join(f"`{name}` {_euro(one[name][0])}" for name in three)
+    yield (
+        "“Revenue” has three meanings.",
+        f"Net turnover is the filer's own figure by law, operating revenue a sum of the form, "
+        f"sales goods, products and services; 687 has no net turnover. {_of(one)}: {amounts}. "
+        "No column is called revenue.",
+    )
+    old = filed.drop_nulls("superseded_by").row(0, named=True)
+    yield (
+        "Corrections stay, unmarked, beside what they correct.",
+        f"Unit {old['unit_id']} filed statement {old['statement_id']} for {old['year']} and "
+        f"then {old['superseded_by']}: the later day of filing counts, then the higher id.",
+    )
+    with fk.using(fk.sample()):
+        twin = fk.filings(units, consolidated=True).drop_nulls("statement_id").row(0, named=True)
+    yield (
+        "Individual and consolidated statements share a year.",
+        f"Unit {twin['unit_id']} also filed a consolidated statement for {twin['year']} "
+        f"({twin['statement_id']}); `consolidated=True` returns those, and only those.",
+    )
+    two = now.filter(pl.col("periods_in_year") > 1)
+    yield (
+        "Two periods can end in a year.",
+        f"{_of(two)}: `periods_in_year` is {two['periods_in_year'][0]}. A regular statement is "
+        "taken before an extraordinary one, the longer period before the shorter; interim "
+        "statements never.",
+    )
+    odd = now.filter(pl.col("months") != 12).drop_nulls("months")
+    yield (
+        "Periods can be shorter or longer than 12 months, and fiscal years differ.",
+        f"{_of(odd)}: {odd['months'][0]} months. Nothing is scaled: `months` stands beside.",
+    )
+    told = money.pivot("source_column", index=["unit_id", "year"], values="sales")
+    differ = told.drop_nulls(["current", "previous"]).filter(
+        pl.col("current") != pl.col("previous")
+    )
+    row = differ.row(0, named=True)
+    yield (
+        "The previous-period column need not equal the year before.",
+        f"Sales of unit {row['unit_id']} for {row['year']}: {_euro(row['current'])} when "
+        f"filed, {_euro(row['previous'])} a year later.",
+    )
+    blank = now.filter(pl.col("reason").is_null(), pl.col("inventories").is_null())
+    share = blank.height / now.filter(pl.col("reason").is_null()).height
+    yield (
+        "Blank is not zero.",
+        f"Most of a form is left blank: `inventories` in {number_format.percent(share, 'en')} of "
+        "the filings with figures.",
+    )
+    reasons = now.drop_nulls("reason")["reason"].value_counts().sort("count", descending=True)
+    counts = ", ".join(f"`{reason}` {n}" for reason, n in reasons.iter_rows())
+    yield ("A missing figure has a reason.", f"Of {_UNITS} units in all their years: {counts}.")
+    off = now.filter(pl.col("sums_failing") > 0)
+    yield (
+        "Some filings do not add up.",
+        f"{_of(off)}: {off['sums_failing'][0]} of the sums that the form states fail: a filer's "
+        "slip, kept as filed and counted in `sums_failing`.",
+    )
+    forms = now.drop_nulls("liabilities").group_by("template").len().sort("template")
+    many = ", ".join(f"{n} on {template}" for template, n in forms.iter_rows())
+    yield (
+        "Liabilities of 699 and 687 are not the same.",
+        "On 699 accruals are a row of their own outside, on 687 they are inside: ratios with "
+        f"liabilities are not comparable across the two. Filings here: {many}; `template` stands "
+        "beside each.",
+    )
+    icos = units["ico"].drop_nulls()
+    shared = units.filter(pl.col("ico").is_in(icos.filter(icos.is_duplicated()).implode()))
+    same = f": {shared['ico'][0]}" if shared.height else ""
+    yield (
+        "Several units can share an IČO.",
+        f"One of them may have filed nothing; `fk.financials(ico=…)` returns all of them{same}.",
+    )
+    yield (
+        "No number comes out of a form that does not fit.",
+        "Another number of tables or of cells than the template has (`template_mismatch`, "
+        "`length_mismatch`), or another caption in a row (`caption_mismatch`), gives null and "
+        "never the number of another row; the sample's own forms all fit.",
+    )
+
+
+def _of(rows: pl.DataFrame) -> str:
+    return f"Unit {rows['unit_id'][0]}, {rows['year'][0]}"
+
+
+def _euro(amount: float) -> str:
+    return f"{number_format.decimal(amount, 'en', 0)} €"
+
+
+if __name__ == "__main__":
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(page(), encoding="utf-8")

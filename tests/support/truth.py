@@ -1,0 +1,163 @@
+"""What a sample drew for a unit and a year, and ratios once more: plain Python, sharing nothing."""
+
+from __future__ import annotations
+
+import csv
+import re
+from decimal import Decimal
+from typing import NamedTuple
+
+from finstat_kit.client.sample import Sample
+from finstat_kit.protocol.shipped import data_folder
+from finstat_kit.protocol.wire import STATEMENTS
+from finstat_kit.service import filers
+from finstat_kit.service.filing_tables import tables_of
+from finstat_kit.service.filings import Filings
+from finstat_kit.service.places import CORRECTION, EXTRAORDINARY, MAIN, SOLE_TRADER, Filing
+
+Figures = dict[str, Decimal | None]
+_COLUMNS = {699: "form_699", 687: "form_687", 21: "forms_21_22", 22: "forms_21_22"}
+_LETTERS = {699: "apv", 687: "apv", 21: "ap", 22: "v"}
+_FIRST = {699: (1, 79, 1), 687: (1, 24, 1), 21: (1, 66), 22: (1,)}  # printed number of each table
+_WIDTHS = {699: (4, 2, 2), 687: (2, 2, 2), 21: (4, 2), 22: (2,)}
+
+
+class Truth(NamedTuple):
+    """What there is to be read of a unit and a year."""
+
+    reason: str | None
+    slot: int | None
+    figures: Figures
+
+
+def facts() -> list[dict[str, str]]:
+    """Return the items as the facts hold them."""
+    path = data_folder() / "facts" / "items.tsv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+FACTS = facts()
+NOTHING: Figures = {fact["item"]: None for fact in FACTS}
+
+
+def figures_of(tables: dict[int, list[list[str]]], *, previous: bool = False) -> Figures:
+    """Read the items of the tables of a filing, by template, as the facts say where they are."""
+    found = dict(NOTHING)
+    for fact in FACTS:
+        for template, parts in tables.items():
+            rows = re.findall(r"([apv])(\d+)", fact[_COLUMNS[template]])
+            own = [(letter, int(n)) for letter, n in rows if letter in _LETTERS[template]]
+            cells = [_cell(parts, template, *row, previous) for row in own]
+            filled = [Decimal(cell) for cell in cells if cell]
+            block = fact["block_21"] if template == 21 else ""
+            shown = block and own and _cell(parts, template, block[0], int(block[1:]), previous)
+            if filled or shown:
+                found[fact["item"]] = sum(filled, Decimal(0))
+    return found
+
+
+def _cell(tables: list[list[str]], template: int, letter: str, number: int, previous: bool) -> str:
+    table = _LETTERS[template].index(letter)
+    width = _WIDTHS[template][table]
+    row = number - _FIRST[template][table]
+    return tables[table][row * width + width - (1 if previous else 2)]
+
+
+def truth(sample: Sample, unit: int, year: int) -> Truth:
+    """Return what the sample drew for a unit and a year."""
+    filings = sample._store.filings
+    record = sample._store.record(unit) or {}
+    assert filings is not None
+    if gone := {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non_public"}.get(
+        str(record.get("stav")).upper()
+    ):
+        return Truth(gone, None, NOTHING)
+    ids = filings.ids_of(unit)[0]
+    if not ids:
+        return Truth("no_filing", None, NOTHING)
+    filing = _taken(filings, ids, year)
+    if filing is None:
+        return Truth("no_filing_for_year", None, NOTHING)
+    described, case = filers.unit_of(sample._store, filing), filers.case_of(filing)
+    hidden = described.fields.get("pravnaForma") == SOLE_TRADER and described.key % 10
+    if hidden or case == "non_public":
+        return Truth("non_public", filing.slot, NOTHING)
+    if case == "attachments_only":
+        return Truth(case, filing.slot, NOTHING)
+    if case in ("public_attachments", "no_content", "empty_content", "title_only"):
+        files = filing.key >> 7 & 1
+        return Truth("attachments_only" if files else "no_content", filing.slot, NOTHING)
+    if case in ("all_blank", "previous_only"):
+        return Truth("all_blank", filing.slot, NOTHING)
+    tables = {
+        template: [part["data"] for part in tables_of(filings, filing, described, template, case)]
+        for template in filers.tabular(described, filing)
+    }
+    return Truth(None, filing.slot, figures_of(tables))  # type: ignore[arg-type]
+
+
+def _taken(filings: Filings, ids: list[int], year: int) -> Filing | None:
+    """Return the filing of a year that counts, by the roles in which they were drawn."""
+    slots = [filings.slot_of(STATEMENTS, id_) for id_ in ids]
+    drawn = [filing for slot in slots if slot is not None and (filing := filings.filing(slot))]
+    there = [
+        filing
+        for filing in drawn
+        if filing.year == year and filers.case_of(filing) not in ("deleted", "non_public_record")
+    ]
+    for role in (CORRECTION, MAIN, EXTRAORDINARY):
+        own = [filing for filing in there if filing.role == role]
+        if own:
+            return max(own, key=lambda filing: filing.slot)
+    return None
+
+
+def ratios_of(f: Figures, year: int) -> dict[str, Decimal | bool | None]:
+    """Return the ratios of figures, each written out once more."""
+
+    def plus(*parts: str, shown_by: tuple[str, ...] = ()) -> Decimal | None:
+        """Add parts, blank ones as noughts; nothing where none is filled, nor a sum above them."""
+        signs = {part.lstrip("-"): -1 if part[0] == "-" else 1 for part in parts}
+        if all(f[name] is None for name in (*signs, *shown_by)):
+            return None
+        parted = (sign * (f[name] or Decimal(0)) for name, sign in signs.items())
+        return sum(parted, Decimal(0))
+
+    def over(top: Decimal | None, bottom: Decimal | None) -> Decimal | None:
+        return None if top is None or bottom is None or bottom <= 0 else top / bottom
+
+    due = None
+    if f["current_liabilities"] is not None:
+        due = plus(
+            "current_liabilities",
+            "provisions_current",
+            "bank_loans_current",
+            "short_term_financial_assistance",
+        )
+    stock, rest = "inventories", ("current_assets", "-non_current_receivables")
+    above = ("current_assets", "total_assets")
+    result = ("operating_result", "profit_before_tax")
+    interest, before = f["interest_expense"], f["profit_before_tax"]
+    limits = {2016: Decimal("0.04"), 2017: Decimal("0.06")}
+    limit = Decimal("0.08") if year >= 2018 else limits.get(year)
+    cover = over(f["equity"], f["liabilities"])
+    return {
+        "equity_ratio": over(f["equity"], f["total_assets"]),
+        "debt_to_equity": over(f["liabilities"], f["equity"]),
+        "current_ratio": over(plus(*rest, shown_by=above), due),
+        "quick_ratio": over(plus(*rest, f"-{stock}", shown_by=above), due),
+        "cash_ratio": over(plus("cash_and_bank", shown_by=above), due),
+        "roa": over(f["net_profit"], f["total_assets"]),
+        "roe": over(f["net_profit"], f["equity"]),
+        "net_margin": over(f["net_profit"], f["sales"]),
+        "operating_margin": over(
+            plus("operating_result", shown_by=result), f["operating_revenue"]
+        ),
+        "asset_turnover": over(f["sales"], f["total_assets"]),
+        "ebitda": plus("operating_result", "depreciation_and_impairment", shown_by=result),
+        "interest_coverage": over(
+            None if interest is None else interest + (before or 0), interest
+        ),
+        "below_crisis_ratio": None if cover is None or limit is None else cover < limit,
+    }  # fmt: skip
