@@ -22,8 +22,11 @@ def held(*ids: int) -> pl.DataFrame:
     return pl.DataFrame({"unit_id": [1] * len(ids), "statement_id": ids})
 
 
-# Other units: an id grows by a thousand in a year, and each year's are filed in April.
-OTHERS = known(*((1_000 * n + 5, 2009 + n, date(2010 + n, 4, 1)) for n in range(1, 16)))
+# Other units: an id grows by a thousand in a year, from April to April.
+OTHERS = known(*(
+    (1_000 * n + 83 * k, 2009 + n, date(2010 + n + (3 + k) // 12, 1 + (3 + k) % 12, 1))
+    for n in range(1, 16) for k in range(12)
+))  # fmt: skip
 OWN = held(*(1_000 * n + 7 for n in range(1, 16)))
 
 
@@ -64,7 +67,7 @@ def test_the_likeliest_first_and_no_more() -> None:
 
 def test_what_may_have_been_filed_after_the_end_is_fetched() -> None:
     """A unit that files months late: the id before can be of the same year."""
-    late = held(6_007, 6_907, 7_307)  # the second was filed in February 2017, about
+    late = held(6_007, 6_907, 7_307)  # the second was filed in March 2017, about
     found = pl.concat([OTHERS, known((7_307, 2016, date(2017, 7, 20)))])
 
     assert next_ids(late, found, [2016]).to_list() == [6_907]
