@@ -21,6 +21,7 @@ PROBES: Final = 32  # statements that show whether ids grow with the day of fili
 _SLACK: Final = timedelta(days=120)  # a filing on paper is entered weeks later
 _FILED_AFTER: Final = timedelta(days=130)  # the end of its year, as most are
 _CORRECTED_WITHIN: Final = timedelta(days=3 * 365)  # of the end of the year, as most are
+_TOO_SOON: Final = timedelta(days=250)  # after the filing before
 _BEYOND: Final = 2**31
 _FIRST_END: Final = (1, 31)  # month and day on which the earliest period of a year ends
 
@@ -131,7 +132,10 @@ def _placed(held: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
             newest=pl.col("statement_id") == pl.col("statement_id").max().over("unit_id"),
             # Out of step: two filings in a year, or none in the year before.
             odd=(pl.len().over("unit_id", pl.col("likely").dt.year()) > 1)
-            | (pl.col("likely").dt.year().diff().over("unit_id") > 1),
+            | (pl.col("likely").dt.year().diff().over("unit_id") > 1)
+            # The days of the newest ids are known least.
+            | (pl.col("likely").diff().over("unit_id") < _TOO_SOON)
+            & (pl.col("statement_id") == pl.col("statement_id").max().over("unit_id")),
             contradicts=(year < year.cum_max()).any().over("unit_id"),
         )
     )  # fmt: skip

@@ -174,7 +174,7 @@ def _marked(filed: pl.DataFrame) -> pl.DataFrame:
     return (
         filed.join(winners, on=_PERIOD, how="left", nulls_equal=True, maintain_order="left")
         .with_columns(
-            counts=alive & won.fill_null(value=False),
+            counts=won.fill_null(value=False),
             superseded_by=pl.when(alive & ~won).then("winner"),
         )
         .drop("winner")
