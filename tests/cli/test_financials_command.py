@@ -45,7 +45,7 @@ def test_all_years_into_a_file(units: pl.DataFrame, tmp_path: Path) -> None:
 
 def test_wrong_arguments() -> None:
     """They are refused with the cure; usage ends with 2."""
-    assert "is no id" in shell("financials", "x", "--sample").stderr
+    assert "is not an id" in shell("financials", "x", "--sample").stderr
     assert run("financials", "5", "--year", "16", "--sample").exit_code == 2
     refused = shell("financials", *map(str, range(50)), "--sample", "--max-requests", "9")
     assert "more than --max-requests 9 are not sent" in refused.stderr
