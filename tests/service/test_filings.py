@@ -363,3 +363,20 @@ def test_nothing_is_stored() -> None:
     assert filings is not None
     assert len(filings.drawn.kept) <= filers._MOST_KEPT
     assert filing_tables._VARIANTS
+
+
+def test_no_filing_changes_without_being_listed() -> None:
+    """A later correction of the year before, or the end of a later unit, leaves reports alone."""
+    sample = fk.sample(20, seed=4)
+    new = sample.publish(3)
+    sample.file(new, year=2023, on="2026-01-02")
+    sample.file(new, year=2024, on="2026-02-02")
+    ids = sample.reports.ids()
+    before = sample.reports.get(ids)
+
+    sample.correct(sample.statements.ids())
+    sample.delete(new["id"][0])
+    sample.hide(new["id"][1])
+    sample.vanish(new["id"][2])
+
+    assert sample.reports.get(ids).equals(before)
