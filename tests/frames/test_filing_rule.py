@@ -87,6 +87,7 @@ def test_the_latest_filing_of_a_period_counts(drawn: list[Row], consolidated: bo
     dead = filed.filter(pl.col("statement_id").is_not_null(), pl.col("reason").is_not_null())
     assert set(dead["statement_id"]) == {row["id"] for row in own if row["stav"]}
     assert not dead["counts"].any()
+    assert dead["superseded_by"].null_count() == dead.height
     assert filed.schema == FILINGS
     without = {1, 2, 3} - {row["unit"] for row in own}
     assert set(filed.filter(pl.col("reason") == "no_filing")["unit_id"]) == without

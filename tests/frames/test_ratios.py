@@ -1,0 +1,61 @@
+"""Ratios of any figures, blank or filled: equal to each formula written out once more."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import finstat_kit as fk
+from finstat_kit.frames import items, ratios
+from tests.support.truth import NOTHING, ratios_of
+
+PARTS = sorted(
+    {
+        name
+        for formula in (*ratios.FORMULAS.values(), ratios.CRISIS)
+        for text in (formula.over, formula.under or "")
+        for _, name in ratios.parts_of(text)
+    }
+)
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {name: st.none() | st.integers(-50, 10**9) for name in PARTS}
+        | {"year": st.integers(2013, 2025)}
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def financials(rows: list[dict[str, int | None]], currency: str | None = None) -> pl.DataFrame:
+    schema = {"year": pl.Int32, "currency": pl.String} | dict.fromkeys(items.names(), pl.Float64)
+    each = [{name: row.get(name) for name in schema} | {"currency": currency} for row in rows]
+    return pl.DataFrame(each, schema=schema)
+
+
+@settings(deadline=None, max_examples=80)
+@given(ROWS)
+def test_ratios_are_the_formulas(rows: list[dict[str, int | None]]) -> None:
+    """Null where an essential part is blank or the divisor is not above zero, never infinite."""
+    computed = fk.ratios(financials(rows))
+
+    for row, found in zip(rows, computed.iter_rows(named=True), strict=True):
+        figures = NOTHING | {n: None if (v := row[n]) is None else Decimal(v) for n in PARTS}
+        year = row["year"]
+        assert year is not None
+        for name, value in ratios_of(figures, year).items():
+            expected = value if value is None or isinstance(value, bool) else float(value)
+            assert found[name] == (pytest.approx(expected, rel=1e-9) if expected else expected)
+
+
+def test_another_currency_has_none() -> None:
+    """Whatever is filed."""
+    row: dict[str, int | None] = dict.fromkeys(PARTS, 100) | {"year": 2020}
+    full = financials([row], "CZK")
+
+    assert fk.ratios(full).select(ratios.NAMES).null_count().row(0) == (1,) * len(ratios.NAMES)
+    euro = fk.ratios(full.with_columns(currency=pl.lit("EUR"))).select(ratios.NAMES)
+    assert euro.null_count().row(0) == (0,) * len(ratios.NAMES)
