@@ -125,9 +125,12 @@ def test_euro_is_written_as_the_language_does(money: pl.DataFrame) -> None:
 
 def test_a_district_of_few_is_grey(money: pl.DataFrame) -> None:
     """The median of fewer than five units is not shown."""
+    values = fk.ratios(money).drop_nulls(["equity_ratio", "okres"])
+    enough = {code for code in values["okres"] if values.filter(okres=code).height >= 5}
     table = medians(fk.ratios(money), "equity_ratio", "okres").drop_nulls("code")
     ax = fk.plot_map(money, "okres", value="equity_ratio", lang="en", ax=axes(10, 6.4))
 
+    assert set(table.drop_nulls("value")["code"]) == enough
     tiled = table.filter(pl.col("code").str.len_chars() == 6)
     numbers = tile_numbers(ax)
     assert len(numbers) == 79

@@ -32,8 +32,8 @@ ROWS = st.lists(
 
 def financials(rows: list[dict[str, int | None]], currency: str | None = None) -> pl.DataFrame:
     schema = {"year": pl.Int32, "currency": pl.String} | dict.fromkeys(items.names(), pl.Float64)
-    each = [{name: row.get(name) for name in schema} | {"currency": currency} for row in rows]
-    return pl.DataFrame(each, schema=schema)
+    frame = pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
+    return frame.with_columns(currency=pl.lit(currency, pl.String))
 
 
 @settings(deadline=None, max_examples=80)
@@ -53,7 +53,9 @@ def test_ratios_are_the_formulas(rows: list[dict[str, int | None]]) -> None:
 
 def test_another_currency_has_none() -> None:
     """Whatever is filed."""
-    row: dict[str, int | None] = dict.fromkeys(PARTS, 100) | {"year": 2020}
+    row: dict[str, int | None] = {
+        name: 100 if name != "year" else 2020 for name in (*PARTS, "year")
+    }
     full = financials([row], "CZK")
 
     assert fk.ratios(full).select(ratios.NAMES).null_count().row(0) == (1,) * len(ratios.NAMES)
