@@ -51,9 +51,9 @@ class Filings(Contents):
         last counts (one without a day goes first), then the one with the highest id. The others
         stay, marked. From ``/api/uctovna-zavierka``, one request per statement, and as few as show
         that the years are complete: ids that grow with the day of filing are used as a hint once
-        they were seen to; otherwise, and for ``year=None``, every statement is requested. One
-        thing the hint cannot show: a correction filed years later, exactly when a unit that had
-        filed every year would have filed its next statement; ``year=None`` finds it.
+        they were seen to; otherwise, and for ``year=None``, every statement is requested. The
+        hint does not show a correction filed more than three years after the end of its year, or
+        just when the unit would have filed its next statement; ``year=None`` finds these too.
 
         Args:
             units: Records of units, as `units.get` returns them, or ids of units.
