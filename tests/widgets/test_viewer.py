@@ -14,6 +14,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.protocol.wire import Reply
+from finstat_kit.widgets import filing_panel
 from finstat_kit.widgets.viewer import StatementViewer
 from tests.support.pickers import SAMPLE, WAIT, Counting, wait_for
 from tests.support.registers import Watched
@@ -73,6 +74,16 @@ def test_years_are_listed_and_marked() -> None:
     assert texts[EARLIER].startswith("2017 · superseded")
     slovak = viewer_of("sk").year.options[3][0].replace("\u00a0", " ")
     assert slovak == "2017 · nahradená · podaná 8. 6. 2018"
+
+
+def test_the_first_one_shown_counts() -> None:
+    """A superseded filing without a day stands last in its year, and is not shown first."""
+    filings = SAMPLE.filings([1597]).head(3)
+
+    assert filings["counts"].to_list() == [True, True, False]
+    assert filing_panel.first(filings) == filings["statement_id"][1]
+    assert filing_panel.first(filings.tail(1)) == filings["statement_id"][2]
+    assert filing_panel.first(filings.clear()) is None
 
 
 def test_a_superseded_statement_can_be_read_and_says_so() -> None:
@@ -205,9 +216,22 @@ def test_the_filings_of_a_unit_are_fetched_once() -> None:
 
     asked = [path for path in register.asked if "sablona" not in path]
     assert asked == [f"/api/uctovny-vykaz?id={id_}" for id_ in reports["id"]]
+
+    let = threading.Event()
+
+    def later(path: str, _: str) -> None:
+        if path == "/api/uctovna-zavierka":
+            assert let.wait(WAIT)
+
+    register.instead = later
     viewer.value = able[1]
     viewer.value = None
+    let.set()
+    for thread in threading.enumerate():
+        if thread.name == "finstat_kit":
+            thread.join(WAIT)
     assert viewer.reports is viewer.filings is None
+    assert viewer.panel.value == ""
     viewer.value = able[2]
     assert (
         viewer.fetch()["id"].to_list()
