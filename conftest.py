@@ -7,7 +7,9 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 # Each group shares what is slow to start, a kernel or a browser with JupyterLab.
-_IN_A_BROWSER = ("test_browser.py", "test_keyboard.py", "test_themes.py")
+_IN_A_BROWSER = (
+    "test_browser.py", "test_keyboard.py", "test_themes.py", "test_viewer_browser.py",
+)  # fmt: skip
 
 
 class _AnyTest(LoadScopeScheduling):  # type: ignore[misc]

@@ -72,5 +72,6 @@ from .mirror.mirror import Mirror as Mirror
 from .widgets.change import ChangePicker as ChangePicker
 from .widgets.explorer import Explorer as Explorer
 from .widgets.location import LocationPicker as LocationPicker
+from .widgets.viewer import StatementViewer as StatementViewer
 
 __version__: str

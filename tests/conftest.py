@@ -79,7 +79,10 @@ _OVER_SOCKETS = (
     "test_faults.py", "test_interruptions.py", "test_load.py", "test_patience.py",
     "test_proxies.py", "test_retries.py", "test_served.py", "test_server.py", "test_sockets.py",
 )  # fmt: skip
-_WITH_JUPYTER = ("test_browser.py", "test_keyboard.py", "test_notebooks.py", "test_themes.py")
+_WITH_JUPYTER = (
+    "test_browser.py", "test_keyboard.py", "test_notebooks.py", "test_themes.py",
+    "test_viewer_browser.py",
+)  # fmt: skip
 
 
 def _sockets() -> set[str]:

@@ -629,6 +629,15 @@ MUTATIONS = [
     Mutation("frames/spread.py", "_REACH: Final = 1.5", "_REACH: Final = 2.5", "figures"),
     Mutation("frames/spread.py", 'pl.when(pl.col("n") >= FEWEST).then("value")', 'pl.col("value")', "figures"),
     Mutation("charts/history.py", 'rows[item].cast(pl.Float64).fill_null(float("nan"))', "rows[item].cast(pl.Float64).interpolate()", "figures"),
+    Mutation("widgets/filing_panel.py", 'able = dated.filter("counts")', "able = dated", "viewer"),
+    Mutation("widgets/filing_panel.py", "reversed(list(filings.drop_nulls", "iter(list(filings.drop_nulls", "viewer"),
+    Mutation("widgets/filing_panel.py", 'former = shown.filings.filter(superseded_by=shown.statement)', 'former = shown.filings.filter(statement_id=shown.statement)', "viewer"),
+    Mutation("widgets/filing_panel.py", "{escape(shown.name)}</div>", "{shown.name}</div>", "viewer"),
+    Mutation("widgets/viewer.py", "or outcome.question.unit != self.value", "", "viewer"),
+    Mutation("widgets/viewer.py", "_Asked(self.value, record, self._filings, statement)", "_Asked(self.value, record, None, statement)", "viewer"),
+    Mutation("widgets/viewer.py", "filled = not self.blanks.value", "filled = True", "viewer"),
+    Mutation("widgets/viewer.py", "if ids.is_empty() or given_up():", "if given_up():", "viewer"),
+    Mutation("widgets/typeahead.mjs", 'if (key?.startsWith(sought.replaceAll(" ", ""))) return 0;', "", "viewer_browser"),
     Mutation("cli/financials.py", "print_frame(rows, form, output)\n", "pass\n", "financials_command"),
 ]  # fmt: skip
 

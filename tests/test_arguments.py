@@ -38,6 +38,7 @@ TAKING: dict[str, Callable[[], object]] = {
     "plot_map": lambda: REG.plot_map(FRAME),
     "plot_last_changes": lambda: REG.plot_last_changes(FRAME),
     "Explorer": lambda: REG.Explorer(FRAME),
+    "StatementViewer": lambda: REG.StatementViewer(FRAME),
     "LocationPicker.filter": lambda: REG.LocationPicker().filter(FRAME),
     "ChangePicker.filter": lambda: REG.ChangePicker().filter(FRAME),
 }

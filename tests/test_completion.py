@@ -49,6 +49,7 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "a field": lambda: fk.LocationPicker(fk.sample(20)).district,
     "ChangePicker": lambda: fk.ChangePicker(fk.sample(20)),
     "Explorer": lambda: fk.Explorer(register=fk.sample(20)),
+    "StatementViewer": lambda: fk.StatementViewer(register=fk.sample(20)),
     "error": lambda: fk.UsageError("wrong"),
 }
 

@@ -275,6 +275,7 @@ class Register(Estimating, Financials):
     LocationPicker: _Above[Any] = _Above()
     ChangePicker: _Above[Any] = _Above()
     Explorer: _Above[Any] = _Above()
+    StatementViewer: _Above[Any] = _Above()
     Mirror: _Above[Register] = _Above()
 
     def _source_name(self, lang: Lang) -> str:

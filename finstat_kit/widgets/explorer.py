@@ -134,7 +134,7 @@ class Explorer(base.Picker):
             RegisterError: The records could not be fetched.
         """
         if self._given is None and self._register._session.remote:
-            raise UsageError(words("en").pass_frame)
+            raise UsageError(words("en").pass_frame.format(name="Explorer"))
         while (frame := self.frame) is None:
             self._records.result()
             self._arrived()
@@ -228,7 +228,7 @@ class Explorer(base.Picker):
             self.panel.value = panel(self._shown(self._units))
             self.line.value = ""
         elif self._register._session.remote:
-            self.line.value = base.said(said.pass_frame)
+            self.line.value = base.said(said.pass_frame.format(name="Explorer"))
         elif (outcome := self._records.outcome) is not None and outcome.error is not None:
             self.panel.value = ""
             self._draw_map("")

@@ -52,9 +52,17 @@ class Words:
     off_map: str  # {units}
     loading: str
     nothing: str
-    pass_frame: str
+    pass_frame: str  # {name} is the picker's
     chart: str  # {title} and {rows}: the picture in words
     nothing_chosen: str
+
+    unit: str
+    name_or_ico: str
+    clear_unit: str
+    unnamed: str  # {id}
+    year: str
+    blank_rows: str
+    loading_statements: str
 
 
 SK: Final = Words(
@@ -97,10 +105,17 @@ SK: Final = Words(
     nothing="Výberu nezodpovedá žiadna jednotka.",
     pass_frame=(
         "Záznamy skutočného registra sa samy nesťahujú. Stiahnite si ich a odovzdajte: "
-        "fk.Explorer(fk.units.get(ids))"
+        "fk.{name}(fk.units.get(ids))"
     ),
     chart="Stĺpcový graf. {title}. {rows}.",
     nothing_chosen="–",
+    unit="Jednotka",
+    name_or_ico="Názov alebo IČO",
+    clear_unit="Vymazať jednotku",
+    unnamed="jednotka {id}",
+    year="Rok",
+    blank_rows="Aj prázdne riadky",
+    loading_statements="Načítavam závierky …",
 )
 EN: Final = Words(
     levels={"region": "Region", "district": "District", "municipality": "Municipality"},
@@ -142,10 +157,17 @@ EN: Final = Words(
     nothing="No unit matches the choice.",
     pass_frame=(
         "Records of a real register are not fetched automatically. Fetch them and pass them on: "
-        "fk.Explorer(fk.units.get(ids))"
+        "fk.{name}(fk.units.get(ids))"
     ),
     chart="Bar chart. {title}. {rows}.",
     nothing_chosen="–",
+    unit="Unit",
+    name_or_ico="Name or IČO",
+    clear_unit="Clear the unit",
+    unnamed="unit {id}",
+    year="Year",
+    blank_rows="Blank rows too",
+    loading_statements="Fetching the statements …",
 )
 _WORDS: Final[dict[str, Words]] = {"sk": SK, "en": EN}
 

@@ -6,14 +6,16 @@ const PAGE = 8;
 const fold = (text) =>
   text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
 
-function entry([code, name, detail, district, region]) {
+function entry([code, name, detail, district, region, key]) {
   const folded = fold(name);
-  return { code, name, detail, district, region, folded, words: folded.split(" ") };
+  return { code, name, detail, district, region, key, folded, words: folded.split(" ") };
 }
 
-// 0 if a name or code starts with the text, 1 if its words do, in any order, 2 for other matches.
-function rank(sought, { code, folded, words }) {
+// 0 if a name, code or key starts with the text, 1 if its words do, in any order, 2 for other
+// matches. Keys are numbers, which people write in groups.
+function rank(sought, { code, key, folded, words }) {
   if (folded.startsWith(sought) || code.toLowerCase().startsWith(sought)) return 0;
+  if (key?.startsWith(sought.replaceAll(" ", ""))) return 0;
   const begun = (part) => words.some((word) => word.startsWith(part));
   if (sought.split(" ").every(begun)) return 1;
   return folded.includes(sought) ? 2 : 3;

@@ -20,7 +20,7 @@ REGISTER = [
     "estimate",
     # What is drawn, reported and picked of it.
     "plot_counts", "plot_map", "plot_last_changes", "plot_spread", "plot_history", "doctor",
-    "LocationPicker", "ChangePicker", "Explorer", "Mirror",
+    "LocationPicker", "ChangePicker", "Explorer", "StatementViewer", "Mirror",
     # What it is.
     "base_url", "page_size", "connections", "rate", "cache", "lang", "today", "since", "invented",
     "stats", "cite", "close",

@@ -16,7 +16,9 @@ from tests.support.registers import sample_of
 # What all share
 
 
-@pytest.mark.parametrize("kind", [fk.LocationPicker, fk.ChangePicker, fk.Explorer])
+@pytest.mark.parametrize(
+    "kind", [fk.LocationPicker, fk.ChangePicker, fk.Explorer, fk.StatementViewer]
+)
 def test_wrong_arguments_are_refused_and_reprs_are_stable(kind: type) -> None:
     """Misspelt keywords and wrong arguments are errors; repr and table are the same each time."""
     with pytest.raises(TypeError, match="langg"):

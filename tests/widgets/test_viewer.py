@@ -1,0 +1,353 @@
+"""The viewer of statements without a browser: unit, years, forms and code follow each choice."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.arguments import Lang
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.widgets import filing_panel
+from finstat_kit.widgets.viewer import StatementViewer
+from tests.support.pickers import SAMPLE, WAIT, Counting, wait_for
+from tests.support.registers import Watched
+
+CORRECTED, HOLDING, SILENT = 365, 1362, 2130772
+UNITS = SAMPLE.units.get([CORRECTED, HOLDING, SILENT])
+EARLIER, LATER = 3184376, 3392981  # of CORRECTED, for 2017
+
+
+def viewer_of(lang: Lang = "en", value: int | None = CORRECTED) -> StatementViewer:
+    viewer = fk.StatementViewer(UNITS, register=SAMPLE, lang=lang)
+    viewer.value = value
+    return viewer
+
+
+def reports_of(statement: int) -> pl.DataFrame:
+    return SAMPLE.reports.get(SAMPLE.statements.get([statement])["idUctovnychVykazov"].explode())
+
+
+def forms_of(statement: int, lang: Lang, *, filled: bool = True) -> list[str]:
+    return [
+        SAMPLE.as_filed(report, lang=lang, filled=filled)._repr_html_()
+        for report in reports_of(statement).iter_slices(1)
+    ]
+
+
+def test_a_unit_shows_the_newest_form_that_counts() -> None:
+    """Filings, years and reports are those of the register; the form that of `as_filed`."""
+    viewer = viewer_of()
+
+    filings = SAMPLE.filings([CORRECTED])
+    newest = filings["statement_id"][-1]
+    assert viewer.filings is not None
+    assert viewer.filings.equals(filings)
+    assert viewer.year.value == newest
+    assert viewer.fetch().equals(reports_of(newest))
+    assert [form for form in forms_of(newest, "en") if form in viewer.panel.value] == (
+        forms_of(newest, "en")
+    )
+    assert viewer.unit.value == str(CORRECTED)
+    assert "Skúška Orol 510, s. r. o." in viewer.panel.value
+    assert "IČO 00372491 · sample (invented) data" in viewer.panel.value
+    reports = viewer.fetch().height
+    assert repr(viewer) == (
+        f"StatementViewer(value={CORRECTED}, statement={newest}, reports={reports}, lang='en')"
+    )
+
+
+def test_years_are_listed_and_marked() -> None:
+    """Newest first; what was superseded, and a period of other than 12 months, is said."""
+    texts = {code: text.replace("\u00a0", " ") for text, code in viewer_of().year.options}
+
+    assert list(texts.values()) == [
+        "2019", "2018", "2017", "2017 · superseded · filed 8 June 2018", "2016", "2015",
+        "2014 · 8 months",
+    ]  # fmt: skip
+    assert texts[EARLIER].startswith("2017 · superseded")
+    slovak = viewer_of("sk").year.options[3][0].replace("\u00a0", " ")
+    assert slovak == "2017 · nahradená · podaná 8. 6. 2018"
+
+
+def test_the_first_one_shown_counts() -> None:
+    """A superseded filing without a day stands last in its year, and is not shown first."""
+    filings = SAMPLE.filings([1597]).head(3)
+
+    assert filings["counts"].to_list() == [True, True, False]
+    assert filing_panel.first(filings) == filings["statement_id"][1]
+    assert filing_panel.first(filings.tail(1)) == filings["statement_id"][2]
+    assert filing_panel.first(filings.clear()) is None
+
+
+def test_a_superseded_statement_can_be_read_and_says_so() -> None:
+    """Its own form is shown, with what took its place; the later one names the earlier."""
+    viewer = viewer_of()
+
+    viewer.year.value = EARLIER
+
+    assert viewer.fetch().equals(reports_of(EARLIER))
+    assert f"<strong>Superseded by statement {LATER}, filed later.</strong>" in viewer.panel.value
+    assert all(form in viewer.panel.value for form in forms_of(EARLIER, "en"))
+    assert re.findall(r"<td [^>]*>▸ (\d+)</td>", viewer.panel.value) == ["2017"]
+    viewer.year.value = LATER
+    assert f"Supersedes statement {EARLIER}, filed earlier." in viewer.panel.value
+    assert "<strong>Superseded" not in viewer.panel.value
+
+
+def test_each_action_draws_once() -> None:
+    """A choice in the browser, of a year, of rows, of the language: one message each."""
+    viewer = viewer_of("sk")
+    drawn = Counting(viewer.panel, "value")
+    actions = {
+        "unit": lambda: viewer.unit.set_state({"value": str(HOLDING)}),
+        "value": lambda: setattr(viewer, "value", CORRECTED),
+        "year": lambda: setattr(viewer.year, "value", LATER),
+        "blanks": lambda: setattr(viewer.blanks, "value", True),
+        "lang": lambda: setattr(viewer, "lang", "en"),
+        "language": lambda: setattr(viewer.language, "value", "sk"),
+    }
+
+    assert {name: drawn.of(action) for name, action in actions.items()} == dict.fromkeys(actions, 1)
+    assert viewer.fetch().equals(reports_of(LATER))
+    assert all(form in viewer.panel.value for form in forms_of(LATER, "sk", filled=False))
+    assert drawn.of(lambda: setattr(viewer, "value", None)) == 1
+    assert viewer.panel.value == ""
+    assert viewer.filings is viewer.reports is None
+    assert viewer.year.options == ()
+
+
+def test_a_name_and_an_ico_lead_to_the_unit() -> None:
+    """Each entry has the name, IČO and town to tell it by, and the IČO to search for."""
+    viewer = viewer_of(value=None)
+
+    by_code = {item[0]: item for item in viewer.unit.items}
+    assert by_code[str(CORRECTED)] == [
+        str(CORRECTED), "Skúška Orol 510, s. r. o.", "00372491 · Zlaté Moravce", "", "", "00372491",
+    ]  # fmt: skip
+    assert len(by_code) == UNITS.height
+    nameless = UNITS.with_columns(nazovUJ=pl.lit(None, pl.String), ico=pl.lit(None, pl.String))
+    items = fk.StatementViewer(nameless, register=SAMPLE, lang="en").unit.items
+    assert {item[1] for item in items} == {f"unit {unit}" for unit in UNITS["id"]}
+
+
+def test_a_unit_without_filings_says_why() -> None:
+    """No year to choose and the reason in the table, in both languages."""
+    viewer = viewer_of(value=SILENT)
+
+    assert viewer.fetch().is_empty()
+    assert viewer.year.options == ()
+    assert ">no statement</td>" in viewer.panel.value
+    viewer.lang = "sk"
+    assert ">nijaká závierka</td>" in viewer.panel.value
+    assert f"print(fk.filings([{SILENT}]))" in viewer.code()
+
+
+@pytest.mark.parametrize("blanks", [False, True])
+def test_code_shows_the_same_forms_in_a_fresh_process(*, blanks: bool) -> None:
+    """What is pasted elsewhere prints what `as_filed` gives for the shown reports."""
+    viewer = viewer_of("sk")
+    viewer.year.value = LATER
+    viewer.blanks.value = blanks
+
+    script = viewer.code()
+    seen = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    forms = [
+        repr(SAMPLE.as_filed(report, lang="sk", filled=not blanks))
+        for report in viewer.fetch().iter_slices(1)
+    ]
+    assert seen.stdout == "".join(f"{form}\n" for form in forms)
+    assert f"# statement {LATER} of unit {CORRECTED}" in script
+    assert "fk.use(fk.sample())  # a sample: its units are invented" in script
+    assert "# No unit is chosen." in viewer_of(value=None).code()
+
+
+def test_it_reads_over_http_and_no_property_waits() -> None:
+    """Until the form is here there is none; `fetch` waits, and few requests are sent."""
+    register = Watched(fk.sample(500))
+    ids = register.units.ids()["id"]
+    let = threading.Event()
+
+    def later(path: str, _: str) -> None:
+        if path == "/api/uctovna-zavierka":
+            assert let.wait(WAIT)
+
+    units = register.units.get(ids)
+    unit = units.filter(pl.col("idUctovnychZavierok").list.len() > 3)["id"][0]
+    viewer = fk.StatementViewer(units, register=register, lang="en")
+    register.instead = later
+    viewer.value = unit
+
+    assert viewer.reports is viewer.filings is None
+    assert viewer.panel.value == ""
+    assert "Fetching the statements" in viewer.line.value
+    assert f"value={unit}, statement=None, reports=None" in repr(viewer)
+    let.set()
+    filings = register.filings([unit])
+    assert viewer.fetch()["id"].to_list() == filings.filter("counts")["report_ids"][-1].to_list()
+    wait_for(viewer.panel, "fk-filed")
+    with fk.sample(500).serve() as url:
+        far = fk.StatementViewer(units, register=url, lang="en")
+        far.value = unit
+        assert far.fetch().equals(viewer.fetch())
+
+
+def test_the_filings_of_a_unit_are_fetched_once() -> None:
+    """Another year takes its reports alone; the late answer of another unit is dropped."""
+    register = Watched(fk.sample(500))
+    units = register.units.get(register.units.ids())
+    able = units.filter(pl.col("idUctovnychZavierok").list.len() > 3)["id"]
+    viewer = fk.StatementViewer(units, register=register, lang="en")
+    viewer.value = able[0]
+    viewer.fetch()
+    register.asked.clear()
+
+    viewer.year.value = viewer.year.options[1][1]
+    reports = viewer.fetch()
+
+    asked = [path for path in register.asked if "sablona" not in path]
+    assert asked == [f"/api/uctovny-vykaz?id={id_}" for id_ in reports["id"]]
+
+    let = threading.Event()
+
+    def later(path: str, _: str) -> None:
+        if path == "/api/uctovna-zavierka":
+            assert let.wait(WAIT)
+
+    register.instead = later
+    viewer.value = able[1]
+    viewer.value = None
+    let.set()
+    for thread in threading.enumerate():
+        if thread.name == "finstat_kit":
+            thread.join(WAIT)
+    assert viewer.reports is viewer.filings is None
+    assert viewer.panel.value == ""
+    viewer.value = able[2]
+    assert (
+        viewer.fetch()["id"].to_list()
+        == register.filings([able[2]]).filter("counts")["report_ids"][-1].to_list()
+    )
+
+
+def test_without_a_frame_a_sample_lists_its_units() -> None:
+    """The register's units come to the field in the background; any id may be set at once."""
+    sample = fk.sample(50)
+    viewer = fk.StatementViewer(register=sample)
+    unit = int(sample.units.ids()["id"][0])
+
+    viewer.value = unit
+
+    assert viewer.fetch().columns == sample.reports.get([]).columns
+    wait_for(viewer.line, "")
+    found = threading.Event()
+    viewer.unit.observe(lambda _: found.set(), "items")
+    assert viewer.unit.items or found.wait(WAIT)
+    assert len(viewer.unit.items) == 50
+    assert viewer.unit.value == str(unit)
+
+
+def test_a_mirror_says_that_it_has_no_statements(tmp_path: Path) -> None:
+    """Its units are found; the reason stands where a form would."""
+    sample = fk.sample(30)
+    mirror = fk.Mirror(tmp_path / "ruz", register=sample)
+    mirror.sync()
+    units = mirror.units.get(mirror.units.ids())
+    viewer = fk.StatementViewer(units, register=mirror, lang="en")
+
+    viewer.value = units.filter(pl.col("idUctovnychZavierok").list.len() > 0)["id"][0]
+
+    assert viewer.fetch().is_empty()
+    wait_for(viewer.panel, "the copy of the register has no statements")
+
+
+def test_a_real_register_is_not_walked() -> None:
+    """Without a frame a line says what to give; nothing is requested."""
+    register = fk.Register("https://register.example", tries=1)
+    viewer = fk.StatementViewer(register=register, lang="en")
+
+    assert "fk.StatementViewer(fk.units.get(ids))" in viewer.line.value
+    assert register.stats.requests == 0
+    with pytest.raises(fk.UsageError, match="no unit is chosen"):
+        viewer.fetch()
+
+
+def test_a_register_that_fails_is_a_line_of_text() -> None:
+    """The error is a line of text, and raised by `fetch`; another unit can be chosen."""
+    register = Watched(fk.sample(200))
+    units = register.units.get(register.units.ids())
+    able = units.filter(pl.col("idUctovnychZavierok").list.len() > 0)["id"]
+    viewer = fk.StatementViewer(units, register=register, lang="en")
+    failing = threading.Event()
+    failing.set()
+
+    def broken(path: str, _: str) -> Reply | None:
+        if path == "/api/uctovna-zavierka" and failing.is_set():
+            return Reply(400, {}, b"<b>no</b>")
+        return None
+
+    register.instead = broken
+    viewer.value = able[0]
+    with pytest.raises(fk.BadRequest):
+        viewer.fetch()
+    wait_for(viewer.line, "Failed: ")
+    assert "<b>" not in viewer.line.value
+    failing.clear()
+    viewer.value = able[1]
+    assert viewer.fetch().height > 0
+
+
+def test_wrong_arguments_are_refused_with_the_cure() -> None:
+    """Ids that are not given, and frames without the columns."""
+    viewer = viewer_of()
+    with pytest.raises(fk.UsageError, match="value=4 is not the id of a unit given"):
+        viewer.value = 4
+    assert viewer.value == CORRECTED
+    with pytest.raises(fk.UsageError, match=r"no columns \['ico', 'nazovUJ'\].*units.get"):
+        fk.StatementViewer(UNITS.select("id"), register=SAMPLE)
+    with pytest.raises(fk.UsageError, match="units is a list"):
+        fk.StatementViewer([1], register=SAMPLE)  # type: ignore[arg-type]
+
+
+def test_names_of_strangers_are_escaped_and_the_saved_view_is_the_form() -> None:
+    """What looks like HTML is shown and never run; a saved notebook keeps table and form."""
+    bad = "<img src=x onerror=alert(1)>"
+    viewer = fk.StatementViewer(
+        UNITS.with_columns(nazovUJ=pl.lit(bad), ico=pl.lit(bad)), register=SAMPLE, lang="en"
+    )
+    viewer.value = CORRECTED
+    saved = viewer._repr_mimebundle_()
+
+    assert "<img src=x" not in viewer.panel.value
+    assert viewer.panel.value.count("&lt;img src=x") == 3
+    assert "<img src=x" not in str(saved["text/html"])
+    assert viewer.year.value is not None
+    assert all(form in str(saved["text/html"]) for form in forms_of(viewer.year.value, "en"))
+    assert "tabindex" not in str(saved["text/html"])
+    assert saved["text/plain"] == repr(viewer)
+
+
+def test_every_control_has_a_name() -> None:
+    """Each control says what it is, in both languages."""
+    viewer = viewer_of()
+    for lang in ("sk", "en"):
+        viewer.lang = lang
+        names = [
+            viewer.unit.texts["label"],
+            viewer.unit.texts["clear"],
+            viewer.year.description,
+            viewer.blanks.description,
+            viewer.language.description,
+        ]
+        assert all(names)
+        assert len(set(names)) == len(names)
+        assert viewer.panel.value.count('role="region" aria-label="') == 2
