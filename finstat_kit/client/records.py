@@ -197,7 +197,9 @@ def _at_hand(ids: pl.Series, session: Session, *, keep: bool) -> pl.DataFrame:
         there = frame.filter(~frame["id"].is_in(lost.implode()))
         error = _not_found(lost.to_list(), ids.len(), there)
         since = session.since()
-        if since is not None:
+        if session.extracted():
+            error.message += "; this mirror is an extract of some units, the register may have them"
+        elif since is not None:
             error.message += (
                 "; ids without a record are not in this mirror (it holds changes since "
                 f"{since}), they may be in the register"

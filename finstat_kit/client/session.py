@@ -17,6 +17,10 @@ def _of_the_whole() -> None:
     return None
 
 
+def _with_lists() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """The settings of a register and its exchange.
@@ -30,6 +34,7 @@ class Session:
         at_hand: Returns local records, all or those of some ids; None if every record is
             requested.
         since: Returns the first day of change of a partial copy, None for the whole register.
+        extracted: Returns whether this is an extract of a copy: records by id, no lists.
         today: Returns the register's day.
         undated: Collections of a copy without known days of change.
         max_age: Seconds for which kept records are used without checking for changes.
@@ -44,6 +49,7 @@ class Session:
     today: Callable[[], date]
     at_hand: AtHand | None = None
     since: Callable[[], date | None] = _of_the_whole
+    extracted: Callable[[], bool] = _with_lists
     undated: frozenset[str] = frozenset()
     max_age: float = 0.0
     replayed: bool = False

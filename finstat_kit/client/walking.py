@@ -145,7 +145,8 @@ class Walking:
         """Return the day that ``changed_since`` names, if there is an answer for it.
 
         Raises:
-            UsageError: A copy holds a part that begins later, or does not know the days of change.
+            UsageError: A copy holds a part that begins later, or does not know the days of change,
+                or has no lists.
         """
         session = self._session()
         day = arguments.changed_since(changed_since, session.today)
@@ -153,6 +154,11 @@ class Walking:
             warn(
                 f"changed_since='{day}' lies after the register's day, {today} (.today of the "
                 "register): nothing can have changed since"
+            )
+        if session.extracted():
+            raise UsageError(
+                f"this mirror is an extract of some units, and has no list of {self._name}; give "
+                "the ids that you want records of, or read all it holds: .snapshot()"
             )
         since = session.since()
         if since is not None and day < since:

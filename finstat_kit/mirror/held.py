@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
 
 from finstat_kit.errors import MirrorError
-from finstat_kit.mirror.folder import FORMAT, About
+from finstat_kit.mirror.folder import NAMED, About
 from finstat_kit.mirror.newest import newest_rows
 from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
@@ -127,6 +127,20 @@ class Held:
         schema = shaped.UNITS if name == "units" else replies.IDS
         return newest_rows(tuple(self.lists[name].whole_files()), schema, upto)
 
+    def upto(self, name: str, run: Mapping[str, object]) -> int:
+        """Return the number of the last version of a list at the end of a completed run.
+
+        Versions ascend as rows do, so that the number of rows at the end of the run names it.
+        """
+        if name == "units":
+            return int(str(run["version"]))
+        keys = self.lists[name].scan().select("version", "seen").collect().sort("version")
+        rows = run[f"rows_{name}"]
+        if rows is None:  # format 1 did not write it down
+            rows = int((keys["seen"] <= run["completed"]).sum())
+        assert isinstance(rows, int)
+        return int(keys["version"][rows - 1]) if rows else 0
+
     def lost(self) -> str | None:
         """Return what is lost that only a full sync brings back, None where nothing is.
 
@@ -147,7 +161,7 @@ class Held:
 
     def foreign(self, about: About) -> Iterator[tuple[Table, str]]:
         """Yield the lists of another register than the directory's, each with a message."""
-        if about.format < FORMAT:
+        if about.format < NAMED:
             return  # it did not write down which register it was
         for table in self.lists.values():
             if table.state().get("register", about.origin.number) != about.origin.number:

@@ -128,7 +128,7 @@ class Keeping:
         for name in (*LISTS, "codelists"):
             asked, began = register.stats.requests, monotonic()
             if name == "codelists":
-                counts = codelists.renew(self._folder.codelists, register)
+                counts = codelists.renew(self._folder.codelists, register, run.run)
             else:
                 walk = Walk(name, self._held.lists[name], register, run)
                 counts = walk.go(max_missing, progress)

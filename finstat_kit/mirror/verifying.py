@@ -48,6 +48,7 @@ def verified(folder: Folder, held: Held) -> pl.DataFrame:
             rows.append((table.path.name, table.rows, table.rows, meaning))
     if is_complete or folder.codelists.exists():
         rows.append(_codelists(folder.codelists))
+    rows += [_codelists(file) for _, file in codelists.former_files(folder.codelists)]
     return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")
 
 

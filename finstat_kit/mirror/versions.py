@@ -186,8 +186,8 @@ class Known:
         return at if at < len(self._ids) and self._ids[at] == id_ else None
 
 
-def version_by(completed: pl.DataFrame, day: date) -> int:
-    """Return the number of the newest version of units that a run completed by a day had seen.
+def completed_by(completed: pl.DataFrame, day: date) -> pl.DataFrame:
+    """Return the runs completed by a day.
 
     Raises:
         UsageError: None was completed by then.
@@ -198,7 +198,7 @@ def version_by(completed: pl.DataFrame, day: date) -> int:
             f"as_of={day.isoformat()!r}: the first sync of this mirror was completed on "
             f"{completed['completed'][0]}; give that day or a later one"
         )
-    return int(by_then["version"][-1])
+    return by_then
 
 
 def unread_in(log: pl.LazyFrame) -> pl.DataFrame:

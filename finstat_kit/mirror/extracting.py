@@ -1,0 +1,67 @@
+"""An extract: a few units of a mirror as a small mirror of their own."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.errors import NotFound, UsageError
+from finstat_kit.mirror.answers import Answers
+from finstat_kit.mirror.folder import FORMAT, Folder
+from finstat_kit.mirror.held import Held
+from finstat_kit.mirror.syncing import LISTS, RUNS
+from finstat_kit.mirror.tables import told
+
+# Its files are compared with their checksums: git must not change the ends of their lines.
+_ATTRIBUTES: Final = "* -text\n"
+
+
+def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.Series) -> None:
+    """Write the newest versions of some units, with their codelists and provenance.
+
+    Args:
+        folder: Of the mirror.
+        held: The tables of the mirror.
+        answers: What the mirror answers, of the newest day or of a frozen one.
+        target: The directory to create; it appears whole or not at all.
+        ids: Of units.
+
+    Raises:
+        UsageError: No ids, or the target exists.
+        NotFound: The mirror has no record of some ids.
+        MirrorError: No sync is complete, or the disk cannot be written.
+    """
+    if not ids.len():
+        raise UsageError("an extract needs units; give their ids")
+    if target.exists():
+        raise UsageError(f"path={str(target)!r} exists already; give the name of a new folder")
+    run = answers.complete().tail(1)
+    rows = answers.versions("units", ids.unique())
+    if missing := ids.filter(~ids.is_in(rows["id"].implode())).unique().sort().to_list():
+        raise NotFound(
+            f"{len(missing)} of {ids.n_unique()} ids are not in this mirror: {missing[:5]}",
+            ids=missing,
+        )
+    state = held.lists["units"].state() | {
+        "run": int(run["run"][0]), "version": int(run["version"][0]),
+    }  # fmt: skip
+    counts = {f"rows_{name}": 0 for name in LISTS} | {"rows_units": rows.height}
+    with told(target.parent), TemporaryDirectory(dir=target.parent) as room:
+        draft = Path(room, "mirror")
+        small = Held(draft)
+        draft.mkdir()
+        small.lists["units"].append(rows, state)
+        noted = run.with_columns(**{name: pl.lit(count) for name, count in counts.items()})
+        small.runs.append(noted.select(RUNS.names()).cast(RUNS))
+        for table in (small.lists["units"], small.runs):
+            table.seal()
+        shutil.copyfile(answers.codelists(), draft / "codelists.json")
+        about = replace(folder.begun(), extract=rows.height, format=FORMAT)
+        Folder(draft).write(about)
+        (draft / ".gitattributes").write_text(_ATTRIBUTES, encoding="utf-8")
+        draft.replace(target)
