@@ -6,17 +6,22 @@ import math
 import threading
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from finstat_kit.errors import UsageError
 from finstat_kit.mirror.codelists import in_force
+from finstat_kit.mirror.contents import LISTED
 from finstat_kit.mirror.folder import Folder
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.sealed import stamp
 from finstat_kit.mirror.store import CopiedStore, copied_store
 from finstat_kit.mirror.syncing import LISTS
+from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.versions import MISSING, Known, completed_by, legible
 from finstat_kit.protocol import shaped
+from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service import routes
 from finstat_kit.transport import forks
@@ -30,6 +35,7 @@ class Answers:
         self._held = held
         self._day = day
         self._store: tuple[object, CopiedStore] | None = None
+        self._states: dict[str, tuple[object, tuple[pl.DataFrame, pl.DataFrame]]] = {}
         self._after_fork()
         forks.renew_in_child(self)
 
@@ -81,33 +87,114 @@ class Answers:
         """
         return self._folder.begun().extract is not None
 
+    def keeps(self, name: str) -> bool:
+        """Return whether the records of a collection beside units are kept."""
+        return name in self._folder.begun().contents
+
     def codelists(self) -> Path:
         """Return the file of the codelists in force."""
-        run = None if self._day is None else int(self.complete()["run"][-1])
-        return in_force(self._folder.codelists, run)
+        run = self._run()
+        return in_force(self._folder.codelists, None if run is None else run["run"])
 
     def newest(self, name: str) -> pl.LazyFrame:
         """Return the newest version of each row of a list, removed rows included."""
         return self._held.newest(name, self._upto(name))
 
+    def snapshot(self, name: str) -> pl.LazyFrame:
+        """Return the newest version of each row of a collection, with the records that are held."""
+        run = self._run()
+        if not self.keeps(name):
+            return self.newest(name)
+        missing = self.newest(name).filter(gone=MISSING).select("id", lost="gone")
+        upto = math.inf if run is None else run[f"version_{name}"] or 0
+        records = self._held.newest_records(name, upto).drop(LISTED)
+        return (
+            records.join(missing, on="id", how="left")
+            .with_columns(gone=pl.coalesce("lost", "gone"))
+            .drop("lost")
+        )
+
     def versions(self, name: str, ids: pl.Series) -> pl.DataFrame:
-        """Return the newest rows of some ids as they stand in the log, by id."""
+        """Return the newest rows of some ids as they stand in the log of a list, by id."""
+        return self._newest_of(self._held.lists[name], ids, self._upto(name))
+
+    def held_rows(self, name: str, ids: pl.Series) -> pl.DataFrame:
+        """Return the newest records of some ids as they stand in their log, by id."""
+        run = self._run()
+        upto = math.inf if run is None else run[f"version_{name}"] or 0
+        self._held.contents[name].refresh()
+        return self._newest_of(self._held.contents[name], ids, upto)
+
+    def records(self, name: str, ids: pl.Series | None) -> pl.LazyFrame | None:
+        """Return the records that the register lists: all, or those of some ids.
+
+        Returns:
+            None where not all are held; those of some ids are always whole.
+
+        Raises:
+            UsageError: The mirror keeps no such records, or lacks one of them.
+        """
+        self.complete()
+        if name != "units":
+            return self._contents(name, ids)
+        rows = self.newest("units") if ids is None else self.versions("units", ids).lazy()
+        return rows.filter(pl.col("gone").ne_missing(MISSING)).select(shaped.UNITS.names())
+
+    def lacking(self, name: str) -> pl.DataFrame:
+        """Return the listed ids of a collection without a current record."""
+        return self._state_of(name)[1]
+
+    def _contents(self, name: str, ids: pl.Series | None) -> pl.LazyFrame | None:
+        if not self.keeps(name):
+            raise UsageError(
+                f"this mirror holds the ids of {name}, not their records; fetch them: "
+                f"fk.Mirror({str(self._held.path)!r}, contents=[{name!r}]).sync(), or ask the "
+                "register: fk.use(fk.LIVE)"
+            )
+        listed, lack = self._state_of(name)
+        run, columns = self._run(), KINDS[name].schema.names()
+        if ids is None:
+            if lack.height:
+                return None
+            upto = math.inf if run is None else run[f"version_{name}"] or 0
+            rows = self._held.newest_records(name, upto)
+            return rows.join(listed.lazy().select("id"), on="id", how="semi").select(columns)
+        absent = ids.filter(ids.is_in(lack["id"].implode()))
+        if absent.len():
+            raise UsageError(
+                f"{absent.len():,} of {ids.len():,} {name} are not held yet: "
+                f"{absent.head(5).to_list()}; sync() goes on with them, holdings() says how far "
+                "it is"
+            )
+        named = ids.filter(ids.is_in(listed["id"].implode()))
+        return self.held_rows(name, named).lazy().select(columns)
+
+    def _state_of(self, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return what a list names and what of it is lacking, found once per commit."""
+        tables = self._held.lists[name], self._held.contents[name]
+        for table in tables:
+            table.refresh()
+        now = tuple(table.commit for table in tables), self._run()
+        known = self._states.get(name)
+        if known is None or known[0] != now:
+            with legible(self._held.path):
+                known = self._states[name] = now, self._held.lacking(name, self._run())
+        return known[1]
+
+    def _run(self) -> dict[str, Any] | None:
+        """Return the run answered for, None for whatever is committed."""
+        return None if self._day is None else self.complete().row(-1, named=True)
+
+    def _newest_of(self, table: Table, ids: pl.Series, upto: float) -> pl.DataFrame:
         asked = (
             pl.col("id").is_in(ids.implode())
             & pl.col("problem").is_null()
-            & (pl.col("version") <= self._upto(name))
+            & (pl.col("version") <= upto)
         )
         # Few rows, found by the statistics of ids in the files.
-        log = self._held.lists[name].scan()
         with legible(self._held.path):
-            found = log.filter(asked).collect().sort("id", "version")
+            found = table.scan().filter(asked).collect().sort("id", "version")
         return found.unique("id", keep="last", maintain_order=True)
-
-    def records(self, ids: pl.Series | None) -> pl.LazyFrame:
-        """Return the records that the register lists: all, or those of some ids."""
-        self.complete()
-        rows = self.newest("units") if ids is None else self.versions("units", ids).lazy()
-        return rows.filter(pl.col("gone").ne_missing(MISSING)).select(shaped.UNITS.names())
 
     def reply(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's service would."""
@@ -120,9 +207,8 @@ class Answers:
         return routes.answer(store, method, path, query)
 
     def _upto(self, name: str) -> float:
-        if self._day is None:
-            return math.inf
-        return self._held.upto(name, self.complete().row(-1, named=True))
+        run = self._run()
+        return math.inf if run is None else self._held.upto(name, run)
 
     def _copied(self) -> CopiedStore:
         today = self.complete()["started"][-1]
@@ -134,4 +220,6 @@ class Answers:
         return self._held.lists[name].scan().filter(pl.col("version") <= self._upto(name))
 
     def _found(self, id_: int) -> pl.DataFrame:
-        return self.records(pl.Series("id", [id_], dtype=pl.Int64)).collect()
+        found = self.records("units", pl.Series("id", [id_], dtype=pl.Int64))
+        assert found is not None
+        return found.collect()

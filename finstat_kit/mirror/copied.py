@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -14,6 +15,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
+from finstat_kit.mirror import templates
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.describing import citation, described, source
 from finstat_kit.mirror.extracting import extract
@@ -21,6 +23,7 @@ from finstat_kit.mirror.folder import Folder, checked_path, part
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.sealed import Stamp, stamp
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.forms import Form
 from finstat_kit.service.server import dated, served
 from finstat_kit.transport.base import InProcess
 
@@ -57,6 +60,7 @@ class Copied(Register):
             today=self._answers.today,  # refreshes first: requests are for the newest sync
             undated=_UNDATED,
             extracted=self._answers.extracted,
+            keeps=self._answers.keeps,
         )
 
     def __repr__(self) -> str:
@@ -105,7 +109,7 @@ class Copied(Register):
         """
         arguments.one_of("collection", collection, tuple(wire.LISTS))
         self._answers.complete()
-        return self._answers.newest(collection)
+        return self._answers.snapshot(collection)
 
     def extract(
         self, path: str | Path, ids: int | Iterable[int] | pl.Series | pl.DataFrame
@@ -184,6 +188,13 @@ class Copied(Register):
 
     def _citation(self, lang: Lang) -> str:
         return citation(self._folder.begun(), self.today, lang)
+
+    def _form(
+        self, template: int, *, refresh: bool, stop: threading.Event | None = None
+    ) -> Form | None:
+        """Return a template as the kept reports brought it, else as the package has it."""
+        own = templates.form_of(self._folder.templates, template)
+        return super()._form(template, refresh=refresh, stop=stop) if own is None else own
 
     def _codelist(self, name: str, refresh: bool) -> pl.DataFrame:
         """Return a codelist as the newest sync left it, which may be another process's."""

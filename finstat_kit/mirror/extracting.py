@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,13 +13,14 @@ import polars as pl
 
 from finstat_kit.errors import NotFound, UsageError
 from finstat_kit.mirror.answers import Answers
-from finstat_kit.mirror.folder import FORMAT, Folder
+from finstat_kit.mirror.folder import FORMAT, About, Folder
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.syncing import LISTS, RUNS
 from finstat_kit.mirror.tables import told
 
 # Its files are compared with their checksums: git must not change the ends of their lines.
 _ATTRIBUTES: Final = "* -text\n"
+_OF_UNITS: Final = {"statements": "idUctovnychZavierok", "annual_reports": "idVyrocnychSprav"}
 
 
 def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.Series) -> None:
@@ -47,21 +49,47 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
             f"{len(missing)} of {ids.n_unique()} ids are not in this mirror: {missing[:5]}",
             ids=missing,
         )
-    state = held.lists["units"].state() | {
-        "run": int(run["run"][0]), "version": int(run["version"][0]),
-    }  # fmt: skip
-    counts = {f"rows_{name}": 0 for name in LISTS} | {"rows_units": rows.height}
+    number = {"run": int(run["run"][0])}
     with told(target.parent), TemporaryDirectory(dir=target.parent) as room:
         draft = Path(room, "mirror")
         small = Held(draft)
         draft.mkdir()
-        small.lists["units"].append(rows, state)
+        counts = {f"rows_{name}": 0 for name in LISTS}
+        for name, listed, records in _parts(folder.begun(), answers, rows):
+            counts[f"rows_{name}"] = listed.height
+            small.lists[name].append(listed, held.lists[name].state() | number)
+            small.lists[name].seal()
+            if records is not None:
+                small.contents[name].append(records, held.contents[name].state())
+                small.contents[name].seal()
         noted = run.with_columns(**{name: pl.lit(count) for name, count in counts.items()})
         small.runs.append(noted.select(RUNS.names()).cast(RUNS))
-        for table in (small.lists["units"], small.runs):
-            table.seal()
+        small.runs.seal()
+        if folder.templates.exists():
+            shutil.copyfile(folder.templates, draft / folder.templates.name)
         shutil.copyfile(answers.codelists(), draft / "codelists.json")
         about = replace(folder.begun(), extract=rows.height, format=FORMAT)
         Folder(draft).write(about)
         (draft / ".gitattributes").write_text(_ATTRIBUTES, encoding="utf-8")
         draft.replace(target)
+
+
+_Part = tuple[str, pl.DataFrame, pl.DataFrame | None]
+
+
+def _parts(about: About, answers: Answers, units: pl.DataFrame) -> Iterator[_Part]:
+    """Yield each list with the rows that belong to the units, and their records."""
+    yield "units", units, None
+    owned = {name: _ids(units, column) for name, column in _OF_UNITS.items()}
+    owned["reports"] = []
+    for name in ("statements", "annual_reports", "reports"):
+        if name in about.contents:
+            ids = pl.Series(sorted(set(owned[name])), dtype=pl.Int64)
+            records = answers.held_rows(name, ids)
+            yield name, answers.versions(name, ids), records
+            if name != "reports":
+                owned["reports"] += _ids(records, "idUctovnychVykazov")
+
+
+def _ids(frame: pl.DataFrame, column: str) -> list[int]:
+    return frame[column].explode().drop_nulls().to_list()

@@ -21,7 +21,7 @@ from finstat_kit.protocol.wire import BEGINNING
 
 HERE: Final = "this machine"  # the name in format 1 of every register on this machine
 # 1: units alone, whichever register of this machine. 2: the name of the register, and a checksum.
-# 3: an extract is marked as one.
+# 3: an extract is marked as one, and which collections are kept with their records.
 FORMAT: Final = 3
 NAMED: Final = 2  # the first that records which register it is of
 _TABLES: Final = ("units", "runs")
@@ -62,12 +62,14 @@ class About:
         changed_since: The first day of change in the copy.
         format: Format of the directory; 1 did not record which register of this machine it was.
         extract: Number of units of an extract; None for a mirror that syncs.
+        contents: The collections beside units that are kept with their records.
     """
 
     origin: Origin
     changed_since: date
     format: int = FORMAT
     extract: int | None = None
+    contents: tuple[str, ...] = ()
 
     @property
     def since(self) -> date | None:
@@ -92,6 +94,7 @@ class Folder:
     Attributes:
         file: ``mirror.json``.
         codelists: The file of the codelists.
+        templates: The file of the templates of kept reports.
         known: The settings as last read or written; None before that.
     """
 
@@ -99,6 +102,7 @@ class Folder:
         self._path = path
         self.file = path / "mirror.json"
         self.codelists = path / "codelists.json"
+        self.templates = path / "templates.json"
         self.known: About | None = None
 
     @property
@@ -159,6 +163,7 @@ class Folder:
             "changed_since": about.changed_since.isoformat(),
             "format": FORMAT,
             "extract": about.extract,
+            "contents": list(about.contents),
         }
         text = json.dumps(said | {"checksum": _checksum(said)}, indent=1) + "\n"
         draft = self._path / "mirror.draft"
@@ -211,7 +216,7 @@ def _about(said: dict[str, Any], file: Path) -> About:
     if number < 1 or not fits or not isinstance(units, int | None):
         raise ValueError("it is of another form")
     since = date.fromisoformat(said["changed_since"])
-    return About(Origin(register, invented), since, number, units)
+    return About(Origin(register, invented), since, number, units, tuple(said.get("contents", ())))
 
 
 def _checksum(said: Mapping[str, object]) -> str:

@@ -6,13 +6,15 @@ import math
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from finstat_kit.errors import MirrorError
+from finstat_kit.mirror.contents import LISTED, held_records, lacking, newest_listed, schema_of
 from finstat_kit.mirror.folder import NAMED, About
 from finstat_kit.mirror.newest import newest_rows
-from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, newest_run, open_run
+from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.versions import META, UNREADABLE
 from finstat_kit.protocol import replies, shaped
@@ -23,6 +25,8 @@ class Held:
 
     Attributes:
         lists: The log of each list, by its name.
+        contents: The log of the records of each other collection than units, empty where only its
+            ids are kept.
         runs: One row per completed run. A row that is not ``completed`` marks a loss, which
             invalidates the rows before it.
     """
@@ -37,6 +41,10 @@ class Held:
             )
             for name in LISTS
         }
+        self.contents = {
+            name: Table(path / f"{name}_records", schema_of(name), ("version",))
+            for name in CONTENTS
+        }
         self.runs = Table(path / "runs", RUNS)
         self._read: tuple[list[str], pl.DataFrame] | None = None
         # A look that began earlier must not replace what a later one has found.
@@ -45,7 +53,7 @@ class Held:
     @property
     def tables(self) -> tuple[Table, ...]:
         """All of them."""
-        return *self.lists.values(), self.runs
+        return *self.lists.values(), *self.contents.values(), self.runs
 
     def commits(self) -> tuple[int, ...]:
         """Return the number of the newest commit of each table."""
@@ -140,6 +148,34 @@ class Held:
             rows = int((keys["seen"] <= run["completed"]).sum())
         assert isinstance(rows, int)
         return int(keys["version"][rows - 1]) if rows else 0
+
+    def answered(self, name: str) -> int:
+        """Return the greatest version of a list that a record was fetched for, 0 for none."""
+        table = self.contents[name]
+        table.refresh()
+        return int(table.scan().select(pl.col(LISTED).max()).collect().item() or 0)
+
+    def newest_records(self, name: str, upto: float = math.inf) -> pl.LazyFrame:
+        """Return the newest version of each record of another collection than units."""
+        table = self.contents[name]
+        schema = pl.Schema({n: kind for n, kind in table.schema.items() if n not in META})
+        return newest_rows(tuple(table.whole_files()), schema, upto)
+
+    def lacking(
+        self, name: str, run: Mapping[str, Any] | None = None
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the ids that a list names, and those without a current record; see `lacking`.
+
+        Args:
+            name: Of the collection.
+            run: A completed run, None for what is held now.
+        """
+        listed, records = self.lists[name].scan(), self.contents[name].scan()
+        if run is not None:
+            listed = listed.filter(pl.col("version") <= self.upto(name, run))
+            records = records.filter(pl.col("version") <= (run[f"version_{name}"] or 0))
+        named = newest_listed(listed)
+        return named, lacking(named, held_records(records))
 
     def lost(self) -> str | None:
         """Return what is lost that only a full sync brings back, None where nothing is.

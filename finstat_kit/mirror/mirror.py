@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -10,14 +11,18 @@ from pathlib import Path
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.arguments import Span
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.compacting import checked_hours, compact
+from finstat_kit.mirror.contents import as_collections
 from finstat_kit.mirror.copied import CollectionName, Copied
+from finstat_kit.mirror.fetching import Budget
 from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.mirror.held import Held
+from finstat_kit.mirror.holdings import holdings
 from finstat_kit.mirror.keeping import Keeping
 from finstat_kit.mirror.origins import origin_of
 from finstat_kit.mirror.verifying import verified
@@ -40,6 +45,9 @@ class Mirror(Copied):
         path: The directory; created by the first `sync`.
         changed_since: Copy only units and ids changed on this day or later; None is everything,
             or the day the mirror was created with.
+        contents: Keep the records of these collections too: True for all, or names among
+            ``"statements"``, ``"reports"`` and ``"annual_reports"``; also later, on a mirror
+            without. What was once kept stays so.
         register: The register to copy: a URL, `fk.LIVE`, a `Register` or sample; None is the
             current one at each `sync`.
 
@@ -62,9 +70,11 @@ class Mirror(Copied):
         path: str | Path,
         *,
         changed_since: str | date | None = None,
+        contents: bool | str | Iterable[str] = False,
         register: Register | str | None = None,
     ) -> None:
         self._chosen = register
+        self._contents = as_collections(contents)
         self._since = None if changed_since is None else arguments.changed_since(changed_since)
         super().__init__(path)
         about = self._folder.about if self._since else self._folder.read()
@@ -79,11 +89,18 @@ class Mirror(Copied):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy by its path, with the register that it copies, if one was given."""
-        again = partial(type(self), changed_since=self._since, register=self._chosen)
+        again = partial(
+            type(self), changed_since=self._since, contents=self._contents, register=self._chosen
+        )
         return again, (self.path,), {"lang": self.lang}
 
     def sync(
-        self, *, full: bool = False, max_missing: int | None = None, progress: bool | None = None
+        self,
+        *,
+        full: bool = False,
+        max_missing: int | None = None,
+        budget: Span | None = None,
+        progress: bool | None = None,
     ) -> pl.DataFrame:
         """Bring the copy in step with the register: first everything, later only changes.
 
@@ -98,12 +115,15 @@ class Mirror(Copied):
         Args:
             full: Fetch everything again, and mark ids missing from the register's lists.
             max_missing: Maximum number of ids to mark as missing; None is 1 % of a list.
+            budget: Stop after this time: ``"2h"``, ``"30min"``, a `timedelta` or seconds; the next
+                sync resumes. None is no limit.
             progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
 
         Returns:
-            One row per list, and one for the codelists: ``list``, ``window`` (Date: first day of
-            the requested changes), ``new``, ``changed``, ``gone``, ``unreadable`` (all records
-            still unread), ``requests`` (Int64), ``seconds`` (Float64).
+            One row per list, one for the codelists, and one per collection of kept records:
+            ``list``, ``window`` (Date: first day of the requested changes), ``new``, ``changed``,
+            ``gone``, ``unreadable`` (all records still unread), ``requests`` (Int64), ``seconds``
+            (Float64).
 
         Raises:
             UsageError: The current register is not the mirror's, or is a mirror itself.
@@ -112,6 +132,7 @@ class Mirror(Copied):
         """
         if max_missing is not None:
             max_missing = arguments.whole("max_missing", max_missing, 0, wire.MAX_ID)
+        seconds = None if budget is None else arguments.span("budget", budget)
         about = self._folder.read()
         if about is not None and about.extract is not None:
             raise UsageError(
@@ -121,7 +142,8 @@ class Mirror(Copied):
         register = self._source()
         with self._folder.writing():
             origin = origin_of(register, self._folder.read(), self._given)
-            keeping = Keeping(self._folder, self._held, register)
+            spendable = Budget(register, seconds)
+            keeping = Keeping(self._folder, self._held, register, self._contents, spendable)
             return keeping.go(
                 origin, self._since, full=full, max_missing=max_missing, progress=progress
             )
@@ -157,7 +179,7 @@ class Mirror(Copied):
         if as_of is not None:
             then = Answers(self._folder, self._held, arguments.day("as_of", as_of))
             then.complete()
-            return then.newest(collection)
+            return then.snapshot(collection)
         return super().snapshot(collection)
 
     def as_of(self, day: str | date) -> Frozen:
@@ -192,6 +214,30 @@ class Mirror(Copied):
         frozen = Frozen(self.path, arguments.day("day", day), lang=self.lang)
         frozen.settled()
         return frozen
+
+    def holdings(self) -> pl.DataFrame:
+        """List how far the copy is, collection by collection.
+
+        Returns:
+            One row per collection whose records are kept: ``collection``, ``listed`` (Int64: ids
+            in the register's list), ``held`` (Int64: current records), ``from_id`` (Int64: all
+            listed ids from this one up are held; null where none), ``lacking`` (Int64) and
+            ``seconds`` (Float64: what the lacking ones take at the rate of the register that is
+            copied; null without a register or a limit).
+
+        Raises:
+            MirrorError: No sync is complete yet.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> report = mirror.sync()
+            >>> mirror.holdings().select("collection", "listed", "held", "lacking").rows()
+            [('units', 1000, 1000, 0)]
+        """
+        self._answers.complete()
+        register = current.named(self._chosen) if self._chosen is not None else None
+        return holdings(self._held, self._folder.begun(), register.rate if register else None)
 
     def unreadable(self) -> pl.DataFrame:
         """List the units with unreadable records, which the next sync requests again.

@@ -42,6 +42,8 @@ def verified(folder: Folder, held: Held) -> pl.DataFrame:
         rows.append((held.runs.path.name, 0, 0, "no sync is complete: sync() resumes it"))
     for name, table in held.lists.items():
         rows += _table(table, known.get(name, 0), is_complete=is_complete)
+    for table in held.contents.values():
+        rows += _table(table, 0, is_complete=is_complete)
     with contextlib.suppress(MirrorError):  # the damage is reported already
         about = folder.about
         for table, meaning in () if about is None else held.foreign(about):

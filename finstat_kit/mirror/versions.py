@@ -94,8 +94,13 @@ class Row(NamedTuple):
 
 def row_of(record: Mapping[str, object]) -> Row:
     """Return the row of a record that could be read."""
+    return Row(record, state_of(record))
+
+
+def state_of(record: Mapping[str, object]) -> str | None:
+    """Return why a record says nothing: ``deleted``, ``non-public``, or None."""
     state = record.get("stav")
-    return Row(record, None if state is None else _GONE.get(str(state).upper(), str(state)))
+    return None if state is None else _GONE.get(str(state).upper(), str(state))
 
 
 def to_frame(rows: Iterable[Row], schema: pl.Schema, version: int, seen: date) -> pl.DataFrame:

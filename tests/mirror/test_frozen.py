@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,7 @@ def a_day_of_changes(register: Watched) -> None:
     register.sample.touch(ids[:20])
     register.sample.delete(ids[30:35])
     register.sample.publish(7)
+    register.sample.file(ids[:2], year=2025)
 
 
 def with_a_region_more(path: str, query: str) -> Reply | None:
@@ -91,6 +92,8 @@ def test_a_frozen_day_answers_as_on_that_day(mirror: fk.Mirror, register: Watche
     assert_frame_equal(
         frozen.snapshot().collect().sort("id"), mirror.snapshot(as_of=FIRST).collect().sort("id")
     )
+    then = mirror.as_of(FIRST + timedelta(days=1))
+    assert_frame_equal(then.regions(), mirror.regions())
     assert mirror.verify()["damaged"].sum() == 0
 
 
