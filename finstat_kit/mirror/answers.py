@@ -11,12 +11,14 @@ from typing import Any
 import polars as pl
 
 from finstat_kit.errors import UsageError
+from finstat_kit.frames.cells import FormOf, layout_of
 from finstat_kit.mirror.codelists import in_force
 from finstat_kit.mirror.contents import LISTED
 from finstat_kit.mirror.folder import Folder
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.sealed import stamp
 from finstat_kit.mirror.store import CopiedStore, copied_store
+from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, current, joined
 from finstat_kit.mirror.syncing import LISTS
 from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.versions import MISSING, Known, completed_by, legible
@@ -107,7 +109,7 @@ class Answers:
             return self.newest(name)
         missing = self.newest(name).filter(gone=MISSING).select("id", lost="gone")
         upto = math.inf if run is None else run[f"version_{name}"] or 0
-        records = self._held.newest_records(name, upto).drop(LISTED)
+        records = self._held.newest_records(name, upto).drop(LISTED, LENGTHS, DIGEST, strict=False)
         return (
             records.join(missing, on="id", how="left")
             .with_columns(gone=pl.coalesce("lost", "gone"))
@@ -122,7 +124,7 @@ class Answers:
         """Return the newest records of some ids as they stand in their log, by id."""
         run = self._run()
         upto = math.inf if run is None else run[f"version_{name}"] or 0
-        self._held.contents[name].refresh()
+        self._held.refresh_records()
         return self._newest_of(self._held.contents[name], ids, upto)
 
     def records(self, name: str, ids: pl.Series | None) -> pl.LazyFrame | None:
@@ -140,21 +142,33 @@ class Answers:
         rows = self.newest("units") if ids is None else self.versions("units", ids).lazy()
         return rows.filter(pl.col("gone").ne_missing(MISSING)).select(shaped.UNITS.names())
 
+    def cells(self, schema: pl.Schema, form_of: FormOf) -> pl.LazyFrame:
+        """Return the cells of all reports held, in the columns of *schema*."""
+        run = self._run()
+        if not self.keeps("reports"):
+            raise self._absent("reports")
+        listed, _ = self._state_of("reports")
+        upto = math.inf if run is None else run["version_reports"] or 0
+        self._held.check_cells()
+        with legible(self._held.path):
+            records = self._held.current_records("reports", upto)
+            used = records["idSablony"].drop_nulls().unique()
+        records = records.filter(pl.col("id").is_in(listed["id"].implode()))
+        forms = {template: form_of(template) for template in used}
+        known = {template: form for template, form in forms.items() if form is not None}
+        return current(self._held.cells.scan(), records, layout_of(known, schema), schema)
+
     def lacking(self, name: str) -> pl.DataFrame:
         """Return the listed ids of a collection without a current record."""
         return self._state_of(name)[1]
 
     def _contents(self, name: str, ids: pl.Series | None) -> pl.LazyFrame | None:
         if not self.keeps(name):
-            raise UsageError(
-                f"this mirror holds the ids of {name}, not their records; fetch them: "
-                f"fk.Mirror({str(self._held.path)!r}, contents=[{name!r}]).sync(), or ask the "
-                "register: fk.use(fk.LIVE)"
-            )
+            raise self._absent(name)
         listed, lack = self._state_of(name)
         run, columns = self._run(), KINDS[name].schema.names()
         if ids is None:
-            if lack.height:
+            if lack.height or name == "reports":  # whose tables are put together page by page
                 return None
             upto = math.inf if run is None else run[f"version_{name}"] or 0
             rows = self._held.newest_records(name, upto)
@@ -167,13 +181,23 @@ class Answers:
                 "it is"
             )
         named = ids.filter(ids.is_in(listed["id"].implode()))
-        return self.held_rows(name, named).lazy().select(columns)
+        found = self.held_rows(name, named)
+        if name == "reports":
+            found = joined(found, self._held.cells_of(found))
+        return found.lazy().select(columns)
+
+    def _absent(self, name: str) -> UsageError:
+        return UsageError(
+            f"of {name} this mirror holds the ids alone; fetch the records: "
+            f"fk.Mirror({str(self._held.path)!r}, contents=[{name!r}]).sync(), or ask the "
+            "register: fk.use(fk.LIVE)"
+        )
 
     def _state_of(self, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return what a list names and what of it is lacking, found once per commit."""
         tables = self._held.lists[name], self._held.contents[name]
-        for table in tables:
-            table.refresh()
+        self._held.lists[name].refresh()
+        self._held.refresh_records()
         now = tuple(table.commit for table in tables), self._run()
         known = self._states.get(name)
         if known is None or known[0] != now:

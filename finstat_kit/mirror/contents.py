@@ -7,23 +7,29 @@ it. So there is no cursor, and whatever ends a sync, the next one finds what is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from functools import partial
+from pathlib import Path
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import polars as pl
 
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, RegisterError, UsageError
+from finstat_kit.mirror import templates
 from finstat_kit.mirror.fetching import Budget, Fetched, Fetcher
-from finstat_kit.mirror.tables import MANY_FILES, Table
+from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, split
+from finstat_kit.mirror.tables import MANY_FILES
 from finstat_kit.mirror.versions import META, MISSING, Ints, Row, state_of
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.shaped import KINDS, Kind
-from finstat_kit.protocol.shapes import Record
+from finstat_kit.protocol.shaped import KINDS
+
+if TYPE_CHECKING:
+    from finstat_kit.mirror.held import Held
 
 LISTED: Final = "listed"  # version of the list that named the record when it was fetched
 _OWNED: Final = "idUctovnychVykazov"
@@ -32,7 +38,11 @@ _BATCH: Final = 2_000  # records that are in memory at a time; a report is of 10
 
 def schema_of(name: str) -> pl.Schema:
     """Return the columns of the log of records of a collection."""
-    return pl.Schema({**KINDS[name].schema, LISTED: pl.Int64(), **META})
+    columns = dict(KINDS[name].schema)
+    if name == "reports":
+        del columns[wire.TABLES]
+        columns |= {LENGTHS: pl.List(pl.Int32()), DIGEST: pl.Int64()}
+    return pl.Schema({**columns, LISTED: pl.Int64(), **META})
 
 
 def newest_listed(log: pl.LazyFrame) -> pl.DataFrame:
@@ -68,23 +78,19 @@ def lacking(listed: pl.DataFrame, held: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def frame_of(
-    kind: Kind[Record], fetched: Sequence[Fetched], listed: Ints, version: int, seen: date
+def with_meta(
+    records: pl.DataFrame, problems: Sequence[str | None], version: int, seen: date
 ) -> pl.DataFrame:
-    """Make the frame of a batch of records.
+    """Return the frame of a batch: records, and what a log says of each.
 
     Args:
-        kind: Of the records.
-        fetched: What was fetched.
-        listed: The version of the list that each answers.
+        records: With the columns of the log but for `META`.
+        problems: Why a record could not be read.
         version: Of the batch.
         seen: The register's day.
     """
-    problems = [record[:200] if isinstance(record, str) else None for _, record in fetched]
-    records = [kind.shape(id=id_) if isinstance(r, str) else r for id_, r in fetched]
-    frame = kind.frame(records).with_columns(pl.Series(LISTED, listed, dtype=pl.Int64))
     gone, digests = [], []
-    for content, problem in zip(frame.iter_rows(named=True), problems, strict=True):
+    for content, problem in zip(records.iter_rows(named=True), problems, strict=True):
         filled = {name: value for name, value in content.items() if value is not None}
         row = Row(filled, state_of(filled), problem)
         gone.append(row.gone)
@@ -93,7 +99,7 @@ def frame_of(
         "version": [version] * len(gone), "seen": [seen] * len(gone), "gone": list(gone),
         "problem": list(problems), "digest": list(digests),
     }  # fmt: skip
-    return frame.with_columns(pl.Series(n, v, dtype=META[n]) for n, v in meta.items())
+    return records.with_columns(pl.Series(n, v, dtype=META[n]) for n, v in meta.items())
 
 
 class Lack:
@@ -131,28 +137,34 @@ class Filling:
 
     def __init__(
         self,
-        lists: dict[str, Table],
-        contents: dict[str, Table],
+        held: Held,
+        names: Sequence[str],
+        templates: Path,
         register: Register,
         budget: Budget,
-        least: dict[str, int],
+        least: Mapping[str, int],
     ) -> None:
         self._register = register
-        self._tables = contents
+        self._templates = templates
+        self._tables = {name: held.contents[name] for name in names}
+        self._cells = held.cells
         self._lack: dict[str, Lack] = {}
         self._counts: dict[str, dict[str, int]] = {}
         self._spent: dict[str, tuple[int, float]] = {}
         self._known: dict[str, Ints] = {}
         self._versions: dict[str, int] = {}
         self._fetchers: dict[str, Fetcher] = {}
-        for name, table in contents.items():
-            held = held_records(table.scan())
-            self._lack[name] = Lack(lacking(newest_listed(lists[name].scan()), held))
-            self._known[name] = held["id"].to_numpy()
+        for name, table in self._tables.items():
+            self._lack[name] = Lack(held.lacking(name)[1])
+            self._known[name] = held_records(table.scan())["id"].to_numpy()
             self._counts[name] = {"new": 0, "changed": 0, "gone": 0}
             self._spent[name] = 0, 0.0
             # Above all former ones, also where the log was lost.
             self._versions[name] = max(table.state().get("version", 0), least.get(name, 0))
+        if "reports" in names:  # also above cells whose records a crash has prevented
+            written = self._cells.state().get("version", 0)
+            self._versions["reports"] = max(self._versions["reports"], written)
+        for name in names:
             self._fetchers[name] = Fetcher(register, KINDS[name], budget)
 
     def go(self, progress: bool | None) -> None:
@@ -182,7 +194,7 @@ class Filling:
                 "next sync() resumes"
             ) from interrupt
         finally:
-            for table in self._tables.values():
+            for table in (self._cells, *self._tables.values()):
                 table.seal()
 
     def report(self, window: date) -> Iterator[dict[str, object]]:
@@ -234,11 +246,24 @@ class Filling:
         table, lack = self._tables[name], self._lack[name]
         ids = [id_ for id_, _ in fetched]
         self._versions[name] += 1
-        version = self._versions[name]
-        frame = frame_of(KINDS[name], fetched, lack.versions(ids), version, self._register.today)
-        table.append(frame, {"version": version})
+        version, kind = self._versions[name], KINDS[name]
+        problems = [record[:200] if isinstance(record, str) else None for _, record in fetched]
+        records = kind.frame([kind.shape(id=i) if isinstance(r, str) else r for i, r in fetched])
+        state = {"version": version}
+        if name == "reports":
+            templates.renew(self._templates, records["idSablony"], self._register)
+            records, cells = split(records, version, partial(templates.form_of, self._templates))
+            # The cells first: a record without its own would not be whole, cells without a record
+            # are nothing.
+            self._cells.append(cells, state)
+            state["cells"] = self._cells.rows
+        records = records.with_columns(pl.Series(LISTED, lack.versions(ids), dtype=pl.Int64))
+        records = records.select(n for n in table.schema if n not in META)
+        frame = with_meta(records, problems, version, self._register.today)
+        table.append(frame, state)
         if version % MANY_FILES == 0:
             table.tidy()
+            self._cells.tidy()
         readable = frame.filter(pl.col("problem").is_null())
         lack.fetched(readable["id"].to_list(), list(set(ids) - set(readable["id"])))
         known = readable["id"].is_in(pl.Series(self._known[name]).implode())

@@ -7,14 +7,16 @@ import threading
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, overload
 
 import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
+from finstat_kit.client.contents import Frame
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
+from finstat_kit.frames import cells as reading
 from finstat_kit.mirror import templates
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.describing import citation, described, source
@@ -143,6 +145,48 @@ class Copied(Register):
         target = checked_path(path)
         extract(self._folder, self._held, self._answers, target, arguments.ids(ids))
         return self._at(target)
+
+    @overload
+    def cells(
+        self, reports: None = None, *, labels: bool = False, blanks: bool = False
+    ) -> pl.LazyFrame: ...
+    @overload
+    def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame: ...
+    def cells(
+        self, reports: Frame | None = None, *, labels: bool = False, blanks: bool = False
+    ) -> Frame | pl.LazyFrame:
+        """Read reports into tidy cells: some, as `fk.cells` does, or all that are held.
+
+        Args:
+            reports: Records, as `reports.get` returns them; None is all reports held.
+            labels: Add the captions of the rows.
+            blanks: Give a row to blank cells too; only with *reports*.
+
+        Returns:
+            The columns of `fk.cells`; without *reports* a LazyFrame in no guaranteed order, whose
+            filters on ``template``, ``table``, ``row`` and ``column`` reach the files: they lie
+            sorted so.
+
+        Raises:
+            UsageError: The mirror keeps no reports, or *blanks* without *reports*.
+            MirrorError: No sync is complete yet, or cells are lost.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> import polars as pl
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), contents=True, register=fk.sample(50))
+            >>> report = mirror.sync()
+            >>> assets = mirror.cells().filter(template=687, table=0, row=0, period="current")
+            >>> assets.select(pl.len()).collect().item() > 10
+            True
+        """
+        if reports is not None:
+            return super().cells(reports, labels=labels, blanks=blanks)
+        if blanks:
+            raise UsageError("blanks=True needs reports: blank cells are not stored")
+        self._answers.complete()
+        schema = reading.schema_of_cells(labels=labels)
+        return self._answers.cells(schema, self._forms_at_call())
 
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"

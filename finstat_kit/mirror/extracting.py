@@ -15,6 +15,7 @@ from finstat_kit.errors import NotFound, UsageError
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.folder import FORMAT, About, Folder
 from finstat_kit.mirror.held import Held
+from finstat_kit.mirror.stored_cells import ORDER
 from finstat_kit.mirror.syncing import LISTS, RUNS
 from finstat_kit.mirror.tables import told
 
@@ -60,7 +61,14 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
             small.lists[name].append(listed, held.lists[name].state() | number)
             small.lists[name].seal()
             if records is not None:
-                small.contents[name].append(records, held.contents[name].state())
+                state = {"version": held.contents[name].state().get("version", 0)}
+                if name == "reports":
+                    own = records.select(pl.col("id").alias("report_id"), "version")
+                    cells = held.cells_of(records).join(own, on=own.columns, how="semi")
+                    small.cells.append(cells.sort(ORDER), held.cells.state())
+                    small.cells.seal()
+                    state["cells"] = cells.height
+                small.contents[name].append(records, state)
                 small.contents[name].seal()
         noted = run.with_columns(**{name: pl.lit(count) for name, count in counts.items()})
         small.runs.append(noted.select(RUNS.names()).cast(RUNS))

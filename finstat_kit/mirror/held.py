@@ -14,6 +14,7 @@ from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.contents import LISTED, held_records, lacking, newest_listed, schema_of
 from finstat_kit.mirror.folder import NAMED, About
 from finstat_kit.mirror.newest import newest_rows
+from finstat_kit.mirror.stored_cells import STORED
 from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.versions import META, UNREADABLE
@@ -27,6 +28,7 @@ class Held:
         lists: The log of each list, by its name.
         contents: The log of the records of each other collection than units, empty where only its
             ids are kept.
+        cells: The cells of the kept reports.
         runs: One row per completed run. A row that is not ``completed`` marks a loss, which
             invalidates the rows before it.
     """
@@ -42,9 +44,10 @@ class Held:
             for name in LISTS
         }
         self.contents = {
-            name: Table(path / f"{name}_records", schema_of(name), ("version",))
+            name: Table(path / f"{name}_records", schema_of(name), ("version", "cells"))
             for name in CONTENTS
         }
+        self.cells = Table(path / "cells", STORED, ("version",))
         self.runs = Table(path / "runs", RUNS)
         self._read: tuple[list[str], pl.DataFrame] | None = None
         # A look that began earlier must not replace what a later one has found.
@@ -53,7 +56,7 @@ class Held:
     @property
     def tables(self) -> tuple[Table, ...]:
         """All of them."""
-        return *self.lists.values(), *self.contents.values(), self.runs
+        return *self.lists.values(), *self.contents.values(), self.cells, self.runs
 
     def commits(self) -> tuple[int, ...]:
         """Return the number of the newest commit of each table."""
@@ -176,6 +179,47 @@ class Held:
             records = records.filter(pl.col("version") <= (run[f"version_{name}"] or 0))
         named = newest_listed(listed)
         return named, lacking(named, held_records(records))
+
+    def current_records(self, name: str, upto: float) -> pl.DataFrame:
+        """Return ``id``, ``version`` and ``idSablony`` of the newest readable records."""
+        log = (
+            self.contents[name]
+            .scan()
+            .filter(pl.col("problem").is_null() & (pl.col("version") <= upto))
+        )
+        keys = log.select("id", "version", "idSablony").collect().sort("version")
+        return keys.unique("id", keep="last", maintain_order=True)
+
+    def refresh_records(self) -> None:
+        """Load the newest commits of all kept records and their cells."""
+        for table in (self.cells, *self.contents.values()):
+            table.refresh()
+            if table.lost_files():
+                table.refresh(anew=True)  # it may be another table by now
+
+    def check_cells(self) -> None:
+        """See that no cells are lost.
+
+        Raises:
+            MirrorError: Some are; the message names the fix.
+        """
+        reports = self.contents["reports"]
+        least = reports.state().get("cells", 0)
+        if self.cells.rows < least or self.cells.lost_files():
+            raise MirrorError(
+                f"cells in {self.cells.path} are lost; remove it and {reports.path}: the next "
+                "sync() fetches the reports anew, older versions of them are lost"
+            )
+
+    def cells_of(self, reports: pl.DataFrame) -> pl.DataFrame:
+        """Return the stored cells of some records of reports."""
+        self.check_cells()
+        ids = reports["id"]
+        if ids.is_empty():
+            return pl.DataFrame(schema=STORED)
+        # The range reaches the statistics of the files, of which each has reports of its own.
+        near = pl.col("report_id").is_between(ids.min(), ids.max())
+        return self.cells.scan().filter(near & pl.col("report_id").is_in(ids.implode())).collect()
 
     def lost(self) -> str | None:
         """Return what is lost that only a full sync brings back, None where nothing is.

@@ -12,7 +12,7 @@ import polars as pl
 
 from finstat_kit.client.register import Register
 from finstat_kit.errors import MirrorError
-from finstat_kit.mirror import codelists, templates
+from finstat_kit.mirror import codelists
 from finstat_kit.mirror.contents import Filling
 from finstat_kit.mirror.fetching import Budget, OutOfTimeError
 from finstat_kit.mirror.folder import Folder, Origin
@@ -102,17 +102,20 @@ class Keeping:
 
     def _fill(self, progress: bool | None) -> None:
         """Fetch the lacking records of the kept collections, and record how far they are."""
-        contents = {name: self._held.contents[name] for name in self._kept}
-        if not contents:
+        if not self._kept:
             return
         last = self._held.completed().row(-1, named=True)
         filling = Filling(
-            self._held.lists, contents, self._register, self._budget, self._former_versions()
+            self._held,
+            self._kept,
+            self._folder.templates,
+            self._register,
+            self._budget,
+            self._former_versions(),
         )
         try:
             with contextlib.suppress(OutOfTimeError):
                 filling.go(progress)
-            templates.renew(self._folder.templates, contents, self._register)
         finally:
             self._rows += filling.report(last["since"])
         if any(last[f"version_{name}"] != v for name, v in self._versions().items()):
@@ -152,8 +155,9 @@ class Keeping:
             held.void()
         if about != before:
             self._folder.write(about)
-        for table in held.contents.values():
+        for table in (held.cells, *held.contents.values()):
             table.refresh(anew=True)
+        held.check_cells()
         # Records of a lost file are lacking, and fetched again.
         for table in (*held.lists.values(), *held.contents.values()):
             if table.lost_files():

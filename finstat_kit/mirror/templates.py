@@ -11,7 +11,6 @@ import polars as pl
 from finstat_kit.client.register import Register
 from finstat_kit.errors import NotFound
 from finstat_kit.mirror.sealed import read_sealed, write_sealed
-from finstat_kit.mirror.tables import Table
 from finstat_kit.protocol import forms, requests
 from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.requests import Request
@@ -36,13 +35,10 @@ def form_of(path: Path, template: int) -> Form | None:
     return None if text is None else forms.parse_template(text.encode(), template)
 
 
-def renew(path: Path, contents: dict[str, Table], register: Register) -> None:
-    """Fetch the templates of reports that are not stored yet; each once."""
-    if "reports" not in contents:
-        return
-    used = contents["reports"].scan().select(pl.col("idSablony").unique()).drop_nulls()
+def renew(path: Path, used: pl.Series, register: Register) -> None:
+    """Fetch the templates that are not stored yet; each once."""
     known = stored(path)
-    wanted = sorted(set(used.collect()["idSablony"]) - known.keys())
+    wanted = sorted(set(used.drop_nulls()) - known.keys())
     if not wanted:
         return
     for template in wanted:

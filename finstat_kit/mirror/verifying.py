@@ -42,7 +42,7 @@ def verified(folder: Folder, held: Held) -> pl.DataFrame:
         rows.append((held.runs.path.name, 0, 0, "no sync is complete: sync() resumes it"))
     for name, table in held.lists.items():
         rows += _table(table, known.get(name, 0), is_complete=is_complete)
-    for table in held.contents.values():
+    for table in (*held.contents.values(), held.cells):
         rows += _table(table, 0, is_complete=is_complete)
     with contextlib.suppress(MirrorError):  # the damage is reported already
         about = folder.about

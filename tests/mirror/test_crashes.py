@@ -229,7 +229,8 @@ FILLED = FILLED.replace("import register_on", "import filings_on")
         ("reports_records", 1, "before"),
         *slow(
             ("statements_records", 1, "before"), ("statements_records", 1, "after"),
-            ("reports_records", 1, "after"), ("annual_reports_records", 1, "before"),
+            ("reports_records", 1, "after"), ("cells", 1, "before"), ("cells", 1, "after"),
+            ("annual_reports_records", 1, "before"),
             ("annual_reports_records", 1, "after"), ("templates.draft", 1, "before"),
             ("runs", 2, "before"), ("runs", 2, "after"), ("compact", 6, "after"),
         ),

@@ -412,7 +412,7 @@ def test_a_snapshot_of_another_collection_is_its_ids(mirror: fk.Mirror, register
     mirror.sync()
     first = register.today
     next_day(register)
-    register.sample.publish(9)
+    register.sample.file(register.sample.units.ids(limit=1), year=2025)
     mirror.sync()
 
     held = {

@@ -183,9 +183,9 @@ def test_a_question_outside_is_an_error(tmp_path: Path, register: Watched) -> No
         mirror.statements.scan().collect()
     upper = mirror.statements.scan().filter(pl.col("id") >= first).collect()
     assert upper["id"].to_list() == ids.filter(ids >= first).to_list()
-    with pytest.raises(fk.UsageError, match="ids of reports, not their records; fetch them"):
+    with pytest.raises(fk.UsageError, match="of reports this mirror holds the ids alone; fetch"):
         mirror.reports.get([1])
-    with pytest.raises(fk.UsageError, match="ids of reports, not their records; fetch them"):
+    with pytest.raises(fk.UsageError, match="of reports this mirror holds the ids alone; fetch"):
         mirror.reports.scan().collect()
     assert mirror.snapshot("statements").select(pl.len()).collect().item() < len(ids)
 
