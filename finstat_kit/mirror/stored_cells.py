@@ -17,7 +17,7 @@ import polars as pl
 
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.cells import FormOf, values_of
-from finstat_kit.frames.reasons import by_the_record
+from finstat_kit.frames.reasons import Ints, by_the_record
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Form
 
@@ -55,29 +55,40 @@ def split(
     """
     tables = reports[wire.TABLES].cast(_TABLES)
     lengths = tables.list.eval(pl.element().list.len()).cast(pl.List(pl.Int32)).alias(LENGTHS)
-    columns = _columns(reports, lengths, form_of)
-    texts = (
-        pl.DataFrame({"at": np.arange(reports.height), "cells": tables})
-        .explode("cells")
-        .with_columns(table=pl.int_range(pl.len()).over("at").cast(pl.Int16))
-        .with_columns(place=pl.int_ranges(pl.col("cells").list.len()))
-        .explode("cells", "place")
-        .filter(pl.col("cells") != "")
-    )
-    values = values_of(texts["cells"])
-    owner = reports.select(
-        pl.int_range(pl.len()).alias("at"), pl.col("idSablony").cast(pl.Int32).alias("template"),
-        pl.col("id").alias("report_id"), pl.lit(version).alias("version"),
-    )  # fmt: skip
-    place, width = pl.col("place"), pl.col("width")
+    # Table by table, then cell by cell; an empty list would leave a null behind.
+    many = tables.list.len().fill_null(0).to_numpy()
+    at = np.repeat(np.arange(len(many)), many)
+    table = np.arange(len(at)) - np.searchsorted(at, at)
+    held = tables.filter(pl.Series(many > 0, dtype=pl.Boolean))
+    each = held.explode() if len(held) else pl.Series([], dtype=_TABLES.inner)
+    cells_of = each.list.len().fill_null(0).to_numpy()
+    widths = _widths(reports, tables.list.eval(pl.element().list.len()), form_of, at, table)
+    owner = np.repeat(np.arange(len(at)), cells_of)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(cells_of) - cells_of, cells_of)
+    some = each.filter(pl.Series(cells_of > 0, dtype=pl.Boolean))
+    texts = some.explode() if len(some) else pl.Series([], dtype=pl.String)
+    filled = (texts != "").arg_true().to_numpy()
+    texts, owner, place = texts.gather(filled), owner[filled], place[filled]
+    width = widths[owner]
+    fits, values = width > 0, values_of(texts)
+    row, column = np.divmod(place, np.maximum(width, 1))
+    report = at[owner]
     cells = (
-        texts.with_columns(values.alias("value"))
-        .with_columns(
-            raw=pl.when(text_of(pl.col("value")).ne_missing(pl.col("cells"))).then("cells")
+        pl.DataFrame(
+            {
+                "template": reports["idSablony"].gather(report),
+                "table": table[owner],
+                "row": row,
+                "column": column,
+                "report_id": reports["id"].gather(report),
+                "place": place,
+                "value": values,
+                "raw": _raw(texts, values),
+                "version": np.full(len(report), version),
+                "fits": fits,
+            }
         )
-        .join(owner, on="at", how="left", maintain_order="left")
-        .join(columns, on=["at", "table"], how="left", maintain_order="left")
-        .with_columns(row=(place // width).cast(pl.Int16), column=(place % width).cast(pl.Int16))
+        .with_columns(pl.when("fits").then(name).alias(name) for name in ("row", "column"))
         .select(pl.col(name).cast(dtype) for name, dtype in STORED.items())
         .sort(ORDER)
     )
@@ -91,26 +102,49 @@ def _digest(tables: object) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
-def _columns(reports: pl.DataFrame, lengths: pl.Series, form_of: FormOf) -> pl.DataFrame:
-    """Return the number of columns of each table, of the reports that fit their template."""
+def _widths(
+    reports: pl.DataFrame, lengths: pl.Series, form_of: FormOf, at: Ints, table: Ints
+) -> Ints:
+    """Return the number of columns of each table, 0 where a report does not fit its template.
+
+    Args:
+        reports: Records.
+        lengths: Cells of each table of each report.
+        form_of: As of `split`.
+        at: Of each table, the place of its report.
+        table: Of each table, its place within the report.
+    """
     held = lengths.list.len().fill_null(0).to_numpy() > 0
     open_ = held.copy()
     for _, applies in by_the_record(reports, held):
         open_ &= ~applies
-    templates = reports["idSablony"]
-    found = [pl.DataFrame(schema={"at": pl.Int64, "table": pl.Int16, "width": pl.Int32})]
+    templates, sizes = reports["idSablony"], lengths.to_list()
+    widths = np.zeros(len(at), dtype=np.int64)
     for template in templates.filter(pl.Series(open_)).drop_nulls().unique():
         form: Form | None = form_of(template)
         if form is None or not form.tables:
             continue
+        wanted = [one.cells for one in form.tables]
         own = open_ & (templates == template).fill_null(value=False).to_numpy()
-        wanted = [table.cells for table in form.tables]
-        at = [place for place in np.flatnonzero(own).tolist() if lengths[place].to_list() == wanted]
-        for table, one in enumerate(form.tables):
-            width = len(one.columns)
-            rows = {"at": at, "table": [table] * len(at), "width": [width] * len(at)}
-            found.append(pl.DataFrame(rows, schema=found[0].schema))
-    return pl.concat(found)
+        fits = np.array(
+            [is_own and size == wanted for is_own, size in zip(own, sizes, strict=True)]
+        )
+        rows = np.flatnonzero(fits[at])
+        widths[rows] = np.array([len(one.columns) for one in form.tables])[table[rows]]
+    return widths
+
+
+def _raw(texts: pl.Series, values: pl.Series) -> pl.Series:
+    """Return the texts that their values do not give back, null elsewhere."""
+    frame = pl.DataFrame({"raw": texts, "value": values})
+    plain = pl.col("value").cast(pl.Int64, strict=False).cast(pl.String) == pl.col("raw")
+    plain &= pl.col("value").abs() < _WHOLE
+    # Most are whole numbers; the others are looked at by themselves.
+    odd = frame.select(plain.fill_null(value=False).not_().arg_true()).to_series()
+    looked_at = frame[odd].select(
+        pl.when(text_of(pl.col("value")).ne_missing(pl.col("raw"))).then("raw")
+    )
+    return pl.repeat(None, len(texts), dtype=pl.String, eager=True).scatter(odd, looked_at["raw"])
 
 
 def text_of(value: pl.Expr) -> pl.Expr:
