@@ -19,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import contents
+import contents_mirror
 import embedded_register
 import label_columns
 import local_copy
@@ -39,6 +40,7 @@ _SUBJECTS = {
         start_up,
         embedded_register,
         local_copy,
+        contents_mirror,
     )
 }
 _RESULTS = Path(__file__).parent / "results"

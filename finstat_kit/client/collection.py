@@ -189,7 +189,7 @@ class Collection(Walking):
         """
         arguments.one_of("errors", errors, ("raise", "keep"))
         return get_records(
-            self._kind,
+            self._name,
             arguments.ids(ids),
             self._session(),
             keep=errors == "keep",

@@ -68,8 +68,9 @@ def use(
 
     Args:
         register: A URL, `fk.LIVE`, a `Register`, sample or mirror, ``"live"``, ``"sample"``,
-            ``"mirror:PATH"`` (a mirror on disk) or ``"cache:FILE"`` (recorded replies, replayed
-            without a network); None forgets the current one.
+            ``"mirror:PATH"`` (a mirror on disk), ``"mirror:PATH@2026-06-30"`` (as of that day) or
+            ``"cache:FILE"`` (recorded replies, replayed without a network); None forgets the
+            current one.
         lang: Default language of a register created from a URL or a name; None is that of
             FINSTAT_KIT_LANG, else ``"sk"``.
         cache: A file that keeps the replies of a URL or of a name; see `Register`.
@@ -208,19 +209,18 @@ def _spoken(register: Register, lang: Lang | None) -> Register:
 
 
 def _mirror(path: str) -> Register:
+    day = None
     if (dated := _DAY.fullmatch(path)) and not Path(path).exists():
-        raise UsageError(
-            f"'mirror:{path}': a mirror answers for its newest sync; for the units as of "
-            f"{dated[2]} use fk.Mirror({dated[1]!r}).snapshot(as_of={dated[2]!r})"
-        )
+        path, day = dated.groups()
     if not any(Path(path, part).exists() for part in ("mirror.json", "units")):
         raise UsageError(
             f"'mirror:{path}': there is no mirror in {path!r}; make it: "
             f"fk.Mirror({path!r}, register=fk.LIVE).sync()"
         )
     # Found through the names of the package: nothing here imports a layer above.
-    mirror: Register = import_module("finstat_kit").Mirror(path)
-    return mirror
+    mirror = import_module("finstat_kit").Mirror(path)
+    chosen: Register = mirror if day is None else mirror.as_of(day)
+    return chosen
 
 
 def named(choice: Register | str | None) -> Register:

@@ -261,7 +261,9 @@ def _fetched(
 def _at_hand(ids: pl.Series, session: Session, by: str) -> pl.DataFrame:
     """Return the sample where records need no request."""
     assert session.at_hand is not None
-    found = session.at_hand(ids).select("id", by, wire.STATE).collect()
+    rows = session.at_hand("units", ids)
+    assert rows is not None
+    found = rows.select("id", by, wire.STATE).collect()
     here = found.with_columns(problem=pl.lit(None, pl.String))
     lost = ids.filter(~ids.is_in(found["id"].implode())).to_frame()
     return pl.concat([here, lost.with_columns(problem=pl.lit(NO_RECORD))], how="diagonal")

@@ -72,7 +72,7 @@ class Filings(Contents):
             (Boolean), ``filed`` (Date), ``report_ids`` (List of Int64), ``counts`` (Boolean),
             ``superseded_by`` (Int64, the statement that counts in its place) and ``reason`` (Enum,
             null for a readable filing): ``deleted``, ``non_public``, ``unreadable``, ``not_held``
-            (a mirror has no statements), ``no_filing`` or ``no_filing_for_year``.
+            (a mirror without statements), ``no_filing`` or ``no_filing_for_year``.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
@@ -157,7 +157,7 @@ class Filings(Contents):
     ) -> pl.DataFrame:
         """Find the filings of units chunk by chunk and finish each, so that an error loses one."""
         session = self._own_session()
-        at_hand = session.at_hand is not None
+        at_hand = session.at_hand is not None and not session.keeps("statements")
         done: list[pl.DataFrame] = []
         expected = int(self.plan(units, years)["requests"].sum())
         try:

@@ -92,7 +92,7 @@ def fetch_record(
 
 
 def get_records(
-    kind: Kind[Record],
+    name: str,
     asked: pl.Series,
     session: Session,
     *,
@@ -101,26 +101,17 @@ def get_records(
     progress: bool | None,
 ) -> pl.DataFrame:
     """Return the records of ids, in the order requested; see `Collection.get`."""
+    kind = KINDS[name]
     unique = asked.unique(maintain_order=True)
     refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
     if session.at_hand is not None:
-        refuse_absent(kind)
-        frame = _at_hand(unique, session, keep=keep)
+        frame = records_at_hand(name, unique, session, keep=keep)
     else:
         with bar("records", unique.len(), remote=session.watched, progress=progress) as advance:
             frame = fetch_records(kind, unique.to_list(), session, advance, keep=keep)
     if unique.len() == asked.len():
         return frame
     return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
-
-
-def refuse_absent(kind: Kind[Record]) -> None:
-    """Refuse to read records from a mirror that does not hold them."""
-    if kind is not KINDS["units"]:
-        raise UsageError(
-            f"a mirror holds the records of units; of /api/{kind.endpoint} it has the ids alone. "
-            "Use the register: fk.use(fk.LIVE)"
-        )
 
 
 def fetch_records(
@@ -187,17 +178,21 @@ def fetch_records(
     return so_far()
 
 
-def _at_hand(ids: pl.Series, session: Session, *, keep: bool) -> pl.DataFrame:
+def records_at_hand(name: str, ids: pl.Series, session: Session, *, keep: bool) -> pl.DataFrame:
     """Return records that need no request, in the order of their ids, as `fetch_records` does."""
     assert session.at_hand is not None
-    found = session.at_hand(ids).collect()
+    rows = session.at_hand(name, ids)
+    assert rows is not None
+    found = rows.collect()
     lost = ids.filter(~ids.is_in(found["id"].implode()))
     frame = ids.to_frame().join(found, on="id", how="left", maintain_order="left")
     if lost.len() and not keep:
         there = frame.filter(~frame["id"].is_in(lost.implode()))
         error = _not_found(lost.to_list(), ids.len(), there)
         since = session.since()
-        if since is not None:
+        if session.extracted():
+            error.message += "; this mirror is an extract of some units, the register may have them"
+        elif since is not None:
             error.message += (
                 "; ids without a record are not in this mirror (it holds changes since "
                 f"{since}), they may be in the register"

@@ -10,11 +10,19 @@ import polars as pl
 
 from finstat_kit.transport.exchange import Exchange
 
-AtHand = Callable[[pl.Series | None], pl.LazyFrame]
+AtHand = Callable[[str, pl.Series | None], pl.LazyFrame | None]
 
 
 def _of_the_whole() -> None:
     return None
+
+
+def _with_lists() -> bool:
+    return False
+
+
+def _keeps_none(name: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +35,11 @@ class Session:
         connections: Number of concurrent requests.
         rate: Maximum number of requests per second, None for no limit.
         remote: Whether the host is a real one: bars are shown and long work is refused.
-        at_hand: Returns local records, all or those of some ids; None if every record is
-            requested.
+        at_hand: Returns the local records of a collection, all (None where some are lacking) or
+            those of some ids; None if every record is requested.
         since: Returns the first day of change of a partial copy, None for the whole register.
+        extracted: Returns whether this is an extract of a copy: records by id, no lists.
+        keeps: Returns whether a copy keeps the records of a collection beside units.
         today: Returns the register's day.
         undated: Collections of a copy without known days of change.
         max_age: Seconds for which kept records are used without checking for changes.
@@ -44,6 +54,8 @@ class Session:
     today: Callable[[], date]
     at_hand: AtHand | None = None
     since: Callable[[], date | None] = _of_the_whole
+    extracted: Callable[[], bool] = _with_lists
+    keeps: Callable[[str], bool] = _keeps_none
     undated: frozenset[str] = frozenset()
     max_age: float = 0.0
     replayed: bool = False

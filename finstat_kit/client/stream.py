@@ -10,11 +10,11 @@ from contextlib import closing
 import polars as pl
 
 from finstat_kit.client.kept import gathering, requests_for, unchanged
-from finstat_kit.client.records import fetch_record, refuse_absent, refuse_long_work
+from finstat_kit.client.records import fetch_record, refuse_long_work
 from finstat_kit.client.session import Session
-from finstat_kit.errors import NotFound, ProtocolError
+from finstat_kit.errors import NotFound, ProtocolError, UsageError
 from finstat_kit.progress import bar
-from finstat_kit.protocol.shaped import Kind
+from finstat_kit.protocol.shaped import KINDS, Kind
 from finstat_kit.protocol.shapes import Record
 from finstat_kit.transport.threads import in_order
 
@@ -39,8 +39,11 @@ def stream_records(
     """
     unique = ids.unique(maintain_order=True)
     refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
-    if session.at_hand is not None:
-        refuse_absent(kind)
+    if session.at_hand is not None and kind is not KINDS["units"]:
+        raise UsageError(
+            f"records of /api/{kind.endpoint} are not read one by one from a mirror; read them in "
+            "Python: fk.reports.get(ids) and its siblings, or ask the register"
+        )
     return _streamed(kind, ids, unique, session, progress)
 
 
@@ -81,6 +84,8 @@ def _fetched(
 
 def _local(kind: Kind[Record], ids: pl.Series, session: Session) -> Generator[Fetched, None, None]:
     assert session.at_hand is not None
-    found = session.at_hand(ids).select(kind.schema.names()).collect()
+    rows = session.at_hand("units", ids)
+    assert rows is not None
+    found = rows.select(kind.schema.names()).collect()
     records = {row["id"]: kind.shape(**row) for row in found.iter_rows(named=True)}
     return ((id_, records.get(id_) or NotFound("no record", ids=[id_])) for id_ in ids)

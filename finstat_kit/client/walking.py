@@ -18,7 +18,7 @@ from finstat_kit.client.pages import Pages, how_to_go_on
 from finstat_kit.client.records import (
     fetch_records,
     most_requests,
-    refuse_absent,
+    records_at_hand,
     refuse_long_work,
     refuse_the_whole,
 )
@@ -61,8 +61,10 @@ class Walking:
     def _scan(self, changed_since: Since, max_requests: int | None) -> pl.LazyFrame:
         bound = self._bound()
         since, session = bound._answered_since(changed_since), bound._session()
-        if session.at_hand is not None and self._name == "units":
-            at_hand = session.at_hand(None)
+        at_hand = None
+        if session.at_hand is not None and (self._name == "units" or session.keeps(self._name)):
+            at_hand = session.at_hand(self._name, None)
+        if at_hand is not None:
             changed = pl.col(wire.CHANGED) >= since
             return (at_hand if changed_since is None else at_hand.filter(changed)).sort("id")
 
@@ -79,7 +81,9 @@ class Walking:
     ) -> Iterator[pl.DataFrame]:
         session, kind = self._session(), self._kind
         if session.at_hand is not None:
-            refuse_absent(kind)
+            for page in self._scanned_ids(needs, stop):
+                yield records_at_hand(self._name, page["id"], session, keep=False)
+            return
         most = most_requests(session, max_requests)
         if needs.whole and most < math.inf:
             refuse_the_whole(self._name, session, int(most))
@@ -145,7 +149,8 @@ class Walking:
         """Return the day that ``changed_since`` names, if there is an answer for it.
 
         Raises:
-            UsageError: A copy holds a part that begins later, or does not know the days of change.
+            UsageError: A copy holds a part that begins later, or does not know the days of change,
+                or has no lists.
         """
         session = self._session()
         day = arguments.changed_since(changed_since, session.today)
@@ -153,6 +158,11 @@ class Walking:
             warn(
                 f"changed_since='{day}' lies after the register's day, {today} (.today of the "
                 "register): nothing can have changed since"
+            )
+        if session.extracted():
+            raise UsageError(
+                f"this mirror is an extract of some units, and has no list of {self._name}; give "
+                "the ids that you want records of, or read all it holds: .snapshot()"
             )
         since = session.since()
         if since is not None and day < since:

@@ -7,7 +7,7 @@ number of the whole report comes out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -167,7 +167,7 @@ class Reader:
             texts = texts.gather(at)
         report = np.repeat(np.arange(len(rows)), np.diff(np.searchsorted(at, ends), prepend=0))
         cell = bases[kind][report] + at - starts[report]
-        values = _values(texts)
+        values = values_of(texts)
         ids = reports["id"].cast(pl.Int64).gather(rows[report]).alias("report_id")
         template = np.array([template for _, template, _ in fitting])[kind][report]
         meanings = pl.concat([layout.cells for layout in layouts]).lazy()
@@ -218,6 +218,17 @@ def _layout(form: Form) -> _Layout:
     return _Layout([table.cells for table in form.tables], cells)
 
 
+def layout_of(forms: Mapping[int, Form], schema: pl.Schema) -> pl.DataFrame:
+    """Return what the cells of some forms mean, a row per cell with its template."""
+    parts = [
+        _layout(form).cells.with_columns(pl.lit(template, pl.Int32).alias("template"))
+        for template, form in forms.items()
+    ]
+    names = [name for name in schema if name not in ("report_id", "value")]
+    empty = pl.DataFrame(schema={name: schema[name] for name in names})
+    return pl.concat([empty, *(part.select(names) for part in parts)])
+
+
 def _lengths(tables: pl.Series, many: int) -> Ints:
     """Return how many cells each table of some reports has, a row per report."""
     lengths = (
@@ -234,7 +245,7 @@ def _one_after_the_other(tables: pl.Series, layouts: list[_Layout]) -> pl.Series
     return tables.explode().explode()
 
 
-def _values(texts: pl.Series) -> pl.Series:
+def values_of(texts: pl.Series) -> pl.Series:
     """Return texts as numbers, null for those that are none."""
     whole = texts.cast(pl.Int64, strict=False)
     values = whole.cast(pl.Float64)

@@ -76,7 +76,7 @@ def by_rule(
         statements: Records of the statements of the years that are wanted, at least.
         years: None is every year.
         consolidated: Whether the consolidated ones are wanted, or the others.
-        at_hand: The register is a copy, which has no statements.
+        at_hand: The register is a copy without statements.
     """
     filed = _marked(_described(units, statements, consolidated=consolidated))
     if years is not None:

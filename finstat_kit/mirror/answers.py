@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from datetime import date
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import polars as pl
 
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.cells import FormOf, layout_of
+from finstat_kit.mirror.codelists import in_force
+from finstat_kit.mirror.contents import LISTED
 from finstat_kit.mirror.folder import Folder
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.sealed import stamp
 from finstat_kit.mirror.store import CopiedStore, copied_store
-from finstat_kit.mirror.versions import MISSING, legible
+from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, current, joined
+from finstat_kit.mirror.syncing import LISTS
+from finstat_kit.mirror.tables import Table
+from finstat_kit.mirror.versions import MISSING, Known, completed_by, legible
 from finstat_kit.protocol import shaped
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
@@ -23,12 +32,14 @@ _NOT_HELD: Final = frozenset(kind.path for name, kind in KINDS.items() if name !
 
 
 class Answers:
-    """Answers from disk, as the newest complete sync left it."""
+    """Answers from disk, as the newest complete sync left it, or the last one by a day."""
 
-    def __init__(self, folder: Folder, held: Held) -> None:
+    def __init__(self, folder: Folder, held: Held, day: date | None = None) -> None:
         self._folder = folder
         self._held = held
+        self._day = day
         self._store: tuple[object, CopiedStore] | None = None
+        self._states: dict[str, tuple[object, tuple[pl.DataFrame, pl.DataFrame]]] = {}
         self._after_fork()
         forks.renew_in_child(self)
 
@@ -37,12 +48,21 @@ class Answers:
         self._lock = threading.Lock()
 
     def complete(self) -> pl.DataFrame:
-        """Return the completed runs.
+        """Return the completed runs, up to the day answered for.
 
         Raises:
             MirrorError: There is no mirror or no complete sync, or something is lost.
+            UsageError: No sync was complete by the day.
         """
-        return self._held.complete(self._folder.begun())
+        return self.by_its_day(self._held.complete(self._folder.begun()))
+
+    def by_its_day(self, completed: pl.DataFrame) -> pl.DataFrame:
+        """Return the runs completed by the day answered for.
+
+        Raises:
+            UsageError: No sync was complete by then.
+        """
+        return completed if self._day is None else completed_by(completed, self._day)
 
     def today(self) -> date:
         """Return the day on which the last complete sync started, looked up anew.
@@ -51,7 +71,8 @@ class Answers:
             MirrorError: No sync is complete.
         """
         completed = self._held.completed()
-        day: date = (completed if completed.height else self.complete())["started"][-1]
+        runs = self.by_its_day(completed) if completed.height else self.complete()
+        day: date = runs["started"][-1]
         return day
 
     def since(self) -> date | None:
@@ -62,19 +83,144 @@ class Answers:
         """
         return self._folder.begun().since
 
-    def records(self, ids: pl.Series | None) -> pl.LazyFrame:
-        """Return the records that the register lists: all, or those of some ids."""
+    def extracted(self) -> bool:
+        """Return whether the mirror is an extract, which has no lists.
+
+        Raises:
+            MirrorError: There is no mirror.
+        """
+        return self._folder.begun().extract is not None
+
+    def keeps(self, name: str) -> bool:
+        """Return whether the records of a collection beside units are kept."""
+        return name in self._folder.begun().contents
+
+    def codelists(self) -> Path:
+        """Return the file of the codelists in force."""
+        run = self._run()
+        return in_force(self._folder.codelists, None if run is None else run["run"])
+
+    def newest(self, name: str) -> pl.LazyFrame:
+        """Return the newest version of each row of a list, removed rows included."""
+        return self._held.newest(name, self._upto(name))
+
+    def snapshot(self, name: str) -> pl.LazyFrame:
+        """Return the newest version of each row of a collection, with the records that are held."""
+        run = self._run()
+        if not self.keeps(name):
+            return self.newest(name)
+        missing = self.newest(name).filter(gone=MISSING).select("id", lost="gone")
+        upto = math.inf if run is None else run[f"version_{name}"] or 0
+        records = self._held.newest_records(name, upto).drop(LISTED, LENGTHS, DIGEST, strict=False)
+        return (
+            records.join(missing, on="id", how="left")
+            .with_columns(gone=pl.coalesce("lost", "gone"))
+            .drop("lost")
+        )
+
+    def versions(self, name: str, ids: pl.Series) -> pl.DataFrame:
+        """Return the newest rows of some ids as they stand in the log of a list, by id."""
+        return self._newest_of(self._held.lists[name], ids, self._upto(name))
+
+    def held_rows(self, name: str, ids: pl.Series) -> pl.DataFrame:
+        """Return the newest records of some ids as they stand in their log, by id."""
+        run = self._run()
+        upto = math.inf if run is None else run[f"version_{name}"] or 0
+        self._held.refresh_records()
+        return self._newest_of(self._held.contents[name], ids, upto)
+
+    def records(self, name: str, ids: pl.Series | None) -> pl.LazyFrame | None:
+        """Return the records that the register lists: all, or those of some ids.
+
+        Returns:
+            None where not all are held; those of some ids are always whole.
+
+        Raises:
+            UsageError: The mirror keeps no such records, or lacks one of them.
+        """
         self.complete()
-        if ids is None:
-            rows = self._held.newest("units")
-        else:
-            asked = pl.col("id").is_in(ids.implode()) & pl.col("problem").is_null()
-            # Few rows, found by the statistics of ids in the files.
-            log = self._held.lists["units"].scan()
-            with legible(self._held.path):
-                found = log.filter(asked).collect().sort("id", "version")
-            rows = found.unique("id", keep="last", maintain_order=True).lazy()
+        if name != "units":
+            return self._contents(name, ids)
+        rows = self.newest("units") if ids is None else self.versions("units", ids).lazy()
         return rows.filter(pl.col("gone").ne_missing(MISSING)).select(shaped.UNITS.names())
+
+    def cells(self, schema: pl.Schema, form_of: FormOf) -> pl.LazyFrame:
+        """Return the cells of all reports held, in the columns of *schema*."""
+        run = self._run()
+        if not self.keeps("reports"):
+            raise self._absent("reports")
+        listed, _ = self._state_of("reports")
+        upto = math.inf if run is None else run["version_reports"] or 0
+        self._held.check_cells()
+        with legible(self._held.path):
+            records = self._held.current_records("reports", upto)
+            used = records["idSablony"].drop_nulls().unique()
+        records = records.filter(pl.col("id").is_in(listed["id"].implode()))
+        forms = {template: form_of(template) for template in used}
+        known = {template: form for template, form in forms.items() if form is not None}
+        return current(self._held.cells.scan(), records, layout_of(known, schema), schema)
+
+    def lacking(self, name: str) -> pl.DataFrame:
+        """Return the listed ids of a collection without a current record."""
+        return self._state_of(name)[1]
+
+    def _contents(self, name: str, ids: pl.Series | None) -> pl.LazyFrame | None:
+        if not self.keeps(name):
+            raise self._absent(name)
+        listed, lack = self._state_of(name)
+        run, columns = self._run(), KINDS[name].schema.names()
+        if ids is None:
+            if lack.height or name == "reports":  # whose tables are put together page by page
+                return None
+            upto = math.inf if run is None else run[f"version_{name}"] or 0
+            rows = self._held.newest_records(name, upto)
+            return rows.join(listed.lazy().select("id"), on="id", how="semi").select(columns)
+        absent = ids.filter(ids.is_in(lack["id"].implode()))
+        if absent.len():
+            raise UsageError(
+                f"{absent.len():,} of {ids.len():,} {name} are not held yet: "
+                f"{absent.head(5).to_list()}; sync() goes on with them, holdings() says how far "
+                "it is"
+            )
+        named = ids.filter(ids.is_in(listed["id"].implode()))
+        found = self.held_rows(name, named)
+        if name == "reports":
+            found = joined(found, self._held.cells_of(found))
+        return found.lazy().select(columns)
+
+    def _absent(self, name: str) -> UsageError:
+        return UsageError(
+            f"of {name} this mirror holds the ids alone; fetch the records: "
+            f"fk.Mirror({str(self._held.path)!r}, contents=[{name!r}]).sync(), or ask the "
+            "register: fk.use(fk.LIVE)"
+        )
+
+    def _state_of(self, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return what a list names and what of it is lacking, found once per commit."""
+        tables = self._held.lists[name], self._held.contents[name]
+        self._held.lists[name].refresh()
+        self._held.refresh_records()
+        now = tuple(table.commit for table in tables), self._run()
+        known = self._states.get(name)
+        if known is None or known[0] != now:
+            with legible(self._held.path):
+                known = self._states[name] = now, self._held.lacking(name, self._run())
+        return known[1]
+
+    def _run(self) -> dict[str, Any] | None:
+        """Return the run answered for, None for whatever is committed."""
+        return None if self._day is None else self.complete().row(-1, named=True)
+
+    def _newest_of(self, table: Table, ids: pl.Series, upto: float) -> pl.DataFrame:
+        asked = (
+            pl.col("id").is_in(ids.implode())
+            & pl.col("problem").is_null()
+            & (pl.col("version") <= upto)
+        )
+        # Few rows, found by the statistics of ids in the files.
+        with legible(self._held.path):
+            found = table.scan().filter(asked).collect().sort("id", "version")
+        return found.unique("id", keep="last", maintain_order=True)
 
     def reply(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's service would.
@@ -83,7 +229,7 @@ class Answers:
         """
         if path in _NOT_HELD:
             return routes.refusal(400, "kópia registra tieto záznamy nemá", method)
-        files = stamp(self._folder.codelists), stamp(self._folder.file)
+        files = stamp(self.codelists()), stamp(self._folder.file)
         now = self._held.commits(), files
         with self._lock:
             if self._store is None or self._store[0] != now:
@@ -91,10 +237,20 @@ class Answers:
             store = self._store[1]
         return routes.answer(store, method, path, query)
 
+    def _upto(self, name: str) -> float:
+        run = self._run()
+        return math.inf if run is None else self._held.upto(name, run)
+
     def _copied(self) -> CopiedStore:
         today = self.complete()["started"][-1]
         with legible(self._held.path):
-            return copied_store(self._held, self._folder.codelists, today, self._found)
+            listed = {name: Known(self._log(name)).listed for name in LISTS if name != "units"}
+            return copied_store(self.newest("units"), listed, self.codelists(), today, self._found)
+
+    def _log(self, name: str) -> pl.LazyFrame:
+        return self._held.lists[name].scan().filter(pl.col("version") <= self._upto(name))
 
     def _found(self, id_: int) -> pl.DataFrame:
-        return self.records(pl.Series("id", [id_], dtype=pl.Int64)).collect()
+        found = self.records("units", pl.Series("id", [id_], dtype=pl.Int64))
+        assert found is not None
+        return found.collect()

@@ -55,7 +55,26 @@ def _body(entries: Iterable[Entry], located: bool) -> bytes:
     return json.dumps({"lokacie" if located else "klasifikacie": listed}).encode()
 
 
-def renew(path: Path, register: Register) -> dict[str, int]:
+def in_force(path: Path, run: int | None) -> Path:
+    """Return the file that holds the codelists as a run left them, None for the newest.
+
+    The former file is kept under the number of the run that replaced it.
+    """
+    later = [number for number, _ in former_files(path) if run is not None and number > run]
+    return _before(path, min(later)) if later else path
+
+
+def former_files(path: Path) -> list[tuple[int, Path]]:
+    """Return the kept former files, each with the run that replaced it, in their order."""
+    found = path.parent.glob(f"{path.stem}-before-*.json")
+    return sorted((int(file.stem.rpartition("-")[2]), file) for file in found)
+
+
+def _before(path: Path, run: int) -> Path:
+    return path.with_name(f"{path.stem}-before-{run}.json")
+
+
+def renew(path: Path, register: Register, run: int) -> dict[str, int]:
     """Fetch the codelists and replace the stored ones; return the numbers of changes.
 
     A fetched list that is empty or broken does not replace one with entries, which is kept and
@@ -83,6 +102,10 @@ def renew(path: Path, register: Register) -> dict[str, int]:
             lists[name] = before
     old, new = _by_code(former), _by_code(lists)
     if old != new or not intact:
+        kept = _before(path, run)
+        # A run that was cut off here has kept it already.
+        if intact and not kept.exists():
+            write_sealed(kept, json.dumps(former, ensure_ascii=False).encode())
         write_sealed(path, json.dumps(lists, ensure_ascii=False).encode())
     return {
         "new": len(new.keys() - old.keys()),

@@ -16,18 +16,24 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "sample": "vymyslené údaje ukážky finstat_kit",
         "since": "zmenené od",
+        "extract": "výber (jednotky: {})",
         "copied": "kópia k",
     },
     "en": {
         "sample": "invented data of a finstat_kit sample",
         "since": "changed since",
+        "extract": "extract (units: {})",
         "copied": "copied as of",
     },
 }
 
 
 def described(
-    path: Path, about: About | None, since: date | None, completed: pl.DataFrame | None
+    path: Path,
+    about: About | None,
+    since: date | None,
+    completed: pl.DataFrame | None,
+    day: date | None,
 ) -> str:
     """Return the repr of a mirror.
 
@@ -36,14 +42,20 @@ def described(
         about: The settings it was created with, None if unknown.
         since: The first day of change of a partial copy, None for a whole one.
         completed: The completed runs, None if they could not be read.
+        day: The day of a frozen state.
     """
     if completed is None or (about is None and completed.height):
         return f"<Mirror {path}, damaged: see verify()>"
     kind = "SAMPLE DATA " if about and about.invented else ""
     source = about.origin.name if about else "nothing yet"
     part = f", changed since {since}" if since else ""
+    if about and about.extract is not None:
+        part += f", extract (units: {about.extract})"
+    if day is not None:
+        completed = completed.filter(pl.col("completed") <= day)
     state = f"as of {completed['started'][-1]}" if completed.height else "no complete sync yet"
-    return f"{kind}<Mirror {path} of {source}{part}, {state}>"
+    at, frozen = ("", "") if day is None else (f"@{day}", ", read-only")
+    return f"{kind}<Mirror {path}{at} of {source}{part}, {state}{frozen}>"
 
 
 def source(about: About, day: date, lang: Lang) -> str:
@@ -68,4 +80,6 @@ def _name(about: About, lang: Lang, *, cited: bool = False) -> str:
 def _copied(about: About, day: date, lang: Lang) -> str:
     words = _WORDS[lang]
     part = f", {words['since']} {about.since}" if about.since else ""
+    if about.extract is not None:
+        part += ", " + words["extract"].format(about.extract)
     return f"{part}, {words['copied']} {day}"

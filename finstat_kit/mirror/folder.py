@@ -20,7 +20,10 @@ from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.protocol.wire import BEGINNING
 
 HERE: Final = "this machine"  # the name in format 1 of every register on this machine
-FORMAT: Final = 2
+# 1: units alone, whichever register of this machine. 2: the name of the register, and a checksum.
+# 3: an extract is marked as one, and which collections are kept with their records.
+FORMAT: Final = 3
+NAMED: Final = 2  # the first that records which register it is of
 _TABLES: Final = ("units", "runs")
 # Characters with a meaning of their own in its addresses: escapes, brackets, unprintable ones.
 _UNFIT: Final = re.compile(r"[\x00-\x1f\x7f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
@@ -58,11 +61,15 @@ class About:
         origin: The register.
         changed_since: The first day of change in the copy.
         format: Format of the directory; 1 did not record which register of this machine it was.
+        extract: Number of units of an extract; None for a mirror that syncs.
+        contents: The collections beside units that are kept with their records.
     """
 
     origin: Origin
     changed_since: date
     format: int = FORMAT
+    extract: int | None = None
+    contents: tuple[str, ...] = ()
 
     @property
     def since(self) -> date | None:
@@ -87,6 +94,7 @@ class Folder:
     Attributes:
         file: ``mirror.json``.
         codelists: The file of the codelists.
+        templates: The file of the templates of kept reports.
         known: The settings as last read or written; None before that.
     """
 
@@ -94,6 +102,7 @@ class Folder:
         self._path = path
         self.file = path / "mirror.json"
         self.codelists = path / "codelists.json"
+        self.templates = path / "templates.json"
         self.known: About | None = None
 
     @property
@@ -153,6 +162,8 @@ class Folder:
             "invented": about.origin.invented,
             "changed_since": about.changed_since.isoformat(),
             "format": FORMAT,
+            "extract": about.extract,
+            "contents": list(about.contents),
         }
         text = json.dumps(said | {"checksum": _checksum(said)}, indent=1) + "\n"
         draft = self._path / "mirror.draft"
@@ -198,12 +209,14 @@ def _about(said: dict[str, Any], file: Path) -> About:
             f"knows {FORMAT}: pip install --upgrade finstat-kit"
         )
     checksum = said.pop("checksum", None)
-    if number == FORMAT and checksum != _checksum(said):
+    if number >= NAMED and checksum != _checksum(said):
         raise ValueError("it is not as it was written")
-    register, invented = said["register"], said.get("invented")
-    if number < 1 or type(register) is not str or not isinstance(invented, str | None):
+    register, invented, units = said["register"], said.get("invented"), said.get("extract")
+    fits = type(register) is str and isinstance(invented, str | None)
+    if number < 1 or not fits or not isinstance(units, int | None):
         raise ValueError("it is of another form")
-    return About(Origin(register, invented), date.fromisoformat(said["changed_since"]), number)
+    since = date.fromisoformat(said["changed_since"])
+    return About(Origin(register, invented), since, number, units, tuple(said.get("contents", ())))
 
 
 def _checksum(said: Mapping[str, object]) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from finstat_kit.errors import MirrorError
-from finstat_kit.mirror.folder import FORMAT, About
+from finstat_kit.mirror.contents import LISTED, held_records, lacking, newest_listed, schema_of
+from finstat_kit.mirror.folder import NAMED, About
 from finstat_kit.mirror.newest import newest_rows
-from finstat_kit.mirror.syncing import LISTS, RUNS, STATE, newest_run, open_run
+from finstat_kit.mirror.stored_cells import STORED
+from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.versions import META, UNREADABLE
 from finstat_kit.protocol import replies, shaped
@@ -23,6 +26,9 @@ class Held:
 
     Attributes:
         lists: The log of each list, by its name.
+        contents: The log of the records of each other collection than units, empty where only its
+            ids are kept.
+        cells: The cells of the kept reports.
         runs: One row per completed run. A row that is not ``completed`` marks a loss, which
             invalidates the rows before it.
     """
@@ -37,6 +43,11 @@ class Held:
             )
             for name in LISTS
         }
+        self.contents = {
+            name: Table(path / f"{name}_records", schema_of(name), ("version", "cells"))
+            for name in CONTENTS
+        }
+        self.cells = Table(path / "cells", STORED, ("version",))
         self.runs = Table(path / "runs", RUNS)
         self._read: tuple[list[str], pl.DataFrame] | None = None
         # A look that began earlier must not replace what a later one has found.
@@ -45,7 +56,7 @@ class Held:
     @property
     def tables(self) -> tuple[Table, ...]:
         """All of them."""
-        return *self.lists.values(), self.runs
+        return *self.lists.values(), *self.contents.values(), self.cells, self.runs
 
     def commits(self) -> tuple[int, ...]:
         """Return the number of the newest commit of each table."""
@@ -127,6 +138,89 @@ class Held:
         schema = shaped.UNITS if name == "units" else replies.IDS
         return newest_rows(tuple(self.lists[name].whole_files()), schema, upto)
 
+    def upto(self, name: str, run: Mapping[str, object]) -> int:
+        """Return the number of the last version of a list at the end of a completed run.
+
+        Versions ascend as rows do, so that the number of rows at the end of the run names it.
+        """
+        if name == "units":
+            return int(str(run["version"]))
+        keys = self.lists[name].scan().select("version", "seen").collect().sort("version")
+        rows = run[f"rows_{name}"]
+        if rows is None:  # format 1 did not write it down
+            rows = int((keys["seen"] <= run["completed"]).sum())
+        assert isinstance(rows, int)
+        return int(keys["version"][rows - 1]) if rows else 0
+
+    def answered(self, name: str) -> int:
+        """Return the greatest version of a list that a record was fetched for, 0 for none."""
+        table = self.contents[name]
+        table.refresh()
+        return int(table.scan().select(pl.col(LISTED).max()).collect().item() or 0)
+
+    def newest_records(self, name: str, upto: float = math.inf) -> pl.LazyFrame:
+        """Return the newest version of each record of another collection than units."""
+        table = self.contents[name]
+        schema = pl.Schema({n: kind for n, kind in table.schema.items() if n not in META})
+        return newest_rows(tuple(table.whole_files()), schema, upto)
+
+    def lacking(
+        self, name: str, run: Mapping[str, Any] | None = None
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the ids that a list names, and those without a current record; see `lacking`.
+
+        Args:
+            name: Of the collection.
+            run: A completed run, None for what is held now.
+        """
+        listed, records = self.lists[name].scan(), self.contents[name].scan()
+        if run is not None:
+            listed = listed.filter(pl.col("version") <= self.upto(name, run))
+            records = records.filter(pl.col("version") <= (run[f"version_{name}"] or 0))
+        named = newest_listed(listed)
+        return named, lacking(named, held_records(records))
+
+    def current_records(self, name: str, upto: float) -> pl.DataFrame:
+        """Return ``id``, ``version`` and ``idSablony`` of the newest readable records."""
+        log = (
+            self.contents[name]
+            .scan()
+            .filter(pl.col("problem").is_null() & (pl.col("version") <= upto))
+        )
+        keys = log.select("id", "version", "idSablony").collect().sort("version")
+        return keys.unique("id", keep="last", maintain_order=True)
+
+    def refresh_records(self) -> None:
+        """Load the newest commits of all kept records and their cells."""
+        for table in (self.cells, *self.contents.values()):
+            table.refresh()
+            if table.lost_files():
+                table.refresh(anew=True)  # it may be another table by now
+
+    def check_cells(self) -> None:
+        """See that no cells are lost.
+
+        Raises:
+            MirrorError: Some are; the message names the fix.
+        """
+        reports = self.contents["reports"]
+        least = reports.state().get("cells", 0)
+        if self.cells.rows < least or self.cells.lost_files():
+            raise MirrorError(
+                f"cells in {self.cells.path} are lost; remove it and {reports.path}: the next "
+                "sync() fetches the reports anew, older versions of them are lost"
+            )
+
+    def cells_of(self, reports: pl.DataFrame) -> pl.DataFrame:
+        """Return the stored cells of some records of reports."""
+        self.check_cells()
+        ids = reports["id"]
+        if ids.is_empty():
+            return pl.DataFrame(schema=STORED)
+        # The range reaches the statistics of the files, of which each has reports of its own.
+        near = pl.col("report_id").is_between(ids.min(), ids.max())
+        return self.cells.scan().filter(near & pl.col("report_id").is_in(ids.implode())).collect()
+
     def lost(self) -> str | None:
         """Return what is lost that only a full sync brings back, None where nothing is.
 
@@ -147,7 +241,7 @@ class Held:
 
     def foreign(self, about: About) -> Iterator[tuple[Table, str]]:
         """Yield the lists of another register than the directory's, each with a message."""
-        if about.format < FORMAT:
+        if about.format < NAMED:
             return  # it did not write down which register it was
         for table in self.lists.values():
             if table.state().get("register", about.origin.number) != about.origin.number:

@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import math
-from dataclasses import replace
+from collections.abc import Iterable
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Span
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.compacting import checked_hours, compact
-from finstat_kit.mirror.describing import citation, described, source
-from finstat_kit.mirror.folder import Folder, checked_path, part
+from finstat_kit.mirror.contents import as_collections
+from finstat_kit.mirror.copied import CollectionName, Copied
+from finstat_kit.mirror.fetching import Budget
+from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.mirror.held import Held
+from finstat_kit.mirror.holdings import holdings
 from finstat_kit.mirror.keeping import Keeping
 from finstat_kit.mirror.origins import origin_of
-from finstat_kit.mirror.sealed import Stamp, stamp
 from finstat_kit.mirror.verifying import verified
-from finstat_kit.mirror.versions import changes_in, legible, unread_in, version_by
+from finstat_kit.mirror.versions import changes_in, legible, unread_in
 from finstat_kit.protocol import wire
-from finstat_kit.service.server import dated, served
-from finstat_kit.transport.base import InProcess
-
-_UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records have a day of change
-CollectionName = Literal["units", "statements", "reports", "annual_reports"]
 
 
-class Mirror(Register):
+class Mirror(Copied):
     """A copy of a register on disk, kept in step with it; needs the extra ``mirror``.
 
     It is a register too: after `fk.use(mirror)` all names read from disk. A directory belongs to
@@ -50,6 +45,9 @@ class Mirror(Register):
         path: The directory; created by the first `sync`.
         changed_since: Copy only units and ids changed on this day or later; None is everything,
             or the day the mirror was created with.
+        contents: Keep the records of these collections too: True for all, or names among
+            ``"statements"``, ``"reports"`` and ``"annual_reports"``; also later, on a mirror
+            without. What was once kept stays so.
         register: The register to copy: a URL, `fk.LIVE`, a `Register` or sample; None is the
             current one at each `sync`.
 
@@ -72,24 +70,13 @@ class Mirror(Register):
         path: str | Path,
         *,
         changed_since: str | date | None = None,
+        contents: bool | str | Iterable[str] = False,
         register: Register | str | None = None,
     ) -> None:
-        self._given = checked_path(path)
-        self.path = self._given.absolute()  # where it was meant, wherever the process goes
         self._chosen = register
+        self._contents = as_collections(contents)
         self._since = None if changed_since is None else arguments.changed_since(changed_since)
-        self._held = Held(self.path)
-        self._folder = Folder(self.path)
-        self._answers = Answers(self._folder, self._held)
-        self._fetched: dict[str, tuple[Stamp | None, pl.DataFrame]] = {}
-        super().__init__("mirror:", tries=1, transport=InProcess(self._answers.reply))
-        self._session = replace(
-            self._session,
-            at_hand=self._answers.records,
-            since=self._answers.since,
-            today=self._answers.today,  # refreshes first: requests are for the newest sync
-            undated=_UNDATED,
-        )
+        super().__init__(path)
         about = self._folder.about if self._since else self._folder.read()
         if about and self._since and about.changed_since != self._since:
             raise UsageError(
@@ -102,48 +89,18 @@ class Mirror(Register):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy by its path, with the register that it copies, if one was given."""
-        again = partial(type(self), changed_since=self._since, register=self._chosen)
+        again = partial(
+            type(self), changed_since=self._since, contents=self._contents, register=self._chosen
+        )
         return again, (self.path,), {"lang": self.lang}
 
-    def __repr__(self) -> str:
-        return described(self._given, self._folder.known, self.since, self._held.known)
-
-    @property
-    def invented(self) -> bool | None:
-        """Whether the copied data are invented; None before the first sync."""
-        about = self._folder.known or self._folder.about
-        return None if about is None else about.invented
-
-    @property
-    def since(self) -> date | None:
-        """The first day of change of a partial copy; None for a copy of the whole register."""
-        about = self._folder.known
-        return about.since if about else part(self._since)
-
-    @property
-    def today(self) -> date:
-        """The day on which the last complete sync started, as last read from disk.
-
-        Opening a mirror, `sync` and every reading method refresh it; the property itself reads
-        from disk only as long as no complete sync is known.
-
-        Raises:
-            MirrorError: No sync is complete.
-        """
-        completed = self._held.known
-        if completed is None or not completed.height:
-            completed = self._answers.complete()
-        day: date = completed["started"][-1]
-        return day
-
-    def _source_name(self, lang: Lang) -> str:
-        return source(self._folder.begun(), self.today, lang)
-
-    def _citation(self, lang: Lang) -> str:
-        return citation(self._folder.begun(), self.today, lang)
-
     def sync(
-        self, *, full: bool = False, max_missing: int | None = None, progress: bool | None = None
+        self,
+        *,
+        full: bool = False,
+        max_missing: int | None = None,
+        budget: Span | None = None,
+        progress: bool | None = None,
     ) -> pl.DataFrame:
         """Bring the copy in step with the register: first everything, later only changes.
 
@@ -158,12 +115,15 @@ class Mirror(Register):
         Args:
             full: Fetch everything again, and mark ids missing from the register's lists.
             max_missing: Maximum number of ids to mark as missing; None is 1 % of a list.
+            budget: Stop after this time: ``"2h"``, ``"30min"``, a `timedelta` or seconds; the next
+                sync resumes. None is no limit.
             progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
 
         Returns:
-            One row per list, and one for the codelists: ``list``, ``window`` (Date: first day of
-            the requested changes), ``new``, ``changed``, ``gone``, ``unreadable`` (all records
-            still unread), ``requests`` (Int64), ``seconds`` (Float64).
+            One row per list, one for the codelists, and one per collection of kept records:
+            ``list``, ``window`` (Date: first day of the requested changes), ``new``, ``changed``,
+            ``gone``, ``unreadable`` (all records still unread), ``requests`` (Int64), ``seconds``
+            (Float64).
 
         Raises:
             UsageError: The current register is not the mirror's, or is a mirror itself.
@@ -172,10 +132,18 @@ class Mirror(Register):
         """
         if max_missing is not None:
             max_missing = arguments.whole("max_missing", max_missing, 0, wire.MAX_ID)
+        seconds = None if budget is None else arguments.span("budget", budget)
+        about = self._folder.read()
+        if about is not None and about.extract is not None:
+            raise UsageError(
+                f"{self._given} is an extract, which no sync brings in step; sync the mirror it "
+                "was taken from, and extract again"
+            )
         register = self._source()
         with self._folder.writing():
             origin = origin_of(register, self._folder.read(), self._given)
-            keeping = Keeping(self._folder, self._held, register)
+            spendable = Budget(register, seconds)
+            keeping = Keeping(self._folder, self._held, register, self._contents, spendable)
             return keeping.go(
                 origin, self._since, full=full, max_missing=max_missing, progress=progress
             )
@@ -187,7 +155,7 @@ class Mirror(Register):
 
         Args:
             collection: ``"units"``, ``"statements"``, ``"reports"`` or ``"annual_reports"``.
-            as_of: For units, the state of the last sync completed by that day; None is the newest.
+            as_of: The state of the last sync completed by that day; None is the newest.
 
         Returns:
             A LazyFrame, one row per id, in no guaranteed order: for units the columns of `get`,
@@ -198,8 +166,7 @@ class Mirror(Register):
 
         Raises:
             MirrorError: No sync is complete yet.
-            UsageError: No sync was complete by that day, *as_of* is given for another collection
-                than units, or the collection does not exist.
+            UsageError: No sync was complete by that day, or the collection does not exist.
 
         Example:
             >>> import finstat_kit as fk, tempfile
@@ -209,17 +176,68 @@ class Mirror(Register):
             1000
         """
         arguments.one_of("collection", collection, tuple(wire.LISTS))
-        completed = self._answers.complete()
-        upto = math.inf
         if as_of is not None:
-            day = arguments.day("as_of", as_of)
-            if collection != "units":
-                raise UsageError(
-                    f"as_of={day.isoformat()!r}: a mirror keeps the former states of units alone; "
-                    f"leave out as_of for {collection}"
-                )
-            upto = version_by(completed, day)
-        return self._held.newest(collection, upto)
+            then = Answers(self._folder, self._held, arguments.day("as_of", as_of))
+            then.complete()
+            return then.snapshot(collection)
+        return super().snapshot(collection)
+
+    def as_of(self, day: str | date) -> Frozen:
+        """Return the register as the last sync completed by a day left it, read-only.
+
+        Everything a register answers, it answers with the state of that day, the same on every
+        run: ids, counts, records, codelists, citations. ``fk.use("mirror:PATH@DAY")`` and
+        ``FINSTAT_KIT_URL=mirror:PATH@DAY`` select it. Another sync on the same day belongs to it.
+
+        Args:
+            day: A date or ``"2026-06-30"``, no later than the last complete sync.
+
+        Returns:
+            A `Register` with `snapshot`, `extract` and `serve`; its ``today`` is the day on which
+            that sync started.
+
+        Raises:
+            UsageError: No sync was complete by then, or none is complete on that day or later.
+            MirrorError: No sync is complete yet, or the mirror is damaged.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> register = fk.sample(1_000)
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=register)
+            >>> report = mirror.sync()
+            >>> register.set_today("2026-07-01")
+            >>> new = register.publish(5)
+            >>> report = mirror.sync()
+            >>> mirror.units.count(), mirror.as_of("2026-06-30").units.count()
+            (1005, 1000)
+        """
+        frozen = Frozen(self.path, arguments.day("day", day), lang=self.lang)
+        frozen.settled()
+        return frozen
+
+    def holdings(self) -> pl.DataFrame:
+        """List how far the copy is, collection by collection.
+
+        Returns:
+            One row per collection whose records are kept: ``collection``, ``listed`` (Int64: ids
+            in the register's list), ``held`` (Int64: current records), ``from_id`` (Int64: all
+            listed ids from this one up are held; null where none), ``lacking`` (Int64) and
+            ``seconds`` (Float64: what the lacking ones take at the rate of the register that is
+            copied; null without a register or a limit).
+
+        Raises:
+            MirrorError: No sync is complete yet.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> report = mirror.sync()
+            >>> mirror.holdings().select("collection", "listed", "held", "lacking").rows()
+            [('units', 1000, 1000, 0)]
+        """
+        self._answers.complete()
+        register = current.named(self._chosen) if self._chosen is not None else None
+        return holdings(self._held, self._folder.begun(), register.rate if register else None)
 
     def unreadable(self) -> pl.DataFrame:
         """List the units with unreadable records, which the next sync requests again.
@@ -273,36 +291,6 @@ class Mirror(Register):
         with legible(self.path):
             return changes_in(self._held.lists["units"].scan(), day, after)
 
-    def serve(
-        self, *, port: int = 0, host: str = "127.0.0.1"
-    ) -> contextlib.AbstractContextManager[str]:
-        """Answer at a URL as long as a ``with`` lasts; needs the extra ``server``.
-
-        Args:
-            port: Port to listen on; 0 takes a free one.
-            host: Address to listen on; loopback unless another is given.
-
-        Returns:
-            A context manager that gives the base URL.
-
-        Raises:
-            MirrorError: No sync is complete yet.
-            UsageError: The port is taken, or uvicorn is not installed.
-
-        Example:
-            >>> import finstat_kit as fk, tempfile
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
-            >>> report = mirror.sync()
-            >>> with mirror.serve() as url, fk.using(url):
-            ...     fk.units.count()
-            1000
-        """
-        port = arguments.whole("port", port, 0, 65_535)
-        marks = dated(self._answers.today())
-        if mark := self._folder.begun().origin.invented:
-            marks = marks | {wire.INVENTED: mark}
-        return served(self._answers.reply, host=host, port=port, marks=marks)
-
     def verify(self) -> pl.DataFrame:
         """Compare every byte of the copy with its checksum, and every value with its row's digest.
 
@@ -349,17 +337,12 @@ class Mirror(Register):
         with self._folder.writing():
             compact(self._held, hours)
 
-    def _codelist(self, name: str, refresh: bool) -> pl.DataFrame:
-        """Return a codelist as the newest sync left it, which may be another process's."""
-        now = stamp(self._folder.codelists)
-        known = self._fetched.get(name)
-        if known is None or known[0] != now or refresh:
-            known = self._fetched[name] = now, super()._codelist(name, refresh=True)
-        return known[1]
+    def _at(self, path: Path) -> Copied:
+        return Mirror(path)
 
     def _source(self) -> Register:
         register = current.named(self._chosen)
-        if isinstance(register, Mirror):
+        if isinstance(register, Copied):
             raise UsageError(
                 "a mirror is in step with a register, not with a mirror; give the register: "
                 f"fk.Mirror({str(self.path)!r}, register=fk.LIVE)"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Final
 
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, UsageError
-from finstat_kit.mirror.folder import HERE, About, Origin
+from finstat_kit.mirror.folder import FORMAT, HERE, About, Origin
 from finstat_kit.mirror.held import Held
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.requests import Request
@@ -53,7 +54,7 @@ def agreed(
     if about is not None and about.origin.register != HERE:
         if about.origin.name != origin.name:
             raise _another(held.path, about.origin.name, origin.name)
-        return About(about.origin, about.changed_since), False
+        return replace(about, format=FORMAT), False
     states = [table.state() for table in held.lists.values() if table.state()]
     numbers = {state.get("register") for state in states}
     known = about is None and None not in numbers
@@ -72,7 +73,8 @@ def agreed(
         whole = [state for state in states if state["full"] or state["run"] == 1]
         windows = [date.fromordinal(state["since"]) for state in whole]
         since = min([*windows, *held.all_runs()["since"].drop_nulls()], default=since)
-    return About(origin, since or BEGINNING), bool(states) and not known
+    contents = about.contents if about is not None else ()
+    return About(origin, since or BEGINNING, contents=contents), bool(states) and not known
 
 
 def _another(path: Path, former: str, new: str) -> UsageError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -12,8 +12,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.mirror import codelists
-from finstat_kit.mirror.held import Held
-from finstat_kit.mirror.versions import MISSING, Known
+from finstat_kit.mirror.versions import MISSING, Ints
 from finstat_kit.protocol.wire import BEGINNING, CHANGED, LISTS, UNITS
 from finstat_kit.service.store import Line, Store
 
@@ -45,12 +44,17 @@ class CopiedStore(Store):
 
 
 def copied_store(
-    held: Held, lists: Path, today: date, find: Callable[[int], pl.DataFrame]
+    units: pl.LazyFrame,
+    others: Mapping[str, Ints],
+    lists: Path,
+    today: date,
+    find: Callable[[int], pl.DataFrame],
 ) -> CopiedStore:
     """Make what the service answers from.
 
     Args:
-        held: The tables.
+        units: The newest version of each unit.
+        others: The ids of the other lists.
         lists: The file of the codelists.
         today: The day up to which the mirror is in step.
         find: Returns the newest version of a unit, or no row.
@@ -58,7 +62,6 @@ def copied_store(
     Raises:
         MirrorError: A file is lost or damaged.
     """
-    units = held.newest("units")
     listed = units.filter(pl.col("gone").ne_missing(MISSING))
     forms = listed.select(pl.col(_FORMS).unique()).drop_nulls().collect()[_FORMS].sort()
     columns = (
@@ -75,11 +78,10 @@ def copied_store(
         .collect()
         .sort("id")
     )  # fmt: skip
-    lines = {}
-    for name, endpoint in LISTS.items():
-        if endpoint != UNITS:
-            ids = Known(held.lists[name].scan()).listed
-            lines[endpoint] = Line(ids, np.full(len(ids), _ANY_DAY, dtype=np.uint16))
+    lines = {
+        LISTS[name]: Line(ids, np.full(len(ids), _ANY_DAY, dtype=np.uint16))
+        for name, ids in others.items()
+    }
     lines[UNITS] = Line(columns["id"].to_numpy(), columns["changed"].to_numpy())
     return CopiedStore(
         lines,

@@ -7,9 +7,8 @@ written to the table of runs, which sets the next window.
 
 from __future__ import annotations
 
-import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
@@ -19,26 +18,17 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.records import fetch_record
 from finstat_kit.client.register import Register
-from finstat_kit.errors import (
-    BadRequest,
-    Interrupted,
-    MirrorError,
-    NotFound,
-    ProtocolError,
-    RegisterError,
-    RegisterUnavailable,
-    TransportError,
-)
+from finstat_kit.errors import Interrupted, MirrorError, ProtocolError, RegisterError
+from finstat_kit.mirror.fetching import Budget, Fetched, Fetcher, sliced
 from finstat_kit.mirror.tables import MANY_FILES, Table
 from finstat_kit.mirror.versions import MISSING, Ints, Known, Row, row_of, to_frame
-from finstat_kit.progress import Advance, bar
+from finstat_kit.progress import bar
 from finstat_kit.protocol import replies, shaped, wire
 from finstat_kit.protocol.shaped import KINDS, content
-from finstat_kit.transport.threads import in_order
 
 LISTS: Final = tuple(wire.LISTS)
+CONTENTS: Final = tuple(name for name in LISTS if name != "units")  # whose records may be kept
 STATE: Final = ("run", "since", "started", "full", "cursor", "version", "register")
 RUNS: Final = pl.Schema(
     {
@@ -48,12 +38,11 @@ RUNS: Final = pl.Schema(
         "completed": pl.Date(),
         "version": pl.Int64(),  # of the newest units at its end
         **{f"rows_{name}": pl.Int64() for name in LISTS},  # of each list at its end
+        **{f"version_{name}": pl.Int64() for name in CONTENTS},  # of the newest records at its end
     }
 )
 _BATCH: Final = 10_000
-_BATCH_SECONDS: Final = 60  # of requests at the register's rate: what a crash can cost
 _QUIET_BATCHES: Final = 10  # batches without news after which the cursor is committed
-_OUTAGE: Final = 3  # records in a row that cannot be had: it is not the records' fault
 _MOST_MISSING: Final = 0.01  # of all units
 
 
@@ -135,9 +124,27 @@ def this_run(
 
 
 class Walk:
-    """The part of a run that belongs to one list."""
+    """The part of a run that belongs to one list.
 
-    def __init__(self, name: str, table: Table, register: Register, run: Run) -> None:
+    Args:
+        name: Of the list.
+        table: Its log.
+        register: The register.
+        run: The run.
+        budget: The time of the sync.
+        answered: The greatest version of this list that records were fetched for, None where only
+            its ids are kept. With records each listed id is a new version: it names what to fetch.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        table: Table,
+        register: Register,
+        run: Run,
+        budget: Budget,
+        answered: int | None = None,
+    ) -> None:
         self._name = name
         self._table = table
         self._schema = shaped.UNITS if name == "units" else replies.IDS
@@ -146,25 +153,29 @@ class Walk:
         self._run = run
         state = table.state()
         self._cursor = state["cursor"] if state.get("run") == run.run else 0
-        self._version = state.get("version", 0)
+        # Above what was answered, also where the log was lost: it names all of them again.
+        self._version = max(state.get("version", 0), answered or 0)
+        self._every = answered is not None
+        self._budget = budget
+        self._fetcher = Fetcher(register, KINDS[name], budget)
         self._unreadable = set(self._known.unread) if name == "units" else set()
-        self._doubtful: dict[int, str] = {}  # could not be had, for a reason yet unknown
         self._quiet = 0
-        self._counts = {"new": 0, "changed": 0, "gone": 0}
+        self.counts = {"new": 0, "changed": 0, "gone": 0, "unreadable": len(self._unreadable)}
 
     @cached_property
     def _known(self) -> Known:
         """The content of the list at the start of the walk, read only if something new arrives."""
         return Known(self._table.scan())
 
-    def go(self, max_missing: int | None, progress: bool | None) -> dict[str, int]:
-        """Walk the list to its end and commit the changes; return their numbers."""
+    def go(self, max_missing: int | None, progress: bool | None) -> None:
+        """Walk the list to its end, commit the changes and count them."""
         since = self._run.since
         try:
             if self._name == "units":
                 self._fetch_records(progress)
             else:
                 for page in self._collection.pages(changed_since=since, after_id=self._cursor):
+                    self._budget.check()
                     ids = page["id"].to_list()
                     self._commit([Row({"id": id_}) for id_ in ids], ids[-1] if ids else 0)
             if self._run.full:  # listed anew: a run that was resumed has walked only a part
@@ -181,75 +192,38 @@ class Walk:
             ) from interrupt
         self._table.tidy()
         self._table.seal()
-        return {**self._counts, "unreadable": len(self._unreadable)}
 
     def _fetch_records(self, progress: bool | None) -> None:
         register, since, after = self._register, self._run.since, self._cursor
         again = [] if after else self._known.unread
-        rate = math.inf if register.rate is None else register.rate
-        size = int(min(max(rate * _BATCH_SECONDS, 1), _BATCH))
-
         query = self._collection._query(since, after, None)
 
         def total(stop: threading.Event) -> int | None:
             count = self._collection._count_or_none(query, stop)
             return None if count is None else len(again) + count
 
+        def commit(fetched: list[Fetched], last: int | None) -> None:
+            self._commit([_row(one) for one in fetched], self._cursor if last is None else last)
+
         with bar("records", total, remote=register._session.remote, progress=progress) as advance:
-            for batch in _batches(again, size):
-                self._fetch(batch, advance, moves=False)
+            for batch in self._fetcher.batches(again, _BATCH):
+                self._fetcher.fetch(batch, advance, commit, moves=False)
             for page in self._collection.pages(changed_since=since, after_id=after):
                 ids = [id_ for id_ in page["id"].to_list() if id_ not in again]
-                for batch in _batches(ids, size):
-                    self._fetch(batch, advance, moves=True)
-            self._commit(self._given_up(), self._cursor)
-
-    def _fetch(self, ids: Sequence[int], advance: Advance, *, moves: bool) -> None:
-        """Fetch the records of a batch and commit them, also those before an error."""
-        rows: list[Row] = []
-        cursor = self._cursor
-
-        def fetch(id_: int, stop: threading.Event) -> Mapping[str, object] | RegisterError:
-            try:
-                return content(fetch_record(self._register._session, KINDS["units"], id_, stop))
-            except (*_ITS_FAULT, RegisterUnavailable, TransportError) as error:
-                return error
-
-        try:
-            for id_, record in in_order(ids, fetch, self._register.connections):
-                advance(1)
-                if isinstance(record, RegisterUnavailable) and record.blocked:
-                    raise record
-                # Records that failed before, and fail again, do not indicate an outage.
-                if moves and isinstance(record, (RegisterUnavailable, TransportError)):
-                    self._doubtful[id_] = record.message
-                    if len(self._doubtful) == _OUTAGE:
-                        raise record
-                    continue
-                rows += self._given_up()
-                if isinstance(record, RegisterError):
-                    rows.append(_unread(id_, record.message))
-                else:
-                    rows.append(row_of(record))
-                cursor = id_ if moves else cursor
-        finally:
-            self._commit(rows, cursor)
-
-    def _given_up(self) -> list[Row]:
-        """Return the rows of the records that could not be had, now that another could."""
-        rows = [_unread(id_, message) for id_, message in self._doubtful.items()]
-        self._doubtful.clear()
-        return rows
+                for batch in self._fetcher.batches(ids, _BATCH):
+                    self._fetcher.fetch(batch, advance, commit, moves=True)
+            commit(self._fetcher.given_up(), None)
 
     def _commit(self, rows: Sequence[Row], cursor: int) -> None:
         """Commit what is new among the rows, and the cursor with it."""
-        news = [row for row in rows if not self._known.says(row)]
+        news = [row for row in rows if self._every or not self._known.says(row)]
         for row in rows:
             (self._unreadable.add if row.problem else self._unreadable.discard)(row.id)
+        self.counts["unreadable"] = len(self._unreadable)
         for row in news:
             if row.problem is None:
                 kind = "gone" if row.gone else "changed" if self._known.has(row.id) else "new"
-                self._counts[kind] += 1
+                self.counts[kind] += 1
         self._cursor = cursor
         self._quiet = 0 if news else self._quiet + 1
         if not news and (self._quiet < _QUIET_BATCHES or not self._version):
@@ -268,7 +242,7 @@ class Walk:
     def _mark_missing(self, listed: pl.Series, max_missing: int | None) -> None:
         """Mark what the register no longer lists, unless it is too much to be true."""
         gone = missing(self._name, self._known, listed, max_missing)
-        for ids in _batches(gone.tolist(), _BATCH):
+        for ids in sliced(gone.tolist(), _BATCH):
             self._commit([Row({"id": id_}, gone=MISSING) for id_ in ids], self._cursor)
 
 
@@ -289,12 +263,8 @@ def missing(name: str, known: Known, listed: pl.Series, max_missing: int | None)
     return gone
 
 
-_ITS_FAULT: Final = (ProtocolError, NotFound, BadRequest)  # of one record, and of no other
-
-
-def _unread(id_: int, message: str) -> Row:
-    return Row({"id": id_}, problem=message[:200])
-
-
-def _batches(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    return (ids[start : start + size] for start in range(0, len(ids), size))
+def _row(fetched: Fetched) -> Row:
+    id_, record = fetched
+    if isinstance(record, str):
+        return Row({"id": id_}, problem=record[:200])
+    return row_of(content(record))

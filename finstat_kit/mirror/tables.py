@@ -45,6 +45,14 @@ class Table:
     @property
     def cure(self) -> str:
         """The fix for a table that cannot be read."""
+        if self.path.name == "cells":
+            both = f"{self.path} and {self.path.with_name('reports_records')}"
+            return (
+                f"remove {both}: the next sync() fetches the reports anew, older versions of them "
+                "are lost"
+            )
+        if "listed" in self.schema:
+            return f"remove {self.path}: the next sync() fetches it anew, older versions are lost"
         if "digest" in self.schema:
             return (
                 f"remove {self.path}: sync(full=True) then fetches it anew, older versions in it "
@@ -59,6 +67,10 @@ class Table:
         """Return the fix for a damaged or missing data file."""
         if "digest" not in self.schema:
             return self.cure
+        if "listed" in self.schema:
+            return ("" if lost else f"remove {file}: ") + (
+                "the next sync() fetches what it held, older versions of it are lost"
+            )
         return ("" if lost else f"remove {file}: ") + (
             "sync(full=True) then fetches what it held, older versions of it are lost"
         )

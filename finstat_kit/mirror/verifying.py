@@ -42,12 +42,15 @@ def verified(folder: Folder, held: Held) -> pl.DataFrame:
         rows.append((held.runs.path.name, 0, 0, "no sync is complete: sync() resumes it"))
     for name, table in held.lists.items():
         rows += _table(table, known.get(name, 0), is_complete=is_complete)
+    for table in (*held.contents.values(), held.cells):
+        rows += _table(table, 0, is_complete=is_complete)
     with contextlib.suppress(MirrorError):  # the damage is reported already
         about = folder.about
         for table, meaning in () if about is None else held.foreign(about):
             rows.append((table.path.name, table.rows, table.rows, meaning))
     if is_complete or folder.codelists.exists():
         rows.append(_codelists(folder.codelists))
+    rows += [_codelists(file) for _, file in codelists.former_files(folder.codelists)]
     return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")
 
 

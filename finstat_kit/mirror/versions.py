@@ -94,8 +94,13 @@ class Row(NamedTuple):
 
 def row_of(record: Mapping[str, object]) -> Row:
     """Return the row of a record that could be read."""
+    return Row(record, state_of(record))
+
+
+def state_of(record: Mapping[str, object]) -> str | None:
+    """Return why a record says nothing: ``deleted``, ``non-public``, or None."""
     state = record.get("stav")
-    return Row(record, None if state is None else _GONE.get(str(state).upper(), str(state)))
+    return None if state is None else _GONE.get(str(state).upper(), str(state))
 
 
 def to_frame(rows: Iterable[Row], schema: pl.Schema, version: int, seen: date) -> pl.DataFrame:
@@ -186,8 +191,8 @@ class Known:
         return at if at < len(self._ids) and self._ids[at] == id_ else None
 
 
-def version_by(completed: pl.DataFrame, day: date) -> int:
-    """Return the number of the newest version of units that a run completed by a day had seen.
+def completed_by(completed: pl.DataFrame, day: date) -> pl.DataFrame:
+    """Return the runs completed by a day.
 
     Raises:
         UsageError: None was completed by then.
@@ -198,7 +203,7 @@ def version_by(completed: pl.DataFrame, day: date) -> int:
             f"as_of={day.isoformat()!r}: the first sync of this mirror was completed on "
             f"{completed['completed'][0]}; give that day or a later one"
         )
-    return int(by_then["version"][-1])
+    return by_then
 
 
 def unread_in(log: pl.LazyFrame) -> pl.DataFrame:

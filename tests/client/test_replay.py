@@ -101,7 +101,7 @@ def test_replies_of_a_later_recording_replace_older_ones(behind: Behind, file: P
         (fk.LIVE, {"cache": "x", "max_age": -1}, "max_age=-1 is not a valid duration"),
         (fk.LIVE, {"cache": "x", "max_age": True}, "max_age=True is not a valid duration"),
         ("mirror:/no/where", {}, "there is no mirror in '/no/where'; make it"),
-        ("mirror:/no/where@2026-06-30", {}, r"snapshot\(as_of='2026-06-30'\)"),
+        ("mirror:/no/where@2026-06-30", {}, "there is no mirror in '/no/where'; make it"),
         ("mirror:", {}, "is not a register"),
         ("cache:", {}, "is not a register"),
     ],

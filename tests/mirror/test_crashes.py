@@ -15,7 +15,13 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.mirror.syncing import RUNS
 from tests.support.examples import slow
-from tests.support.mirrors import assert_in_step, contents, register_on
+from tests.support.mirrors import (
+    assert_contents_in_step,
+    assert_in_step,
+    contents,
+    filings_on,
+    register_on,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -210,3 +216,45 @@ assert_in_step(mirror, register.sample)
 def test_a_limit_of_size_stops_a_sync_and_breaks_nothing(tmp_path: Path) -> None:
     """The same where the system refuses to make a file longer."""
     assert run(SHORT_FILES, tmp_path) == 0
+
+
+FILLED = KILLED.replace(
+    "register=register_on(int(day))", "contents=True, register=filings_on(int(day))"
+)
+FILLED = FILLED.replace("import register_on", "import filings_on")
+
+
+@pytest.mark.parametrize(
+    ("where", "number", "moment"),
+    [
+        ("reports_records", 1, "before"),
+        *slow(
+            ("statements_records", 1, "before"), ("statements_records", 1, "after"),
+            ("reports_records", 1, "after"), ("cells", 1, "before"), ("cells", 1, "after"),
+            ("annual_reports_records", 1, "before"),
+            ("annual_reports_records", 1, "after"), ("templates.draft", 1, "before"),
+            ("runs", 2, "before"), ("runs", 2, "after"), ("compact", 6, "after"),
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("day", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_killed_sync_of_contents_is_put_right(
+    tmp_path: Path, day: int, where: str, number: int, moment: str
+) -> None:
+    """Whatever was being written, the next sync fetches what is lacking, and nothing twice."""
+    if day == 2:
+        fk.Mirror(tmp_path, contents=True, register=filings_on(1)).sync()
+    ended = run(FILLED, tmp_path, day, where, number, moment)
+
+    if ended == 0:
+        # On the second day no new form is filed on, and no annual report changes.
+        assert day == 2
+        assert where in ("templates.draft", "annual_reports_records")
+    register = filings_on(day)
+    mirror = fk.Mirror(tmp_path, contents=True, register=register)
+    mirror.sync()
+    asked = [target for target in register.asked if "?id=" in target]
+    assert len(asked) == len(set(asked))
+    assert_contents_in_step(mirror, register.sample)
+    assert_in_step(mirror, register.sample)
+    assert set(mirror.verify()["meaning"]) == {""}

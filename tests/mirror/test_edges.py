@@ -137,6 +137,7 @@ SHAPES: dict[str, Callable[[dict[str, Any]], str]] = {
     "no format": lambda said: changed(said, format=None),
     "format 0": lambda said: changed(said, format=0),
     "a format that is none": lambda said: changed(said, format="two"),
+    "a mirror marked as an extract": lambda said: changed(said, extract=3),
     "no checksum": lambda said: changed(said, checksum=None),
     **{
         f"without {key}": lambda said, key=key: json.dumps(  # type: ignore[misc]
@@ -169,13 +170,13 @@ def test_mirror_json_of_another_shape_is_named_and_written_anew(
     matrix(f"mirror.json: {shape}", "MirrorError; removed, it is written anew", "MirrorError")
 
 
-@pytest.mark.parametrize("number", [3, "3", "99", 10**30])
+@pytest.mark.parametrize("number", [4, "4", "99", 10**30])
 def test_a_newer_format_is_refused(mirror: fk.Mirror, number: object, matrix: Told) -> None:
     """It is refused with a clear word, and nothing is written."""
     file = mirror.path / "mirror.json"
     file.write_text(changed(json.loads(file.read_bytes()), format=number), encoding="utf-8")
     before = contents(mirror.path)
-    words = rf"of format {number}, which a newer version of finstat_kit wrote; this one knows 2"
+    words = rf"of format {number}, which a newer version of finstat_kit wrote; this one knows 3"
 
     with pytest.raises(fk.MirrorError, match=words):
         fk.Mirror(mirror.path)

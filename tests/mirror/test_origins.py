@@ -218,7 +218,7 @@ def test_a_url_of_format_1_goes_on(tmp_path: Path) -> None:
         again = fk.Mirror(mirror.path, register=url)
         again.sync()
         assert_in_step(again, sample)
-    assert json.loads((mirror.path / "mirror.json").read_text())["format"] == 2
+    assert json.loads((mirror.path / "mirror.json").read_text())["format"] == 3
 
 
 def test_a_lost_mirror_json_hides_no_origin(tmp_path: Path) -> None:

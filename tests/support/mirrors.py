@@ -15,6 +15,23 @@ CODELISTS = (
     "size_classes",
 )  # fmt: skip
 
+CONTENTS = ("statements", "reports", "annual_reports")
+RECORDS = {
+    "units": "/api/uctovna-jednotka",
+    "statements": "/api/uctovna-zavierka",
+    "reports": "/api/uctovny-vykaz",
+    "annual_reports": "/api/vyrocna-sprava",
+}
+
+
+def assert_contents_in_step(mirror: fk.Mirror, register: fk.Register) -> None:
+    """Compare every record that a mirror keeps beside units with the register's."""
+    for name in CONTENTS:
+        ids = getattr(register, name).ids()
+        records = getattr(register, name).get(ids)
+        assert_frame_equal(getattr(mirror, name).get(ids), records)
+        assert_frame_equal(getattr(mirror, name).scan().collect(), records)
+
 
 def listed(mirror: fk.Mirror) -> pl.DataFrame:
     """Return the records of a mirror that the register lists, by id."""
@@ -60,4 +77,17 @@ def register_on(day: int) -> Watched:
         sample.delete(ids[500:510])
         sample.hide(ids[700:705])
         sample.publish(20, kraj="SK010")
+    return register
+
+
+def filings_on(day: int) -> Watched:
+    """Return a register of 10 units and their filings on its first or second day."""
+    register = Watched(fk.sample(10), page_size=50)
+    if day == 2:
+        sample = register.sample
+        sample.set_today("2026-07-01")
+        living = sample.units.scan().filter(pl.col("stav").is_null()).select("id").collect()
+        sample.file(living.head(5), year=2025)
+        sample.correct(sample.statements.ids(limit=5))
+        sample.delete(living.tail(1))
     return register

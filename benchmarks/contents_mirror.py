@@ -1,0 +1,153 @@
+"""What a mirror of the contents takes: batches, one item of all filings, disk and memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from statistics import mean, median
+
+import numpy as np
+import polars as pl
+from timing import Figure, memory, side_by_side
+
+import finstat_kit as fk
+from finstat_kit.mirror.contents import LISTED, schema_of, with_meta
+from finstat_kit.mirror.folder import About, Folder, Origin
+from finstat_kit.mirror.held import Held
+from finstat_kit.mirror.stored_cells import split
+from finstat_kit.mirror.syncing import RUNS, STATE
+from finstat_kit.mirror.tables import MANY_FILES
+from finstat_kit.mirror.versions import META, Row, to_frame
+from finstat_kit.protocol.forms import shipped
+from finstat_kit.protocol.shaped import KINDS
+
+_SUBJECT = "mirror of the contents"
+_BATCH = 10_000
+_DAY = date(2026, 6, 30)
+_VIEW = """
+    WITH newest AS (
+        SELECT id, version FROM read_parquet($reports) WHERE problem IS NULL
+        QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1
+    )
+    SELECT count(*), sum(value)
+    FROM read_parquet($cells) AS c
+    JOIN newest AS r ON c.report_id = r.id AND c.version = r.version
+    WHERE template = 687 AND "table" = 0 AND "row" = 0 AND "column" = 0
+"""
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """Measure in a process of its own, so that its peak memory is that of the mirror."""
+    filings = 100_000 if quick else 1_000_000
+    seen = subprocess.run(
+        [sys.executable, __file__, str(filings)], check=True, stdout=subprocess.PIPE, text=True
+    )
+    what = f"{filings:,} filings of 699 and 687"
+    for text, value, goal, unit in json.loads(seen.stdout.splitlines()[-1]):
+        yield Figure(_SUBJECT, f"{what}: {text}", value, goal, least=False, unit=unit)
+
+
+def main(filings: int) -> None:
+    """Write a mirror of so many filings, read it, and print the figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        times = write(Path(folder), filings)
+        size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
+        fifth = max(len(times) // 5, 1)
+        mirror = fk.Mirror(folder)
+        cells = mirror.cells()
+        key = {"template": 687, "table": 0, "column": 0}
+        rows = pl.col("row").is_in(list(range(10)))
+        taken = side_by_side(
+            3,
+            one=lambda: cells.filter(**key, row=0).select("report_id", "value").collect(),
+            ten=lambda: cells.filter(rows, **key).select("report_id", "row", "value").collect(),
+            again=lambda: mirror.cells().filter(**key, row=0).select("value").collect(),
+            report=lambda: mirror.reports.get([filings // 2]),
+            duckdb=lambda: by_duckdb(Path(folder)),
+        )
+        found: list[tuple[str, float, float | None, str]] = [
+            ("one item of all", taken["one"], 0.5, " s"),
+            ("one item of all, from a new call of cells()", taken["again"], None, " s"),
+            ("ten items of all", taken["ten"], 3.0, " s"),
+            ("one item by DuckDB, by the view of the docs", taken["duckdb"], None, " s"),
+            ("one report by its id", taken["report"], None, " s"),
+            ("batch of 10,000 reports, median", median(times), 2.0, " s"),
+            ("batch of 10,000 reports, with compaction", mean(times), None, " s"),
+            ("last fifth of the batches to the first",
+             median(times[-fifth:]) / median(times[:fifth]), 1.5, "x"),
+            ("bytes on disk per filing", size / filings, 1_300.0, " B"),
+            ("peak memory", memory("VmHWM"), 600.0, " MB"),
+        ]  # fmt: skip
+        print(json.dumps(found))
+
+
+def by_duckdb(folder: Path) -> object:
+    """Return one item of all filings as the docs read it by SQL."""
+    import deltalake
+    import duckdb
+
+    files = {
+        name: deltalake.DeltaTable(folder / table).file_uris()
+        for name, table in (("cells", "cells"), ("reports", "reports_records"))
+    }
+    return duckdb.execute(_VIEW, files).fetchall()
+
+
+def write(folder: Path, filings: int) -> list[float]:
+    """Write a complete mirror of so many reports; return the seconds of each batch."""
+    records = _records()
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins here
+    origin = Origin("sample:", f"finstat_kit sample; seed=0; units={filings}")
+    held, version, times = Held(folder), 0, []
+    for start in range(0, filings, _BATCH):
+        ids = np.arange(start, min(start + _BATCH, filings)) + 1
+        batch = records.head(len(ids)).with_columns(pl.Series("id", ids))
+        version += 1
+        state = dict.fromkeys(STATE, 0) | {"version": version, "register": origin.number, "run": 1}
+        listed = to_frame((Row({"id": id_}) for id_ in ids.tolist()), pl.Schema({"id": pl.Int64()}),
+                          version, _DAY)  # fmt: skip
+        held.lists["reports"].append(listed, state)
+        began = time.perf_counter()
+        stored, cells = split(batch, version, shipped)
+        stored = stored.with_columns(pl.lit(version).cast(pl.Int64).alias(LISTED))
+        stored = stored.select(name for name in schema_of("reports") if name not in META)
+        held.cells.append(cells, {"version": version})
+        frame = with_meta(stored, [None] * len(ids), version, _DAY)
+        held.contents["reports"].append(frame, {"version": version, "cells": held.cells.rows})
+        if version % MANY_FILES == 0:
+            for table in (held.cells, held.contents["reports"], held.lists["reports"]):
+                table.tidy()
+        times.append(time.perf_counter() - began)
+    run = {
+        "run": 1, "since": date(2000, 1, 1), "started": _DAY, "completed": _DAY, "version": 0,
+        "rows_reports": filings, "version_reports": version,
+    }  # fmt: skip
+    held.runs.append(pl.DataFrame([run], schema=RUNS))
+    for table in held.tables:
+        table.seal()
+    Folder(folder).write(About(origin, date(2000, 1, 1), contents=("reports",)))
+    return times
+
+
+def _records() -> pl.DataFrame:
+    """Return 10,000 invented reports on the two forms of businesses, as the register sends them."""
+    sample, kind = fk.sample(), KINDS["reports"]
+    found: list[pl.DataFrame] = []
+    ids = sample.reports.ids()["id"].sample(fraction=1.0, shuffle=True, seed=1)
+    for some in ids.to_frame().iter_slices(10_000):
+        records = sample.reports.get(some)
+        fits = pl.col("idSablony").is_in([687, 699]) & (pl.col("tabulky").list.len() > 0)
+        found.append(records.filter(fits))
+        if sum(frame.height for frame in found) >= _BATCH:
+            break
+    return pl.concat(found).select(kind.schema.names()).head(_BATCH)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,294 @@
+"""The records of statements, reports and annual reports: which are lacking, and their fetching.
+
+Each list keeps a row per id that a change list names, so that its newest version names what has to
+be fetched; each record keeps that version as ``listed``. A record is held when nothing newer names
+it. So there is no cursor, and whatever ends a sync, the next one finds what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+
+from finstat_kit.client.register import Register
+from finstat_kit.errors import Interrupted, RegisterError, UsageError
+from finstat_kit.mirror import templates
+from finstat_kit.mirror.fetching import Budget, Fetched, Fetcher
+from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, split
+from finstat_kit.mirror.tables import MANY_FILES
+from finstat_kit.mirror.versions import META, MISSING, Ints, Row, state_of
+from finstat_kit.progress import Advance, bar
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.shaped import KINDS
+
+if TYPE_CHECKING:
+    from finstat_kit.mirror.held import Held
+
+LISTED: Final = "listed"  # version of the list that named the record when it was fetched
+_OWNED: Final = "idUctovnychVykazov"
+_BATCH: Final = 2_000  # records that are in memory at a time; a report is of 10 kB
+
+
+def schema_of(name: str) -> pl.Schema:
+    """Return the columns of the log of records of a collection."""
+    columns = dict(KINDS[name].schema)
+    if name == "reports":
+        del columns[wire.TABLES]
+        columns |= {LENGTHS: pl.List(pl.Int32()), DIGEST: pl.Int64()}
+    return pl.Schema({**columns, LISTED: pl.Int64(), **META})
+
+
+def newest_listed(log: pl.LazyFrame) -> pl.DataFrame:
+    """Return the ids that a list names, each with the newest version that names it, ascending."""
+    keys = log.select("id", "version", pl.col("gone").eq_missing(pl.lit(MISSING)).alias("missing"))
+    latest = keys.collect().sort("version").unique("id", keep="last", maintain_order=True)
+    return latest.filter(~pl.col("missing")).select("id", "version").sort("id")
+
+
+def held_records(log: pl.LazyFrame) -> pl.DataFrame:
+    """Return the ids with a record, each with what its newest row answers, ascending."""
+    keys = log.select("id", "version", LISTED, pl.col("problem").is_null().alias("readable"))
+    latest = keys.collect().sort("version").unique("id", keep="last", maintain_order=True)
+    return latest.drop("version").sort("id")
+
+
+def lacking(listed: pl.DataFrame, held: pl.DataFrame) -> pl.DataFrame:
+    """Return the listed ids without a current record.
+
+    Args:
+        listed: Result of `newest_listed`.
+        held: Result of `held_records`.
+
+    Returns:
+        ``id``, ``version`` (of the list), ``readable`` (null for an id never fetched), by id.
+    """
+    return (
+        listed.join(held, on="id", how="left", maintain_order="left")
+        .filter(
+            pl.col(LISTED).is_null() | (pl.col(LISTED) < pl.col("version")) | ~pl.col("readable")
+        )
+        .select("id", "version", "readable")
+    )
+
+
+def with_meta(
+    records: pl.DataFrame, problems: Sequence[str | None], version: int, seen: date
+) -> pl.DataFrame:
+    """Return the frame of a batch: records, and what a log says of each.
+
+    Args:
+        records: With the columns of the log but for `META`.
+        problems: Why a record could not be read.
+        version: Of the batch.
+        seen: The register's day.
+    """
+    gone, digests = [], []
+    for content, problem in zip(records.iter_rows(named=True), problems, strict=True):
+        filled = {name: value for name, value in content.items() if value is not None}
+        row = Row(filled, state_of(filled), problem)
+        gone.append(row.gone)
+        digests.append(row.digest(version, seen))
+    meta: dict[str, list[object]] = {
+        "version": [version] * len(gone), "seen": [seen] * len(gone), "gone": list(gone),
+        "problem": list(problems), "digest": list(digests),
+    }  # fmt: skip
+    return records.with_columns(pl.Series(n, v, dtype=META[n]) for n, v in meta.items())
+
+
+class Lack:
+    """The lacking records of one collection, as they become fewer."""
+
+    def __init__(self, found: pl.DataFrame) -> None:
+        self.ids: Ints = found["id"].to_numpy()
+        self._versions: Ints = found["version"].to_numpy()
+        self._failed: set[int] = set(found.filter(~pl.col("readable"))["id"])
+        self._done = np.zeros(len(self.ids), dtype=np.bool_)
+
+    def left(self, *, failed: bool = False) -> list[int]:
+        """Return what is left, the highest id first; records that failed before come apart."""
+        ids: list[int] = self.ids[~self._done][::-1].tolist()
+        return [id_ for id_ in ids if (id_ in self._failed) == failed]
+
+    def among(self, ids: Ints) -> list[int]:
+        """Return which of some ids are left, the highest first."""
+        found = np.intersect1d(ids, self.ids[~self._done])[::-1]
+        return [id_ for id_ in found.tolist() if id_ not in self._failed]
+
+    def versions(self, ids: Sequence[int]) -> Ints:
+        """Return the version of the list that named each id."""
+        found: Ints = self._versions[np.searchsorted(self.ids, ids)]
+        return found
+
+    def fetched(self, ids: Sequence[int], failed: Sequence[int]) -> None:
+        """Note which ids were fetched, and which could not be read."""
+        self._done[np.searchsorted(self.ids, ids)] = True
+        self._failed.update(failed)
+
+
+class Filling:
+    """Fetches what is lacking: from the highest statement id down, each with its reports."""
+
+    def __init__(
+        self,
+        held: Held,
+        names: Sequence[str],
+        templates: Path,
+        register: Register,
+        budget: Budget,
+        least: Mapping[str, int],
+    ) -> None:
+        self._register = register
+        self._templates = templates
+        self._tables = {name: held.contents[name] for name in names}
+        self._cells = held.cells
+        self._lack: dict[str, Lack] = {}
+        self._counts: dict[str, dict[str, int]] = {}
+        self._spent: dict[str, tuple[int, float]] = {}
+        self._known: dict[str, Ints] = {}
+        self._versions: dict[str, int] = {}
+        self._fetchers: dict[str, Fetcher] = {}
+        for name, table in self._tables.items():
+            self._lack[name] = Lack(held.lacking(name)[1])
+            self._known[name] = held_records(table.scan())["id"].to_numpy()
+            self._counts[name] = {"new": 0, "changed": 0, "gone": 0}
+            self._spent[name] = 0, 0.0
+            # Above all former ones, also where the log was lost.
+            self._versions[name] = max(table.state().get("version", 0), least.get(name, 0))
+        if "reports" in names:  # also above cells whose records a crash has prevented
+            written = self._cells.state().get("version", 0)
+            self._versions["reports"] = max(self._versions["reports"], written)
+        for name in names:
+            self._fetchers[name] = Fetcher(register, KINDS[name], budget)
+
+    def go(self, progress: bool | None) -> None:
+        """Fetch until nothing is lacking.
+
+        Raises:
+            OutOfTimeError: The budget is spent.
+            RegisterError: A request failed; what came before is committed.
+        """
+        total = sum(len(lack.ids) for lack in self._lack.values())
+        remote = self._register._session.remote
+        try:
+            with bar("records", total, remote=remote, progress=progress) as advance:
+                for name in self._tables:
+                    self._fill(name, self._lack[name].left(failed=True), advance, moves=False)
+                if {"statements", "reports"} <= self._tables.keys():
+                    self._fill("reports", self._owed(None), advance)
+                for name in self._tables:
+                    self._fill(name, self._lack[name].left(), advance)
+        except RegisterError as error:
+            error.partial = error.cursor = None
+            error.message += "; everything before it is in the mirror, the next sync() resumes"
+            raise
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted(
+                "interrupted while records were fetched; everything before is in the mirror, the "
+                "next sync() resumes"
+            ) from interrupt
+        finally:
+            for table in (self._cells, *self._tables.values()):
+                table.seal()
+
+    def report(self, window: date) -> Iterator[dict[str, object]]:
+        """Yield a row of the report of a sync per collection."""
+        for name, counts in self._counts.items():
+            unread = len(self._lack[name].left(failed=True))
+            requests, seconds = self._spent[name]
+            yield {
+                "list": f"{name} records", "window": window, **counts, "unreadable": unread,
+                "requests": requests, "seconds": seconds,
+            }  # fmt: skip
+
+    def _fill(self, name: str, ids: Sequence[int], advance: Advance, *, moves: bool = True) -> None:
+        fetcher, began = self._fetchers[name], monotonic()
+        before = self._register.stats.requests
+        follows = moves and name == "statements" and "reports" in self._tables
+
+        def commit(fetched: list[Fetched], last: int | None) -> None:
+            self._commit(name, fetched)
+
+        def spent() -> None:
+            requests, seconds = self._spent[name]
+            more = self._register.stats.requests - before
+            self._spent[name] = requests + more, seconds + monotonic() - began
+
+        try:
+            for batch in fetcher.batches(ids, _BATCH):
+                fetcher.fetch(batch, advance, commit, moves=moves)
+                if follows:
+                    spent()
+                    self._fill("reports", self._owed(batch), advance)
+                    before, began = self._register.stats.requests, monotonic()
+            commit(fetcher.given_up(), None)
+        finally:
+            spent()
+
+    def _owed(self, statements: Sequence[int] | None) -> list[int]:
+        """Return the lacking reports of statements that are held: of some, or of all."""
+        log = self._tables["statements"].scan()
+        if statements is not None:
+            log = log.filter(pl.col("id").is_in(pl.Series(statements).implode()))
+        owned = log.select(pl.col(_OWNED).explode()).drop_nulls().unique().collect()
+        return self._lack["reports"].among(owned[_OWNED].to_numpy())
+
+    def _commit(self, name: str, fetched: list[Fetched]) -> None:
+        """Commit the records of a batch."""
+        if not fetched:
+            return
+        table, lack = self._tables[name], self._lack[name]
+        ids = [id_ for id_, _ in fetched]
+        self._versions[name] += 1
+        version, kind = self._versions[name], KINDS[name]
+        problems = [record[:200] if isinstance(record, str) else None for _, record in fetched]
+        records = kind.frame([kind.shape(id=i) if isinstance(r, str) else r for i, r in fetched])
+        state = {"version": version}
+        if name == "reports":
+            templates.renew(self._templates, records["idSablony"], self._register)
+            records, cells = split(records, version, partial(templates.form_of, self._templates))
+            # The cells first: a record without its own would not be whole, cells without a record
+            # are nothing.
+            self._cells.append(cells, state)
+            state["cells"] = self._cells.rows
+        records = records.with_columns(pl.Series(LISTED, lack.versions(ids), dtype=pl.Int64))
+        records = records.select(n for n in table.schema if n not in META)
+        frame = with_meta(records, problems, version, self._register.today)
+        table.append(frame, state)
+        if version % MANY_FILES == 0:
+            table.tidy()
+            self._cells.tidy()
+        readable = frame.filter(pl.col("problem").is_null())
+        lack.fetched(readable["id"].to_list(), list(set(ids) - set(readable["id"])))
+        known = readable["id"].is_in(pl.Series(self._known[name]).implode())
+        gone = readable["gone"].is_not_null()
+        counts = self._counts[name]
+        counts["gone"] += int(gone.sum())
+        counts["changed"] += int((known & ~gone).sum())
+        counts["new"] += int((~known & ~gone).sum())
+
+
+def as_collections(contents: object) -> tuple[str, ...]:
+    """Return the collections whose records are to be kept.
+
+    Raises:
+        UsageError: A name is that of none.
+    """
+    every = tuple(name for name in wire.LISTS if name != "units")
+    if contents is True:
+        return every
+    if contents is False or contents is None:
+        return ()
+    if not isinstance(contents, str | Iterable):
+        raise UsageError(f"contents={contents!r} names no collections; give True or {list(every)}")
+    named = [contents] if isinstance(contents, str) else list(contents)
+    for name in named:
+        if name not in every:
+            raise UsageError(f"contents={contents!r}: {name!r} is none of {list(every)}")
+    return tuple(name for name in every if name in named)

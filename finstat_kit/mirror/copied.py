@@ -1,0 +1,250 @@
+"""What a mirror and a frozen day of it have in common: a register that answers from disk."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, overload
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang
+from finstat_kit.client.contents import Frame
+from finstat_kit.client.register import Register
+from finstat_kit.errors import UsageError
+from finstat_kit.frames import cells as reading
+from finstat_kit.mirror import templates
+from finstat_kit.mirror.answers import Answers
+from finstat_kit.mirror.describing import citation, described, source
+from finstat_kit.mirror.extracting import extract
+from finstat_kit.mirror.folder import Folder, checked_path, part
+from finstat_kit.mirror.held import Held
+from finstat_kit.mirror.sealed import Stamp, stamp
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.forms import Form
+from finstat_kit.service.server import dated, served
+from finstat_kit.transport.base import InProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records have a day of change
+CollectionName = Literal["units", "statements", "reports", "annual_reports"]
+
+
+class Copied(Register):
+    """A register that answers from the directory of a mirror.
+
+    Args:
+        path: The directory.
+        day: The state of the last sync completed by that day; None is the newest.
+    """
+
+    _since: date | None = None
+
+    def __init__(self, path: str | Path, day: date | None = None) -> None:
+        self._given = checked_path(path)
+        self.path = self._given.absolute()  # where it was meant, wherever the process goes
+        self._day = day
+        self._held = Held(self.path)
+        self._folder = Folder(self.path)
+        self._answers = Answers(self._folder, self._held, day)
+        self._fetched: dict[str, tuple[tuple[Path, Stamp | None], pl.DataFrame]] = {}
+        super().__init__("mirror:", tries=1, transport=InProcess(self._answers.reply))
+        self._session = replace(
+            self._session,
+            at_hand=self._answers.records,
+            since=self._answers.since,
+            today=self._answers.today,  # refreshes first: requests are for the newest sync
+            undated=_UNDATED,
+            extracted=self._answers.extracted,
+            keeps=self._answers.keeps,
+        )
+
+    def __repr__(self) -> str:
+        return described(self._given, self._folder.known, self.since, self._held.known, self._day)
+
+    @property
+    def invented(self) -> bool | None:
+        """Whether the copied data are invented; None before the first sync."""
+        about = self._folder.known or self._folder.about
+        return None if about is None else about.invented
+
+    @property
+    def since(self) -> date | None:
+        """The first day of change of a partial copy; None for a copy of the whole register."""
+        about = self._folder.known
+        return about.since if about else part(self._since)
+
+    @property
+    def today(self) -> date:
+        """The day on which the last complete sync started, as last read from disk.
+
+        Opening a mirror, `sync` and every reading method refresh it; the property itself reads
+        from disk only as long as no complete sync is known.
+
+        Raises:
+            MirrorError: No sync is complete.
+        """
+        completed = self._held.known
+        if completed is None or not completed.height:
+            completed = self._answers.complete()
+        day: date = self._answers.by_its_day(completed)["started"][-1]
+        return day
+
+    def snapshot(self, collection: CollectionName = "units") -> pl.LazyFrame:
+        """Return the newest version of all rows of a collection, with removed rows marked.
+
+        Args:
+            collection: ``"units"``, ``"statements"``, ``"reports"`` or ``"annual_reports"``.
+
+        Returns:
+            A LazyFrame, one row per id, in no guaranteed order; see `Mirror.snapshot`.
+
+        Raises:
+            MirrorError: No sync is complete yet.
+            UsageError: The collection does not exist.
+        """
+        arguments.one_of("collection", collection, tuple(wire.LISTS))
+        self._answers.complete()
+        return self._answers.snapshot(collection)
+
+    def extract(
+        self, path: str | Path, ids: int | Iterable[int] | pl.Series | pl.DataFrame
+    ) -> Copied:
+        """Write a small mirror of some units, for a repository or a colleague.
+
+        It holds the newest version of each unit, the codelists, and where the data come from. It
+        never stands for the whole register: `count`, `ids`, `pages` and `scan` are refused;
+        records are read by their ids, or all by `snapshot`. It cannot be synced.
+
+        Args:
+            path: The directory to create; the name must be free.
+            ids: Ids of units: an id, a list or Series of ids, or a frame with a column ``id``.
+
+        Returns:
+            The extract, as a register.
+
+        Raises:
+            UsageError: Something exists at *path*, no ids are given, or one is not held.
+            MirrorError: No sync is complete yet, or the disk cannot be written.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> folder = tempfile.mkdtemp()
+            >>> mirror = fk.Mirror(folder + "/ruz", register=fk.sample(1_000))
+            >>> report = mirror.sync()
+            >>> small = mirror.extract(folder + "/small", mirror.units.ids(limit=3))
+            >>> small.cite(lang="en")
+            'Invented data of a finstat_kit sample, extract (units: 3), copied as of 2026-06-30.'
+        """
+        target = checked_path(path)
+        extract(self._folder, self._held, self._answers, target, arguments.ids(ids))
+        return self._at(target)
+
+    @overload
+    def cells(
+        self, reports: None = None, *, labels: bool = False, blanks: bool = False
+    ) -> pl.LazyFrame: ...
+    @overload
+    def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame: ...
+    def cells(
+        self, reports: Frame | None = None, *, labels: bool = False, blanks: bool = False
+    ) -> Frame | pl.LazyFrame:
+        """Read reports into tidy cells: some, as `fk.cells` does, or all that are held.
+
+        Args:
+            reports: Records, as `reports.get` returns them; None is all reports held.
+            labels: Add the captions of the rows.
+            blanks: Give a row to blank cells too; only with *reports*.
+
+        Returns:
+            The columns of `fk.cells`; without *reports* a LazyFrame in no guaranteed order, whose
+            filters on ``template``, ``table``, ``row`` and ``column`` reach the files: they lie
+            sorted so.
+
+        Raises:
+            UsageError: The mirror keeps no reports, or *blanks* without *reports*.
+            MirrorError: No sync is complete yet, or cells are lost.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> import polars as pl
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), contents=True, register=fk.sample(50))
+            >>> report = mirror.sync()
+            >>> assets = mirror.cells().filter(template=687, table=0, row=0, period="current")
+            >>> assets.select(pl.len()).collect().item() > 10
+            True
+        """
+        if reports is not None:
+            return super().cells(reports, labels=labels, blanks=blanks)
+        if blanks:
+            raise UsageError("blanks=True needs reports: blank cells are not stored")
+        self._answers.complete()
+        schema = reading.schema_of_cells(labels=labels)
+        return self._answers.cells(schema, self._forms_at_call())
+
+    def serve(
+        self, *, port: int = 0, host: str = "127.0.0.1"
+    ) -> contextlib.AbstractContextManager[str]:
+        """Answer at a URL as long as a ``with`` lasts; needs the extra ``server``.
+
+        Args:
+            port: Port to listen on; 0 takes a free one.
+            host: Address to listen on; loopback unless another is given.
+
+        Returns:
+            A context manager that gives the base URL.
+
+        Raises:
+            MirrorError: No sync is complete yet.
+            UsageError: The port is taken, uvicorn is not installed, or this is an extract.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> report = mirror.sync()
+            >>> with mirror.serve() as url, fk.using(url):
+            ...     fk.units.count()
+            1000
+        """
+        port = arguments.whole("port", port, 0, 65_535)
+        if self._answers.extracted():
+            raise UsageError(
+                "an extract is not served: its lists would be taken for the whole register's; "
+                "serve the mirror it was taken from"
+            )
+        marks = dated(self._answers.today())
+        if mark := self._folder.begun().origin.invented:
+            marks = marks | {wire.INVENTED: mark}
+        return served(self._answers.reply, host=host, port=port, marks=marks)
+
+    def _at(self, path: Path) -> Copied:
+        """Return an extract of this register, at its path."""
+        raise NotImplementedError
+
+    def _source_name(self, lang: Lang) -> str:
+        return source(self._folder.begun(), self.today, lang)
+
+    def _citation(self, lang: Lang) -> str:
+        return citation(self._folder.begun(), self.today, lang)
+
+    def _form(
+        self, template: int, *, refresh: bool, stop: threading.Event | None = None
+    ) -> Form | None:
+        """Return a template as the kept reports brought it, else as the package has it."""
+        own = templates.form_of(self._folder.templates, template)
+        return super()._form(template, refresh=refresh, stop=stop) if own is None else own
+
+    def _codelist(self, name: str, refresh: bool) -> pl.DataFrame:
+        """Return a codelist as the newest sync left it, which may be another process's."""
+        file = self._answers.codelists()
+        now = file, stamp(file)
+        known = self._fetched.get(name)
+        if known is None or known[0] != now or refresh:
+            known = self._fetched[name] = now, super()._codelist(name, refresh=True)
+        return known[1]

@@ -1,0 +1,231 @@
+"""The cells of kept reports: one long table, written once, sorted by cell within each commit.
+
+One item of many filings is what is asked for, so that the rows of a cell lie together and readers
+skip all others. The record of a report keeps the lengths of its tables instead of them, and a
+digest: both together give back every text as it was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Final
+
+import numpy as np
+import orjson
+import polars as pl
+
+from finstat_kit.errors import MirrorError
+from finstat_kit.frames.cells import FormOf, values_of
+from finstat_kit.frames.reasons import Ints, by_the_record
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.forms import Form
+
+# Cells of each table of a report as sent, null for a table without any list of cells.
+LENGTHS: Final = "lengths"
+DIGEST: Final = "tables"  # of all texts
+STORED: Final = pl.Schema(
+    {
+        "template": pl.Int32(),
+        "table": pl.Int16(),
+        "row": pl.Int16(),  # null, as column is, where the report does not fit its template
+        "column": pl.Int16(),
+        "report_id": pl.Int64(),
+        "place": pl.Int32(),  # within the table, as sent
+        "value": pl.Float64(),  # null where the text is no number
+        "raw": pl.String(),  # the text, where the value does not give it back
+        "version": pl.Int64(),  # of the record
+    }
+)
+ORDER: Final = ("template", "table", "row", "column", "report_id")
+_TABLES: Final = pl.List(pl.List(pl.String))
+_WHOLE: Final = 2.0**53  # below it every whole number is a value of its own
+_CENTS: Final = 10.0**13  # below it every number of cents is
+
+
+def split(
+    reports: pl.DataFrame, version: int, form_of: FormOf
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return records with the lengths and the digest of their tables, and their filled cells.
+
+    Args:
+        reports: Records as `reports.get` returns them.
+        version: Of the batch.
+        form_of: Returns a template, None where there is none.
+    """
+    tables = reports[wire.TABLES].cast(_TABLES)
+    lengths = tables.list.eval(pl.element().list.len()).cast(pl.List(pl.Int32)).alias(LENGTHS)
+    # Table by table, then cell by cell; an empty list would leave a null behind.
+    many = tables.list.len().fill_null(0).to_numpy()
+    at = np.repeat(np.arange(len(many)), many)
+    table = np.arange(len(at)) - np.searchsorted(at, at)
+    held = tables.filter(pl.Series(many > 0, dtype=pl.Boolean))
+    each = held.explode() if len(held) else pl.Series([], dtype=_TABLES.inner)
+    cells_of = each.list.len().fill_null(0).to_numpy()
+    widths = _widths(reports, tables.list.eval(pl.element().list.len()), form_of, at, table)
+    owner = np.repeat(np.arange(len(at)), cells_of)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(cells_of) - cells_of, cells_of)
+    some = each.filter(pl.Series(cells_of > 0, dtype=pl.Boolean))
+    texts = some.explode() if len(some) else pl.Series([], dtype=pl.String)
+    filled = (texts != "").arg_true().to_numpy()
+    texts, owner, place = texts.gather(filled), owner[filled], place[filled]
+    width = widths[owner]
+    fits, values = width > 0, values_of(texts)
+    row, column = np.divmod(place, np.maximum(width, 1))
+    report = at[owner]
+    cells = (
+        pl.DataFrame(
+            {
+                "template": reports["idSablony"].gather(report),
+                "table": table[owner],
+                "row": row,
+                "column": column,
+                "report_id": reports["id"].gather(report),
+                "place": place,
+                "value": values,
+                "raw": _raw(texts, values),
+                "version": np.full(len(report), version),
+                "fits": fits,
+            }
+        )
+        .with_columns(pl.when("fits").then(name).alias(name) for name in ("row", "column"))
+        .select(pl.col(name).cast(dtype) for name, dtype in STORED.items())
+        .sort(ORDER)
+    )
+    digests = pl.Series(DIGEST, [_digest(one) for one in tables.to_list()], dtype=pl.Int64)
+    return reports.with_columns(lengths, digests).drop(wire.TABLES), cells
+
+
+def _digest(tables: object) -> int:
+    """Return a number that depends on every text of a report."""
+    digest = blake2b(orjson.dumps(tables), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+def _widths(
+    reports: pl.DataFrame, lengths: pl.Series, form_of: FormOf, at: Ints, table: Ints
+) -> Ints:
+    """Return the number of columns of each table, 0 where a report does not fit its template.
+
+    Args:
+        reports: Records.
+        lengths: Cells of each table of each report.
+        form_of: As of `split`.
+        at: Of each table, the place of its report.
+        table: Of each table, its place within the report.
+    """
+    held = lengths.list.len().fill_null(0).to_numpy() > 0
+    open_ = held.copy()
+    for _, applies in by_the_record(reports, held):
+        open_ &= ~applies
+    templates, sizes = reports["idSablony"], lengths.to_list()
+    widths = np.zeros(len(at), dtype=np.int64)
+    for template in templates.filter(pl.Series(open_)).drop_nulls().unique():
+        form: Form | None = form_of(template)
+        if form is None or not form.tables:
+            continue
+        wanted = [one.cells for one in form.tables]
+        own = open_ & (templates == template).fill_null(value=False).to_numpy()
+        fits = np.array(
+            [is_own and size == wanted for is_own, size in zip(own, sizes, strict=True)]
+        )
+        rows = np.flatnonzero(fits[at])
+        widths[rows] = np.array([len(one.columns) for one in form.tables])[table[rows]]
+    return widths
+
+
+def _raw(texts: pl.Series, values: pl.Series) -> pl.Series:
+    """Return the texts that their values do not give back, null elsewhere."""
+    frame = pl.DataFrame({"raw": texts, "value": values})
+    plain = pl.col("value").cast(pl.Int64, strict=False).cast(pl.String) == pl.col("raw")
+    plain &= pl.col("value").abs() < _WHOLE
+    # Most are whole numbers; the others are looked at by themselves.
+    odd = frame.select(plain.fill_null(value=False).not_().arg_true()).to_series()
+    looked_at = frame[odd].select(
+        pl.when(text_of(pl.col("value")).ne_missing(pl.col("raw"))).then("raw")
+    )
+    return pl.repeat(None, len(texts), dtype=pl.String, eager=True).scatter(odd, looked_at["raw"])
+
+
+def text_of(value: pl.Expr) -> pl.Expr:
+    """Return the text that stands for a value where no other is kept: 5, -12, 3.50."""
+    whole = value.cast(pl.Int64, strict=False).cast(pl.String)
+    cents = (value.abs() * 100).round().cast(pl.Int64, strict=False)
+    sign = pl.when(value < 0).then(pl.lit("-")).otherwise(pl.lit(""))
+    parts = (cents // 100).cast(pl.String), (cents % 100).cast(pl.String).str.zfill(2)
+    decimal = pl.concat_str(sign, parts[0], pl.lit("."), parts[1])
+    exact = cents.cast(pl.Float64) / 100 == value.abs()
+    return (
+        pl.when((value == value.round()) & (value.abs() < _WHOLE)).then(whole)
+        .when(exact & (value.abs() < _CENTS)).then(decimal)
+    )  # fmt: skip
+
+
+def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Return records with their tables as they were sent.
+
+    Args:
+        records: With `LENGTHS` and ``version``.
+        cells: The stored cells of these records, at least.
+
+    Raises:
+        MirrorError: Some cells are missing.
+    """
+    lengths: list[list[int | None] | None] = records[LENGTHS].to_list()
+    flat = [sum(n or 0 for n in one or ()) for one in lengths]
+    starts = np.concatenate([[0], np.cumsum(flat)])[:-1]
+    offsets = [
+        (at, table, int(starts[at]) + sum(n or 0 for n in (one or ())[:table]))
+        for at, one in enumerate(lengths)
+        for table in range(len(one or ()))
+    ]
+    schema = {"at": pl.Int64, "table": pl.Int16, "offset": pl.Int64}
+    owners = records.select("id", "version", at=pl.int_range(pl.len()))
+    own = cells.join(
+        owners, left_on=["report_id", "version"], right_on=["id", "version"], how="inner"
+    ).join(pl.DataFrame(offsets, schema=schema, orient="row"), on=["at", "table"], how="left")
+    own = own.with_columns(text=pl.coalesce("raw", text_of(pl.col("value"))))
+    texts = np.full(int(sum(flat)), "", dtype=object)
+    texts[(own["offset"] + own["place"]).to_numpy()] = own["text"].to_numpy()
+    whole = texts.tolist()
+    tables = [_tables(whole, int(start), one) for start, one in zip(starts, lengths, strict=True)]
+    for id_, one, digest in zip(records["id"], tables, records[DIGEST], strict=True):
+        if _digest(one) != digest:
+            raise MirrorError(
+                f"the cells of report {id_} are not as they were received: see verify()"
+            )
+    made = pl.Series(wire.TABLES, tables, dtype=_TABLES)
+    return records.with_columns(made).drop(LENGTHS, DIGEST)
+
+
+def current(
+    cells: pl.LazyFrame, records: pl.DataFrame, layout: pl.DataFrame, schema: pl.Schema
+) -> pl.LazyFrame:
+    """Return stored cells in the columns of `fk.cells`; filters on the key reach the files.
+
+    Args:
+        cells: All that are stored.
+        records: ``id`` and ``version`` of the records that count.
+        layout: What the cells of the forms mean, by template, table, row and column.
+        schema: Columns to return.
+    """
+    own = records.lazy().select(pl.col("id").alias("report_id"), "version")
+    key = ["template", "table", "row", "column"]
+    return (
+        cells.filter(pl.col("row").is_not_null())
+        .join(own, on=["report_id", "version"], how="semi")
+        .join(layout.lazy(), on=key, how="left")
+        .select(schema.names())
+    )
+
+
+def _tables(
+    texts: Sequence[str], start: int, lengths: Sequence[int | None] | None
+) -> list[list[str] | None] | None:
+    if lengths is None:
+        return None
+    found: list[list[str] | None] = []
+    for length in lengths:
+        found.append(None if length is None else list(texts[start : start + length]))
+        start += length or 0
+    return found

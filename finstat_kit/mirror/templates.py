@@ -1,0 +1,60 @@
+"""The templates that the kept reports are filed on: their bodies, in one file with its checksum."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.client.register import Register
+from finstat_kit.errors import NotFound
+from finstat_kit.mirror.sealed import read_sealed, write_sealed
+from finstat_kit.protocol import forms, requests
+from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol.requests import Request
+
+_CURE: Final = "remove it, the next sync() writes it anew"
+
+
+def stored(path: Path) -> dict[int, str | None]:
+    """Return the bodies of templates by id, None for one that the register has not.
+
+    Raises:
+        MirrorError: The file is damaged.
+    """
+    body = read_sealed(path, _CURE)
+    found: dict[str, str | None] = {} if body is None else json.loads(body)
+    return {int(id_): text for id_, text in found.items()}
+
+
+def form_of(path: Path, template: int) -> Form | None:
+    """Return a stored template, None where there is none."""
+    text = stored(path).get(template)
+    return None if text is None else forms.parse_template(text.encode(), template)
+
+
+def renew(path: Path, used: pl.Series, register: Register) -> None:
+    """Fetch the templates that are not stored yet; each once."""
+    known = stored(path)
+    wanted = sorted(set(used.drop_nulls()) - known.keys())
+    if not wanted:
+        return
+    for template in wanted:
+        try:
+            body = register._session.exchange.get(_raw(template))
+            known[template] = body.decode()
+        except NotFound:
+            known[template] = None
+    write_sealed(path, json.dumps(known, ensure_ascii=False).encode())
+
+
+def _raw(template: int) -> Request[bytes]:
+    checked = requests.template(template)
+
+    def read(body: bytes) -> bytes:
+        checked.read(body)
+        return body
+
+    return Request(checked.path, read, checked.parameters, checked.cap)

@@ -1,0 +1,133 @@
+"""An extract: a few units as a small mirror, which never stands for the whole."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+from tests.mirror.test_part import WAYS
+from tests.support.mirrors import CODELISTS
+
+DAY = date(2026, 6, 30)
+
+
+@pytest.fixture(scope="module")
+def mirror(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
+    """Give a mirror of two days, which no test changes."""
+    register = fk.sample(100)
+    mirror = fk.Mirror(tmp_path_factory.mktemp("whole") / "ruz", register=register)
+    mirror.sync()
+    register.set_today("2026-07-01")
+    register.touch(register.units.ids(limit=5))
+    mirror.sync()
+    return mirror
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory, mirror: fk.Mirror) -> fk.Register:
+    """Give an extract of three units, which no test changes."""
+    return mirror.extract(tmp_path_factory.mktemp("small") / "small", mirror.units.ids(limit=3))
+
+
+def test_an_extract_answers_for_its_units(mirror: fk.Mirror, small: fk.Register) -> None:
+    """Their records and all codelists are those of the mirror, and every byte has its checksum."""
+    ids = mirror.units.ids(limit=3)
+    with fk.using(small):
+        units = fk.units.get(ids)
+        counted = fk.count_by(units, "kraj")
+
+    assert_frame_equal(units, mirror.units.get(ids))
+    assert_frame_equal(counted, mirror.count_by(units, "kraj"))
+    for name in CODELISTS:
+        assert_frame_equal(getattr(small, name)(), getattr(mirror, name)())
+    assert small.today == mirror.today
+    again = fk.Mirror(small.path)  # type: ignore[attr-defined]
+    assert_frame_equal(again.snapshot().drop("gone", "seen").collect().sort("id"), units.sort("id"))
+    assert set(again.verify()["meaning"]) == {""}
+
+
+def test_an_extract_says_what_it_is(small: fk.Register) -> None:
+    """Citation, title and repr name source, extract and day."""
+    assert small.cite(lang="en") == (
+        "Invented data of a finstat_kit sample, extract (units: 3), copied as of 2026-07-01."
+    )
+    assert small.cite(lang="sk") == (
+        "Vymyslené údaje ukážky finstat_kit, výber (jednotky: 3), kópia k 2026-07-01."
+    )
+    assert "seed=0; units=100, extract (units: 3), as of 2026-07-01>" in repr(small)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["units", "statements", "reports", "annual_reports"])
+@pytest.mark.parametrize("since", [None, "2026-07-01"])
+def test_an_extract_never_stands_for_the_whole(
+    small: fk.Register, way: str, name: str, since: str | None
+) -> None:
+    """Whatever needs a list is refused at the call, for every day; the text has the way out."""
+    with pytest.raises(
+        fk.UsageError, match=rf"an extract of some units, and has no list of {name}"
+    ):
+        WAYS[way](getattr(small, name), changed_since=since)
+
+
+def test_a_unit_outside_an_extract_is_not_missing(mirror: fk.Mirror, small: fk.Register) -> None:
+    """The text says that the register may have it."""
+    other = int(mirror.units.ids()["id"][-1])
+
+    with pytest.raises(fk.NotFound, match="extract of some units, the register may have them"):
+        small.units.get(other)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda m, e, p: fk.Mirror(e.path, register=fk.sample(100)).sync(), fk.UsageError,
+         "is an extract, which no sync brings in step"),
+        (lambda m, e, p: e.serve(), fk.UsageError, "an extract is not served"),
+        (lambda m, e, p: m.extract(p, [210]), fk.UsageError, "exists already; give the name"),
+        (lambda m, e, p: m.extract(p / "x", []), fk.UsageError, "an extract needs units"),
+        (lambda m, e, p: m.extract(p / "x", [210, 1]), fk.NotFound, r"not in this mirror: \[1"),
+        (lambda m, e, p: m.extract("", [210]), fk.UsageError, "is not a directory name"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_writes_nothing(
+    mirror: fk.Mirror,
+    small: fk.Register,
+    tmp_path: Path,
+    call: Callable[[fk.Mirror, fk.Register, Path], object],
+    error: type[Exception],
+    message: str,
+) -> None:
+    with pytest.raises(error, match=message):
+        call(mirror, small, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_extract_of_a_frozen_day_is_of_that_day(mirror: fk.Mirror, tmp_path: Path) -> None:
+    """Its records are the former ones, and the day chooses it from the environment too."""
+    ids = mirror.units.ids(limit=3)
+    frozen = mirror.as_of(DAY)
+    frozen.extract(tmp_path / "small", ids)
+
+    with fk.using(f"mirror:{tmp_path / 'small'}@{DAY}") as small:
+        assert_frame_equal(small.units.get(ids), frozen.units.get(ids))
+        assert small.cite(lang="en").endswith("extract (units: 3), copied as of 2026-06-30.")
+    assert not frozen.units.get(ids).equals(mirror.units.get(ids))
+    again = fk.Mirror(tmp_path / "small")
+    assert again.snapshot().select(pl.len()).collect().item() == 3
+
+
+def test_an_extract_can_be_moved_and_is_small(small: fk.Register, tmp_path: Path) -> None:
+    """Nothing in it depends on where it lies; it fits into a repository."""
+    moved = Path(shutil.copytree(small.path, tmp_path / "elsewhere"))  # type: ignore[attr-defined]
+
+    assert fk.Mirror(moved).snapshot().collect().height == 3
+    assert sum(file.stat().st_size for file in moved.rglob("*") if file.is_file()) < 100_000
+    assert (moved / ".gitattributes").read_text() == "* -text\n"

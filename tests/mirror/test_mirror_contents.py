@@ -1,0 +1,387 @@
+"""A mirror that keeps records of statements, reports and annual reports beside units."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from datetime import date, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+from finstat_kit.protocol.wire import Reply
+from tests.support.mirrors import CONTENTS, RECORDS, assert_contents_in_step, assert_in_step
+from tests.support.registers import Watched
+from tests.support.syncs import next_day
+
+FIRST = date(2026, 6, 30)
+
+
+@pytest.fixture
+def register() -> Watched:
+    return Watched(fk.sample(12), page_size=40)
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, register: Watched) -> fk.Mirror:
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    return mirror
+
+
+def day_of_filings(register: Watched) -> None:
+    """Let a day pass on which statements are filed and corrected and a unit is deleted."""
+    next_day(register)
+    sample = register.sample
+    living = sample.units.scan().filter(pl.col("stav").is_null()).select("id").collect()
+    sample.file(living.head(2), year=2025)
+    sample.correct(sample.statements.ids(limit=2))
+    sample.delete(living.tail(1))
+
+
+def records(register: Watched) -> list[str]:
+    """Return which records beside units were requested since the last look."""
+    paths = [RECORDS[name] for name in CONTENTS]
+    found = [target for target in register.asked if target.partition("?")[0] in paths]
+    register.asked.clear()
+    return found
+
+
+def test_all_records_are_answered_from_disk(mirror: fk.Mirror, register: Watched) -> None:
+    """Each record is the register's, by id and all at once, without a request."""
+    register.asked.clear()
+
+    assert_contents_in_step(mirror, register.sample)
+    assert register.asked == []
+    assert set(mirror.verify()["meaning"]) == {""}
+
+
+def test_numbers_are_answered_from_disk(mirror: fk.Mirror, register: Watched) -> None:
+    """Cells, checks and the printed form are those of the register."""
+    ids = register.sample.reports.ids()
+    reports, local = register.sample.reports.get(ids), mirror.reports.get(ids)
+    one = reports.filter(idSablony=699).head(1)
+
+    with pytest.warns(UserWarning, match="reports_without_cells"):
+        assert_frame_equal(mirror.cells(local), register.sample.cells(reports))
+    assert_frame_equal(mirror.check_reports(local), register.sample.check_reports(reports))
+    assert str(mirror.as_filed(one)) == str(register.sample.as_filed(one))
+
+
+def test_figures_are_answered_from_disk(mirror: fk.Mirror, register: Watched) -> None:
+    """Filings and figures of all units are those of the register, without a request."""
+    ids = mirror.units.ids()
+    register.asked.clear()
+
+    filed, money = mirror.filings(ids), mirror.financials(ids, year=range(2010, 2026))
+
+    assert register.asked == []
+    assert money["total_assets"].is_not_null().sum() > 20
+    assert_frame_equal(filed, register.sample.filings(ids))
+    assert_frame_equal(money, register.sample.financials(ids, year=range(2010, 2026)))
+    assert mirror.plan(ids, 2020)["requests"].sum() == 0
+
+
+def test_what_is_held_is_never_asked_again(mirror: fk.Mirror, register: Watched) -> None:
+    """A sync requests the lists, and of the records those that they name."""
+    for _ in range(3):  # what changed on the first day lies before the window then
+        next_day(register)
+        mirror.sync()
+    records(register)
+    next_day(register)
+    mirror.sync()
+    assert records(register) == []
+
+    day_of_filings(register)
+    window = mirror.sync()["window"][0]
+    wanted = {
+        f"{RECORDS[name]}?id={id_}"
+        for name in CONTENTS
+        for id_ in getattr(register.sample, name).ids(changed_since=window)["id"]
+    }
+    found = records(register)
+    assert set(found) == wanted
+    assert len(found) == len(wanted)
+
+
+def test_filings_and_corrections_are_kept_as_versions(mirror: fk.Mirror, register: Watched) -> None:
+    """The copy follows the register, and a former day stays as it was."""
+    before = {name: getattr(mirror, name).scan().collect() for name in CONTENTS}
+    for _ in range(2):
+        day_of_filings(register)
+        mirror.sync()
+        assert_in_step(mirror, register.sample)
+        assert_contents_in_step(mirror, register.sample)
+    mirror.compact(keep_hours=0)
+    assert_contents_in_step(mirror, register.sample)
+
+    frozen = mirror.as_of(FIRST)
+    for name, frame in before.items():
+        assert_frame_equal(getattr(frozen, name).scan().collect(), frame)
+        assert_frame_equal(getattr(frozen, name).get(frame["id"]), frame)
+    assert not mirror.reports.scan().collect().equals(before["reports"])
+    assert set(mirror.verify()["meaning"]) == {""}
+
+
+def test_contents_can_be_added_later_and_stay(tmp_path: Path, register: Watched) -> None:
+    """Only the records are requested then; the mirror itself knows that it keeps them."""
+    fk.Mirror(tmp_path / "ruz", register=register).sync()
+    records(register)
+    fk.Mirror(tmp_path / "ruz", contents="statements", register=register).sync()
+    assert {target.partition("?")[0] for target in records(register)} == {RECORDS["statements"]}
+    fk.Mirror(tmp_path / "ruz", contents=["reports", "annual_reports"], register=register).sync()
+    day_of_filings(register)
+    plain = fk.Mirror(tmp_path / "ruz", register=register)
+    plain.sync()
+
+    assert_contents_in_step(plain, register.sample)
+
+
+def test_the_newest_statements_come_first(tmp_path: Path, register: Watched) -> None:
+    """From the highest id down, each with its reports, and within the time given."""
+    slow = Watched(register.sample, page_size=40, rate=1.0)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=slow)
+    mirror.sync(budget=100)
+    held = mirror.holdings().rows_by_key("collection", named=True, unique=True)
+    statements = held["statements"]
+    assert 0 < statements["held"] < statements["listed"]
+    assert statements["seconds"] == statements["lacking"] / 1.0
+    ids = register.sample.statements.ids()["id"]
+    assert ids.filter(ids >= statements["from_id"]).len() == statements["held"]
+
+    upper = mirror.statements.get(ids.filter(ids >= statements["from_id"]).tail(30))
+    owned = upper["idUctovnychVykazov"].explode().drop_nulls()
+    assert_frame_equal(mirror.reports.get(owned), register.sample.reports.get(owned))
+    while mirror.holdings()["lacking"].sum():
+        slow.asked.clear()
+        mirror.sync(budget="1min")
+        assert len(slow.asked) < 250
+    assert_contents_in_step(mirror, register.sample)
+
+
+def test_a_budget_stops_the_units_too(tmp_path: Path, register: Watched) -> None:
+    """What was fetched is committed, and the next sync resumes there."""
+    slow = Watched(fk.sample(300), page_size=100, rate=1.0)
+    mirror = fk.Mirror(tmp_path / "ruz", register=slow)
+    report = mirror.sync(budget=150)
+    assert report["list"].to_list() == ["units"]
+    assert 100 < report["new"][0] < 250
+    with pytest.raises(fk.MirrorError, match="no complete sync yet"):
+        mirror.units.count()
+    slow.asked.clear()
+    mirror.sync()
+    assert len(slow.records()) < 250
+    assert_in_step(mirror, slow.sample)
+    with pytest.raises(fk.UsageError, match="budget='soon' is not a valid duration"):
+        mirror.sync(budget="soon")
+
+
+def test_a_question_outside_is_an_error(tmp_path: Path, register: Watched) -> None:
+    """What is not held yet is refused; what the register has not is not found."""
+    slow = Watched(register.sample, page_size=40, rate=1.0)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=["statements"], register=slow)
+    mirror.sync(budget=60)
+    ids = register.sample.statements.ids()["id"]
+    first = int(mirror.holdings().filter(collection="statements")["from_id"][0])
+
+    assert mirror.statements.get(ids[-1])["id"].to_list() == [ids[-1]]
+    with pytest.raises(fk.UsageError, match=r"1 of 2 statements are not held yet: \["):
+        mirror.statements.get([ids[0], ids[-1]])
+    with pytest.raises(fk.NotFound):
+        mirror.statements.get(ids[-1] + 1)
+    with pytest.raises(fk.UsageError, match="are not held yet"):
+        mirror.statements.scan().collect()
+    upper = mirror.statements.scan().filter(pl.col("id") >= first).collect()
+    assert upper["id"].to_list() == ids.filter(ids >= first).to_list()
+    with pytest.raises(fk.UsageError, match="of reports this mirror holds the ids alone; fetch"):
+        mirror.reports.get([1])
+    with pytest.raises(fk.UsageError, match="of reports this mirror holds the ids alone; fetch"):
+        mirror.reports.scan().collect()
+    assert mirror.snapshot("statements").select(pl.len()).collect().item() < len(ids)
+
+
+def test_a_change_that_is_not_fetched_is_not_answered(mirror: fk.Mirror, register: Watched) -> None:
+    """Once a list names a record, its former version is no answer."""
+    day_of_filings(register)
+    changed = register.sample.statements.ids(changed_since=register.today)["id"]
+    register.instead = lambda path, query: (
+        Reply(500, {}, b"") if path == RECORDS["statements"] else None
+    )
+    with pytest.raises(fk.RegisterUnavailable, match="the next sync"):
+        mirror.sync()
+    with pytest.raises(fk.UsageError, match="are not held yet"):
+        mirror.statements.get(changed)
+    register.instead = lambda path, query: None
+    mirror.sync()
+
+    assert_contents_in_step(mirror, register.sample)
+
+
+def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watched) -> None:
+    """It is asked for again by each sync, and counts as not held until it can be read."""
+    bad = int(register.sample.statements.ids()["id"][5])
+    register.instead = lambda path, query: (
+        Reply(200, {}, b"{}") if (path, query) == (RECORDS["statements"], f"id={bad}") else None
+    )
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    report = mirror.sync()
+    assert report.filter(list="statements records")["unreadable"].to_list() == [1]
+    with pytest.raises(fk.UsageError, match=rf"not held yet: \[{bad}\]"):
+        mirror.statements.get(bad)
+    records(register)
+    mirror.sync()
+    assert f"{RECORDS['statements']}?id={bad}" in records(register)
+    register.instead = lambda path, query: None
+    mirror.sync()
+
+    assert_contents_in_step(mirror, register.sample)
+
+
+@pytest.mark.parametrize("lost", ["file", "table"])
+@pytest.mark.parametrize("name", CONTENTS)
+def test_lost_records_are_fetched_again(
+    mirror: fk.Mirror, register: Watched, name: str, lost: str
+) -> None:
+    """They are lacking, and nothing else is; former days do not take the new ones for theirs."""
+    day_of_filings(register)
+    mirror.sync()
+    table = mirror.path / f"{name}_records"
+    if lost == "table":
+        shutil.rmtree(table)
+    else:
+        for file in table.glob("*.parquet"):
+            file.unlink()
+    again = fk.Mirror(mirror.path, register=register)
+    register.asked.clear()
+    again.sync()
+
+    assert_contents_in_step(again, register.sample)
+    then = getattr(again.as_of(FIRST), name)
+    with pytest.raises(fk.UsageError, match="are not held yet"):
+        then.get(then.ids())
+
+
+def test_a_lost_list_loses_no_change(mirror: fk.Mirror, register: Watched) -> None:
+    """Where it is not known what changed since, all records of the list are fetched again."""
+    for _ in range(3):
+        day_of_filings(register)
+        mirror.sync()
+    shutil.rmtree(mirror.path / "statements")
+    day_of_filings(register)
+    again = fk.Mirror(mirror.path, register=register)
+    again.sync(full=True)
+
+    assert_contents_in_step(again, register.sample)
+
+
+def flip(file: Path) -> None:
+    body = bytearray(file.read_bytes())
+    body[len(body) // 2] ^= 1
+    file.write_bytes(body)
+
+
+def test_a_flipped_byte_is_found(mirror: fk.Mirror) -> None:
+    """`verify` names the file, and nothing is answered from it."""
+    file = next((mirror.path / "reports_records").glob("*.parquet"))
+    flip(file)
+
+    bad = mirror.verify().filter(pl.col("meaning") != "")
+    assert bad["file"].to_list() == [f"reports_records/{file.name}"]
+    with pytest.raises(fk.MirrorError, match="is not as it was written"):
+        fk.Mirror(mirror.path).reports.scan().collect()
+
+
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    [("units", "'units' is none of"), (["report"], "'report' is none of"), (5, "contents=5")],
+)
+def test_contents_that_are_none(tmp_path: Path, contents: object, message: str) -> None:
+    with pytest.raises(fk.UsageError, match=message):
+        fk.Mirror(tmp_path / "ruz", contents=contents)  # type: ignore[arg-type]
+
+
+def test_an_extract_has_the_contents_of_its_units(
+    mirror: fk.Mirror, register: Watched, tmp_path: Path
+) -> None:
+    """Statements, reports and annual reports of the units, and nothing of others."""
+    unit = mirror.units.scan().filter(pl.col("idVyrocnychSprav").is_not_null()).collect().head(1)
+    small = mirror.extract(tmp_path / "small", unit)
+    statements = unit["idUctovnychZavierok"].explode()
+    filed = register.sample.statements.get(statements)
+    reports = filed["idUctovnychVykazov"].explode().drop_nulls()
+
+    assert_frame_equal(small.statements.get(statements), filed)
+    assert_frame_equal(small.reports.get(reports), register.sample.reports.get(reports))
+    annual = unit["idVyrocnychSprav"].explode()
+    assert_frame_equal(small.annual_reports.get(annual), register.sample.annual_reports.get(annual))
+    others = register.sample.reports.ids()["id"]
+    with pytest.raises(fk.NotFound):
+        small.reports.get(others.filter(~others.is_in(reports.implode()))[0])
+    assert small.snapshot("reports").select("id").collect().height == len(reports)
+    assert set(fk.Mirror(tmp_path / "small").verify()["meaning"]) == {""}
+
+
+def simulate(folder: Path, units: int, days: int, chance: Callable[[], float]) -> None:
+    """Let days pass with filings, corrections, failing replies and crashes; compare each day."""
+    register = Watched(fk.sample(units), page_size=200)
+    mirror = fk.Mirror(folder, contents=True, register=register)
+    former: dict[date, dict[str, pl.DataFrame]] = {}
+
+    def instead(path: str, query: str) -> Reply | None:
+        return Reply(500, {}, b"") if chance() < 0.002 else None
+
+    def crashing(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    for day in range(days):
+        if day:
+            day_of_filings(register)
+        register.instead = instead
+        if day % 3 == 1:
+            name = CONTENTS[day // 3 % len(CONTENTS)]
+            mirror._held.contents[name].append = crashing  # type: ignore[method-assign, assignment]
+        for _ in range(20):
+            try:
+                mirror.sync()
+                break
+            except (fk.RegisterError, KeyboardInterrupt):
+                mirror = fk.Mirror(folder, register=register)
+        register.instead = lambda path, query: None
+        mirror.sync()
+        former[register.today] = {
+            name: getattr(register.sample, name).scan().collect() for name in RECORDS
+        }
+        if day % 10 == 9:
+            mirror.compact(keep_hours=0)
+    for then, records in former.items():
+        frozen = mirror.as_of(then)
+        for name, frame in records.items():
+            assert_frame_equal(getattr(frozen, name).scan().collect(), frame)
+    assert set(mirror.verify()["meaning"]) == {""}
+
+
+def test_days_of_filings_and_crashes(tmp_path: Path) -> None:
+    """Mirror and register agree record by record, as of every day."""
+    simulate(tmp_path / "ruz", 5, 4, lambda: 1.0)
+
+
+@pytest.mark.slow
+def test_a_month_of_filings_faults_and_crashes(tmp_path: Path) -> None:
+    """The same over a month, with replies that fail."""
+    simulate(tmp_path / "ruz", 100, 31, random.Random(5).random)
+
+
+def test_a_window_overlaps_so_that_no_change_is_lost(mirror: fk.Mirror, register: Watched) -> None:
+    """What changes after the sync, on the same day, comes with the next one."""
+    day_of_filings(register)
+    mirror.sync()
+    sample = register.sample
+    sample.correct(sample.statements.ids()["id"][-1:])
+    sample.set_today(sample.today + timedelta(days=1))
+    mirror.sync()
+
+    assert_contents_in_step(mirror, sample)

@@ -1,0 +1,162 @@
+"""Cells written once as a long table: every text comes back, and filters reach the files."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, strategies as st
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+from finstat_kit.frames.cells import CELLS
+from finstat_kit.mirror.stored_cells import ORDER, joined, split
+from finstat_kit.protocol.forms import shipped
+from tests.mirror.test_mirror_contents import day_of_filings
+from tests.support.examples import examples
+from tests.support.filings import drawn, frame, report
+from tests.support.mirrors import assert_contents_in_step
+from tests.support.registers import Watched
+
+FIRST = date(2026, 6, 30)
+KEY = ["report_id", "template", "table", "row", "column"]
+ODD = ["", "0", "-0", "00", "007", "5", "-5", "+5", "5.0", "5.00", "5.5", "5.50", "-0.05", "0.005"]
+ODD += [
+    "182072156.12",
+    "9007199254740993",
+    "9007199254740992",
+    "99999999999999.99",
+    "1e5",
+    "x",
+    "žltý",
+    "1 000",
+    ".",
+]
+texts = st.sampled_from(ODD) | st.text(max_size=4) | st.decimals(-(10**9), 10**9, places=2).map(str)
+tables = st.lists(st.lists(texts, max_size=6) | st.none(), max_size=4) | st.none()
+
+
+@given(st.lists(st.tuples(st.sampled_from([699, 687, 5, None]), tables), max_size=5))
+@examples(100)
+def test_every_text_comes_back(filed: list[tuple[int | None, Any]]) -> None:
+    """Whatever a report holds, its lengths and its cells give it back."""
+    records = frame(*({"id": i, "idSablony": t, "tabulky": d} for i, (t, d) in enumerate(filed)))
+    stored, cells = split(records, 3, shipped)
+    again = joined(stored.with_columns(version=pl.lit(3, pl.Int64)), cells)
+
+    assert_frame_equal(again.select("id", "tabulky"), records.select("id", "tabulky"))
+    assert_frame_equal(cells, cells.sort(ORDER))
+
+
+def test_texts_are_kept_only_where_the_number_does_not_give_them_back() -> None:
+    """Whole numbers and cents need none."""
+    _, cells = split(frame(report(1, 9, [ODD])), 1, shipped)
+
+    kept = cells.filter(pl.col("raw").is_not_null())["raw"].to_list()
+    plain = {"0", "5", "-5", "5.50", "-0.05", "182072156.12"}
+    assert sorted(kept) == sorted(set(ODD) - plain - {""})
+
+
+def test_a_report_that_misses_a_cell_is_an_error() -> None:
+    """Its digest is that of all its texts."""
+    stored, cells = split(frame(drawn(7, 699)), 1, shipped)
+
+    with pytest.raises(fk.MirrorError, match="cells of report 7 are not as they were received"):
+        joined(stored.with_columns(version=pl.lit(1, pl.Int64)), cells[1:])
+
+
+@pytest.fixture(scope="module")
+def register() -> Watched:
+    return Watched(fk.sample(30), page_size=200)
+
+
+@pytest.fixture(scope="module")
+def mirror(tmp_path_factory: pytest.TempPathFactory, register: Watched) -> fk.Mirror:
+    """Give a mirror of two days, which no test changes."""
+    mirror = fk.Mirror(tmp_path_factory.mktemp("cells") / "ruz", contents=True, register=register)
+    mirror.sync()
+    day_of_filings(register)
+    mirror.sync()
+    return mirror
+
+
+@pytest.mark.filterwarnings("ignore:some reports gave no number")
+@pytest.mark.parametrize("labels", [False, True])
+def test_all_cells_are_those_of_the_register(
+    mirror: fk.Mirror, register: Watched, *, labels: bool
+) -> None:
+    """Of all reports held, without the superseded versions."""
+    sample = register.sample
+    wanted = sample.cells(sample.reports.get(sample.reports.ids()), labels=labels).sort(KEY)
+
+    found = mirror.cells(labels=labels)
+    assert_frame_equal(found.collect().sort(KEY), wanted)
+    assert found.collect_schema() == wanted.schema
+    one = (pl.col("template") == 687) & (pl.col("table") == 0) & (pl.col("row") == 0)
+    assert_frame_equal(found.filter(one).collect().sort(KEY), wanted.filter(one))
+
+
+@pytest.mark.filterwarnings("ignore:some reports gave no number")
+def test_cells_as_of_a_day_are_those_of_the_day(mirror: fk.Mirror) -> None:
+    frozen = mirror.as_of(FIRST)
+    wanted = frozen.cells(frozen.reports.scan().collect()).sort(KEY)
+
+    assert_frame_equal(frozen.cells().collect().sort(KEY), wanted)
+    assert not mirror.cells().collect().sort(KEY).equals(wanted)
+
+
+def test_filters_on_the_key_reach_the_files(mirror: fk.Mirror) -> None:
+    """The scan of the files applies them, so that row groups without the cell are skipped."""
+    plan = mirror.cells().filter(template=699, table=0, row=32).select("value").explain()
+
+    scan = plan[plan.index("Parquet SCAN") :]
+    selection = scan[scan.index("SELECTION") :].splitlines()[0]
+    assert all(f'col("{name}")' in selection for name in ("template", "table", "row"))
+
+
+def test_snapshots_of_reports_have_all_but_the_tables(mirror: fk.Mirror) -> None:
+    columns = mirror.snapshot("reports").collect_schema().names()
+
+    wanted = mirror.reports.get(mirror.reports.ids(limit=1)).columns
+    assert set(wanted) - set(columns) == {"tabulky"}
+    assert columns[-2:] == ["gone", "seen"]
+
+
+@pytest.mark.parametrize("lost", ["file", "table"])
+def test_lost_cells_are_an_error_with_the_cure(
+    mirror: fk.Mirror, register: Watched, tmp_path: Path, lost: str
+) -> None:
+    """Nothing is answered from the remainder; removed as it says, the reports are fetched anew."""
+    path = Path(shutil.copytree(mirror.path, tmp_path / "ruz"))
+    if lost == "file":
+        next((path / "cells").glob("*.parquet")).unlink()
+    else:
+        shutil.rmtree(path / "cells")
+    damaged = fk.Mirror(path, register=register)
+    cure = (
+        rf"remove {path}/cells and {path}/reports_records: the next\n?.?sync\(\)|is lost|are lost"
+    )
+
+    for call in (damaged.cells, lambda: damaged.reports.get(damaged.reports.ids()), damaged.sync):
+        with pytest.raises(fk.MirrorError, match=cure):
+            call()
+    shutil.rmtree(path / "cells", ignore_errors=True)
+    shutil.rmtree(path / "reports_records")
+    fk.Mirror(path, register=register).sync()
+    assert_contents_in_step(damaged, register.sample)
+
+
+def test_what_cells_refuse(mirror: fk.Mirror, tmp_path: Path) -> None:
+    """A mirror without reports has no cells, and blank ones are not stored."""
+    units = fk.Mirror(tmp_path / "units", register=fk.sample(5))
+    units.sync()
+
+    with pytest.raises(fk.UsageError, match="of reports this mirror holds the ids alone"):
+        units.cells()
+    with pytest.raises(fk.UsageError, match="blank cells are not stored"):
+        mirror.cells(blanks=True)
+    assert mirror.cells().collect_schema() == CELLS
