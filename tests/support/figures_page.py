@@ -1,6 +1,7 @@
 """The page "What the figures mean", written from the data files and from a sample.
 
-``python -m tests.support.figures_page`` writes ``docs/reference/figures.md``; a test compares the two.
+``python -m tests.support.figures_page`` writes ``docs/reference/figures.md``; a test compares the
+two.
 """
 
 from __future__ import annotations
