@@ -9,12 +9,14 @@ from html import escape
 from typing import Final
 
 import ipywidgets
+import polars as pl
 import traitlets
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
+from finstat_kit.errors import UsageError
 from finstat_kit.widgets.keys import Keys
 
 LABEL_WIDTH: Final = "8.5em"  # of all controls, to align them; as in typeahead.css
@@ -72,6 +74,22 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _static(self) -> str:
         raise NotImplementedError
+
+
+def records(frame: pl.DataFrame | pl.LazyFrame, needed: Sequence[str]) -> pl.DataFrame:
+    """Return records given by the user.
+
+    Raises:
+        UsageError: No frame of polars, or a column that is needed is missing.
+    """
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, pl.DataFrame):
+        raise arguments.not_polars("units", frame)
+    missing = [name for name in needed if name not in frame.columns]
+    if missing:
+        raise UsageError(f"the frame has no columns {missing}; give records, as of fk.units.get()")
+    return frame
 
 
 def line() -> ipywidgets.HTML:

@@ -9,7 +9,6 @@ import ipywidgets
 import polars as pl
 import traitlets
 
-from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import tiles
 from finstat_kit.client.register import Register
@@ -77,7 +76,7 @@ class Explorer(base.Picker):
         lang: Lang | None = None,
     ) -> None:
         super().__init__(register, lang)
-        self._given = None if units is None else _checked(units)
+        self._given = None if units is None else base.records(units, (*FIELDS.values(), CHANGED))
         self._units: pl.DataFrame | None = None  # what changed since the day, once it is here
         self.location = LocationPicker(self._register, lang=self.lang)
         self.change = ChangePicker(self._register, lang=self.lang)
@@ -284,14 +283,3 @@ class Explorer(base.Picker):
         if known is None:
             return str(self.line.value)
         return static(self._shown(known), self._mapped(known))
-
-
-def _checked(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    if isinstance(frame, pl.LazyFrame):
-        frame = frame.collect()
-    if not isinstance(frame, pl.DataFrame):
-        raise arguments.not_polars("units", frame)
-    missing = [name for name in (*FIELDS.values(), CHANGED) if name not in frame.columns]
-    if missing:
-        raise UsageError(f"the frame has no columns {missing}; give records, as of fk.units.get()")
-    return frame

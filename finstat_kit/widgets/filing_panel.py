@@ -10,6 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from finstat_kit.arguments import Lang
+from finstat_kit.frames import slovak_order
 from finstat_kit.frames.as_filed import Filed
 from finstat_kit.widgets.base import table
 from finstat_kit.widgets.texts import day_text
@@ -59,6 +60,19 @@ class Shown:
     forms: Sequence[Filed]
     source: str
     lang: Lang
+
+
+def units(records: pl.DataFrame, unnamed: str) -> list[list[str]]:
+    """Return code, name, distinguishing text, no parents, and the IČO to search for."""
+    towns = records["mesto"] if "mesto" in records.columns else [None] * records.height
+    rows = zip(records["id"], records["nazovUJ"], records["ico"], towns, strict=True)
+    found = {
+        str(unit): [str(unit), name or unnamed.format(id=unit),
+                    " · ".join(filter(None, (ico, town))), "", "", ico or ""]
+        for unit, name, ico, town in rows
+        if unit is not None
+    }  # fmt: skip
+    return sorted(found.values(), key=lambda item: (slovak_order.key(item[1]), int(item[0])))
 
 
 def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:

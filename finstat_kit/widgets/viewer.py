@@ -9,12 +9,10 @@ import ipywidgets
 import polars as pl
 import traitlets
 
-from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
-from finstat_kit.frames import slovak_order
 from finstat_kit.frames.as_filed import Filed
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.widgets import base, filing_panel, reproduce
@@ -93,7 +91,7 @@ class StatementViewer(base.Picker):
         lang: Lang | None = None,
     ) -> None:
         super().__init__(register, lang)
-        self._units = None if units is None else _checked(units)
+        self._units = None if units is None else base.records(units, _NEEDED)
         self._given = units is not None
         self._filings: pl.DataFrame | None = None  # of the unit
         self._read: _Read | None = None
@@ -230,7 +228,7 @@ class StatementViewer(base.Picker):
         """Give the field the units to choose from."""
         if self._units is not None:
             with self._quietly(), self.unit.hold_sync():
-                self.unit.items = _items(self._units, words(self.lang).unnamed)
+                self.unit.items = filing_panel.units(self._units, words(self.lang).unnamed)
                 self._show_unit()
 
     def _show_unit(self) -> None:
@@ -347,33 +345,8 @@ class StatementViewer(base.Picker):
         return filing_panel.static(self._shown(self._read))
 
 
-def _items(units: pl.DataFrame, unnamed: str) -> list[list[str]]:
-    """Return code, name, distinguishing text, no parents, and the IČO to search for."""
-    towns = units["mesto"] if "mesto" in units.columns else [None] * units.height
-    rows = zip(units["id"], units["nazovUJ"], units["ico"], towns, strict=True)
-    found = {
-        str(unit): [str(unit), name or unnamed.format(id=unit),
-                    " · ".join(filter(None, (ico, town))), "", "", ico or ""]
-        for unit, name, ico, town in rows
-        if unit is not None
-    }  # fmt: skip
-    return sorted(found.values(), key=lambda item: (slovak_order.key(item[1]), int(item[0])))
-
-
 def _dropdown(name: str, options: list[tuple[str, str]] | None = None) -> ipywidgets.Dropdown:
     control = ipywidgets.Dropdown(options=options or [], layout=base.LAYOUT)
     control.style.description_width = base.LABEL_WIDTH
     control.add_class(name)
     return control
-
-
-def _checked(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    if isinstance(frame, pl.LazyFrame):
-        frame = frame.collect()
-    if not isinstance(frame, pl.DataFrame):
-        raise arguments.not_polars("units", frame)
-    missing = [name for name in _NEEDED if name not in frame.columns]
-    if missing:
-        raise UsageError(f"the frame has no columns {missing}; give records, as of fk.units.get()")
-    arguments.ids(frame)
-    return frame

@@ -248,7 +248,6 @@ def test_without_a_frame_a_sample_lists_its_units() -> None:
     viewer.value = unit
 
     assert viewer.fetch().columns == sample.reports.get([]).columns
-    wait_for(viewer.line, "")
     found = threading.Event()
     viewer.unit.observe(lambda _: found.set(), "items")
     assert viewer.unit.items or found.wait(WAIT)

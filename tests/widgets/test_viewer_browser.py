@@ -87,7 +87,8 @@ def test_the_viewer_is_read_by_keyboard_and_mouse(opened: lab.Notebook) -> None:
     page.wait_for_function(
         "([one, before]) => one.scrollTop > before", arg=[form.element_handle(), before]
     )
-    form.evaluate("one => { one.scrollTop = 0 }")
+    page.keyboard.press("Home")
+    page.wait_for_function("one => one.scrollTop === 0", arg=form.element_handle())
     opened.photograph("4-english", 0)
 
 
