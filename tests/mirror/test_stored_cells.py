@@ -13,8 +13,8 @@ from hypothesis import given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.frames.cells import CELLS
-from finstat_kit.mirror.stored_cells import ORDER, joined, split
+from finstat_kit.frames.cells import CELLS, layout_of
+from finstat_kit.mirror.stored_cells import ORDER, current, joined, split
 from finstat_kit.protocol.forms import shipped
 from tests.mirror.test_mirror_contents import day_of_filings
 from tests.support.examples import examples
@@ -67,6 +67,18 @@ def test_a_report_that_misses_a_cell_is_an_error() -> None:
 
     with pytest.raises(fk.MirrorError, match="cells of report 7 are not as they were received"):
         joined(stored.with_columns(version=pl.lit(1, pl.Int64)), cells[1:])
+
+
+def test_cells_of_a_report_that_does_not_fit_are_no_cells() -> None:
+    """They are stored, so that the record comes back, and no number comes out of them."""
+    _, cells = split(frame(report(1, 699, [["5"]])), 1, shipped)
+    form = shipped(699)
+    assert form is not None
+    layout = layout_of({699: form}, CELLS)
+    records = pl.DataFrame({"id": [1], "version": [1]})
+
+    assert cells.select("row", "place", "value").rows() == [(None, 0, 5.0)]
+    assert current(cells.lazy(), records, layout, CELLS).collect().is_empty()
 
 
 @pytest.fixture(scope="module")
