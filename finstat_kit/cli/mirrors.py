@@ -15,6 +15,10 @@ from finstat_kit.cli.output import format_of, harmless, print_frame
 @click.option(
     "--changed-since", metavar="YYYY-MM-DD", help="A new mirror: only changes since this day."
 )
+@click.option(
+    "--contents", is_flag=True, help="Keep the records of statements and reports too, from now on."
+)
+@click.option("--budget", metavar="TIME", help="Stop after this time: 2h, 90s; a rerun resumes.")
 @click.option("--full", is_flag=True, help="Fetch everything again, and find missing records.")
 @click.option("--max-missing", type=click.IntRange(0), help="Maximum number to mark as missing.")
 @options.register
@@ -22,6 +26,8 @@ from finstat_kit.cli.output import format_of, harmless, print_frame
 def sync(
     folder: Path,
     changed_since: str | None,
+    contents: bool,
+    budget: str | None,
     full: bool,
     max_missing: int | None,
     chosen: options.Chosen,
@@ -33,8 +39,8 @@ def sync(
     form = format_of(form, output)
     from finstat_kit.mirror.mirror import Mirror
 
-    copy = Mirror(folder, changed_since=changed_since, register=chosen())
-    print_frame(copy.sync(full=full, max_missing=max_missing), form, output)
+    copy = Mirror(folder, changed_since=changed_since, contents=contents, register=chosen())
+    print_frame(copy.sync(full=full, max_missing=max_missing, budget=budget), form, output)
 
 
 @click.command()

@@ -10,8 +10,8 @@ from typing import Final
 _TEXT: Final = r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 # Arguments of the library that are options of the command.
 _OPTIONS: Final = (
-    "changed_since", "after_id", "limit", "max_requests", "max_missing", "host", "port", "units",
-    "cache",
+    "changed_since", "after_id", "limit", "max_requests", "max_missing", "budget", "host", "port",
+    "units", "cache",
 )  # fmt: skip
 
 

@@ -306,3 +306,20 @@ def test_a_mirror_is_synced_described_and_verified(tmp_path: Path) -> None:
     other = called("sync", folder, "--sample", "--changed-since", "2025-01-01")
     assert (other.returncode, other.stdout) == (2, "")
     assert "was created with '2026-06-01'" in other.stderr
+
+
+def test_a_mirror_of_the_contents_is_synced_within_a_budget(tmp_path: Path) -> None:
+    """Their records are kept from then on; what is no time is refused."""
+    folder = str(tmp_path / "ruz")
+    with fk.sample(8).serve() as url:
+        first = run("sync", folder, "--url", url, "--contents", "--budget", "1h", "--format", "csv")
+        later = run("sync", folder, "--url", url, "--format", "csv")
+        refused = called("sync", folder, "--url", url, "--budget", "long")
+
+    assert first.exit_code == later.exit_code == 0
+    names = [line.partition(",")[0] for line in later.stdout.splitlines()]
+    assert names[-3:] == ["statements records", "reports records", "annual_reports records"]
+    with fk.using(f"mirror:{folder}") as mirror:
+        assert mirror.statements.get(mirror.statements.ids(limit=3)).height == 3
+    assert refused.returncode == 2
+    assert "--budget" in refused.stderr
