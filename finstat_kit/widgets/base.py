@@ -16,6 +16,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
+from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
 from finstat_kit.widgets.keys import Keys
 
@@ -74,6 +75,16 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _static(self) -> str:
         raise NotImplementedError
+
+
+def is_local(register: Register) -> bool:
+    """Whether a register answers at once and without a network: a sample, a copy, a recording.
+
+    What is chosen is then answered before the call returns, so that a saved notebook does not
+    depend on timing.
+    """
+    session = register._session
+    return isinstance(register, Sample) or session.at_hand is not None or session.replayed
 
 
 def records(frame: pl.DataFrame | pl.LazyFrame, needed: Sequence[str]) -> pl.DataFrame:

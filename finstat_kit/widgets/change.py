@@ -13,7 +13,6 @@ import traitlets
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
-from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import number_format
 from finstat_kit.frames.labels import schema_of
@@ -76,7 +75,7 @@ class ChangePicker(base.Picker):
             layout={"margin": self.line.layout.margin, "flex_flow": "row wrap"},
         )
         self._hold(self.calendar, buttons, self.line)
-        self._counts = LatestWins(self._ask, self._tell, at_once=isinstance(self._register, Sample))
+        self._counts = LatestWins(self._ask, self._tell, at_once=base.is_local(self._register))
         self._relabel()
         self._counts.ask(None)
         self._tell()

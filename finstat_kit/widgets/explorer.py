@@ -12,7 +12,6 @@ import traitlets
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import tiles
 from finstat_kit.client.register import Register
-from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol.shaped import UNITS
 from finstat_kit.protocol.wire import CHANGED
@@ -274,7 +273,7 @@ class Explorer(base.Picker):
         )
 
     def _settle(self) -> None:
-        if self._given is None and isinstance(self._register, Sample):
+        if self._given is None and base.is_local(self._register):
             self._records.settled(_SAMPLE_PATIENCE)
             self._arrived()
 

@@ -53,6 +53,7 @@ class Words:
     loading: str
     nothing: str
     pass_frame: str  # {name} is the picker's
+    too_many: str
     chart: str  # {title} and {rows}: the picture in words
     nothing_chosen: str
 
@@ -107,6 +108,7 @@ SK: Final = Words(
         "Záznamy skutočného registra sa samy nesťahujú. Stiahnite si ich a odovzdajte: "
         "fk.{name}(fk.units.get(ids))"
     ),
+    too_many="Jednotiek je na zoznam priveľa; odovzdajte ich výber: fk.{name}(fk.units.get(ids))",
     chart="Stĺpcový graf. {title}. {rows}.",
     nothing_chosen="–",
     unit="Jednotka",
@@ -159,6 +161,7 @@ EN: Final = Words(
         "Records of a real register are not fetched automatically. Fetch them and pass them on: "
         "fk.{name}(fk.units.get(ids))"
     ),
+    too_many="There are too many units for a list; pass some: fk.{name}(fk.units.get(ids))",
     chart="Bar chart. {title}. {rows}.",
     nothing_chosen="–",
     unit="Unit",

@@ -11,7 +11,6 @@ import traitlets
 
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
-from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.as_filed import Filed
 from finstat_kit.protocol.shaped import KINDS
@@ -23,6 +22,7 @@ from finstat_kit.widgets.texts import words
 from finstat_kit.widgets.typeahead import TypeAhead
 
 _NEEDED = ("id", "ico", "nazovUJ")
+_MOST_UNITS = 50_000  # that a browser is sent to search in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,8 +113,8 @@ class StatementViewer(base.Picker):
         )
         self._hold(controls, self.line, self.panel)
         self._records = LatestWins(self._fetch_units, self._units_arrived)
-        sample = isinstance(self._register, Sample)
-        self._reading = LatestWins(self._fetch_filing, self._arrived, at_once=sample)
+        local = base.is_local(self._register)
+        self._reading = LatestWins(self._fetch_filing, self._arrived, at_once=local)
         self._relabel()
         if not self._given and not self._register._session.remote:
             self._records.ask(None)
@@ -250,7 +250,17 @@ class StatementViewer(base.Picker):
         self._draw()
 
     def _fetch_units(self, _: None, __: Callable[[], bool]) -> pl.DataFrame:
-        units = self._register.units
+        units, at_hand = self._register.units, self._register._session.at_hand
+        copied = None if at_hand is None else at_hand("units", None)
+        if copied is not None:
+            found = copied.select(*_NEEDED, "mesto").head(_MOST_UNITS + 1).collect()
+            number = found.height
+        else:
+            number = units.count()
+        if number > _MOST_UNITS:
+            raise UsageError(words(self.lang).too_many.format(name="StatementViewer"))
+        if copied is not None:
+            return found
         return units.get(units.ids(progress=False), errors="keep", progress=False)
 
     def _units_arrived(self) -> None:
@@ -270,7 +280,7 @@ class StatementViewer(base.Picker):
         statement = filing_panel.first(filings) if asked.statement is None else asked.statement
         held = filings.filter(pl.col("statement_id").is_in([statement]))["report_ids"]
         ids = held.explode().drop_nulls()
-        if ids.is_empty() or given_up():  # a mirror refuses requests for reports
+        if ids.is_empty() or given_up():
             return _Read(record, filings, statement, KINDS["reports"].frame([]))
         reports = register.reports.get(ids, errors="keep", progress=False)
         # Here, where a form that is not known yet may be requested.

@@ -269,6 +269,34 @@ def test_a_mirror_says_that_it_has_no_statements(tmp_path: Path) -> None:
     wait_for(viewer.panel, "the copy of the register has no statements")
 
 
+def test_a_frozen_mirror_is_read_at_once(tmp_path: Path) -> None:
+    """What is shown does not depend on timing; names come from the copy, also of an extract."""
+    sample = fk.sample(12)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=sample)
+    mirror.sync()
+    filed = sample.filings(sample.units.ids(), range(2014, 2026)).filter("counts")
+    unit = int(filed["unit_id"][0])
+    small = mirror.extract(tmp_path / "small", [unit])
+    for register, listed in ((mirror.as_of(mirror.today), 12), (small, 1)):
+        viewer = fk.StatementViewer(register=register)
+
+        viewer.value = unit
+
+        assert viewer.reports is not None
+        offered = threading.Event()
+        viewer.unit.observe(lambda _, offered=offered: offered.set(), "items")
+        assert viewer.unit.items or offered.wait(WAIT)
+        assert len(viewer.unit.items) == listed
+
+
+def test_too_many_units_are_not_sent_to_the_browser() -> None:
+    """A line says what to give."""
+    viewer = fk.StatementViewer(register=fk.sample(50_001), lang="en")
+
+    wait_for(viewer.line, "too many units for a list; pass some")
+    assert viewer.unit.items == []
+
+
 def test_a_real_register_is_not_walked() -> None:
     """Without a frame a line says what to give; nothing is requested."""
     register = fk.Register("https://register.example", tries=1)
