@@ -113,7 +113,8 @@ class Mirror(Copied):
         From ``/api/<list>``, ``/api/uctovna-jednotka`` and the codelists.
 
         Args:
-            full: Fetch everything again, and mark ids missing from the register's lists.
+            full: Fetch everything again, and mark ids missing from the register's lists. Kept
+                statements and reports count as not held until they are fetched again.
             max_missing: Maximum number of ids to mark as missing; None is 1 % of a list.
             budget: Stop after this time: ``"2h"``, ``"30min"``, a `timedelta` or seconds; the next
                 sync resumes. None is no limit.
