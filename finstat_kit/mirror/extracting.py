@@ -50,7 +50,8 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
             f"{len(missing)} of {ids.n_unique()} ids are not in this mirror: {missing[:5]}",
             ids=missing,
         )
-    number = {"run": int(run["run"][0])}
+    # It stays recognisable where mirror.json is lost: a sync would take it for the whole.
+    marks = {"run": int(run["run"][0]), "extract": rows.height}
     with told(target.parent), TemporaryDirectory(dir=target.parent) as room:
         draft = Path(room, "mirror")
         small = Held(draft)
@@ -58,7 +59,7 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
         counts = {f"rows_{name}": 0 for name in LISTS}
         for name, listed, records in _parts(folder.begun(), answers, rows):
             counts[f"rows_{name}"] = listed.height
-            small.lists[name].append(listed, held.lists[name].state() | number)
+            small.lists[name].append(listed, held.lists[name].state() | marks)
             small.lists[name].seal()
             if records is not None:
                 state = {"version": held.contents[name].state().get("version", 0)}

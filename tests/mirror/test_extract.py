@@ -110,6 +110,17 @@ def test_what_is_refused_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_extract_without_its_settings_stays_one(small: fk.Register, tmp_path: Path) -> None:
+    """The cure of a damaged mirror.json does not turn it into a mirror of the whole register."""
+    moved = Path(shutil.copytree(small.path, tmp_path / "small"))  # type: ignore[attr-defined]
+    (moved / "mirror.json").unlink()
+
+    for full in (False, True):
+        with pytest.raises(fk.UsageError, match="is an extract, which no sync brings in step"):
+            fk.Mirror(moved, register=fk.sample(100)).sync(full=full)
+    assert not (moved / "mirror.json").exists()
+
+
 def test_an_extract_of_a_frozen_day_is_of_that_day(mirror: fk.Mirror, tmp_path: Path) -> None:
     """Its records are the former ones, and the day chooses it from the environment too."""
     ids = mirror.units.ids(limit=3)

@@ -278,6 +278,18 @@ def test_a_lost_list_loses_no_change(mirror: fk.Mirror, register: Watched) -> No
     assert_contents_in_step(again, register.sample)
 
 
+@pytest.mark.parametrize("lost", ["runs", "reports_records"])
+def test_lost_settings_lose_no_change(mirror: fk.Mirror, register: Watched, lost: str) -> None:
+    """Runs and tables show which records are kept where mirror.json is lost."""
+    (mirror.path / "mirror.json").unlink()
+    shutil.rmtree(mirror.path / lost)
+    day_of_filings(register)
+    again = fk.Mirror(mirror.path, register=register)
+    again.sync()
+
+    assert_contents_in_step(again, register.sample)
+
+
 def flip(file: Path) -> None:
     body = bytearray(file.read_bytes())
     body[len(body) // 2] ^= 1
