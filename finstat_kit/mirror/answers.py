@@ -92,8 +92,11 @@ class Answers:
         return self._folder.begun().extract is not None
 
     def keeps(self, name: str) -> bool:
-        """Return whether the records of a collection beside units are kept."""
-        return name in self._folder.begun().contents
+        """Return whether the records of a collection beside units are kept, or were on the day."""
+        run = self._run()
+        if run is None:
+            return name in self._folder.begun().contents
+        return run.get(f"version_{name}") is not None
 
     def codelists(self) -> Path:
         """Return the file of the codelists in force."""
@@ -189,10 +192,12 @@ class Answers:
         return found.lazy().select(columns)
 
     def _absent(self, name: str) -> UsageError:
+        cure = f"fetch the records: fk.Mirror({str(self._held.path)!r}, contents=[{name!r}]).sync()"
+        if self._day is not None:
+            cure = f"take a later day than {self._day}, on which their records were kept"
         return UsageError(
-            f"of {name} this mirror holds the ids alone; fetch the records: "
-            f"fk.Mirror({str(self._held.path)!r}, contents=[{name!r}]).sync(), or ask the "
-            "register: fk.use(fk.LIVE)"
+            f"of {name} this mirror holds the ids alone; {cure}, or ask the register: "
+            "fk.use(fk.LIVE)"
         )
 
     def _state_of(self, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:

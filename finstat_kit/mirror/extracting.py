@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,10 +13,10 @@ import polars as pl
 
 from finstat_kit.errors import NotFound, UsageError
 from finstat_kit.mirror.answers import Answers
-from finstat_kit.mirror.folder import FORMAT, About, Folder
+from finstat_kit.mirror.folder import FORMAT, Folder
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.stored_cells import ORDER
-from finstat_kit.mirror.syncing import LISTS, RUNS
+from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS
 from finstat_kit.mirror.tables import told
 
 # Its files are compared with their checksums: git must not change the ends of their lines.
@@ -57,7 +57,8 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
         small = Held(draft)
         draft.mkdir()
         counts = {f"rows_{name}": 0 for name in LISTS}
-        for name, listed, records in _parts(folder.begun(), answers, rows):
+        kept = tuple(name for name in CONTENTS if answers.keeps(name))
+        for name, listed, records in _parts(kept, answers, rows):
             counts[f"rows_{name}"] = listed.height
             small.lists[name].append(listed, held.lists[name].state() | marks)
             small.lists[name].seal()
@@ -77,7 +78,7 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
         if folder.templates.exists():
             shutil.copyfile(folder.templates, draft / folder.templates.name)
         shutil.copyfile(answers.codelists(), draft / "codelists.json")
-        about = replace(folder.begun(), extract=rows.height, format=FORMAT)
+        about = replace(folder.begun(), extract=rows.height, format=FORMAT, contents=kept)
         Folder(draft).write(about)
         (draft / ".gitattributes").write_text(_ATTRIBUTES, encoding="utf-8")
         draft.replace(target)
@@ -86,13 +87,13 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
 _Part = tuple[str, pl.DataFrame, pl.DataFrame | None]
 
 
-def _parts(about: About, answers: Answers, units: pl.DataFrame) -> Iterator[_Part]:
+def _parts(kept: Sequence[str], answers: Answers, units: pl.DataFrame) -> Iterator[_Part]:
     """Yield each list with the rows that belong to the units, and their records."""
     yield "units", units, None
     owned = {name: _ids(units, column) for name, column in _OF_UNITS.items()}
     owned["reports"] = []
     for name in ("statements", "annual_reports", "reports"):
-        if name in about.contents:
+        if name in kept:
             ids = pl.Series(sorted(set(owned[name])), dtype=pl.Int64)
             records = answers.held_rows(name, ids)
             yield name, answers.versions(name, ids), records
