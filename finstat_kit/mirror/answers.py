@@ -132,6 +132,12 @@ class Answers:
         self._held.refresh_records()
         return self._newest_of(self._held.contents[name], ids, upto)
 
+    def unread_rows(self, name: str, ids: pl.Series) -> pl.DataFrame:
+        """Return the newest rows of some ids that say why their records could not be read."""
+        run = self._run()
+        upto = math.inf if run is None else run[f"version_{name}"] or 0
+        return self._newest_of(self._held.contents[name], ids, upto, unread=True)
+
     def records(self, name: str, ids: pl.Series | None) -> pl.LazyFrame | None:
         """Return the records that the register lists: all, or those of some ids.
 
@@ -180,20 +186,30 @@ class Answers:
             return rows.join(listed.lazy().select("id"), on="id", how="semi").select(columns)
         absent = ids.filter(ids.is_in(lack["id"].implode()))
         if absent.len():
-            raise UsageError(
-                f"{absent.len():,} of {ids.len():,} {name} are not held yet: "
-                f"{absent.head(5).to_list()}; sync() goes on with them, holdings() says how far "
-                "it is"
-            )
+            raise self.not_held(name, absent, ids.len())
         named = ids.filter(ids.is_in(listed["id"].implode()))
         found = self.held_rows(name, named)
         if name == "reports":
             found = joined(found, self._held.cells_of(found))
         return found.lazy().select(columns)
 
+    def not_held(self, name: str, absent: pl.Series, asked: int) -> UsageError:
+        """Return the error for listed records that are not held."""
+        cure = "sync() goes on with them, holdings() says how far it is"
+        if self.extracted():
+            cure = "extract again from a mirror that holds them"
+        elif self._day is not None:
+            cure = f"take a later day than {self._day}, once sync() has fetched them"
+        return UsageError(
+            f"{absent.len():,} of {asked:,} {name} are not held yet: {absent.head(5).to_list()}; "
+            f"{cure}"
+        )
+
     def _absent(self, name: str) -> UsageError:
         cure = f"fetch the records: fk.Mirror({str(self._held.path)!r}, contents=[{name!r}]).sync()"
-        if self._day is not None:
+        if self.extracted():
+            cure = "extract again from a mirror that keeps them"
+        elif self._day is not None:
             cure = f"take a later day than {self._day}, on which their records were kept"
         return UsageError(
             f"of {name} this mirror holds the ids alone; {cure}, or ask the register: "
@@ -216,10 +232,12 @@ class Answers:
         """Return the run answered for, None for whatever is committed."""
         return None if self._day is None else self.complete().row(-1, named=True)
 
-    def _newest_of(self, table: Table, ids: pl.Series, upto: float) -> pl.DataFrame:
+    def _newest_of(
+        self, table: Table, ids: pl.Series, upto: float, *, unread: bool = False
+    ) -> pl.DataFrame:
         asked = (
             pl.col("id").is_in(ids.implode())
-            & pl.col("problem").is_null()
+            & (pl.col("problem").is_not_null() if unread else pl.col("problem").is_null())
             & (pl.col("version") <= upto)
         )
         # Few rows, found by the statistics of ids in the files.

@@ -130,7 +130,9 @@ class Copied(Register):
             The extract, as a register.
 
         Raises:
-            UsageError: Something exists at *path*, no ids are given, or one is not held.
+            UsageError: Something exists at *path*, its folder does not, no ids are given, or
+                records of their filings are not held yet.
+            NotFound: The mirror has no record of some ids.
             MirrorError: No sync is complete yet, or the disk cannot be written.
 
         Example:

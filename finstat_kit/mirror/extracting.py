@@ -35,7 +35,7 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
         ids: Of units.
 
     Raises:
-        UsageError: No ids, or the target exists.
+        UsageError: No ids, the target exists or has no folder, or records are not held yet.
         NotFound: The mirror has no record of some ids.
         MirrorError: No sync is complete, or the disk cannot be written.
     """
@@ -43,6 +43,8 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
         raise UsageError("an extract needs units; give their ids")
     if target.exists():
         raise UsageError(f"path={str(target)!r} exists already; give the name of a new folder")
+    if not target.parent.is_dir():
+        raise UsageError(f"path={str(target)!r}: there is no folder {str(target.parent)!r}")
     run = answers.complete().tail(1)
     rows = answers.versions("units", ids.unique())
     if missing := ids.filter(~ids.is_in(rows["id"].implode())).unique().sort().to_list():
@@ -88,14 +90,24 @@ _Part = tuple[str, pl.DataFrame, pl.DataFrame | None]
 
 
 def _parts(kept: Sequence[str], answers: Answers, units: pl.DataFrame) -> Iterator[_Part]:
-    """Yield each list with the rows that belong to the units, and their records."""
+    """Yield each list with the rows that belong to the units, and their records.
+
+    Raises:
+        UsageError: Some of the records are listed but not held.
+    """
     yield "units", units, None
     owned = {name: _ids(units, column) for name, column in _OF_UNITS.items()}
     owned["reports"] = []
     for name in ("statements", "annual_reports", "reports"):
         if name in kept:
             ids = pl.Series(sorted(set(owned[name])), dtype=pl.Int64)
-            records = answers.held_rows(name, ids)
+            lack = answers.lacking(name).filter(pl.col("id").is_in(ids.implode()))
+            unread = pl.col("readable").eq_missing(pl.lit(False))
+            if (absent := lack.filter(~unread)["id"]).len():
+                raise answers.not_held(name, absent, ids.len())
+            # Unreadable ones are unreadable in the extract too, and no reason against it.
+            failed = answers.unread_rows(name, lack.filter(unread)["id"])
+            records = pl.concat([answers.held_rows(name, ids), failed])
             yield name, answers.versions(name, ids), records
             if name != "reports":
                 owned["reports"] += _ids(records, "idUctovnychVykazov")

@@ -92,6 +92,7 @@ def test_a_unit_outside_an_extract_is_not_missing(mirror: fk.Mirror, small: fk.R
          "is an extract, which no sync brings in step"),
         (lambda m, e, p: e.serve(), fk.UsageError, "an extract is not served"),
         (lambda m, e, p: m.extract(p, [210]), fk.UsageError, "exists already; give the name"),
+        (lambda m, e, p: m.extract(p / "y" / "x", [210]), fk.UsageError, "there is no folder"),
         (lambda m, e, p: m.extract(p / "x", []), fk.UsageError, "an extract needs units"),
         (lambda m, e, p: m.extract(p / "x", [210, 1]), fk.NotFound, r"not in this mirror: \[1"),
         (lambda m, e, p: m.extract("", [210]), fk.UsageError, "is not a directory name"),

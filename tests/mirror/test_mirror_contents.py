@@ -337,6 +337,50 @@ def test_an_extract_has_the_contents_of_its_units(
     assert set(fk.Mirror(tmp_path / "small").verify()["meaning"]) == {""}
 
 
+def test_an_extract_without_records_says_so(tmp_path: Path, register: Watched) -> None:
+    """The way out is another extract: it cannot be synced itself."""
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync()
+    small = mirror.extract(tmp_path / "small", mirror.units.ids(limit=1))
+
+    with pytest.raises(fk.UsageError, match="alone; extract again from a mirror that keeps them"):
+        small.reports.get([1])
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_an_extract_is_whole_or_refused(register: Watched, tmp_path: Path, name: str) -> None:
+    """Records that are listed and not fetched yet are named, and nothing is written."""
+    register.instead = lambda path, query: Reply(500, {}, b"") if path == RECORDS[name] else None
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    with pytest.raises(fk.RegisterUnavailable):
+        mirror.sync()
+    ids = mirror.units.ids()
+
+    with pytest.raises(fk.UsageError, match=rf"{name} are not held yet: \[\d.*sync\(\) goes on"):
+        mirror.extract(tmp_path / "small", ids)
+    with pytest.raises(fk.UsageError, match=r"are not held yet: \[\d.*take a later day"):
+        mirror.as_of(FIRST).extract(tmp_path / "small", ids)
+    assert [path.name for path in tmp_path.iterdir()] == ["ruz"]
+
+
+def test_an_extract_has_the_unreadable_records_too(tmp_path: Path, register: Watched) -> None:
+    """They are as unreadable in it, and no reason to refuse it."""
+    bad = int(register.sample.reports.ids()["id"][5])
+    register.instead = lambda path, query: (
+        Reply(200, {}, b"{}") if (path, query) == (RECORDS["reports"], f"id={bad}") else None
+    )
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    small = mirror.extract(tmp_path / "small", mirror.units.ids())
+
+    log = pl.read_parquet(tmp_path / "small" / "reports_records" / "*.parquet")
+    assert log.filter(pl.col("problem").is_not_null())["id"].to_list() == [bad]
+    assert_frame_equal(fk.Mirror(tmp_path / "small").holdings(), mirror.holdings())
+    others = register.sample.reports.ids().filter(pl.col("id") != bad)
+    assert_frame_equal(small.reports.get(others), register.sample.reports.get(others))
+    assert set(fk.Mirror(tmp_path / "small").verify()["meaning"]) == {""}
+
+
 def simulate(folder: Path, units: int, days: int, chance: Callable[[], float]) -> None:
     """Let days pass with filings, corrections, failing replies and crashes; compare each day."""
     register = Watched(fk.sample(units), page_size=200)
