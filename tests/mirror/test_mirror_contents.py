@@ -204,6 +204,24 @@ def test_a_question_outside_is_an_error(tmp_path: Path, register: Watched) -> No
     assert mirror.snapshot("statements").select(pl.len()).collect().item() < len(ids)
 
 
+def test_a_snapshot_has_the_records_that_are_held(tmp_path: Path, register: Watched) -> None:
+    """Listed ids without a record are absent, and reports come without their tables."""
+    slow = Watched(register.sample, page_size=40, rate=1.0)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=["statements", "reports"], register=slow)
+    mirror.sync(budget=100)
+    held = dict(mirror.holdings().select("collection", "held").rows())
+
+    for name in ("statements", "reports"):
+        kept = getattr(register.sample, name)
+        rows = mirror.snapshot(name).collect().sort("id")
+        assert 0 < rows.height == held[name] < kept.count()
+        wanted = kept.get(rows["id"]).drop("tabulky", strict=False)
+        assert_frame_equal(rows.drop("gone", "seen"), wanted)
+    ids = mirror.snapshot("annual_reports").collect()
+    assert ids.columns == ["id", "gone", "seen"]
+    assert ids.height == register.sample.annual_reports.count()
+
+
 def test_a_change_that_is_not_fetched_is_not_answered(mirror: fk.Mirror, register: Watched) -> None:
     """Once a list names a record, its former version is no answer."""
     day_of_filings(register)
