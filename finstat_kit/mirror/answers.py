@@ -28,7 +28,7 @@ from finstat_kit.protocol.wire import Reply
 from finstat_kit.service import routes
 from finstat_kit.transport import forks
 
-_NOT_HELD: Final = frozenset(kind.path for name, kind in KINDS.items() if name != "units")
+_REFUSED: Final = frozenset(kind.path for name, kind in KINDS.items() if name != "units")
 
 
 class Answers:
@@ -248,10 +248,11 @@ class Answers:
     def reply(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's service would.
 
-        Records of the other collections are refused: 404 would mean that there are none.
+        Records of the other collections are refused, held or not: 404 would mean that there are
+        none.
         """
-        if path in _NOT_HELD:
-            return routes.refusal(400, "kópia registra tieto záznamy nemá", method)
+        if path in _REFUSED:
+            return routes.refusal(400, "kópia registra podáva len záznamy jednotiek", method)
         files = stamp(self.codelists()), stamp(self._folder.file)
         now = self._held.commits(), files
         with self._lock:

@@ -195,6 +195,9 @@ class Copied(Register):
     ) -> contextlib.AbstractContextManager[str]:
         """Answer at a URL as long as a ``with`` lasts; needs the extra ``server``.
 
+        Lists, codelists and the records of units are answered. Records of the other collections
+        are refused with HTTP 400, also where the mirror keeps them: read these from its directory.
+
         Args:
             port: Port to listen on; 0 takes a free one.
             host: Address to listen on; loopback unless another is given.

@@ -222,6 +222,17 @@ def test_a_snapshot_has_the_records_that_are_held(tmp_path: Path, register: Watc
     assert ids.height == register.sample.annual_reports.count()
 
 
+def test_a_served_mirror_answers_records_of_units_alone(mirror: fk.Mirror) -> None:
+    """What it refuses is true also where the records are kept."""
+    with mirror.serve() as url, fk.using(url) as served:
+        ids = served.units.ids()
+        assert_frame_equal(served.units.get(ids), mirror.units.get(ids))
+        for name in CONTENTS:
+            some = getattr(served, name)
+            with pytest.raises(fk.BadRequest, match="kópia registra podáva len záznamy jednotiek"):
+                some.get(some.ids(limit=1))
+
+
 def test_a_change_that_is_not_fetched_is_not_answered(mirror: fk.Mirror, register: Watched) -> None:
     """Once a list names a record, its former version is no answer."""
     day_of_filings(register)
