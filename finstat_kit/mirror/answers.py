@@ -28,7 +28,7 @@ from finstat_kit.protocol.wire import Reply
 from finstat_kit.service import routes
 from finstat_kit.transport import forks
 
-_NOT_HELD: Final = frozenset(kind.path for name, kind in KINDS.items() if name != "units")
+_REFUSED: Final = frozenset(kind.path for name, kind in KINDS.items() if name != "units")
 
 
 class Answers:
@@ -92,8 +92,11 @@ class Answers:
         return self._folder.begun().extract is not None
 
     def keeps(self, name: str) -> bool:
-        """Return whether the records of a collection beside units are kept."""
-        return name in self._folder.begun().contents
+        """Return whether the records of a collection beside units are kept, or were on the day."""
+        run = self._run()
+        if run is None:
+            return name in self._folder.begun().contents
+        return run.get(f"version_{name}") is not None
 
     def codelists(self) -> Path:
         """Return the file of the codelists in force."""
@@ -128,6 +131,12 @@ class Answers:
         upto = math.inf if run is None else run[f"version_{name}"] or 0
         self._held.refresh_records()
         return self._newest_of(self._held.contents[name], ids, upto)
+
+    def unread_rows(self, name: str, ids: pl.Series) -> pl.DataFrame:
+        """Return the newest rows of some ids that say why their records could not be read."""
+        run = self._run()
+        upto = math.inf if run is None else run[f"version_{name}"] or 0
+        return self._newest_of(self._held.contents[name], ids, upto, unread=True)
 
     def records(self, name: str, ids: pl.Series | None) -> pl.LazyFrame | None:
         """Return the records that the register lists: all, or those of some ids.
@@ -177,22 +186,34 @@ class Answers:
             return rows.join(listed.lazy().select("id"), on="id", how="semi").select(columns)
         absent = ids.filter(ids.is_in(lack["id"].implode()))
         if absent.len():
-            raise UsageError(
-                f"{absent.len():,} of {ids.len():,} {name} are not held yet: "
-                f"{absent.head(5).to_list()}; sync() goes on with them, holdings() says how far "
-                "it is"
-            )
+            raise self.not_held(name, absent, ids.len())
         named = ids.filter(ids.is_in(listed["id"].implode()))
         found = self.held_rows(name, named)
         if name == "reports":
             found = joined(found, self._held.cells_of(found))
         return found.lazy().select(columns)
 
-    def _absent(self, name: str) -> UsageError:
+    def not_held(self, name: str, absent: pl.Series, asked: int) -> UsageError:
+        """Return the error for listed records that are not held."""
+        cure = "sync() goes on with them, holdings() says how far it is"
+        if self.extracted():
+            cure = "extract again from a mirror that holds them"
+        elif self._day is not None:
+            cure = f"take a later day than {self._day}, once sync() has fetched them"
         return UsageError(
-            f"of {name} this mirror holds the ids alone; fetch the records: "
-            f"fk.Mirror({str(self._held.path)!r}, contents=[{name!r}]).sync(), or ask the "
-            "register: fk.use(fk.LIVE)"
+            f"{absent.len():,} of {asked:,} {name} are not held yet: {absent.head(5).to_list()}; "
+            f"{cure}"
+        )
+
+    def _absent(self, name: str) -> UsageError:
+        cure = f"fetch the records: fk.Mirror({str(self._held.path)!r}, contents=[{name!r}]).sync()"
+        if self.extracted():
+            cure = "extract again from a mirror that keeps them"
+        elif self._day is not None:
+            cure = f"take a later day than {self._day}, on which their records were kept"
+        return UsageError(
+            f"of {name} this mirror holds the ids alone; {cure}, or ask the register: "
+            "fk.use(fk.LIVE)"
         )
 
     def _state_of(self, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -211,10 +232,12 @@ class Answers:
         """Return the run answered for, None for whatever is committed."""
         return None if self._day is None else self.complete().row(-1, named=True)
 
-    def _newest_of(self, table: Table, ids: pl.Series, upto: float) -> pl.DataFrame:
+    def _newest_of(
+        self, table: Table, ids: pl.Series, upto: float, *, unread: bool = False
+    ) -> pl.DataFrame:
         asked = (
             pl.col("id").is_in(ids.implode())
-            & pl.col("problem").is_null()
+            & (pl.col("problem").is_not_null() if unread else pl.col("problem").is_null())
             & (pl.col("version") <= upto)
         )
         # Few rows, found by the statistics of ids in the files.
@@ -225,10 +248,11 @@ class Answers:
     def reply(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's service would.
 
-        Records of the other collections are refused: 404 would mean that there are none.
+        Records of the other collections are refused, held or not: 404 would mean that there are
+        none.
         """
-        if path in _NOT_HELD:
-            return routes.refusal(400, "kópia registra tieto záznamy nemá", method)
+        if path in _REFUSED:
+            return routes.refusal(400, "kópia registra podáva len záznamy jednotiek", method)
         files = stamp(self.codelists()), stamp(self._folder.file)
         now = self._held.commits(), files
         with self._lock:

@@ -130,7 +130,9 @@ class Copied(Register):
             The extract, as a register.
 
         Raises:
-            UsageError: Something exists at *path*, no ids are given, or one is not held.
+            UsageError: Something exists at *path*, its folder does not, no ids are given, or
+                records of their filings are not held yet.
+            NotFound: The mirror has no record of some ids.
             MirrorError: No sync is complete yet, or the disk cannot be written.
 
         Example:
@@ -192,6 +194,9 @@ class Copied(Register):
         self, *, port: int = 0, host: str = "127.0.0.1"
     ) -> contextlib.AbstractContextManager[str]:
         """Answer at a URL as long as a ``with`` lasts; needs the extra ``server``.
+
+        Lists, codelists and the records of units are answered. Records of the other collections
+        are refused with HTTP 400, also where the mirror keeps them: read these from its directory.
 
         Args:
             port: Port to listen on; 0 takes a free one.

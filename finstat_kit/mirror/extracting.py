@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,10 +13,10 @@ import polars as pl
 
 from finstat_kit.errors import NotFound, UsageError
 from finstat_kit.mirror.answers import Answers
-from finstat_kit.mirror.folder import FORMAT, About, Folder
+from finstat_kit.mirror.folder import FORMAT, Folder
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.stored_cells import ORDER
-from finstat_kit.mirror.syncing import LISTS, RUNS
+from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS
 from finstat_kit.mirror.tables import told
 
 # Its files are compared with their checksums: git must not change the ends of their lines.
@@ -35,7 +35,7 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
         ids: Of units.
 
     Raises:
-        UsageError: No ids, or the target exists.
+        UsageError: No ids, the target exists or has no folder, or records are not held yet.
         NotFound: The mirror has no record of some ids.
         MirrorError: No sync is complete, or the disk cannot be written.
     """
@@ -43,6 +43,8 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
         raise UsageError("an extract needs units; give their ids")
     if target.exists():
         raise UsageError(f"path={str(target)!r} exists already; give the name of a new folder")
+    if not target.parent.is_dir():
+        raise UsageError(f"path={str(target)!r}: there is no folder {str(target.parent)!r}")
     run = answers.complete().tail(1)
     rows = answers.versions("units", ids.unique())
     if missing := ids.filter(~ids.is_in(rows["id"].implode())).unique().sort().to_list():
@@ -50,15 +52,17 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
             f"{len(missing)} of {ids.n_unique()} ids are not in this mirror: {missing[:5]}",
             ids=missing,
         )
-    number = {"run": int(run["run"][0])}
+    # It stays recognisable where mirror.json is lost: a sync would take it for the whole.
+    marks = {"run": int(run["run"][0]), "extract": rows.height}
     with told(target.parent), TemporaryDirectory(dir=target.parent) as room:
         draft = Path(room, "mirror")
         small = Held(draft)
         draft.mkdir()
         counts = {f"rows_{name}": 0 for name in LISTS}
-        for name, listed, records in _parts(folder.begun(), answers, rows):
+        kept = tuple(name for name in CONTENTS if answers.keeps(name))
+        for name, listed, records in _parts(kept, answers, rows):
             counts[f"rows_{name}"] = listed.height
-            small.lists[name].append(listed, held.lists[name].state() | number)
+            small.lists[name].append(listed, held.lists[name].state() | marks)
             small.lists[name].seal()
             if records is not None:
                 state = {"version": held.contents[name].state().get("version", 0)}
@@ -76,7 +80,7 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
         if folder.templates.exists():
             shutil.copyfile(folder.templates, draft / folder.templates.name)
         shutil.copyfile(answers.codelists(), draft / "codelists.json")
-        about = replace(folder.begun(), extract=rows.height, format=FORMAT)
+        about = replace(folder.begun(), extract=rows.height, format=FORMAT, contents=kept)
         Folder(draft).write(about)
         (draft / ".gitattributes").write_text(_ATTRIBUTES, encoding="utf-8")
         draft.replace(target)
@@ -85,15 +89,25 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
 _Part = tuple[str, pl.DataFrame, pl.DataFrame | None]
 
 
-def _parts(about: About, answers: Answers, units: pl.DataFrame) -> Iterator[_Part]:
-    """Yield each list with the rows that belong to the units, and their records."""
+def _parts(kept: Sequence[str], answers: Answers, units: pl.DataFrame) -> Iterator[_Part]:
+    """Yield each list with the rows that belong to the units, and their records.
+
+    Raises:
+        UsageError: Some of the records are listed but not held.
+    """
     yield "units", units, None
     owned = {name: _ids(units, column) for name, column in _OF_UNITS.items()}
     owned["reports"] = []
     for name in ("statements", "annual_reports", "reports"):
-        if name in about.contents:
+        if name in kept:
             ids = pl.Series(sorted(set(owned[name])), dtype=pl.Int64)
-            records = answers.held_rows(name, ids)
+            lack = answers.lacking(name).filter(pl.col("id").is_in(ids.implode()))
+            unread = pl.col("readable").eq_missing(pl.lit(False))
+            if (absent := lack.filter(~unread)["id"]).len():
+                raise answers.not_held(name, absent, ids.len())
+            # Unreadable ones are unreadable in the extract too, and no reason against it.
+            failed = answers.unread_rows(name, lack.filter(unread)["id"])
+            records = pl.concat([answers.held_rows(name, ids), failed])
             yield name, answers.versions(name, ids), records
             if name != "reports":
                 owned["reports"] += _ids(records, "idUctovnychVykazov")

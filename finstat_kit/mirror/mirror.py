@@ -160,10 +160,12 @@ class Mirror(Copied):
 
         Returns:
             A LazyFrame, one row per id, in no guaranteed order: for units the columns of `get`,
-            for the others ``id`` (Int64), then ``gone`` (String: null, ``deleted``,
-            ``non-public``, or ``missing`` from the register's list) and ``seen`` (Date: the
-            register's day when this version was fetched). Running syncs do not change it; a
-            `compact` may remove its files.
+            for a collection kept with its records too, but for the ``tabulky`` of reports, whose
+            cells are in `cells`; ids that are listed but not held are absent then. For one that
+            is not kept ``id`` (Int64) alone, with a row per listed id. Then ``gone`` (String:
+            null, ``deleted``, ``non-public``, or ``missing`` from the register's list) and
+            ``seen`` (Date: the register's day when this version was fetched). Running syncs do
+            not change it; a `compact` may remove its files.
 
         Raises:
             MirrorError: No sync is complete yet.

@@ -49,13 +49,18 @@ def agreed(
         full: Whether everything is fetched again, so that the former register does not matter.
 
     Raises:
-        UsageError: The register is not the mirror's, or may not be.
+        UsageError: The register is not the mirror's, or may not be, or it is an extract.
     """
     if about is not None and about.origin.register != HERE:
         if about.origin.name != origin.name:
             raise _another(held.path, about.origin.name, origin.name)
         return replace(about, format=FORMAT), False
     states = [table.state() for table in held.lists.values() if table.state()]
+    if any("extract" in state for state in states):
+        raise UsageError(
+            f"{held.path} is an extract, which no sync brings in step, and its mirror.json is "
+            "lost; remove the folder, and extract again from the mirror that it was taken from"
+        )
     numbers = {state.get("register") for state in states}
     known = about is None and None not in numbers
     if known and numbers - {origin.number}:
@@ -73,8 +78,19 @@ def agreed(
         whole = [state for state in states if state["full"] or state["run"] == 1]
         windows = [date.fromordinal(state["since"]) for state in whole]
         since = min([*windows, *held.all_runs()["since"].drop_nulls()], default=since)
-    contents = about.contents if about is not None else ()
+    contents = about.contents if about is not None else _kept(held)
     return About(origin, since or BEGINNING, contents=contents), bool(states) and not known
+
+
+def _kept(held: Held) -> tuple[str, ...]:
+    """Return the collections with records, according to the runs and the tables."""
+    runs = held.all_runs()
+    return tuple(
+        name
+        for name, table in held.contents.items()
+        # A table may have been removed, a sync may have ended before its run was recorded.
+        if table.refresh() or runs[f"version_{name}"].is_not_null().any()
+    )
 
 
 def _another(path: Path, former: str, new: str) -> UsageError:

@@ -29,7 +29,7 @@ from finstat_kit.protocol.shaped import KINDS, content
 
 LISTS: Final = tuple(wire.LISTS)
 CONTENTS: Final = tuple(name for name in LISTS if name != "units")  # whose records may be kept
-STATE: Final = ("run", "since", "started", "full", "cursor", "version", "register")
+STATE: Final = ("run", "since", "started", "full", "cursor", "version", "register", "extract")
 RUNS: Final = pl.Schema(
     {
         "run": pl.Int64(),

@@ -156,5 +156,5 @@ def test_a_served_mirror_is_the_mirror(tmp_path: Path) -> None:
         assert served.invented is True
         for name in ("statements", "reports", "annual_reports"):
             some = getattr(served, name)
-            with pytest.raises(fk.BadRequest, match="kópia registra tieto záznamy nemá"):
+            with pytest.raises(fk.BadRequest, match="kópia registra podáva len záznamy jednotiek"):
                 some.get(some.ids(limit=1))

@@ -92,6 +92,7 @@ def test_a_unit_outside_an_extract_is_not_missing(mirror: fk.Mirror, small: fk.R
          "is an extract, which no sync brings in step"),
         (lambda m, e, p: e.serve(), fk.UsageError, "an extract is not served"),
         (lambda m, e, p: m.extract(p, [210]), fk.UsageError, "exists already; give the name"),
+        (lambda m, e, p: m.extract(p / "y" / "x", [210]), fk.UsageError, "there is no folder"),
         (lambda m, e, p: m.extract(p / "x", []), fk.UsageError, "an extract needs units"),
         (lambda m, e, p: m.extract(p / "x", [210, 1]), fk.NotFound, r"not in this mirror: \[1"),
         (lambda m, e, p: m.extract("", [210]), fk.UsageError, "is not a directory name"),
@@ -108,6 +109,17 @@ def test_what_is_refused_writes_nothing(
     with pytest.raises(error, match=message):
         call(mirror, small, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_extract_without_its_settings_stays_one(small: fk.Register, tmp_path: Path) -> None:
+    """The cure of a damaged mirror.json does not turn it into a mirror of the whole register."""
+    moved = Path(shutil.copytree(small.path, tmp_path / "small"))  # type: ignore[attr-defined]
+    (moved / "mirror.json").unlink()
+
+    for full in (False, True):
+        with pytest.raises(fk.UsageError, match="is an extract, which no sync brings in step"):
+            fk.Mirror(moved, register=fk.sample(100)).sync(full=full)
+    assert not (moved / "mirror.json").exists()
 
 
 def test_an_extract_of_a_frozen_day_is_of_that_day(mirror: fk.Mirror, tmp_path: Path) -> None:

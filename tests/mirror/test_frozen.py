@@ -17,6 +17,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.population import load
 from tests.support.mirrors import CODELISTS
@@ -95,6 +96,34 @@ def test_a_frozen_day_answers_as_on_that_day(mirror: fk.Mirror, register: Watche
     then = mirror.as_of(FIRST + timedelta(days=1))
     assert_frame_equal(then.regions(), mirror.regions())
     assert mirror.verify()["damaged"].sum() == 0
+
+
+def test_a_frozen_day_keeps_what_it_kept(
+    mirror: fk.Mirror, register: Watched, tmp_path: Path
+) -> None:
+    """Records kept from a later day on change neither snapshots, filings nor what is refused."""
+    units = mirror.units.ids(limit=3)
+
+    def answered(frozen: Frozen) -> list[pl.DataFrame]:
+        statements = frozen.snapshot("statements").collect()
+        with pytest.raises(fk.UsageError, match="ids alone; take a later day than 2026-06-30"):
+            frozen.statements.get(statements["id"][:1])
+        with pytest.raises(fk.UsageError, match="ids alone; take a later day than 2026-06-30"):
+            frozen.cells()
+        return [statements.sort("id"), frozen.filings(units), frozen.financials(units, year=2020)]
+
+    before = answered(mirror.as_of(FIRST))
+    a_day_of_changes(register)
+    later = fk.Mirror(mirror.path, contents=True, register=register)
+    later.sync()
+
+    for was, now in zip(before, answered(later.as_of(FIRST)), strict=True):
+        assert_frame_equal(was, now)
+    then = later.snapshot("statements", as_of=FIRST)
+    assert then.collect_schema().names() == ["id", "gone", "seen"]
+    small = later.as_of(FIRST).extract(tmp_path / "small", units)
+    assert_frame_equal(small.filings(units), before[1])
+    assert later.as_of(register.today).filings(units)["reason"].is_null().any()
 
 
 def test_codelists_cut_off_twice_are_those_of_the_day(mirror: fk.Mirror, register: Watched) -> None:

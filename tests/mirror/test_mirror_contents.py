@@ -204,6 +204,35 @@ def test_a_question_outside_is_an_error(tmp_path: Path, register: Watched) -> No
     assert mirror.snapshot("statements").select(pl.len()).collect().item() < len(ids)
 
 
+def test_a_snapshot_has_the_records_that_are_held(tmp_path: Path, register: Watched) -> None:
+    """Listed ids without a record are absent, and reports come without their tables."""
+    slow = Watched(register.sample, page_size=40, rate=1.0)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=["statements", "reports"], register=slow)
+    mirror.sync(budget=100)
+    held = dict(mirror.holdings().select("collection", "held").rows())
+
+    for name in ("statements", "reports"):
+        kept = getattr(register.sample, name)
+        rows = mirror.snapshot(name).collect().sort("id")
+        assert 0 < rows.height == held[name] < kept.count()
+        wanted = kept.get(rows["id"]).drop("tabulky", strict=False)
+        assert_frame_equal(rows.drop("gone", "seen"), wanted)
+    ids = mirror.snapshot("annual_reports").collect()
+    assert ids.columns == ["id", "gone", "seen"]
+    assert ids.height == register.sample.annual_reports.count()
+
+
+def test_a_served_mirror_answers_records_of_units_alone(mirror: fk.Mirror) -> None:
+    """What it refuses is true also where the records are kept."""
+    with mirror.serve() as url, fk.using(url) as served:
+        ids = served.units.ids()
+        assert_frame_equal(served.units.get(ids), mirror.units.get(ids))
+        for name in CONTENTS:
+            some = getattr(served, name)
+            with pytest.raises(fk.BadRequest, match="kópia registra podáva len záznamy jednotiek"):
+                some.get(some.ids(limit=1))
+
+
 def test_a_change_that_is_not_fetched_is_not_answered(mirror: fk.Mirror, register: Watched) -> None:
     """Once a list names a record, its former version is no answer."""
     day_of_filings(register)
@@ -278,6 +307,18 @@ def test_a_lost_list_loses_no_change(mirror: fk.Mirror, register: Watched) -> No
     assert_contents_in_step(again, register.sample)
 
 
+@pytest.mark.parametrize("lost", ["runs", "reports_records"])
+def test_lost_settings_lose_no_change(mirror: fk.Mirror, register: Watched, lost: str) -> None:
+    """Runs and tables show which records are kept where mirror.json is lost."""
+    (mirror.path / "mirror.json").unlink()
+    shutil.rmtree(mirror.path / lost)
+    day_of_filings(register)
+    again = fk.Mirror(mirror.path, register=register)
+    again.sync()
+
+    assert_contents_in_step(again, register.sample)
+
+
 def flip(file: Path) -> None:
     body = bytearray(file.read_bytes())
     body[len(body) // 2] ^= 1
@@ -322,6 +363,50 @@ def test_an_extract_has_the_contents_of_its_units(
     with pytest.raises(fk.NotFound):
         small.reports.get(others.filter(~others.is_in(reports.implode()))[0])
     assert small.snapshot("reports").select("id").collect().height == len(reports)
+    assert set(fk.Mirror(tmp_path / "small").verify()["meaning"]) == {""}
+
+
+def test_an_extract_without_records_says_so(tmp_path: Path, register: Watched) -> None:
+    """The way out is another extract: it cannot be synced itself."""
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync()
+    small = mirror.extract(tmp_path / "small", mirror.units.ids(limit=1))
+
+    with pytest.raises(fk.UsageError, match="alone; extract again from a mirror that keeps them"):
+        small.reports.get([1])
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_an_extract_is_whole_or_refused(register: Watched, tmp_path: Path, name: str) -> None:
+    """Records that are listed and not fetched yet are named, and nothing is written."""
+    register.instead = lambda path, query: Reply(500, {}, b"") if path == RECORDS[name] else None
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    with pytest.raises(fk.RegisterUnavailable):
+        mirror.sync()
+    ids = mirror.units.ids()
+
+    with pytest.raises(fk.UsageError, match=rf"{name} are not held yet: \[\d.*sync\(\) goes on"):
+        mirror.extract(tmp_path / "small", ids)
+    with pytest.raises(fk.UsageError, match=r"are not held yet: \[\d.*take a later day"):
+        mirror.as_of(FIRST).extract(tmp_path / "small", ids)
+    assert [path.name for path in tmp_path.iterdir()] == ["ruz"]
+
+
+def test_an_extract_has_the_unreadable_records_too(tmp_path: Path, register: Watched) -> None:
+    """They are as unreadable in it, and no reason to refuse it."""
+    bad = int(register.sample.reports.ids()["id"][5])
+    register.instead = lambda path, query: (
+        Reply(200, {}, b"{}") if (path, query) == (RECORDS["reports"], f"id={bad}") else None
+    )
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    small = mirror.extract(tmp_path / "small", mirror.units.ids())
+
+    log = pl.read_parquet(tmp_path / "small" / "reports_records" / "*.parquet")
+    assert log.filter(pl.col("problem").is_not_null())["id"].to_list() == [bad]
+    assert_frame_equal(fk.Mirror(tmp_path / "small").holdings(), mirror.holdings())
+    others = register.sample.reports.ids().filter(pl.col("id") != bad)
+    assert_frame_equal(small.reports.get(others), register.sample.reports.get(others))
     assert set(fk.Mirror(tmp_path / "small").verify()["meaning"]) == {""}
 
 
