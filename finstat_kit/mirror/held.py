@@ -192,7 +192,8 @@ class Held:
 
     def refresh_records(self) -> None:
         """Load the newest commits of all kept records and their cells."""
-        for table in (self.cells, *self.contents.values()):
+        # The cells last: a sync commits them before their records.
+        for table in (*self.contents.values(), self.cells):
             table.refresh()
             if table.lost_files():
                 table.refresh(anew=True)  # it may be another table by now
@@ -205,7 +206,13 @@ class Held:
         """
         reports = self.contents["reports"]
         least = reports.state().get("cells", 0)
-        if self.cells.rows < least or self.cells.lost_files():
+
+        def lost() -> bool:
+            return self.cells.rows < least or bool(self.cells.lost_files())
+
+        if lost():
+            self.cells.refresh(anew=True)  # another process may have committed or compacted them
+        if lost():
             raise MirrorError(
                 f"cells in {self.cells.path} are lost; remove it and {reports.path}: the next "
                 "sync() fetches the reports anew, older versions of them are lost"

@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.frames.cells import CELLS, layout_of
+from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.stored_cells import ORDER, current, joined, split
 from finstat_kit.protocol.forms import shipped
 from tests.mirror.test_mirror_contents import day_of_filings
@@ -160,6 +161,21 @@ def test_lost_cells_are_an_error_with_the_cure(
     shutil.rmtree(path / "reports_records")
     fk.Mirror(path, register=register).sync()
     assert_contents_in_step(damaged, register.sample)
+
+
+def test_records_of_a_running_sync_find_their_cells(tmp_path: Path) -> None:
+    """Cells committed since the last look at them are not taken for lost."""
+    register = Watched(fk.sample(5), page_size=200)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    reader = Held(mirror.path)
+    reader.refresh_records()
+    day_of_filings(register)
+    mirror.sync()
+    reader.contents["reports"].refresh()
+
+    reader.check_cells()
+    assert reader.cells.rows == reader.contents["reports"].state()["cells"]
 
 
 def test_what_cells_refuse(mirror: fk.Mirror, tmp_path: Path) -> None:
