@@ -241,6 +241,31 @@ def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watc
     assert_contents_in_step(mirror, register.sample)
 
 
+@pytest.mark.parametrize(
+    "reply", [Reply(500, {}, b""), Reply(400, {}, b""), Reply(200, {}, b"{}")], ids=str
+)
+def test_an_unreadable_template_delays_its_reports_alone(
+    tmp_path: Path, register: Watched, reply: Reply
+) -> None:
+    """All others are fetched and kept; its own come with the first sync that gets it."""
+    reports = register.sample.reports.get(register.sample.reports.ids())
+    bad = 699
+    others = reports.filter(pl.col("idSablony").ne_missing(bad))
+    register.instead = lambda path, query: (
+        reply if (path, query) == ("/api/sablona", f"id={bad}") else None
+    )
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    report = mirror.sync().rows_by_key("list", named=True, unique=True)
+
+    assert report["reports records"]["unreadable"] == reports.height - others.height > 0
+    assert report["annual_reports records"]["unreadable"] == 0
+    assert_frame_equal(mirror.reports.get(others["id"]), others)
+    register.instead = lambda path, query: None
+    mirror.sync()
+    assert_contents_in_step(mirror, register.sample)
+    assert bad in mirror.cells().select("template").collect()["template"]
+
+
 @pytest.mark.parametrize("lost", ["file", "table"])
 @pytest.mark.parametrize("name", CONTENTS)
 def test_lost_records_are_fetched_again(
