@@ -63,6 +63,7 @@ class Copied(Register):
             undated=_UNDATED,
             extracted=self._answers.extracted,
             keeps=self._answers.keeps,
+            unread=self._answers.unread,
         )
 
     def __repr__(self) -> str:

@@ -222,7 +222,7 @@ def test_a_change_that_is_not_fetched_is_not_answered(mirror: fk.Mirror, registe
 
 
 def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watched) -> None:
-    """It is asked for again by each sync, and counts as not held until it can be read."""
+    """It is requested again by each sync, and is a row of nulls until it can be read."""
     bad = int(register.sample.statements.ids()["id"][5])
     register.instead = lambda path, query: (
         Reply(200, {}, b"{}") if (path, query) == (RECORDS["statements"], f"id={bad}") else None
@@ -230,8 +230,10 @@ def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watc
     mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
     report = mirror.sync()
     assert report.filter(list="statements records")["unreadable"].to_list() == [1]
-    with pytest.raises(fk.UsageError, match=rf"not held yet: \[{bad}\]"):
-        mirror.statements.get(bad)
+    with pytest.raises(fk.NotFound, match=rf"1 are unreadable: \[{bad}\]") as caught:
+        mirror.statements.get([bad, bad + 10**6])
+    assert caught.value.ids == [bad, bad + 10**6]
+    assert mirror.unreadable().select("collection", "id").rows() == [("statements", bad)]
     records(register)
     mirror.sync()
     assert f"{RECORDS['statements']}?id={bad}" in records(register)
@@ -239,6 +241,32 @@ def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watc
     mirror.sync()
 
     assert_contents_in_step(mirror, register.sample)
+
+
+@pytest.mark.parametrize("reply", [Reply(404, {}, b""), Reply(200, {}, b"{}")], ids=str)
+@pytest.mark.parametrize("name", CONTENTS)
+def test_an_unreadable_record_hides_no_other(
+    tmp_path: Path, register: Watched, name: str, reply: Reply
+) -> None:
+    """All others are answered, and it has a row of nulls."""
+    whole = getattr(register.sample, name).get(getattr(register.sample, name).ids())
+    bad = int(whole["id"][2])
+    register.instead = lambda path, query: (
+        reply if (path, query) == (RECORDS[name], f"id={bad}") else None
+    )
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    kept = getattr(mirror, name)
+    wanted = whole.with_columns(
+        pl.when(pl.col("id") != bad).then(pl.col(column)).alias(column)
+        for column in whole.columns[1:]
+    )
+
+    assert_frame_equal(kept.get(whole["id"], errors="keep"), wanted)
+    assert_frame_equal(kept.scan().collect(), wanted)
+    found = mirror.financials(mirror.units.ids())
+    assert found["total_assets"].is_not_null().sum() > 20
+    assert mirror.unreadable()["id"].to_list() == [bad]
 
 
 @pytest.mark.parametrize(
