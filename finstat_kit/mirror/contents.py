@@ -23,7 +23,7 @@ from finstat_kit.mirror import templates
 from finstat_kit.mirror.fetching import Budget, Fetched, Fetcher
 from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, split
 from finstat_kit.mirror.tables import MANY_FILES
-from finstat_kit.mirror.versions import META, MISSING, Ints, Row, state_of
+from finstat_kit.mirror.versions import META, MISSING, Ints, Row, legible, state_of
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shaped import KINDS
@@ -157,8 +157,9 @@ class Filling:
         self._fetchers: dict[str, Fetcher] = {}
         self._no_template: dict[int, str] = {}  # could not be had in this sync, and why
         for name, table in self._tables.items():
-            self._lack[name] = Lack(held.lacking(name)[1])
-            self._known[name] = held_records(table.scan())["id"].to_numpy()
+            with legible(held.path):
+                self._lack[name] = Lack(held.lacking(name)[1])
+                self._known[name] = held_records(table.scan())["id"].to_numpy()
             self._counts[name] = {"new": 0, "changed": 0, "gone": 0}
             self._spent[name] = 0, 0.0
             # Above all former ones, also where the log was lost.
@@ -238,7 +239,8 @@ class Filling:
         log = self._tables["statements"].scan()
         if statements is not None:
             log = log.filter(pl.col("id").is_in(pl.Series(statements).implode()))
-        owned = log.select(pl.col(_OWNED).explode()).drop_nulls().unique().collect()
+        with legible(self._tables["statements"].path.parent):
+            owned = log.select(pl.col(_OWNED).explode()).drop_nulls().unique().collect()
         return self._lack["reports"].among(owned[_OWNED].to_numpy())
 
     def _commit(self, name: str, fetched: list[Fetched]) -> None:

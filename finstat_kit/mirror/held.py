@@ -17,7 +17,7 @@ from finstat_kit.mirror.newest import newest_rows
 from finstat_kit.mirror.stored_cells import STORED
 from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
-from finstat_kit.mirror.versions import META, UNREADABLE
+from finstat_kit.mirror.versions import META, UNREADABLE, legible
 from finstat_kit.protocol import replies, shaped
 
 
@@ -226,7 +226,9 @@ class Held:
             return pl.DataFrame(schema=STORED)
         # The range reaches the statistics of the files, of which each has reports of its own.
         near = pl.col("report_id").is_between(ids.min(), ids.max())
-        return self.cells.scan().filter(near & pl.col("report_id").is_in(ids.implode())).collect()
+        with legible(self.path):
+            own = self.cells.scan().filter(near & pl.col("report_id").is_in(ids.implode()))
+            return own.collect()
 
     def lost(self) -> str | None:
         """Return what is lost that only a full sync brings back, None where nothing is.

@@ -16,7 +16,7 @@ from finstat_kit.mirror.held import Held, incomplete
 from finstat_kit.mirror.sealed import checksum_of
 from finstat_kit.mirror.seals import SEALS
 from finstat_kit.mirror.tables import Table
-from finstat_kit.mirror.versions import UNREADABLE, damaged_rows
+from finstat_kit.mirror.versions import UNREADABLE
 
 VERIFIED: Final = pl.Schema(
     {"file": pl.String(), "rows": pl.Int64(), "damaged": pl.Int64(), "meaning": pl.String()}
@@ -95,7 +95,7 @@ def _file(table: Table, file: Path, rows: int, checksums: dict[str, str]) -> _Ro
         # crash gets one in the next sync.
         checksum = checksum_of(file)
         whole = checksums.get(file.name, checksum) == checksum
-        bad = damaged_rows(str(file), rows) if whole and "digest" in table.schema else 0
+        bad = table.damaged_rows(str(file), rows) if whole else 0
     except FileNotFoundError:
         return name, rows, rows, f"it is lost: {table.cure_of('', lost=True)}"
     except UNREADABLE as error:
