@@ -145,6 +145,7 @@ class Filling:
         budget: Budget,
         least: Mapping[str, int],
     ) -> None:
+        self._used = held.used_templates()
         self._register = register
         self._templates = templates
         self._tables = {name: held.contents[name] for name in names}
@@ -180,6 +181,7 @@ class Filling:
         total = sum(len(lack.ids) for lack in self._lack.values())
         remote = self._register._session.remote
         try:
+            templates.renew(self._templates, self._used, self._register, self._no_template)
             with bar("records", total, remote=remote, progress=progress) as advance:
                 for name in self._tables:
                     self._fill(name, self._lack[name].left(failed=True), advance, moves=False)

@@ -190,6 +190,13 @@ class Held:
         keys = log.select("id", "version", "idSablony").collect().sort("version")
         return keys.unique("id", keep="last", maintain_order=True)
 
+    def used_templates(self) -> list[int]:
+        """Return the templates that the kept reports are filed on, as last loaded."""
+        log = self.contents["reports"].scan().filter(pl.col("problem").is_null())
+        with legible(self.path):
+            found = log.select(pl.col("idSablony").unique().drop_nulls().sort()).collect()
+        return found["idSablony"].to_list()
+
     def refresh_records(self) -> None:
         """Load the newest commits of all kept records and their cells."""
         # The cells last: a sync commits them before their records.

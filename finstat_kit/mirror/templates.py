@@ -15,6 +15,7 @@ from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.requests import Request
 
 _CURE: Final = "remove it, the next sync() writes it anew"
+LOST: Final = "is lost; the next sync() writes it anew"
 
 
 def stored(path: Path) -> dict[int, str | None]:

@@ -13,6 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import CONTENTS, RECORDS, assert_contents_in_step, assert_in_step
 from tests.support.registers import Watched
@@ -329,6 +330,29 @@ def test_a_lost_list_loses_no_change(mirror: fk.Mirror, register: Watched) -> No
     again.sync(full=True)
 
     assert_contents_in_step(again, register.sample)
+
+
+@pytest.mark.parametrize("damage", ["altered", "lost"])
+def test_damaged_templates_are_found_and_written_anew(
+    mirror: fk.Mirror, register: Watched, damage: str
+) -> None:
+    """`verify` names the file, no form is read without it, and the cure of the message helps."""
+    file = mirror.path / "templates.json"
+    before = file.read_bytes()
+    if damage == "altered":
+        file.write_bytes(before + b" ")
+    else:
+        file.unlink()
+
+    bad = mirror.verify().filter(pl.col("meaning") != "")
+    assert bad["file"].to_list() == ["templates.json"]
+    other = next(t for t in range(1, 10_000) if shipped(t) is None)
+    with pytest.raises(fk.MirrorError, match=r"templates\.json is (damaged|lost).*next sync"):
+        mirror.template(other)
+    file.unlink(missing_ok=True)
+    mirror.sync()
+    assert file.read_bytes() == before
+    assert set(mirror.verify()["meaning"]) == {""}
 
 
 def flip(file: Path) -> None:
