@@ -444,6 +444,8 @@ MUTATIONS = [
     Mutation("mirror/stored_cells.py", 'cells.filter(pl.col("row").is_not_null())', "cells", "stored_cells"),
     Mutation("mirror/stored_cells.py", '        .join(own, on=["report_id", "version"], how="semi")\n', "", "stored_cells"),
     Mutation("mirror/held.py", "self.cells.rows < least or", "", "stored_cells"),
+    Mutation("mirror/templates.py", "except RegisterError as error:", "except ZeroDivisionError as error:", "mirror_contents"),
+    Mutation("mirror/held.py", "self.cells.refresh(anew=True)  # another", "pass  # another", "stored_cells"),
     Mutation("mirror/contents.py", '| ~pl.col("readable")', "", "mirror_contents"),
     Mutation("mirror/contents.py", "max(table.state().get(\"version\", 0), least.get(name, 0))", "table.state().get(\"version\", 0)", "mirror_contents"),
     Mutation("mirror/contents.py", "ids[~self._done][::-1]", "ids[~self._done]", "mirror_contents"),

@@ -190,6 +190,14 @@ def records_at_hand(name: str, ids: pl.Series, session: Session, *, keep: bool) 
         there = frame.filter(~frame["id"].is_in(lost.implode()))
         error = _not_found(lost.to_list(), ids.len(), there)
         since = session.since()
+        if (
+            name != "units"
+            and (unread := lost.filter(lost.is_in(session.unread(name).implode()))).len()
+        ):
+            error.message += (
+                f"; {unread.len():,} are unreadable: {unread.head(5).to_list()}, each sync() "
+                "requests them again"
+            )
         if session.extracted():
             error.message += "; this mirror is an extract of some units, the register may have them"
         elif since is not None:

@@ -25,6 +25,10 @@ def _keeps_none(name: str) -> bool:
     return False
 
 
+def _all_read(name: str) -> pl.Series:
+    return pl.Series("id", [], dtype=pl.Int64)
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """The settings of a register and its exchange.
@@ -40,6 +44,7 @@ class Session:
         since: Returns the first day of change of a partial copy, None for the whole register.
         extracted: Returns whether this is an extract of a copy: records by id, no lists.
         keeps: Returns whether a copy keeps the records of a collection beside units.
+        unread: Returns the ids of a collection beside units that a copy could not read.
         today: Returns the register's day.
         undated: Collections of a copy without known days of change.
         max_age: Seconds for which kept records are used without checking for changes.
@@ -56,6 +61,7 @@ class Session:
     since: Callable[[], date | None] = _of_the_whole
     extracted: Callable[[], bool] = _with_lists
     keeps: Callable[[str], bool] = _keeps_none
+    unread: Callable[[str], pl.Series] = _all_read
     undated: frozenset[str] = frozenset()
     max_age: float = 0.0
     replayed: bool = False

@@ -82,7 +82,8 @@ class Walking:
         session, kind = self._session(), self._kind
         if session.at_hand is not None:
             for page in self._scanned_ids(needs, stop):
-                yield records_at_hand(self._name, page["id"], session, keep=False)
+                # What the copy could not read must not hide all others.
+                yield records_at_hand(self._name, page["id"], session, keep=True)
             return
         most = most_requests(session, max_requests)
         if needs.whole and most < math.inf:

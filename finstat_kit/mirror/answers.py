@@ -173,6 +173,10 @@ class Answers:
         """Return the listed ids of a collection without a current record."""
         return self._state_of(name)[1]
 
+    def unread(self, name: str) -> pl.Series:
+        """Return the listed ids of a collection beside units with an unreadable record."""
+        return self.lacking(name).filter(~pl.col("readable"))["id"]
+
     def _contents(self, name: str, ids: pl.Series | None) -> pl.LazyFrame | None:
         if not self.keeps(name):
             raise self._absent(name)
@@ -184,10 +188,11 @@ class Answers:
             upto = math.inf if run is None else run[f"version_{name}"] or 0
             rows = self._held.newest_records(name, upto)
             return rows.join(listed.lazy().select("id"), on="id", how="semi").select(columns)
-        absent = ids.filter(ids.is_in(lack["id"].implode()))
+        unread = self.unread(name).implode()
+        absent = ids.filter(ids.is_in(lack["id"].implode()) & ~ids.is_in(unread))
         if absent.len():
             raise self.not_held(name, absent, ids.len())
-        named = ids.filter(ids.is_in(listed["id"].implode()))
+        named = ids.filter(ids.is_in(listed["id"].implode()) & ~ids.is_in(unread))
         found = self.held_rows(name, named)
         if name == "reports":
             found = joined(found, self._held.cells_of(found))

@@ -23,10 +23,11 @@ from finstat_kit.mirror import templates
 from finstat_kit.mirror.fetching import Budget, Fetched, Fetcher
 from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, split
 from finstat_kit.mirror.tables import MANY_FILES
-from finstat_kit.mirror.versions import META, MISSING, Ints, Row, state_of
+from finstat_kit.mirror.versions import META, MISSING, Ints, Row, legible, state_of
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.shapes import Record
 
 if TYPE_CHECKING:
     from finstat_kit.mirror.held import Held
@@ -144,6 +145,7 @@ class Filling:
         budget: Budget,
         least: Mapping[str, int],
     ) -> None:
+        self._used = held.used_templates()
         self._register = register
         self._templates = templates
         self._tables = {name: held.contents[name] for name in names}
@@ -154,9 +156,11 @@ class Filling:
         self._known: dict[str, Ints] = {}
         self._versions: dict[str, int] = {}
         self._fetchers: dict[str, Fetcher] = {}
+        self._no_template: dict[int, str] = {}  # could not be had in this sync, and why
         for name, table in self._tables.items():
-            self._lack[name] = Lack(held.lacking(name)[1])
-            self._known[name] = held_records(table.scan())["id"].to_numpy()
+            with legible(held.path):
+                self._lack[name] = Lack(held.lacking(name)[1])
+                self._known[name] = held_records(table.scan())["id"].to_numpy()
             self._counts[name] = {"new": 0, "changed": 0, "gone": 0}
             self._spent[name] = 0, 0.0
             # Above all former ones, also where the log was lost.
@@ -177,6 +181,7 @@ class Filling:
         total = sum(len(lack.ids) for lack in self._lack.values())
         remote = self._register._session.remote
         try:
+            templates.renew(self._templates, self._used, self._register, self._no_template)
             with bar("records", total, remote=remote, progress=progress) as advance:
                 for name in self._tables:
                     self._fill(name, self._lack[name].left(failed=True), advance, moves=False)
@@ -236,7 +241,8 @@ class Filling:
         log = self._tables["statements"].scan()
         if statements is not None:
             log = log.filter(pl.col("id").is_in(pl.Series(statements).implode()))
-        owned = log.select(pl.col(_OWNED).explode()).drop_nulls().unique().collect()
+        with legible(self._tables["statements"].path.parent):
+            owned = log.select(pl.col(_OWNED).explode()).drop_nulls().unique().collect()
         return self._lack["reports"].among(owned[_OWNED].to_numpy())
 
     def _commit(self, name: str, fetched: list[Fetched]) -> None:
@@ -244,6 +250,8 @@ class Filling:
         if not fetched:
             return
         table, lack = self._tables[name], self._lack[name]
+        if name == "reports":
+            fetched = self._with_templates(fetched)
         ids = [id_ for id_, _ in fetched]
         self._versions[name] += 1
         version, kind = self._versions[name], KINDS[name]
@@ -251,7 +259,6 @@ class Filling:
         records = kind.frame([kind.shape(id=i) if isinstance(r, str) else r for i, r in fetched])
         state = {"version": version}
         if name == "reports":
-            templates.renew(self._templates, records["idSablony"], self._register)
             records, cells = split(records, version, partial(templates.form_of, self._templates))
             # The cells first: a record without its own would not be whole, cells without a record
             # are nothing.
@@ -272,6 +279,22 @@ class Filling:
         counts["gone"] += int(gone.sum())
         counts["changed"] += int((known & ~gone).sum())
         counts["new"] += int((~known & ~gone).sum())
+
+    def _with_templates(self, fetched: list[Fetched]) -> list[Fetched]:
+        """Replace reports whose template could not be fetched by the reason.
+
+        Cells are written once, each with its place in the template.
+        """
+        of: dict[int, int] = {
+            id_: getattr(record, "idSablony", None) or 0 for id_, record in fetched
+        }
+        used = set(of.values()) - {0}
+        templates.renew(self._templates, used, self._register, self._no_template)
+        why: dict[int, Record | str] = {
+            template: f"template {template}: {reason}"
+            for template, reason in self._no_template.items()
+        }
+        return [(id_, why.get(of[id_], record)) for id_, record in fetched]
 
 
 def as_collections(contents: object) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.contents import Frame
 from finstat_kit.client.register import Register
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.frames import cells as reading
 from finstat_kit.mirror import templates
 from finstat_kit.mirror.answers import Answers
@@ -63,6 +63,7 @@ class Copied(Register):
             undated=_UNDATED,
             extracted=self._answers.extracted,
             keeps=self._answers.keeps,
+            unread=self._answers.unread,
         )
 
     def __repr__(self) -> str:
@@ -242,6 +243,10 @@ class Copied(Register):
         self, template: int, *, refresh: bool, stop: threading.Event | None = None
     ) -> Form | None:
         """Return a template as the kept reports brought it, else as the package has it."""
+        if not self._folder.templates.exists():
+            self._held.refresh_records()
+            if self._held.used_templates():
+                raise MirrorError(f"{self._folder.templates} {templates.LOST}")
         own = templates.form_of(self._folder.templates, template)
         return super()._form(template, refresh=refresh, stop=stop) if own is None else own
 

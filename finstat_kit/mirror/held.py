@@ -17,7 +17,7 @@ from finstat_kit.mirror.newest import newest_rows
 from finstat_kit.mirror.stored_cells import STORED
 from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
-from finstat_kit.mirror.versions import META, UNREADABLE
+from finstat_kit.mirror.versions import META, UNREADABLE, legible
 from finstat_kit.protocol import replies, shaped
 
 
@@ -190,9 +190,17 @@ class Held:
         keys = log.select("id", "version", "idSablony").collect().sort("version")
         return keys.unique("id", keep="last", maintain_order=True)
 
+    def used_templates(self) -> list[int]:
+        """Return the templates that the kept reports are filed on, as last loaded."""
+        log = self.contents["reports"].scan().filter(pl.col("problem").is_null())
+        with legible(self.path):
+            found = log.select(pl.col("idSablony").unique().drop_nulls().sort()).collect()
+        return found["idSablony"].to_list()
+
     def refresh_records(self) -> None:
         """Load the newest commits of all kept records and their cells."""
-        for table in (self.cells, *self.contents.values()):
+        # The cells last: a sync commits them before their records.
+        for table in (*self.contents.values(), self.cells):
             table.refresh()
             if table.lost_files():
                 table.refresh(anew=True)  # it may be another table by now
@@ -205,7 +213,13 @@ class Held:
         """
         reports = self.contents["reports"]
         least = reports.state().get("cells", 0)
-        if self.cells.rows < least or self.cells.lost_files():
+
+        def lost() -> bool:
+            return self.cells.rows < least or bool(self.cells.lost_files())
+
+        if lost():
+            self.cells.refresh(anew=True)  # another process may have committed or compacted them
+        if lost():
             raise MirrorError(
                 f"cells in {self.cells.path} are lost; remove it and {reports.path}: the next "
                 "sync() fetches the reports anew, older versions of them are lost"
@@ -219,7 +233,9 @@ class Held:
             return pl.DataFrame(schema=STORED)
         # The range reaches the statistics of the files, of which each has reports of its own.
         near = pl.col("report_id").is_between(ids.min(), ids.max())
-        return self.cells.scan().filter(near & pl.col("report_id").is_in(ids.implode())).collect()
+        with legible(self.path):
+            own = self.cells.scan().filter(near & pl.col("report_id").is_in(ids.implode()))
+            return own.collect()
 
     def lost(self) -> str | None:
         """Return what is lost that only a full sync brings back, None where nothing is.

@@ -6,9 +6,10 @@ from typing import Final
 
 import polars as pl
 
+from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.folder import About
 from finstat_kit.mirror.held import Held
-from finstat_kit.mirror.versions import Known
+from finstat_kit.mirror.versions import Known, unread_in
 
 HOLDINGS: Final = pl.Schema(
     {
@@ -20,6 +21,24 @@ HOLDINGS: Final = pl.Schema(
         "seconds": pl.Float64(),
     }
 )
+
+
+UNREAD: Final = pl.Schema(
+    {"collection": pl.String(), "id": pl.Int64(), "problem": pl.String(), "seen": pl.Date()}
+)
+
+
+def unreadable(held: Held, answers: Answers, about: About) -> pl.DataFrame:
+    """Return a row per unreadable record; see `Mirror.unreadable`."""
+    found = [pl.DataFrame(schema=UNREAD)]
+    for name in ("units", *about.contents):
+        if name == "units":
+            rows = unread_in(held.lists[name].scan())
+        else:
+            ids = answers.unread(name)
+            rows = unread_in(held.contents[name].scan()).filter(pl.col("id").is_in(ids.implode()))
+        found.append(rows.select(pl.lit(name).alias("collection"), "id", "problem", "seen"))
+    return pl.concat(found)
 
 
 def holdings(held: Held, about: About, rate: float | None) -> pl.DataFrame:

@@ -22,11 +22,11 @@ from finstat_kit.mirror.copied import CollectionName, Copied
 from finstat_kit.mirror.fetching import Budget
 from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.mirror.held import Held
-from finstat_kit.mirror.holdings import holdings
+from finstat_kit.mirror.holdings import holdings, unreadable
 from finstat_kit.mirror.keeping import Keeping
 from finstat_kit.mirror.origins import origin_of
 from finstat_kit.mirror.verifying import verified
-from finstat_kit.mirror.versions import changes_in, legible, unread_in
+from finstat_kit.mirror.versions import changes_in, legible
 from finstat_kit.protocol import wire
 
 
@@ -243,10 +243,13 @@ class Mirror(Copied):
         return holdings(self._held, self._folder.begun(), register.rate if register else None)
 
     def unreadable(self) -> pl.DataFrame:
-        """List the units with unreadable records, which the next sync requests again.
+        """List the unreadable records, which the next sync requests again.
+
+        Of the collections beside units, `scan` and ``get(errors="keep")`` give them a row of nulls.
 
         Returns:
-            ``id`` (Int64), ``problem`` (String), ``seen`` (Date), by ascending id.
+            ``collection`` (String), ``id`` (Int64), ``problem`` (String), ``seen`` (Date), by
+            collection and ascending id.
 
         Example:
             >>> import finstat_kit as fk, tempfile
@@ -257,7 +260,7 @@ class Mirror(Copied):
         """
         self._answers.complete()
         with legible(self.path):
-            return unread_in(self._held.lists["units"].scan())
+            return unreadable(self._held, self._answers, self._folder.begun())
 
     def changes(self, since: str | date | None = None) -> pl.DataFrame:
         """List the changes between versions of units, one row per field.

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-import polars as pl
-
 from finstat_kit.client.register import Register
-from finstat_kit.errors import NotFound
+from finstat_kit.errors import NotFound, RegisterError
 from finstat_kit.mirror.sealed import read_sealed, write_sealed
 from finstat_kit.protocol import forms, requests
 from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.requests import Request
 
 _CURE: Final = "remove it, the next sync() writes it anew"
+LOST: Final = "is lost; the next sync() writes it anew"
 
 
 def stored(path: Path) -> dict[int, str | None]:
@@ -35,19 +35,28 @@ def form_of(path: Path, template: int) -> Form | None:
     return None if text is None else forms.parse_template(text.encode(), template)
 
 
-def renew(path: Path, used: pl.Series, register: Register) -> None:
-    """Fetch the templates that are not stored yet; each once."""
+def renew(path: Path, used: Iterable[int], register: Register, failed: dict[int, str]) -> None:
+    """Fetch the templates that are not stored yet; each once.
+
+    Args:
+        path: The file.
+        used: Ids of templates.
+        register: Where they come from.
+        failed: Those that could not be had, with the reason; they are not requested, and what
+            fails now is added.
+    """
     known = stored(path)
-    wanted = sorted(set(used.drop_nulls()) - known.keys())
-    if not wanted:
-        return
+    wanted = sorted(set(used) - known.keys() - failed.keys())
     for template in wanted:
         try:
             body = register._session.exchange.get(_raw(template))
             known[template] = body.decode()
         except NotFound:
             known[template] = None
-    write_sealed(path, json.dumps(known, ensure_ascii=False).encode())
+        except RegisterError as error:
+            failed[template] = error.message
+    if set(wanted) - failed.keys():
+        write_sealed(path, json.dumps(known, ensure_ascii=False).encode())
 
 
 def _raw(template: int) -> Request[bytes]:

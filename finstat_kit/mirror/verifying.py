@@ -10,13 +10,13 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.errors import MirrorError
-from finstat_kit.mirror import codelists
+from finstat_kit.mirror import codelists, templates
 from finstat_kit.mirror.folder import Folder
 from finstat_kit.mirror.held import Held, incomplete
 from finstat_kit.mirror.sealed import checksum_of
 from finstat_kit.mirror.seals import SEALS
 from finstat_kit.mirror.tables import Table
-from finstat_kit.mirror.versions import UNREADABLE, damaged_rows
+from finstat_kit.mirror.versions import UNREADABLE
 
 VERIFIED: Final = pl.Schema(
     {"file": pl.String(), "rows": pl.Int64(), "damaged": pl.Int64(), "meaning": pl.String()}
@@ -48,6 +48,7 @@ def verified(folder: Folder, held: Held) -> pl.DataFrame:
         about = folder.about
         for table, meaning in () if about is None else held.foreign(about):
             rows.append((table.path.name, table.rows, table.rows, meaning))
+    rows += _templates(folder.templates, held)
     if is_complete or folder.codelists.exists():
         rows.append(_codelists(folder.codelists))
     rows += [_codelists(file) for _, file in codelists.former_files(folder.codelists)]
@@ -67,6 +68,20 @@ def _codelists(lists: Path) -> _Row:
         return lists.name, sum(map(len, codelists.stored(lists).values())), 0, ""
     except MirrorError as error:
         return lists.name, 1, 1, str(error)
+
+
+def _templates(file: Path, held: Held) -> Iterator[_Row]:
+    used: list[int] = []
+    with contextlib.suppress(MirrorError):  # the damage is reported already
+        used = held.used_templates()
+    try:
+        stored = len(templates.stored(file))
+        if used and not file.exists():
+            yield file.name, len(used), len(used), f"it {templates.LOST}"
+        elif file.exists():
+            yield file.name, stored, 0, ""
+    except MirrorError as error:
+        yield file.name, max(len(used), 1), max(len(used), 1), str(error)
 
 
 def _table(table: Table, known: int, *, is_complete: bool) -> Iterator[_Row]:
@@ -95,7 +110,7 @@ def _file(table: Table, file: Path, rows: int, checksums: dict[str, str]) -> _Ro
         # crash gets one in the next sync.
         checksum = checksum_of(file)
         whole = checksums.get(file.name, checksum) == checksum
-        bad = damaged_rows(str(file), rows) if whole and "digest" in table.schema else 0
+        bad = table.damaged_rows(str(file), rows) if whole else 0
     except FileNotFoundError:
         return name, rows, rows, f"it is lost: {table.cure_of('', lost=True)}"
     except UNREADABLE as error:

@@ -13,6 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import CONTENTS, RECORDS, assert_contents_in_step, assert_in_step
 from tests.support.registers import Watched
@@ -251,7 +252,7 @@ def test_a_change_that_is_not_fetched_is_not_answered(mirror: fk.Mirror, registe
 
 
 def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watched) -> None:
-    """It is asked for again by each sync, and counts as not held until it can be read."""
+    """It is requested again by each sync, and is a row of nulls until it can be read."""
     bad = int(register.sample.statements.ids()["id"][5])
     register.instead = lambda path, query: (
         Reply(200, {}, b"{}") if (path, query) == (RECORDS["statements"], f"id={bad}") else None
@@ -259,8 +260,10 @@ def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watc
     mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
     report = mirror.sync()
     assert report.filter(list="statements records")["unreadable"].to_list() == [1]
-    with pytest.raises(fk.UsageError, match=rf"not held yet: \[{bad}\]"):
-        mirror.statements.get(bad)
+    with pytest.raises(fk.NotFound, match=rf"1 are unreadable: \[{bad}\]") as caught:
+        mirror.statements.get([bad, bad + 10**6])
+    assert caught.value.ids == [bad, bad + 10**6]
+    assert mirror.unreadable().select("collection", "id").rows() == [("statements", bad)]
     records(register)
     mirror.sync()
     assert f"{RECORDS['statements']}?id={bad}" in records(register)
@@ -268,6 +271,57 @@ def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watc
     mirror.sync()
 
     assert_contents_in_step(mirror, register.sample)
+
+
+@pytest.mark.parametrize("reply", [Reply(404, {}, b""), Reply(200, {}, b"{}")], ids=str)
+@pytest.mark.parametrize("name", CONTENTS)
+def test_an_unreadable_record_hides_no_other(
+    tmp_path: Path, register: Watched, name: str, reply: Reply
+) -> None:
+    """All others are answered, and it has a row of nulls."""
+    whole = getattr(register.sample, name).get(getattr(register.sample, name).ids())
+    bad = int(whole["id"][2])
+    register.instead = lambda path, query: (
+        reply if (path, query) == (RECORDS[name], f"id={bad}") else None
+    )
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    kept = getattr(mirror, name)
+    wanted = whole.with_columns(
+        pl.when(pl.col("id") != bad).then(pl.col(column)).alias(column)
+        for column in whole.columns[1:]
+    )
+
+    assert_frame_equal(kept.get(whole["id"], errors="keep"), wanted)
+    assert_frame_equal(kept.scan().collect(), wanted)
+    found = mirror.financials(mirror.units.ids())
+    assert found["total_assets"].is_not_null().sum() > 20
+    assert mirror.unreadable()["id"].to_list() == [bad]
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply(500, {}, b""), Reply(400, {}, b""), Reply(200, {}, b"{}")], ids=str
+)
+def test_an_unreadable_template_delays_its_reports_alone(
+    tmp_path: Path, register: Watched, reply: Reply
+) -> None:
+    """All others are fetched and kept; its own come with the first sync that gets it."""
+    reports = register.sample.reports.get(register.sample.reports.ids())
+    bad = 699
+    others = reports.filter(pl.col("idSablony").ne_missing(bad))
+    register.instead = lambda path, query: (
+        reply if (path, query) == ("/api/sablona", f"id={bad}") else None
+    )
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    report = mirror.sync().rows_by_key("list", named=True, unique=True)
+
+    assert report["reports records"]["unreadable"] == reports.height - others.height > 0
+    assert report["annual_reports records"]["unreadable"] == 0
+    assert_frame_equal(mirror.reports.get(others["id"]), others)
+    register.instead = lambda path, query: None
+    mirror.sync()
+    assert_contents_in_step(mirror, register.sample)
+    assert bad in mirror.cells().select("template").collect()["template"]
 
 
 @pytest.mark.parametrize("lost", ["file", "table"])
@@ -317,6 +371,29 @@ def test_lost_settings_lose_no_change(mirror: fk.Mirror, register: Watched, lost
     again.sync()
 
     assert_contents_in_step(again, register.sample)
+
+
+@pytest.mark.parametrize("damage", ["altered", "lost"])
+def test_damaged_templates_are_found_and_written_anew(
+    mirror: fk.Mirror, register: Watched, damage: str
+) -> None:
+    """`verify` names the file, no form is read without it, and the cure of the message helps."""
+    file = mirror.path / "templates.json"
+    before = file.read_bytes()
+    if damage == "altered":
+        file.write_bytes(before + b" ")
+    else:
+        file.unlink()
+
+    bad = mirror.verify().filter(pl.col("meaning") != "")
+    assert bad["file"].to_list() == ["templates.json"]
+    other = next(t for t in range(1, 10_000) if shipped(t) is None)
+    with pytest.raises(fk.MirrorError, match=r"templates\.json is (damaged|lost).*next sync"):
+        mirror.template(other)
+    file.unlink(missing_ok=True)
+    mirror.sync()
+    assert file.read_bytes() == before
+    assert set(mirror.verify()["meaning"]) == {""}
 
 
 def flip(file: Path) -> None:

@@ -14,6 +14,8 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.frames.cells import CELLS, layout_of
+from finstat_kit.mirror.held import Held
+from finstat_kit.mirror.seals import SEALS
 from finstat_kit.mirror.stored_cells import ORDER, current, joined, split
 from finstat_kit.protocol.forms import shipped
 from tests.mirror.test_mirror_contents import day_of_filings
@@ -160,6 +162,42 @@ def test_lost_cells_are_an_error_with_the_cure(
     shutil.rmtree(path / "reports_records")
     fk.Mirror(path, register=register).sync()
     assert_contents_in_step(damaged, register.sample)
+
+
+def test_records_of_a_running_sync_find_their_cells(tmp_path: Path) -> None:
+    """Cells committed since the last look at them are not taken for lost."""
+    register = Watched(fk.sample(5), page_size=200)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    reader = Held(mirror.path)
+    reader.refresh_records()
+    day_of_filings(register)
+    mirror.sync()
+    reader.contents["reports"].refresh()
+
+    reader.check_cells()
+    assert reader.cells.rows == reader.contents["reports"].state()["cells"]
+
+
+@pytest.mark.parametrize("kept", [0.5, 0.95])
+def test_torn_cells_are_not_sealed(
+    mirror: fk.Mirror, register: Watched, tmp_path: Path, kept: float
+) -> None:
+    """A crash before the checksum leaves a part of a file; whatever reads it names the cure."""
+    path = Path(shutil.copytree(mirror.path, tmp_path / "ruz"))
+    file = max((path / "cells").glob("*.parquet"), key=lambda found: found.stat().st_size)
+    body = file.read_bytes()
+    middle = int(len(body) * kept)  # the end, where a reader begins, is whole
+    file.write_bytes(body[: middle - 2000] + bytes(2000) + body[middle:])
+    (path / "cells" / SEALS).unlink()
+    torn = fk.Mirror(path, register=register)
+
+    bad = torn.verify().filter(pl.col("meaning") != "")
+    assert f"cells/{file.name}" in bad["file"]
+    with pytest.raises(fk.MirrorError, match="cannot be read"):
+        torn.reports.get(torn.reports.ids())
+    with pytest.raises(fk.MirrorError, match=rf"cannot be read.*remove {path}/cells"):
+        torn.sync()
 
 
 def test_what_cells_refuse(mirror: fk.Mirror, tmp_path: Path) -> None:
