@@ -109,12 +109,11 @@ class Answers:
 
     def snapshot(self, name: str) -> pl.LazyFrame:
         """Return the newest version of each row of a collection, with the records that are held."""
-        run = self._run()
         if not self.keeps(name):
             return self.newest(name)
         missing = self.newest(name).filter(gone=MISSING).select("id", lost="gone")
-        upto = math.inf if run is None else run[f"version_{name}"] or 0
-        records = self._held.newest_records(name, upto).drop(LISTED, LENGTHS, DIGEST, strict=False)
+        records = self._held.newest_records(name, self._upto_record(name))
+        records = records.drop(LISTED, LENGTHS, DIGEST, strict=False)
         return (
             records.join(missing, on="id", how="left")
             .with_columns(gone=pl.coalesce("lost", "gone"))
@@ -127,15 +126,12 @@ class Answers:
 
     def held_rows(self, name: str, ids: pl.Series) -> pl.DataFrame:
         """Return the newest records of some ids as they stand in their log, by id."""
-        run = self._run()
-        upto = math.inf if run is None else run[f"version_{name}"] or 0
         self._held.refresh_records()
-        return self._newest_of(self._held.contents[name], ids, upto)
+        return self._newest_of(self._held.contents[name], ids, self._upto_record(name))
 
     def unread_rows(self, name: str, ids: pl.Series) -> pl.DataFrame:
         """Return the newest rows of some ids that say why their records could not be read."""
-        run = self._run()
-        upto = math.inf if run is None else run[f"version_{name}"] or 0
+        upto = self._upto_record(name)
         return self._newest_of(self._held.contents[name], ids, upto, unread=True)
 
     def records(self, name: str, ids: pl.Series | None) -> pl.LazyFrame | None:
@@ -155,16 +151,16 @@ class Answers:
 
     def cells(self, schema: pl.Schema, form_of: FormOf) -> pl.LazyFrame:
         """Return the cells of all reports held, in the columns of *schema*."""
-        run = self._run()
         if not self.keeps("reports"):
             raise self._absent("reports")
-        listed, _ = self._state_of("reports")
-        upto = math.inf if run is None else run["version_reports"] or 0
+        listed, lack = self._state_of("reports")
         self._held.check_cells()
         with legible(self._held.path):
-            records = self._held.current_records("reports", upto)
-            used = records["idSablony"].drop_nulls().unique()
-        records = records.filter(pl.col("id").is_in(listed["id"].implode()))
+            records = self._held.current_records("reports", self._upto_record("reports"))
+        # A report that a list has named since it was fetched is no answer: see `_contents`.
+        current_ids = listed["id"].filter(~listed["id"].is_in(lack["id"].implode()))
+        records = records.filter(pl.col("id").is_in(current_ids.implode()))
+        used = records["idSablony"].drop_nulls().unique()
         forms = {template: form_of(template) for template in used}
         known = {template: form for template, form in forms.items() if form is not None}
         return current(self._held.cells.scan(), records, layout_of(known, schema), schema)
@@ -181,12 +177,11 @@ class Answers:
         if not self.keeps(name):
             raise self._absent(name)
         listed, lack = self._state_of(name)
-        run, columns = self._run(), KINDS[name].schema.names()
+        columns = KINDS[name].schema.names()
         if ids is None:
             if lack.height or name == "reports":  # whose tables are put together page by page
                 return None
-            upto = math.inf if run is None else run[f"version_{name}"] or 0
-            rows = self._held.newest_records(name, upto)
+            rows = self._held.newest_records(name, self._upto_record(name))
             return rows.join(listed.lazy().select("id"), on="id", how="semi").select(columns)
         unread = self.unread(name).implode()
         absent = ids.filter(ids.is_in(lack["id"].implode()) & ~ids.is_in(unread))
@@ -269,6 +264,10 @@ class Answers:
     def _upto(self, name: str) -> float:
         run = self._run()
         return math.inf if run is None else self._held.upto(name, run)
+
+    def _upto_record(self, name: str) -> float:
+        run = self._run()
+        return math.inf if run is None else run[f"version_{name}"] or 0
 
     def _copied(self) -> CopiedStore:
         today = self.complete()["started"][-1]

@@ -168,7 +168,7 @@ class Copied(Register):
         Returns:
             The columns of `fk.cells`; without *reports* a LazyFrame in no guaranteed order, whose
             filters on ``template``, ``table``, ``row`` and ``column`` reach the files: they lie
-            sorted so.
+            sorted so. A report that a list has named since it was fetched is left out.
 
         Raises:
             UsageError: The mirror keeps no reports, or *blanks* without *reports*.

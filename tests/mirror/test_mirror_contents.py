@@ -251,6 +251,25 @@ def test_a_change_that_is_not_fetched_is_not_answered(mirror: fk.Mirror, registe
     assert_contents_in_step(mirror, register.sample)
 
 
+def test_cells_of_a_changed_report_are_no_answer(mirror: fk.Mirror, register: Watched) -> None:
+    """Once the list names a report, its former cells are left out until it is fetched again."""
+    held = mirror.cells().select("report_id").unique().sort("report_id")
+    before = held.collect()["report_id"]
+    page = b'{"id":[%d],"existujeDalsieId":false}' % before[0]
+    replies = {"/api/uctovne-vykazy": Reply(200, {}, page), RECORDS["reports"]: Reply(500, {}, b"")}
+    next_day(register)
+    register.instead = lambda path, query: replies.get(path)
+    mirror.sync()
+    left = mirror.cells().select("report_id").unique().sort("report_id").collect()["report_id"]
+    register.instead = lambda path, query: None
+    next_day(register)
+    mirror.sync()
+    again = mirror.cells().select("report_id").unique().sort("report_id").collect()["report_id"]
+
+    assert left.to_list() == before[1:].to_list()
+    assert again.to_list() == before.to_list()
+
+
 def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watched) -> None:
     """It is requested again by each sync, and is a row of nulls until it can be read."""
     bad = int(register.sample.statements.ids()["id"][5])
