@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+
+# Workers are as many as cores: threads of polars and deltalake beside them would only wait.
+# Both read this when they are imported.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    os.environ.setdefault("TOKIO_WORKER_THREADS", "1")
 
 # Each group shares what is slow to start, a kernel or a browser with JupyterLab.
 _IN_A_BROWSER = (

@@ -91,7 +91,7 @@ class Table:
             delta = self._delta
             if delta is None or anew:
                 delta = self._opened() if (self.path / COMMITS).is_dir() else None
-            else:
+            elif not self._is_newest(delta.version(), sealed):
                 delta = self._updated(delta)
             commit = -1 if delta is None else delta.version()
             if sealed is not None and commit < sealed.commit:
@@ -161,6 +161,17 @@ class Table:
             if deltalake.DeltaTable.is_deltatable(str(self.path)):
                 return deltalake.DeltaTable(str(self.path))
         return None
+
+    def _is_newest(self, commit: int, sealed: Sealed | None) -> bool:
+        """Return whether no commit follows: by two files, a hundred times as fast as an update.
+
+        Old commits are removed from the lowest on, so that the next one of a commit that is still
+        there is not among them.
+        """
+        if sealed is not None and commit < sealed.commit:
+            return False
+        here, following = (self.path / COMMITS / f"{n:020}.json" for n in (commit, commit + 1))
+        return stamp(here) is not None and stamp(following) is None
 
     def _updated(self, delta: DeltaTable) -> DeltaTable | None:
         before = delta.version()

@@ -187,7 +187,7 @@ class Known:
         return at is not None and id_ not in self._never_read
 
     def _place(self, id_: int) -> int | None:
-        at = int(np.searchsorted(self._ids, id_))
+        at = int(self._ids.searchsorted(id_))
         return at if at < len(self._ids) and self._ids[at] == id_ else None
 
 

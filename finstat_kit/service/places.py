@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from datetime import date, timedelta
+from functools import cache
 from math import gcd
 from typing import Any, Final, NamedTuple
 
@@ -226,6 +227,13 @@ class Drawn:
 
 def _ends_of_days(year: int, places: int) -> Ints:
     """Return behind which place each day of the calendar year after *year* ends."""
+    steps = _steps_of_days(year)
+    return np.asarray(steps * places // steps[-1], dtype=np.int64)
+
+
+@cache
+def _steps_of_days(year: int) -> Ints:
+    """Return the cumulative weights of the days of the calendar year after *year*."""
     first = date(year + 1, 1, 1)
     weights = []
     for number in range((date(year + 2, 1, 1) - first).days):
@@ -234,8 +242,7 @@ def _ends_of_days(year: int, places: int) -> Ints:
         if day.month in (3, 6) and day.day >= 20:
             weight *= 4
         weights.append(weight if day.weekday() < 5 else weight // 4)
-    steps = np.cumsum(np.array(weights, dtype=np.int64))
-    return np.asarray(steps * places // steps[-1], dtype=np.int64)
+    return np.cumsum(np.array(weights, dtype=np.int64))
 
 
 def _changed(day: Ints, bits: NDArray[np.uint64]) -> Ints:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import cache
 from math import isqrt
 from pathlib import Path
 from typing import Final
@@ -245,6 +246,11 @@ def _under_old_codes(place: Place) -> Place:
 
 def _change_days(raw: _Raw, n: int) -> NDArray[np.uint16]:
     """Draw change dates: more of late, a peak at the end of March, quiet at weekends."""
+    return (day_number(FIRST_DAY) + raw.pick(_weights_of_days(), n)).astype(np.uint16)
+
+
+@cache
+def _weights_of_days() -> list[int]:
     weights = []
     for number in range((TODAY - FIRST_DAY).days + 1):
         day = FIRST_DAY + timedelta(days=number)
@@ -254,7 +260,7 @@ def _change_days(raw: _Raw, n: int) -> NDArray[np.uint16]:
         elif day.month in (4, 6, 7):
             weight *= 2
         weights.append(weight if day.weekday() < 5 else weight // 4)
-    return (day_number(FIRST_DAY) + raw.pick(weights, n)).astype(np.uint16)
+    return weights
 
 
 def _columns(

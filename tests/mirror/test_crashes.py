@@ -16,6 +16,7 @@ import finstat_kit as fk
 from finstat_kit.mirror.syncing import RUNS
 from tests.support.examples import slow
 from tests.support.mirrors import (
+    QUARTER,
     assert_contents_in_step,
     assert_in_step,
     contents,
@@ -133,7 +134,7 @@ def test_an_increment_that_was_killed_loses_no_record(
         (date(2000, 1, 1), date(2026, 6, 30)), (date(2026, 6, 29), date(2026, 7, 1)),
     ]  # fmt: skip
     if where == "units":  # what was committed is not fetched again
-        committed = 300 * (number if moment == "after" else number - 1)
+        committed = QUARTER * (number if moment == "after" else number - 1)
         rest = register.sample.units.ids()["id"][committed:].to_list()
         assert register.records()[: len(rest)] == rest
 

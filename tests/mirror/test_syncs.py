@@ -16,12 +16,12 @@ from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
-from tests.support.syncs import PAGE, RECORD, UNITS, fail_at, next_day, well
+from tests.support.syncs import PAGE, RECORD, SEED, UNITS, fail_at, next_day, well
 
 
 @pytest.fixture
 def register() -> Watched:
-    return Watched(fk.sample(UNITS), page_size=PAGE)
+    return Watched(fk.sample(UNITS, seed=SEED), page_size=PAGE)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_an_increment_fetches_what_changed(mirror: fk.Mirror, register: Watched)
     assert_in_step(mirror, register.sample)
 
 
-@pytest.mark.parametrize("number", [450, *slow(1, UNITS)])
+@pytest.mark.parametrize("number", [170, *slow(1, UNITS)])
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt(), Reply(403, {}, b"<p>Forbidden")], ids=["Ctrl-C", "403"]
 )
@@ -175,7 +175,7 @@ def test_a_record_that_cannot_be_read_is_tried_again(
     mirror: fk.Mirror, register: Watched, answer: Reply
 ) -> None:
     """It holds back only itself, is listed, and is tried again until it can be read."""
-    id_ = int(register.sample.units.ids()["id"][700])
+    id_ = int(register.sample.units.ids()["id"][168])
     target = f"id={id_}"
     register.instead = lambda path, query: answer if (path, query) == (RECORD, target) else None
 
@@ -198,12 +198,12 @@ def test_a_record_that_cannot_be_read_is_tried_again(
 
 def test_what_is_tried_again_moves_no_cursor(mirror: fk.Mirror, register: Watched) -> None:
     """A sync cut off after its second attempts has still to walk its list from the start."""
-    late = int(register.sample.units.ids()["id"][990])
+    late = int(register.sample.units.ids()["id"][237])
     target = f"id={late}"
     register.instead = lambda path, query: Reply(404, {}, b"") if query == target else None
     mirror.sync()
     next_day(register, 5)
-    register.sample.touch(register.sample.units.ids(limit=500))
+    register.sample.touch(register.sample.units.ids(limit=120))
     next_day(register, 5)
     register.sample.touch(late)
     fail_at(register, 2, KeyboardInterrupt())
@@ -237,7 +237,7 @@ def test_an_outage_is_not_the_records_fault(mirror: fk.Mirror, register: Watched
     """When three records in a row cannot be had the sync stops, and marks none of them."""
     count = iter(range(10**9))
     register.instead = lambda path, query: (
-        Reply(503, {}, b"") if path == RECORD and next(count) >= 400 else None
+        Reply(503, {}, b"") if path == RECORD and next(count) >= 150 else None
     )
     with pytest.raises(fk.RegisterUnavailable, match=r"the next sync\(\) resumes"):
         mirror.sync()
@@ -246,8 +246,8 @@ def test_an_outage_is_not_the_records_fault(mirror: fk.Mirror, register: Watched
     register.asked.clear()
     report = mirror.sync()
 
-    assert asked == 403
-    assert register.records()[0] == register.sample.units.ids()["id"][400]
+    assert asked == 153
+    assert register.records()[0] == register.sample.units.ids()["id"][150]
     assert report["unreadable"][0] == 0
     assert_in_step(mirror, register.sample)
 
@@ -256,15 +256,15 @@ def test_vanished_units_are_found_by_a_full_sync(mirror: fk.Mirror, register: Wa
     """Only a full sync can find them; more than 1 % are not believed unasked."""
     mirror.sync()
     ids = register.sample.units.ids()["id"]
-    register.sample.vanish(ids[:5])
+    register.sample.vanish(ids[:2])
     assert mirror.sync()["gone"][0] == 0
-    assert mirror.sync(full=True)["gone"][0] == 5
+    assert mirror.sync(full=True)["gone"][0] == 2
     assert_in_step(mirror, register.sample)
 
     register.sample.vanish(ids[100:200])
-    with pytest.raises(fk.ProtocolError, match=r"no longer lists 100 of 995.*max_missing=100"):
+    with pytest.raises(fk.ProtocolError, match=r"no longer lists 100 of 238.*max_missing=100"):
         mirror.sync(full=True)
-    assert mirror.snapshot().filter(pl.col("gone") == "missing").collect().height == 5
+    assert mirror.snapshot().filter(pl.col("gone") == "missing").collect().height == 2
     assert mirror.sync(full=True, max_missing=100)["gone"][0] == 100
     assert_in_step(mirror, register.sample)
 
@@ -296,11 +296,11 @@ def test_a_full_sync_ends_what_was_cut_off(tmp_path: Path) -> None:
 def test_a_cursor_above_all_ids_loses_nothing(mirror: fk.Mirror, register: Watched) -> None:
     """A run was cut off, and what its cursor points to and all above it are no more."""
     ids = register.sample.units.ids()["id"]
-    fail_at(register, 996, KeyboardInterrupt())
+    fail_at(register, 240, KeyboardInterrupt())
     with pytest.raises(Interrupted):
         mirror.sync()
     well(register)
-    register.sample.vanish(ids[990:])
+    register.sample.vanish(ids[238:])
     mirror.sync()
     mirror.sync(full=True)
 

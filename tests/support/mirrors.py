@@ -9,11 +9,14 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from tests.support.registers import Watched
+from tests.support.syncs import SEED, UNITS
 
 CODELISTS = (
     "regions", "districts", "municipalities", "legal_forms", "activities", "ownership_types",
     "size_classes",
 )  # fmt: skip
+
+QUARTER = 72  # units per page: four commits
 
 CONTENTS = ("statements", "reports", "annual_reports")
 RECORDS = {
@@ -67,15 +70,15 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def register_on(day: int) -> Watched:
-    """Return a register of 1,000 units on its first or second day, the same in every process."""
-    register = Watched(fk.sample(1_000), page_size=300)
+    """Return a register of 240 units on its first or second day, the same in every process."""
+    register = Watched(fk.sample(UNITS, seed=SEED), page_size=QUARTER)
     if day == 2:
         sample = register.sample
         sample.set_today("2026-07-01")
         ids = sample.units.ids()["id"]
         sample.touch(ids)
-        sample.delete(ids[500:510])
-        sample.hide(ids[700:705])
+        sample.delete(ids[100:110])
+        sample.hide(ids[140:145])
         sample.publish(20, kraj="SK010")
     return register
 

@@ -7,12 +7,9 @@ from datetime import timedelta
 from finstat_kit.protocol.wire import Reply
 from tests.support.registers import Watched
 
-UNITS = 1_000
-
-
-PAGE = 300  # four pages of units
-
-
+UNITS = 240
+SEED = 14  # a unit changed on the last day, and the first ones are neither deleted nor non-public
+PAGE = 120  # two pages of units
 RECORD = "/api/uctovna-jednotka"
 
 
