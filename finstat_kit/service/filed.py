@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from calendar import monthrange
-from collections.abc import Collection, Mapping, Sized
 from datetime import timedelta
 
 from finstat_kit.protocol.wire import (
@@ -145,11 +144,12 @@ def examples(store: Store, most: int) -> list[tuple[str, int, int]]:
     # The newest first: they are the ones that people look at.
     newest = filings.slots.days.rows(0, 1, len(filings.slots.reports))[::-1].tolist()
     old = filings.drawn.places * (OLD_FORMS - FIRST_YEAR + 1)
+    recent = everything = False  # whether there are enough of these cases
     for slot in newest:
-        if slot >= old and _enough(found, wanted, most):
-            continue  # to the years of two reports
-        if _enough(found, {*wanted, "two_reports"}, most):
+        if everything:
             break
+        if recent and slot >= old:
+            continue  # to the years of two reports
         filing = filings.filing(slot)
         assert filing is not None
         unit = unit_of(store, filing)
@@ -165,11 +165,9 @@ def examples(store: Store, most: int) -> list[tuple[str, int, int]]:
             rows = found.setdefault(case, [])
             if len(rows) < most:
                 rows.append((case, *ids))
+                recent = all(len(found.get(each, ())) >= most for each in wanted)
+                everything = recent and len(found.get("two_reports", ())) >= most
     return [row for case in sorted(found) for row in found[case]]
-
-
-def _enough(found: Mapping[str, Sized], wanted: Collection[str], most: int) -> bool:
-    return all(len(found.get(case, ())) >= most for case in wanted)
 
 
 def file_of(store: Store, id_: int) -> bytes | None:

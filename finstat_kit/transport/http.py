@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import ssl
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -67,7 +68,6 @@ class Sockets(BaseTransport):
             raise UsageError(f"base_url={base_url!r} is not a valid base URL: {error}") from error
         self._origin: Any = {"scheme": base.raw_scheme, "host": base.raw_host, "port": base.port}
         self._path = base.raw_path.rstrip(b"/")
-        self._ssl: ssl.SSLContext | None = httpx.create_ssl_context()
         self._proxy = None if is_loopback(base_url) else machine.proxy_for(base_url)
         # A pool scans all its connections at each request, which with 32 takes longer than all the
         # rest. So each connection has a pool of its own; the last used goes first.
@@ -87,7 +87,7 @@ class Sockets(BaseTransport):
             connection.let_go()
         self._all.clear()
         self._idle.clear()
-        self._ssl = None  # a thread of the parent may hold one of its locks
+        _context.cache_clear()  # a thread of the parent may hold one of its locks
 
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
         """Send one GET and read the whole reply within its limits."""
@@ -147,9 +147,8 @@ class Sockets(BaseTransport):
     def _connection(self) -> _Connection:
         with contextlib.suppress(IndexError):
             return self._idle.pop()
-        if self._ssl is None:
-            self._ssl = httpx.create_ssl_context()
-        connection = _Connection(self._ssl, self._proxy)
+        certificates = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        connection = _Connection(_context(*certificates), self._proxy)
         self._all.append(connection)
         return connection
 
@@ -216,6 +215,12 @@ def _heeding(chunks: object, limits: Limits) -> Iterator[bytes]:
         if limits.left() <= 0:
             raise httpx.ReadTimeout("the deadline has passed")
         yield chunk
+
+
+@cache
+def _context(*certificates: str | None) -> ssl.SSLContext:
+    """Return the TLS settings that follow from the environment: reading them takes 20 ms."""
+    return httpx.create_ssl_context()
 
 
 class _Connection:

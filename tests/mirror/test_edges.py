@@ -18,21 +18,28 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
-from tests.support.mirrors import assert_in_step, contents
+from tests.support.mirrors import assert_in_step, contents, synced
 from tests.support.registers import Watched
 from tests.support.small_mirror import RECORD, looked_at, two_days_more
 
 
-@pytest.fixture
-def register() -> Watched:
+def a_register() -> Watched:
     return Watched(fk.sample(60), page_size=30)
 
 
 @pytest.fixture
-def mirror(tmp_path: Path, register: Watched) -> fk.Mirror:
-    mirror = fk.Mirror(tmp_path / "ruz", register=register)
-    mirror.sync()
-    return mirror
+def register() -> Watched:
+    return a_register()
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synced(tmp_path_factory.mktemp("first") / "ruz", a_register())
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, register: Watched, first: Path) -> fk.Mirror:
+    return fk.Mirror(shutil.copytree(first, tmp_path / "ruz"), register=register)
 
 
 def names(folder: Path) -> list[str]:
@@ -316,7 +323,7 @@ def test_a_look_anew_never_shows_an_empty_table(
     mirror: fk.Mirror, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until the table is open again, who asks is answered by the look before."""
-    table = mirror._held.lists["units"]
+    table = looked_at(mirror)
     before = table.commit, table.state(), table.rows
     seen = []
 
@@ -369,7 +376,7 @@ def test_verify_runs_beside_a_sync_of_the_same_object(mirror: fk.Mirror, registe
 
 def test_a_version_is_never_numbered_twice(mirror: fk.Mirror, register: Watched) -> None:
     """Rows that would hide behind older ones are refused, and the cure makes the copy whole."""
-    table = mirror._held.lists["units"]
+    table = looked_at(mirror)
     table.append(pl.DataFrame(schema=table.schema), {"version": 0})
     register.sample.set_today(register.today + timedelta(days=1))
     register.sample.touch(register.sample.units.ids(limit=9))

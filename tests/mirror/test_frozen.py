@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,7 +21,7 @@ import finstat_kit as fk
 from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.population import load
-from tests.support.mirrors import CODELISTS
+from tests.support.mirrors import CODELISTS, synced
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
 
@@ -28,16 +29,23 @@ FIRST = date(2026, 6, 30)
 LISTS = ("units", "statements", "reports", "annual_reports")
 
 
-@pytest.fixture
-def register() -> Watched:
+def a_register() -> Watched:
     return Watched(fk.sample(60), page_size=40)
 
 
 @pytest.fixture
-def mirror(tmp_path: Path, register: Watched) -> fk.Mirror:
-    mirror = fk.Mirror(tmp_path / "ruz", register=register)
-    mirror.sync()
-    return mirror
+def register() -> Watched:
+    return a_register()
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synced(tmp_path_factory.mktemp("first") / "ruz", a_register())
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, register: Watched, first: Path) -> fk.Mirror:
+    return fk.Mirror(shutil.copytree(first, tmp_path / "ruz"), register=register)
 
 
 def answers(register: fk.Register) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -22,24 +23,40 @@ from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
 from tests.support.examples import examples
-from tests.support.mirrors import assert_in_step
+from tests.support.mirrors import assert_in_step, synced
 from tests.support.registers import Watched
+from tests.support.small_mirror import looked_at
 from tests.support.syncs import PAGE, RECORD, SEED, UNITS, next_day
 
 
-@pytest.fixture
-def register() -> Watched:
+def a_register() -> Watched:
     return Watched(fk.sample(UNITS, seed=SEED), page_size=PAGE)
 
 
 @pytest.fixture
-def mirror(tmp_path: Path, register: Watched) -> fk.Mirror:
+def register() -> Watched:
+    return a_register()
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synced(tmp_path_factory.mktemp("first") / "ruz", a_register())
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, register: Watched, first: Path) -> fk.Mirror:
+    """Give a mirror after its first sync."""
+    return fk.Mirror(shutil.copytree(first, tmp_path / "ruz"), register=register)
+
+
+@pytest.fixture
+def new(tmp_path: Path, register: Watched) -> fk.Mirror:
+    """Give a mirror before its first sync."""
     return fk.Mirror(tmp_path / "ruz", register=register)
 
 
 def test_changes_are_one_row_per_field(mirror: fk.Mirror, register: Watched) -> None:
     """Each changed field is a row; new, gone and returned units are one row each."""
-    mirror.sync()
     first = register.today
     next_day(register)
     new = int(register.sample.publish(1, kraj="SK010", nazovUJ="A")["id"][0])
@@ -59,29 +76,28 @@ def test_changes_are_one_row_per_field(mirror: fk.Mirror, register: Watched) -> 
     assert mirror.changes(first).schema == mirror.changes(second + timedelta(days=1)).schema
 
 
-def test_a_unit_that_comes_back_is_two_changes(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_unit_that_comes_back_is_two_changes(new: fk.Mirror, register: Watched) -> None:
     """It was there, is missing, and is there again: two changes."""
     id_ = int(register.sample.units.ids(limit=1)["id"][0])
-    mirror.sync()
-    before = mirror.units.get(id_)
+    new.sync()
+    before = new.units.get(id_)
     register.sample.vanish(id_)
-    mirror.sync(full=True)
-    assert mirror.snapshot().filter(pl.col("gone") == "missing").collect()["id"].to_list() == [id_]
+    new.sync(full=True)
+    assert new.snapshot().filter(pl.col("gone") == "missing").collect()["id"].to_list() == [id_]
     with pytest.raises(fk.NotFound) as caught:
-        mirror.units.get(id_)
+        new.units.get(id_)
     assert caught.value.ids == [id_]
     register.sample = fk.sample(UNITS, seed=SEED)  # as it was made, with the unit
-    mirror.sync(full=True)
+    new.sync(full=True)
 
-    assert_frame_equal(mirror.units.get(id_), before)
-    assert mirror.changes().select("field", "old", "new").rows() == [
+    assert_frame_equal(new.units.get(id_), before)
+    assert new.changes().select("field", "old", "new").rows() == [
         ("gone", None, "missing"), ("gone", "missing", None),
     ]  # fmt: skip
 
 
 def test_as_of_shows_the_last_sync_of_that_day(mirror: fk.Mirror, register: Watched) -> None:
     """A day shows what the last sync completed by then had seen."""
-    mirror.sync()
     first = register.today
     states = {}
     for _ in range(3):
@@ -115,7 +131,6 @@ def test_a_part_of_a_day_holds_what_is_listed_since_then(tmp_path: Path, registe
 
 def test_a_mirror_answers_in_place_of_the_register(mirror: fk.Mirror, register: Watched) -> None:
     """All names answer from disk, and ask the register nothing."""
-    mirror.sync()
     register.asked.clear()
     sample = register.sample
     some = sample.units.ids(limit=30)
@@ -157,7 +172,6 @@ def test_records_that_are_not_there_are_named_as_by_a_register(
     mirror: fk.Mirror, register: Watched
 ) -> None:
     """As a register has it: an error with the others, or a row of the id alone."""
-    mirror.sync()
     here = int(register.sample.units.ids(limit=1)["id"][0])
 
     with pytest.raises(fk.NotFound) as caught:
@@ -174,7 +188,6 @@ def test_compaction_leaves_few_files_and_former_frames_readable(
     mirror: fk.Mirror, register: Watched
 ) -> None:
     """Files become few; who made a frame before still reads it while the files are kept."""
-    mirror.sync()
     for _ in range(5):
         next_day(register)
         register.sample.touch(register.sample.units.ids(limit=10))
@@ -199,7 +212,6 @@ def test_compaction_leaves_few_files_and_former_frames_readable(
 
 def test_a_reader_during_a_sync_gets_whole_batches(mirror: fk.Mirror, register: Watched) -> None:
     """It sees whole batches: what it began with, until the sync has committed more."""
-    mirror.sync()
     next_day(register)
     register.sample.touch(register.sample.units.ids())
     reader = fk.Mirror(mirror.path)
@@ -221,7 +233,6 @@ def test_a_reader_during_a_sync_gets_whole_batches(mirror: fk.Mirror, register: 
 
 def test_a_reader_during_compaction_gets_everything(mirror: fk.Mirror, register: Watched) -> None:
     """It reads on beside a writer that puts files together, and always sees the whole."""
-    mirror.sync()
     ended = threading.Event()
 
     def read() -> set[int]:
@@ -242,24 +253,24 @@ def test_a_reader_during_compaction_gets_everything(mirror: fk.Mirror, register:
     assert heights.result() == {UNITS}
 
 
-def test_a_second_writer_is_refused(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_second_writer_is_refused(new: fk.Mirror, register: Watched) -> None:
     """It is told who writes, and touches nothing."""
     told: list[str] = []
 
     def instead(path: str, query: str) -> Reply | None:
         if not told:
             with pytest.raises(fk.MirrorError) as caught:
-                fk.Mirror(mirror.path, register=fk.sample(10)).sync()
+                fk.Mirror(new.path, register=fk.sample(10)).sync()
             told.append(str(caught.value))
             with pytest.raises(fk.MirrorError):
-                fk.Mirror(mirror.path).compact()
+                fk.Mirror(new.path).compact()
         return None
 
     register.instead = instead
-    mirror.sync()
+    new.sync()
 
     assert f"process {os.getpid()} on " in told[0]
-    assert_in_step(mirror, register.sample)
+    assert_in_step(new, register.sample)
 
 
 @pytest.fixture(scope="module")
@@ -292,8 +303,7 @@ def test_a_flipped_bit_is_found_by_verify(sound: fk.Mirror, data: st.DataObject)
 
 def test_a_changed_value_is_found_by_verify(mirror: fk.Mirror, register: Watched) -> None:
     """A row that is not what it was written as is found, however well its file is sealed."""
-    mirror.sync()
-    table = mirror._held.lists["units"]
+    table = looked_at(mirror)
     rows = table.scan().collect()
     table.append(rows.with_columns(pl.lit("SK099").alias("kraj")).head(7))
 
@@ -304,7 +314,6 @@ def test_a_changed_value_is_found_by_verify(mirror: fk.Mirror, register: Watched
 
 def test_damage_is_repaired(mirror: fk.Mirror, register: Watched) -> None:
     """What verify says to do brings the mirror back in step."""
-    mirror.sync()
     file = max(mirror.path.glob("units/*.parquet"))
     damaged = bytearray(file.read_bytes())
     damaged[len(damaged) // 2] ^= 0xFF
@@ -322,13 +331,13 @@ def test_damage_is_repaired(mirror: fk.Mirror, register: Watched) -> None:
 
 
 def test_wrong_use_is_refused_with_the_cure(
-    mirror: fk.Mirror, register: Watched, tmp_path: Path
+    new: fk.Mirror, register: Watched, tmp_path: Path
 ) -> None:
     """What cannot be meant is refused, with the cure."""
     cases: list[tuple[Callable[[], Any], type[Exception], str]] = [
         (lambda: fk.Mirror(tmp_path / "none").sync(), fk.UsageError, "no register is chosen"),
         (lambda: fk.Mirror(tmp_path / "none").snapshot(), fk.MirrorError, r"no mirror.*sync\(\)"),
-        (lambda: mirror.snapshot("unit"), fk.UsageError, "collection='unit'"),  # type: ignore[arg-type]
+        (lambda: new.snapshot("unit"), fk.UsageError, "collection='unit'"),  # type: ignore[arg-type]
         (lambda: fk.Mirror(tmp_path / "none").cite(), fk.MirrorError, r"no mirror in"),
         (lambda: fk.Mirror(tmp_path / "none").verify(), fk.MirrorError, r"no mirror in"),
         (lambda: fk.Mirror(tmp_path / "none").compact(), fk.MirrorError, r"no mirror in"),
@@ -336,25 +345,25 @@ def test_wrong_use_is_refused_with_the_cure(
         (lambda: fk.Mirror("a\0b"), fk.UsageError, "path="),
         (lambda: fk.Mirror(None), fk.UsageError, "path=None"),  # type: ignore[arg-type]
         (lambda: fk.Mirror(tmp_path, changed_since="1.1.2026"), fk.UsageError, "changed_since"),
-        (lambda: mirror.sync(max_missing=-1), fk.UsageError, "max_missing=-1"),
-        (lambda: mirror.compact(keep_hours=-1), fk.UsageError, "keep_hours=-1"),
-        (lambda: mirror.changes("today"), fk.UsageError, "since='today'"),
-        (lambda: mirror.snapshot(as_of=5), fk.UsageError, "as_of=5"),  # type: ignore[arg-type]
+        (lambda: new.sync(max_missing=-1), fk.UsageError, "max_missing=-1"),
+        (lambda: new.compact(keep_hours=-1), fk.UsageError, "keep_hours=-1"),
+        (lambda: new.changes("today"), fk.UsageError, "since='today'"),
+        (lambda: new.snapshot(as_of=5), fk.UsageError, "as_of=5"),  # type: ignore[arg-type]
     ]  # fmt: skip
-    mirror.sync()
+    new.sync()
     for call, error, words in cases:
         with pytest.raises(error, match=words):
             call()
     assert not (tmp_path / "none").exists()
-    with fk.using(mirror), pytest.raises(fk.UsageError, match=r"not with a mirror"):
+    with fk.using(new), pytest.raises(fk.UsageError, match=r"not with a mirror"):
         fk.Mirror(tmp_path / "y").sync()
     with pytest.raises(
         fk.UsageError, match=r"is of finstat_kit sample; seed=14; units=240, not of https"
     ):
-        fk.Mirror(mirror.path, register="https://register.example").sync()
-    (mirror.path / "mirror.json").write_text("{", encoding="utf-8")
+        fk.Mirror(new.path, register="https://register.example").sync()
+    (new.path / "mirror.json").write_text("{", encoding="utf-8")
     with pytest.raises(fk.MirrorError, match=r"mirror\.json is damaged"):
-        fk.Mirror(mirror.path)
+        fk.Mirror(new.path)
 
 
 def test_a_mirror_of_a_sample_says_so(tmp_path: Path) -> None:
@@ -409,7 +418,6 @@ def test_without_the_extra_it_is_named(module: str) -> None:
 
 def test_a_snapshot_of_another_collection_is_its_ids(mirror: fk.Mirror, register: Watched) -> None:
     """The ids of the other lists, today's and those of a former day."""
-    mirror.sync()
     first = register.today
     next_day(register)
     register.sample.file(register.sample.units.ids(limit=1), year=2025)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -14,26 +15,42 @@ import finstat_kit as fk
 from finstat_kit.errors import Interrupted
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
-from tests.support.mirrors import assert_in_step, contents
+from tests.support.mirrors import assert_in_step, contents, synced
 from tests.support.registers import Watched
 from tests.support.syncs import PAGE, RECORD, SEED, UNITS, fail_at, next_day, well
 
 
-@pytest.fixture
-def register() -> Watched:
+def a_register() -> Watched:
     return Watched(fk.sample(UNITS, seed=SEED), page_size=PAGE)
 
 
 @pytest.fixture
-def mirror(tmp_path: Path, register: Watched) -> fk.Mirror:
+def register() -> Watched:
+    return a_register()
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synced(tmp_path_factory.mktemp("first") / "ruz", a_register())
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, register: Watched, first: Path) -> fk.Mirror:
+    """Give a mirror after its first sync."""
+    return fk.Mirror(shutil.copytree(first, tmp_path / "ruz"), register=register)
+
+
+@pytest.fixture
+def new(tmp_path: Path, register: Watched) -> fk.Mirror:
+    """Give a mirror before its first sync."""
     return fk.Mirror(tmp_path / "ruz", register=register)
 
 
-def test_the_first_sync_brings_everything(mirror: fk.Mirror, register: Watched) -> None:
+def test_the_first_sync_brings_everything(new: fk.Mirror, register: Watched) -> None:
     """Records, ids and codelists are the register's; the report counts them."""
-    report = mirror.sync()
+    report = new.sync()
 
-    assert_in_step(mirror, register.sample)
+    assert_in_step(new, register.sample)
     rows = {row["list"]: row for row in report.to_dicts()}
     assert rows["units"]["new"] + rows["units"]["gone"] == UNITS
     assert rows["units"]["requests"] >= UNITS
@@ -44,7 +61,6 @@ def test_the_first_sync_brings_everything(mirror: fk.Mirror, register: Watched) 
 
 def test_a_repeated_sync_writes_nothing(mirror: fk.Mirror, register: Watched) -> None:
     """On the same day the window is asked again, and what is equal is not written."""
-    mirror.sync()
     before = contents(mirror.path)
     register.asked.clear()
 
@@ -57,7 +73,6 @@ def test_a_repeated_sync_writes_nothing(mirror: fk.Mirror, register: Watched) ->
 
 def test_a_day_without_news_is_a_sync_all_the_same(mirror: fk.Mirror, register: Watched) -> None:
     """A sync that brings nothing is one all the same: the mirror is in step as of its day."""
-    mirror.sync()
     began = register.today
     next_day(register, 30)
 
@@ -69,7 +84,6 @@ def test_a_day_without_news_is_a_sync_all_the_same(mirror: fk.Mirror, register: 
 
 def test_an_increment_fetches_what_changed(mirror: fk.Mirror, register: Watched) -> None:
     """The window is the day before the last sync started; only what changed since is fetched."""
-    mirror.sync()
     started = register.today
     next_day(register, 30)
     ids = register.sample.units.ids()["id"]
@@ -92,20 +106,20 @@ def test_an_increment_fetches_what_changed(mirror: fk.Mirror, register: Watched)
     "error", [KeyboardInterrupt(), Reply(403, {}, b"<p>Forbidden")], ids=["Ctrl-C", "403"]
 )
 def test_an_interrupted_sync_resumes_and_fetches_nothing_twice(
-    mirror: fk.Mirror, register: Watched, number: int, error: BaseException | Reply
+    new: fk.Mirror, register: Watched, number: int, error: BaseException | Reply
 ) -> None:
     """What came is kept; the next sync resumes behind it and fetches nothing twice."""
     fail_at(register, number, error)
     with pytest.raises((fk.RegisterError, Interrupted), match=r"the next sync\(\) resumes"):
-        mirror.sync()
+        new.sync()
     with pytest.raises(fk.MirrorError, match="no complete sync yet"):
-        mirror.snapshot()
+        new.snapshot()
     well(register)
     first = register.records()
     register.asked.clear()
-    mirror.sync()
+    new.sync()
 
-    assert_in_step(mirror, register.sample)
+    assert_in_step(new, register.sample)
     assert len(first) == number
     rest = register.sample.units.ids()["id"][number - 1 :].to_list()
     assert register.records()[: len(rest)] == rest  # then comes what changed since
@@ -114,7 +128,6 @@ def test_an_interrupted_sync_resumes_and_fetches_nothing_twice(
 
 def test_the_window_only_moves_at_the_end(mirror: fk.Mirror, register: Watched) -> None:
     """A run that was cut off keeps its window and the day on which it started."""
-    mirror.sync()
     started = register.today
     next_day(register, 20)
     ids = register.sample.units.ids()["id"]
@@ -142,7 +155,6 @@ def test_what_changes_during_a_walk_comes_with_the_next_sync(
     mirror: fk.Mirror, register: Watched, when: str
 ) -> None:
     """Days are the register's grain: what changes while it is walked comes with the next sync."""
-    mirror.sync()
     next_day(register, 10)
     ids = register.sample.units.ids()["id"]
     register.sample.touch(ids)
@@ -172,52 +184,51 @@ def test_what_changes_during_a_walk_comes_with_the_next_sync(
     ],
 )
 def test_a_record_that_cannot_be_read_is_tried_again(
-    mirror: fk.Mirror, register: Watched, answer: Reply
+    new: fk.Mirror, register: Watched, answer: Reply
 ) -> None:
     """It holds back only itself, is listed, and is tried again until it can be read."""
     id_ = int(register.sample.units.ids()["id"][168])
     target = f"id={id_}"
     register.instead = lambda path, query: answer if (path, query) == (RECORD, target) else None
 
-    report = mirror.sync()
-    before = contents(mirror.path)
-    again = mirror.sync()
+    report = new.sync()
+    before = contents(new.path)
+    again = new.sync()
 
     assert report.row(0)[2] + report.row(0)[4] == UNITS - 1
     assert (report["unreadable"][0], again["unreadable"][0]) == (1, 1)
-    assert mirror.unreadable()["id"].to_list() == [id_]
-    assert mirror.unreadable()["problem"][0]
-    assert contents(mirror.path) == before
-    assert id_ not in mirror.snapshot().collect()["id"]
+    assert new.unreadable()["id"].to_list() == [id_]
+    assert new.unreadable()["problem"][0]
+    assert contents(new.path) == before
+    assert id_ not in new.snapshot().collect()["id"]
     next_day(register, 30)
     well(register)
-    assert mirror.sync().row(0)[2:6] == (1, 0, 0, 0)
-    assert_in_step(mirror, register.sample)
-    assert mirror.unreadable().height == 0
+    assert new.sync().row(0)[2:6] == (1, 0, 0, 0)
+    assert_in_step(new, register.sample)
+    assert new.unreadable().height == 0
 
 
-def test_what_is_tried_again_moves_no_cursor(mirror: fk.Mirror, register: Watched) -> None:
+def test_what_is_tried_again_moves_no_cursor(new: fk.Mirror, register: Watched) -> None:
     """A sync cut off after its second attempts has still to walk its list from the start."""
     late = int(register.sample.units.ids()["id"][237])
     target = f"id={late}"
     register.instead = lambda path, query: Reply(404, {}, b"") if query == target else None
-    mirror.sync()
+    new.sync()
     next_day(register, 5)
     register.sample.touch(register.sample.units.ids(limit=120))
     next_day(register, 5)
     register.sample.touch(late)
     fail_at(register, 2, KeyboardInterrupt())
     with pytest.raises(Interrupted):
-        mirror.sync()
+        new.sync()
     well(register)
-    mirror.sync()
+    new.sync()
 
-    assert_in_step(mirror, register.sample)
+    assert_in_step(new, register.sample)
 
 
 def test_a_version_that_cannot_be_read_hides_nothing(mirror: fk.Mirror, register: Watched) -> None:
     """What was known of the unit stays until its new version can be read."""
-    mirror.sync()
     id_ = int(register.sample.units.ids()["id"][0])
     before = mirror.units.get(id_)
     next_day(register)
@@ -233,28 +244,27 @@ def test_a_version_that_cannot_be_read_hides_nothing(mirror: fk.Mirror, register
     assert_in_step(mirror, register.sample)
 
 
-def test_an_outage_is_not_the_records_fault(mirror: fk.Mirror, register: Watched) -> None:
+def test_an_outage_is_not_the_records_fault(new: fk.Mirror, register: Watched) -> None:
     """When three records in a row cannot be had the sync stops, and marks none of them."""
     count = iter(range(10**9))
     register.instead = lambda path, query: (
         Reply(503, {}, b"") if path == RECORD and next(count) >= 150 else None
     )
     with pytest.raises(fk.RegisterUnavailable, match=r"the next sync\(\) resumes"):
-        mirror.sync()
+        new.sync()
     well(register)
     asked = len(set(register.records()))
     register.asked.clear()
-    report = mirror.sync()
+    report = new.sync()
 
     assert asked == 153
     assert register.records()[0] == register.sample.units.ids()["id"][150]
     assert report["unreadable"][0] == 0
-    assert_in_step(mirror, register.sample)
+    assert_in_step(new, register.sample)
 
 
 def test_vanished_units_are_found_by_a_full_sync(mirror: fk.Mirror, register: Watched) -> None:
     """Only a full sync can find them; more than 1 % are not believed unasked."""
-    mirror.sync()
     ids = register.sample.units.ids()["id"]
     register.sample.vanish(ids[:2])
     assert mirror.sync()["gone"][0] == 0
@@ -293,39 +303,38 @@ def test_a_full_sync_ends_what_was_cut_off(tmp_path: Path) -> None:
     assert contents(mirror.path) == before
 
 
-def test_a_cursor_above_all_ids_loses_nothing(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_cursor_above_all_ids_loses_nothing(new: fk.Mirror, register: Watched) -> None:
     """A run was cut off, and what its cursor points to and all above it are no more."""
     ids = register.sample.units.ids()["id"]
     fail_at(register, 240, KeyboardInterrupt())
     with pytest.raises(Interrupted):
-        mirror.sync()
+        new.sync()
     well(register)
     register.sample.vanish(ids[238:])
-    mirror.sync()
-    mirror.sync(full=True)
+    new.sync()
+    new.sync(full=True)
 
-    assert_in_step(mirror, register.sample)
+    assert_in_step(new, register.sample)
 
 
 @pytest.mark.parametrize("days", [-400, *slow(400)])
-def test_a_changed_clock_costs_no_change(mirror: fk.Mirror, register: Watched, days: int) -> None:
+def test_a_changed_clock_costs_no_change(new: fk.Mirror, register: Watched, days: int) -> None:
     """A clock that was wrong during a sync, by a year either way, costs no change."""
     sample, right = register.sample, register.today
     ids = sample.units.ids()["id"]
     sample.touch(ids[:1])
     sample.set_today(right + timedelta(days=days))
-    mirror.sync()
+    new.sync()
     for clock in (0, days, days):  # it is put right, or stays wrong
         right += timedelta(days=2)
         sample.touch(ids[5:20], on=right)
         sample.set_today(right + timedelta(days=clock))
-        mirror.sync()
-        assert_in_step(mirror, sample)
+        new.sync()
+        assert_in_step(new, sample)
 
 
 def test_a_codelist_that_shrinks_to_nothing_is_kept(mirror: fk.Mirror, register: Watched) -> None:
     """It is kept and counted; when the register has it again all is as before."""
-    mirror.sync()
     regions = mirror.regions()
     register.instead = lambda path, query: (
         Reply(200, {}, b'{"lokacie":[]}') if path == "/api/kraje" else None
@@ -345,7 +354,6 @@ def test_a_codelist_that_shrinks_to_nothing_is_kept(mirror: fk.Mirror, register:
 
 def test_changed_codelists_are_counted_and_used(mirror: fk.Mirror, register: Watched) -> None:
     """New, changed and dropped entries are counted, and the labels are the new ones."""
-    mirror.sync()
     body = json.loads(register.sample._answer("GET", "/api/kraje", "").body)
     body["lokacie"][0]["nazov"]["en"] = "Another"
     body["lokacie"][1]["kod"] = "SK099"
@@ -358,7 +366,7 @@ def test_changed_codelists_are_counted_and_used(mirror: fk.Mirror, register: Wat
     assert "Another" in mirror.regions()["name_en"].to_list()
 
 
-def test_a_new_field_is_left_out(mirror: fk.Mirror, register: Watched) -> None:
+def test_a_new_field_is_left_out(new: fk.Mirror, register: Watched) -> None:
     """A field that nobody knows yet is left out, and breaks nothing."""
 
     def instead(path: str, query: str) -> Reply | None:
@@ -368,15 +376,14 @@ def test_a_new_field_is_left_out(mirror: fk.Mirror, register: Watched) -> None:
         return reply._replace(body=reply.body[:-1] + b',"novy":{"x":[1]}}')
 
     register.instead = instead
-    mirror.sync()
-    assert_in_step(mirror, register.sample)
+    new.sync()
+    assert_in_step(new, register.sample)
 
 
 def test_an_increment_of_everything_keeps_the_day_before(
     mirror: fk.Mirror, register: Watched
 ) -> None:
     """Everything changes at once: all of it comes, and the one before stays to be looked at."""
-    mirror.sync()
     first = register.today
     before = mirror.snapshot().collect().sort("id")
     next_day(register)

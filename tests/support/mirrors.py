@@ -60,6 +60,12 @@ def assert_in_step(mirror: fk.Mirror, register: fk.Register) -> None:
     }
 
 
+def synced(path: Path, register: fk.Register, *, contents: bool = False) -> Path:
+    """Make a mirror by a first sync; return its folder, of which tests take copies."""
+    fk.Mirror(path, contents=contents, register=register).sync()
+    return path
+
+
 def contents(path: Path) -> dict[str, bytes]:
     """Return the files of a folder, but for the note of who wrote last."""
     return {
