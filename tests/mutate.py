@@ -453,6 +453,7 @@ MUTATIONS = [
     Mutation("mirror/syncing.py", "self._every = answered is not None", "self._every = False", "mirror_contents"),
     Mutation("mirror/fetching.py", "if self._exchange.now >= self._end:", "if False:", "mirror_contents"),
     Mutation("mirror/answers.py", 'listed["id"].filter(~listed["id"].is_in(lack["id"].implode()))', 'listed["id"]', "mirror_contents"),
+    Mutation("mirror/answers.py", 'lost="gone")\n        self._held.refresh_records()\n', 'lost="gone")\n', "mirror_contents"),
     Mutation("mirror/answers.py", "if absent.len():", "if False:", "mirror_contents"),
     Mutation("mirror/answers.py", 'if lack.height or name == "reports":', 'if name == "reports":', "mirror_contents"),
     Mutation("mirror/held.py", 'keys["seen"] <= run["completed"]', 'keys["seen"] < run["completed"]', "frozen"),
