@@ -309,8 +309,7 @@ _WRITING: Final = deltalake.WriterProperties(
 def _arrow(rows: pl.DataFrame) -> ArrowTable:
     """Return rows as Arrow with plain strings: some engines do not read string views."""
     table = ArrowTable.from_arrow(rows)
-    text = DataType.string()
-    types = [text if kind == DataType.string_view() else kind for kind in table.schema.types]
+    types = [_plain(kind) for kind in table.schema.types]
     columns = [
         column
         if column.type == kind
@@ -319,6 +318,17 @@ def _arrow(rows: pl.DataFrame) -> ArrowTable:
     ]
     fields = [Field(name, kind) for name, kind in zip(table.schema.names, types, strict=True)]
     return ArrowTable(columns, schema=Schema(fields))
+
+
+def _plain(kind: DataType) -> DataType:
+    """Return a type with plain strings in the place of string views, also within it."""
+    if kind == DataType.string_view():
+        return DataType.string()
+    if DataType.is_struct(kind):
+        return DataType.struct([Field(one.name, _plain(one.type)) for one in kind.fields])
+    if DataType.is_large_list(kind):
+        return DataType.large_list(Field("item", _plain(kind.value_type)))
+    return kind
 
 
 @contextlib.contextmanager
