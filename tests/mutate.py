@@ -456,6 +456,8 @@ MUTATIONS = [
     Mutation("arguments.py", '"[A-Za-z][A-Za-z0-9+.-]+:/"', '"[A-Za-z][A-Za-z0-9+.-]*:/"', "edges"),
     Mutation("arguments.py", 'url = url.replace(":/", "://", 1)', "pass", "shell"),
     Mutation("client/current.py", 'arguments.refuse_url(name, path, "mirror:")', "pass", "edges"),
+    Mutation("mirror/tables.py", "if DataType.is_struct(kind):", "if False:", "engines"),
+    Mutation("mirror/tables.py", "if DataType.is_large_list(kind):", "if False:", "engines"),
     Mutation("mirror/answers.py", 'listed["id"].filter(~listed["id"].is_in(lack["id"].implode()))', 'listed["id"]', "mirror_contents"),
     Mutation("mirror/answers.py", 'lost="gone")\n        self._held.refresh_records()\n', 'lost="gone")\n', "mirror_contents"),
     Mutation("mirror/answers.py", "if absent.len():", "if False:", "mirror_contents"),
