@@ -27,8 +27,11 @@ TABLES = {
 }
 ITEM = {"template": 699, "table": 0, "row": 0, "column": 2}
 Found = dict[str | None, tuple[int, int]]
-_NEWEST = "FROM {} WHERE problem IS NULL QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1"  # noqa: E501
-_SQL = f"""
+_NEWEST = """
+    SELECT * FROM {} WHERE problem IS NULL
+    QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1
+"""
+SQL = f"""
     WITH r AS ({_NEWEST.format("reports")}),
          s AS ({_NEWEST.format("statements")}),
          u AS ({_NEWEST.format("units")})
@@ -80,7 +83,7 @@ def _summed(item: pl.LazyFrame, newest: Mapping[str, pl.LazyFrame]) -> Found:
 
 def by_duckdb(connection: Any) -> Found:  # noqa: ANN401 - duckdb is optional
     """Read it by SQL from the views cells, reports, statements and units."""
-    return {kraj: (count, total) for kraj, count, total in connection.execute(_SQL).fetchall()}
+    return {kraj: (count, total) for kraj, count, total in connection.execute(SQL).fetchall()}
 
 
 def by_daft(tables: Mapping[str, Any]) -> Found:
