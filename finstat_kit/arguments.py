@@ -104,7 +104,7 @@ def refuse_url(name: str, path: str | Path, prefix: str = "") -> None:
         path: Its value.
         prefix: What stands before the path in the value.
     """
-    url = str(path)
+    url = path if isinstance(path, str) else path.as_posix()
     if not _URL.match(url):
         return
     if "://" not in url:
