@@ -1,48 +1,62 @@
-"""Count the units of a mirror by region with Daft on a local Ray cluster.
+"""Read one item of all filings by region with polars, DuckDB, Daft and Daft on a local Ray cluster.
 
     pip install -e '.[ray]'
     python benchmarks/on_ray.py ruz
 
-The counts are compared with those of `fk.count_by`; they must be the same.
+The mirror has to keep statements and reports. The numbers of all four must be the same.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 
 import daft
-import polars as pl
+import deltalake  # noqa: F401 - loaded before the clock starts
+import duckdb  # noqa: F401
 import ray
-from daft import col
+from by_region import Found, by_mirror, daft_locally, duckdb_locally
 
-import finstat_kit as fk
+_ENGINES: dict[str, Callable[[str], Found]] = {
+    "polars, streaming": by_mirror,
+    "DuckDB": duckdb_locally,
+    "Daft": daft_locally,
+    "Daft on Ray": daft_locally,
+}
+
+
+def timed(engine: str, folder: str) -> tuple[list[float], Found]:
+    """Read it twice by an engine; return the seconds of each time, and the numbers."""
+    if engine == "Daft on Ray":
+        ray.init(log_to_driver=False)
+        daft.set_runner_ray()
+    seconds, found = [], Found()
+    for _ in range(2):
+        began = time.perf_counter()
+        found = _ENGINES[engine](folder)
+        seconds.append(time.perf_counter() - began)
+    return seconds, found
 
 
 def main(folder: str) -> None:
-    """Count twice, compare, and tell how long each took."""
-    mirror = fk.Mirror(folder)
-    began = time.perf_counter()
-    with fk.using(mirror):
-        table = fk.count_by(mirror.snapshot(), "kraj")
-    here = table.filter(pl.col("kind") != "gone")
-    expected = dict(here.select("code", "count").rows())
-    print(f"polars, one process: {time.perf_counter() - began:.2f} s")
-
-    ray.init(log_to_driver=False)
-    daft.set_runner_ray()
-    began = time.perf_counter()
-    versions = daft.read_deltalake(f"{folder}/units").where(col("problem").is_null())
-    newest = versions.groupby("id").agg(col("version").max())
-    there = versions.join(newest, on=["id", "version"]).where(col("gone").is_null())
-    counts = there.groupby("kraj").agg(col("id").count()).to_pydict()
-    found = dict(zip(counts["kraj"], counts["id"], strict=True))
-    print(f"Daft on Ray, {int(ray.cluster_resources()['CPU'])} CPUs: ", end="")
-    print(f"{time.perf_counter() - began:.2f} s")
-    ray.shutdown()
-    if found != expected:
-        sys.exit(f"the counts differ: {found} and {expected}")
-    print(f"equal: {sum(found.values()):,} units with {len(found)} codes or none")
+    """Read it by each engine in a process of its own, and compare."""
+    answers: dict[str, Found] = {}
+    for engine in _ENGINES:
+        # Daft has one runner per process.
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            (first, again), answers[engine] = process.submit(
+                partial(timed, engine, folder)
+            ).result()
+        print(f"{engine}: {first:.2f} s, again {again:.2f} s", flush=True)
+    one, *others = answers.values()
+    if any(other != one for other in others):
+        sys.exit(f"the numbers differ: {answers}")
+    filings, cents = (sum(numbers) for numbers in zip(*one.values(), strict=True))
+    print(f"equal: {filings:,} filings of {len(one)} regions, {cents / 100:,.2f} in all")
 
 
 if __name__ == "__main__":

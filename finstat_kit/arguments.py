@@ -28,6 +28,8 @@ _LASTS: Final = re.compile(r"([0-9]{1,9})(s|min|h|d)", re.ASCII)
 _SECONDS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 _LONGEST: Final = timedelta(days=36_525)  # a century, longer than any register exists
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+# A scheme has two letters or more, the drive of Windows one; a `Path` keeps one slash of two.
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/", re.ASCII)
 
 
 def day(name: str, value: object) -> date:
@@ -92,6 +94,26 @@ def file(name: str, value: object) -> Path:
     if path.is_dir():
         raise UsageError(f"{name}={str(path)!r} is a folder; give the path of a file in it")
     return path
+
+
+def refuse_url(name: str, path: str | Path, prefix: str = "") -> None:
+    """Refuse a URL in the place of the directory of a mirror.
+
+    Args:
+        name: Of the argument.
+        path: Its value.
+        prefix: What stands before the path in the value.
+    """
+    url = path if isinstance(path, str) else path.as_posix()
+    if not _URL.match(url):
+        return
+    if "://" not in url:
+        url = url.replace(":/", "://", 1)
+    raise UsageError(
+        f"{name}={prefix + url!r} is a URL, and a mirror is written and opened in a local "
+        "directory only; sync to one, copy it there (such as with rclone), and read the copy with "
+        "polars, deltalake or DuckDB"
+    )
 
 
 def whole(name: str, value: object, low: int, high: int) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from finstat_kit import arguments
 from finstat_kit.cli import options
 from finstat_kit.cli.output import format_of, harmless, print_frame
 
@@ -35,6 +36,7 @@ def sync(
     output: Path | None,
 ) -> None:
     """Bring the mirror in FOLDER in step with the register, and print a report."""
+    arguments.refuse_url("path", folder)
     options.refuse_missing(folder.parent)
     form = format_of(form, output)
     from finstat_kit.mirror.mirror import Mirror
@@ -52,6 +54,7 @@ def mirror(
     folder: Path, verify: bool, compact: bool, form: str | None, output: Path | None
 ) -> None:
     """Describe the mirror in FOLDER, verify or compact it."""
+    arguments.refuse_url("path", folder)
     options.refuse_missing(folder)
     form = format_of(form, output)
     from finstat_kit.mirror.mirror import Mirror

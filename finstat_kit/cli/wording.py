@@ -67,6 +67,7 @@ _WRITTEN: Final[tuple[_Rule, ...]] = (
     (r"fk\.use\(fk\.LIVE\) +#", "--live    #"),
     (r"fk\.use\('mirror:([^\n']*)'\) +#", r"--mirror \1  #"),
     (r"'mirror:([^\n']*)':", r"--mirror \1:"),
+    (r"register='mirror:([^\n']*)' is a URL", r"--mirror \1 is a URL"),
     (rf"fk\.Mirror\({_TEXT}, register=fk\.LIVE\)\.sync\(\)", r"finstat-kit sync \1 --live"),
     (rf"fk\.use\(fk\.LIVE, cache={_TEXT}\)", r"--live --cache \1"),
     (rf"fk\.use\('sample', cache={_TEXT}\)", r"--sample --cache \1"),

@@ -187,7 +187,7 @@ def _made(
         return Register(str(register), lang=lang, cache=cache, max_age=max_age)
     if kind == "mirror" and path:
         _refuse_cache(cache, max_age, "a mirror answers from disk")
-        return _spoken(_mirror(path), lang)
+        return _spoken(_mirror(path, name), lang)
     if kind == "cache" and path:
         _refuse_cache(cache, max_age, "recorded replies are only read")
         return Replay(path, lang=lang)
@@ -208,7 +208,8 @@ def _spoken(register: Register, lang: Lang | None) -> Register:
     return register
 
 
-def _mirror(path: str) -> Register:
+def _mirror(path: str, name: str) -> Register:
+    arguments.refuse_url(name, path, "mirror:")
     day = None
     if (dated := _DAY.fullmatch(path)) and not Path(path).exists():
         path, day = dated.groups()

@@ -112,6 +112,7 @@ class Answers:
         if not self.keeps(name):
             return self.newest(name)
         missing = self.newest(name).filter(gone=MISSING).select("id", lost="gone")
+        self._held.refresh_records()
         records = self._held.newest_records(name, self._upto_record(name))
         records = records.drop(LISTED, LENGTHS, DIGEST, strict=False)
         return (

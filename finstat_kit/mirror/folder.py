@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import filelock
 
+from finstat_kit import arguments
 from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.protocol.wire import BEGINNING
 
@@ -232,6 +233,7 @@ def checked_path(path: object) -> Path:
     # An empty name, often an unset variable, would mean the current directory.
     if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
         raise UsageError(f'path={path!r} is not a directory name; give its name, such as "ruz"')
+    arguments.refuse_url("path", path)
     folder = Path(path)
     whole = folder.absolute().as_posix()
     unfit = _UNFIT.search(whole)

@@ -42,7 +42,7 @@ class Mirror(Copied):
     ids for any of these days, and a whole mirror accepts no day.
 
     Args:
-        path: The directory; created by the first `sync`.
+        path: The directory on a local disk; created by the first `sync`.
         changed_since: Copy only units and ids changed on this day or later; None is everything,
             or the day the mirror was created with.
         contents: Keep the records of these collections too: True for all, or names among

@@ -11,11 +11,11 @@ from typing import Final
 
 import deltalake
 import polars as pl
-from arro3.core import ChunkedArray, DataType, Field, Schema, Table as ArrowTable
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from finstat_kit.errors import MirrorError
+from finstat_kit.mirror.plain import plain_arrow
 from finstat_kit.mirror.sealed import checksum_of, stamp
 from finstat_kit.mirror.seals import COMMITS, Sealed, Seals
 from finstat_kit.mirror.versions import UNREADABLE, damaged_rows
@@ -250,7 +250,7 @@ class Table:
             if self._delta is None:
                 deltalake.write_deltalake(
                     str(self.path),
-                    _arrow(rows),
+                    plain_arrow(rows),
                     configuration=_CONFIGURATION | (_STATISTICS if "seen" in self.schema else {}),
                     writer_properties=_WRITING,
                     commit_properties=properties,
@@ -260,7 +260,7 @@ class Table:
                 older = len(self._delta.schema().fields) < len(self.schema)
                 deltalake.write_deltalake(
                     self._delta,
-                    _arrow(rows),
+                    plain_arrow(rows),
                     mode="append",
                     schema_mode="merge" if older else None,
                     writer_properties=_WRITING,
@@ -315,21 +315,6 @@ _CONFIGURATION: Final = {_KEPT: "interval 24 hours"}
 _WRITING: Final = deltalake.WriterProperties(
     compression="ZSTD", compression_level=3, max_row_group_size=_ROW_GROUP
 )
-
-
-def _arrow(rows: pl.DataFrame) -> ArrowTable:
-    """Return rows as Arrow with plain strings: some engines do not read string views."""
-    table = ArrowTable.from_arrow(rows)
-    text = DataType.string()
-    types = [text if kind == DataType.string_view() else kind for kind in table.schema.types]
-    columns = [
-        column
-        if column.type == kind
-        else ChunkedArray([chunk.cast(kind) for chunk in column.chunks], kind)
-        for column, kind in zip(table.columns, types, strict=True)
-    ]
-    fields = [Field(name, kind) for name, kind in zip(table.schema.names, types, strict=True)]
-    return ArrowTable(columns, schema=Schema(fields))
 
 
 @contextlib.contextmanager

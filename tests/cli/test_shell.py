@@ -54,6 +54,15 @@ def test_the_module_is_the_same_command() -> None:
     assert (seen.stdout, seen.stderr, seen.returncode) == ("20000\n", "", 0)
 
 
+@pytest.mark.parametrize("command", ["sync", "mirror"])
+def test_a_url_is_no_folder(command: str) -> None:
+    """It is named as it was given, although a path has no two slashes."""
+    seen = called(command, "s3://bucket/ruz", *(["--sample"] if command == "sync" else []))
+
+    assert (seen.returncode, seen.stdout) == (2, "")
+    assert seen.stderr.startswith("Error: FOLDER 's3://bucket/ruz' is a URL, and a mirror is")
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -148,6 +157,8 @@ def test_a_span_of_days_counts_back_from_the_registers_day() -> None:
         ("in the mirror, the next sync() resumes", "in the mirror, the next sync resumes"),
         ("cannot be read; see verify()", "cannot be read; see mirror --verify"),
         ("path='a b.csv' cannot be written (x)", "--output 'a b.csv' cannot be written (x)"),
+        ("path='s3://b/r' is a URL, and", "FOLDER 's3://b/r' is a URL, and"),
+        ("register='mirror:s3://b/r' is a URL, and", "--mirror s3://b/r is a URL, and"),
         ("path='r': '/r' is a file; give a folder", "FOLDER 'r': '/r' is a file; give a folder"),
         (
             "a blank; join it by .list.join() yourself, or write parquet or ndjson",
@@ -188,6 +199,9 @@ def test_no_message_speaks_python(tmp_path: Path) -> None:
             ["sync", ruz, "--sample", "--changed-since", "2026-01-01"],
             ["sync", ruz, "--url", "http://127.0.0.1:9"],
             ["sync", str(file / "x"), "--sample"],
+            ["sync", "s3://bucket/ruz", "--sample"],
+            ["mirror", "s3://bucket/ruz"],
+            ["count", "--mirror", "s3://bucket/ruz"],
             ["mirror", str(tmp_path), "--verify"],
             ["serve", "--host", "192.0.2.1"],
         )

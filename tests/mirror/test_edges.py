@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit import arguments
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.support.mirrors import assert_in_step, contents, synced
@@ -83,6 +85,48 @@ def test_a_name_that_delta_lake_mistakes_is_refused(
 
     assert names(tmp_path) == []
     matrix(f"a mirror in {name!a}", "UsageError before anything is written", "UsageError")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["s3://bucket/ruz", "s3a://bucket/ruz", "gs://bucket/ruz", "az://container/ruz",
+     "abfss://container@account.dfs.core.windows.net/ruz", "hdfs://host:8020/ruz",
+     "https://example.org/ruz", "file:///ruz"],
+)  # fmt: skip
+def test_a_url_in_the_place_of_the_folder_is_refused(
+    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch, matrix: Told
+) -> None:
+    """It names the way to an object store, in place of a folder of that name on the disk."""
+    monkeypatch.chdir(tmp_path)
+    refused = re.escape(f"path='{url}' is a URL") + ".* local directory only; sync to one, copy it"
+    with pytest.raises(fk.UsageError, match=refused):
+        fk.Mirror(url, register=fk.sample(5))
+    with pytest.raises(fk.UsageError, match="sync to one, copy it there"):
+        fk.Mirror(Path(url))
+    for suffix in ("", "@2026-06-30"):
+        value = f"mirror:{url}{suffix}"
+        with pytest.raises(fk.UsageError, match=re.escape(f"register={value!r} is a URL")):
+            fk.use(value)
+    monkeypatch.setenv("FINSTAT_KIT_URL", f"mirror:{url}")
+    with pytest.raises(fk.UsageError, match=re.escape(f"FINSTAT_KIT_URL='mirror:{url}' is")):
+        fk.units.count()
+
+    assert names(tmp_path) == []
+    matrix(f"a mirror at {url}", "UsageError before anything is written", "UsageError")
+
+
+def test_an_extract_goes_to_no_url(mirror: fk.Mirror) -> None:
+    """It is refused as a mirror is."""
+    with pytest.raises(fk.UsageError, match="path='s3://bucket/small' is a URL"):
+        mirror.extract("s3://bucket/small", mirror.units.ids(limit=3))
+
+
+@pytest.mark.parametrize(
+    "path", ["C:\\ruz", "C:/ruz", "c:ruz", "\\\\host\\ruz", "//host/ruz", "a:b/c"]
+)
+def test_a_drive_or_a_share_is_no_url(path: str) -> None:
+    """A letter and a colon name a drive of Windows, two slashes another machine's folder."""
+    arguments.refuse_url("path", path)
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:

@@ -94,6 +94,62 @@ def test_daft_reads_the_table_as_it_is(mirror: fk.Mirror) -> None:
     assert dict(json.loads(seen.stdout)) == counted(mirror)
 
 
+@pytest.fixture(scope="module")
+def register() -> fk.Sample:
+    return fk.sample(25)
+
+
+@pytest.fixture(scope="module")
+def filings(register: fk.Sample, tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
+    """Give a mirror with two versions of most filings and with units that are gone in it."""
+    mirror = fk.Mirror(tmp_path_factory.mktemp("filings") / "ruz", contents=True, register=register)
+    mirror.sync()
+    register.set_today("2026-07-01")
+    owners = register.statements.scan().filter(pl.col("idUJ").is_not_null()).collect()
+    register.correct(owners.select("id").head(10))
+    register.delete(owners["idUJ"].unique().sort().to_frame("id").tail(5))
+    mirror.sync(full=True)
+    return mirror
+
+
+def assets_by_region(register: fk.Register) -> dict[str | None, list[int]]:
+    """Count filings with total assets and sum them in cents, from what the register itself says."""
+    unit_of = dict(register.statements.scan().select("id", "idUJ").collect().rows())
+    living = register.units.scan().filter(pl.col("stav").is_null()).collect()
+    region_of = dict(living.select("id", "kraj").rows())
+    reports = register.reports.get(register.reports.ids())
+    owner_of = dict(reports.select("id", "idUctovnejZavierky").rows())
+    cells = register.cells(reports.filter(idSablony=699))
+    found: dict[str | None, list[int]] = {}
+    item = cells.filter(table=0, row=0, period="current", measure="net")
+    for id_, value in item.select("report_id", "value").rows():
+        entry = found.setdefault(region_of.get(unit_of.get(owner_of[id_])), [0, 0])
+        entry[0] += 1
+        entry[1] += round(100 * value)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:.*reports_without_cells")
+def test_one_item_by_region_is_the_same_by_every_engine(
+    filings: fk.Mirror, register: fk.Sample
+) -> None:
+    """Each joins cells with the newest versions of reports, statements and units as they lie."""
+    command = [sys.executable, "benchmarks/by_region.py", str(filings.path)]
+    seen = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+    assert seen.returncode == 0, seen.stderr
+    found: dict[str, dict[str | None, list[int]]] = {}
+    for engine, region, *numbers in map(json.loads, seen.stdout.splitlines()):
+        found.setdefault(engine, {})[region] = numbers
+    expected = assets_by_region(register)
+    assert found == dict.fromkeys(
+        ("by_mirror", "polars_locally", "duckdb_locally", "daft_locally"), expected
+    )
+    assert {None} < expected.keys()  # of units that are gone
+    stored = pl.scan_delta(filings.path / "cells").filter(template=699, table=0, row=0, column=2)
+    assert stored.collect().height > sum(count for count, _ in expected.values())
+
+
 def test_a_query_gives_what_the_whole_gives(mirror: fk.Mirror) -> None:
     """Whatever is asked of the frame, and by which engine, it is what the whole has."""
     units = mirror.snapshot()

@@ -7,12 +7,15 @@ import shutil
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.mirror.copied import CollectionName
+from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import CONTENTS, RECORDS, assert_contents_in_step, assert_in_step, synced
@@ -210,6 +213,25 @@ def test_a_question_outside_is_an_error(tmp_path: Path, register: Watched) -> No
     with pytest.raises(fk.UsageError, match="of reports this mirror holds the ids alone; fetch"):
         mirror.reports.scan().collect()
     assert mirror.snapshot("statements").select(pl.len()).collect().item() < len(ids)
+
+
+def test_a_snapshot_is_whole_in_a_mirror_just_opened(mirror: fk.Mirror, register: Watched) -> None:
+    """Nothing else has to be read first, and what is synced meanwhile is in the next one."""
+    frozen = fk.Mirror(mirror.path).as_of("2026-06-30")
+    names: tuple[CollectionName, ...] = get_args(CollectionName)
+    opened = {name: fk.Mirror(mirror.path) for name in names}
+
+    def assert_whole(name: CollectionName, held: fk.Mirror | Frozen) -> None:
+        found = held.snapshot(name).select("id").collect()["id"].sort()
+        assert found.to_list() == getattr(mirror, name).ids()["id"].to_list()
+
+    for name, other in opened.items():
+        assert_whole(name, other)
+        assert_whole(name, frozen)
+    day_of_filings(register)
+    mirror.sync()
+    for name, other in opened.items():
+        assert_whole(name, other)
 
 
 def test_a_snapshot_has_the_records_that_are_held(tmp_path: Path, register: Watched) -> None:
