@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from finstat_kit import arguments
 from finstat_kit.cli import options
 from finstat_kit.cli.output import format_of, harmless, print_frame
 
@@ -36,6 +35,8 @@ def sync(
     output: Path | None,
 ) -> None:
     """Bring the mirror in FOLDER in step with the register, and print a report."""
+    from finstat_kit import arguments
+
     arguments.refuse_url("path", folder)
     options.refuse_missing(folder.parent)
     form = format_of(form, output)
@@ -54,6 +55,8 @@ def mirror(
     folder: Path, verify: bool, compact: bool, form: str | None, output: Path | None
 ) -> None:
     """Describe the mirror in FOLDER, verify or compact it."""
+    from finstat_kit import arguments
+
     arguments.refuse_url("path", folder)
     options.refuse_missing(folder)
     form = format_of(form, output)
