@@ -479,7 +479,7 @@ MUTATIONS = [
     Mutation("client/scan.py", "rows.over.wait(_STOPS)", "pass", "faults retries interruptions"),
     Mutation("client/scan.py", "error.partial = error.cursor = None", "pass", "scan"),
     Mutation("client/walking.py", "return type(self)(self._name, lambda: session)", "return self", "scan"),
-    Mutation('mirror/tables.py', '            delta = self._delta\n            if', '            if anew:\n                self._delta = self._state = self._files = None\n            delta = self._delta\n            if', 'edges losses'),
+    Mutation('mirror/tables.py', '            delta = self._delta\n            if', '            if anew:\n                self._delta, self._state, self._files = None, {}, None\n            delta = self._delta\n            if', 'edges losses'),
     Mutation('mirror/mirror.py', 'verified(self._folder, Held(self.path))', 'verified(self._folder, self._held)', 'edges losses'),
     Mutation('mirror/syncing.py', 'if news and self._version <= self._known.version:', 'if False:', 'edges losses'),
     Mutation('mirror/syncing.py', 'full = full or not last["full"]', 'pass', 'edges losses'),

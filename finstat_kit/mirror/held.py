@@ -49,7 +49,7 @@ class Held:
         }
         self.cells = Table(path / "cells", STORED, ("version",))
         self.runs = Table(path / "runs", RUNS)
-        self._read: tuple[list[str], pl.DataFrame] | None = None
+        self._read: tuple[list[str], pl.DataFrame, pl.DataFrame] | None = None
         # A look that began earlier must not replace what a later one has found.
         self._look = threading.RLock()
 
@@ -78,7 +78,8 @@ class Held:
             known = self._read
             if known is None or known[0] != files:
                 try:
-                    known = files, self.runs.scan().collect().sort("run")
+                    runs = self.runs.scan().collect().sort("run")
+                    known = files, runs, _completed(runs)
                 except UNREADABLE as error:
                     raise MirrorError(
                         f"{self.runs.path} cannot be read: {error}; {self.runs.cure}"
@@ -88,13 +89,16 @@ class Held:
 
     def completed(self) -> pl.DataFrame:
         """Return the completed runs that are still valid."""
-        return _completed(self.all_runs())
+        with self._look:
+            self.all_runs()
+            assert self._read is not None
+            return self._read[2]
 
     @property
     def known(self) -> pl.DataFrame | None:
         """The completed runs as of the last look at the table, None before the first."""
         read = self._read
-        return None if read is None else _completed(read[1])
+        return None if read is None else read[2]
 
     def rows_at_end(self, completed: pl.DataFrame) -> dict[str, int]:
         """Return the number of rows of each list at the end of the last run."""
@@ -260,7 +264,8 @@ class Held:
         if about.format < NAMED:
             return  # it did not write down which register it was
         for table in self.lists.values():
-            if table.state().get("register", about.origin.number) != about.origin.number:
+            number = table.value("register")
+            if number is not None and number != about.origin.number:
                 yield (
                     table,
                     f"{table.path} is of another register than {about.origin.name}, which "

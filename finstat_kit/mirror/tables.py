@@ -12,7 +12,7 @@ from typing import Final
 import deltalake
 import polars as pl
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.plain import plain_arrow
@@ -38,7 +38,7 @@ class Table:
         self.seals = Seals(path)
         self._states = states
         self._delta: DeltaTable | None = None
-        self._state: dict[str, int] | None = None  # of the loaded commit, once read
+        self._state: dict[str, int | None] = {}  # of the loaded commit, what was read of it
         self._files: dict[str, int] | None = None
         self._lock = threading.RLock()  # widgets read from threads of their own
 
@@ -100,7 +100,7 @@ class Table:
                     f"{sealed.commit + 1:,} are there; {self.cure}"
                 )
             if delta is not self._delta:
-                self._delta, self._state, self._files = delta, None, None
+                self._delta, self._state, self._files = delta, {}, None
         return delta is not None
 
     @property
@@ -117,10 +117,15 @@ class Table:
     def state(self) -> dict[str, int]:
         """Return the state of the newest commit loaded, empty before the first."""
         with self._lock:
-            if self._state is None and self._delta is not None:
-                found = {name: self._delta.transaction_version(name) for name in self._states}
-                self._state = {name: value for name, value in found.items() if value is not None}
-            return self._state or {}
+            found = {name: self.value(name) for name in self._states}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def value(self, name: str) -> int | None:
+        """Return one value of the state, None before the first commit with it."""
+        with self._lock:
+            if name not in self._state and self._delta is not None:
+                self._state[name] = self._delta.transaction_version(name)
+            return self._state.get(name)
 
     def files(self) -> dict[str, int]:
         """Return the data files of the newest commit loaded, with their numbers of rows."""
@@ -157,9 +162,8 @@ class Table:
         broken = self.seals.broken_commit()
         if broken is not None:
             raise MirrorError(f"{self.path / broken} is not as it was written; {self.cure}")
-        with _damage_told(self):
-            if deltalake.DeltaTable.is_deltatable(str(self.path)):
-                return deltalake.DeltaTable(str(self.path))
+        with _damage_told(self), contextlib.suppress(TableNotFoundError):
+            return deltalake.DeltaTable(str(self.path))
         return None
 
     def _is_newest(self, commit: int, sealed: Sealed | None) -> bool:
@@ -180,7 +184,7 @@ class Table:
         except DeltaError:  # the commits since then were compacted away
             return self._opened()
         if delta.version() != before:
-            self._state = self._files = None
+            self._state, self._files = {}, None
         return delta
 
     def seal(self, *, doubted: bool = False) -> None:
@@ -271,7 +275,7 @@ class Table:
                     [], "append", self._delta.schema(), commit_properties=properties
                 )
                 self._delta.update_incremental()
-            self._state = {**self.state(), **(state or {})}
+            self._state |= state or {}
             self._files = None
 
     def compact(self, keep_hours: float = 24) -> None:

@@ -26,7 +26,7 @@ from tests.support.small_mirror import RECORD, looked_at, two_days_more
 
 
 def a_register() -> Watched:
-    return Watched(fk.sample(60), page_size=30)
+    return Watched(fk.sample(60), page_size=1_000)
 
 
 @pytest.fixture
@@ -425,7 +425,7 @@ def test_a_version_is_never_numbered_twice(mirror: fk.Mirror, register: Watched)
     register.sample.set_today(register.today + timedelta(days=1))
     register.sample.touch(register.sample.units.ids(limit=9))
 
-    with pytest.raises(fk.MirrorError, match=r"that 2 is; remove .*/units: sync\(full=True\)"):
+    with pytest.raises(fk.MirrorError, match=r"that 1 is; remove .*/units: sync\(full=True\)"):
         fk.Mirror(mirror.path, register=register).sync()
     shutil.rmtree(table.path)
     again = fk.Mirror(mirror.path, register=register)
@@ -465,11 +465,11 @@ def test_compaction_seals_nothing_unseen(mirror: fk.Mirror) -> None:
     rows = pl.read_parquet(file)
     changed = rows.with_columns(nazovUJ=pl.lit("another"))
     changed.write_parquet(file)
-    with pytest.raises(fk.MirrorError, match=r"30 rows of .* are not as they were written"):
+    with pytest.raises(fk.MirrorError, match=r"60 rows of .* are not as they were written"):
         fk.Mirror(mirror.path).compact()
 
     assert not (mirror.path / "units" / "_seals.txt").exists()
-    assert mirror.verify()["damaged"].sum() == 30
+    assert mirror.verify()["damaged"].sum() == 60
 
 
 # What may not be read

@@ -30,7 +30,7 @@ LISTS = ("units", "statements", "reports", "annual_reports")
 
 
 def a_register() -> Watched:
-    return Watched(fk.sample(60), page_size=40)
+    return Watched(fk.sample(60), page_size=1_000)
 
 
 @pytest.fixture

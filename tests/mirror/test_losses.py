@@ -25,7 +25,7 @@ from tests.support.small_mirror import RECORD, looked_at, two_days_more
 
 
 def a_register() -> Watched:
-    return Watched(fk.sample(60), page_size=30)
+    return Watched(fk.sample(60), page_size=1_000)
 
 
 @pytest.fixture

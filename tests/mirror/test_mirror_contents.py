@@ -26,7 +26,7 @@ FIRST = date(2026, 6, 30)
 
 
 def a_register() -> Watched:
-    return Watched(fk.sample(12), page_size=40)
+    return Watched(fk.sample(12), page_size=1_000)
 
 
 @pytest.fixture

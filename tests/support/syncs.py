@@ -9,7 +9,7 @@ from tests.support.registers import Watched
 
 UNITS = 240
 SEED = 14  # a unit changed on the last day, and the first ones are neither deleted nor non-public
-PAGE = 120  # two pages of units
+PAGE = UNITS  # so that there are few commits
 RECORD = "/api/uctovna-jednotka"
 
 
