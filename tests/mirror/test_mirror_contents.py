@@ -18,6 +18,7 @@ from finstat_kit.mirror.copied import CollectionName
 from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.wire import Reply
+from tests.support.examples import slow
 from tests.support.mirrors import CONTENTS, RECORDS, assert_contents_in_step, assert_in_step, synced
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
@@ -321,7 +322,7 @@ def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watc
     assert_contents_in_step(mirror, register.sample)
 
 
-@pytest.mark.parametrize("reply", [Reply(404, {}, b""), Reply(200, {}, b"{}")], ids=str)
+@pytest.mark.parametrize("reply", [Reply(404, {}, b""), *slow(Reply(200, {}, b"{}"))], ids=str)
 @pytest.mark.parametrize("name", CONTENTS)
 def test_an_unreadable_record_hides_no_other(
     tmp_path: Path, register: Watched, name: str, reply: Reply
@@ -348,7 +349,7 @@ def test_an_unreadable_record_hides_no_other(
 
 
 @pytest.mark.parametrize(
-    "reply", [Reply(500, {}, b""), Reply(400, {}, b""), Reply(200, {}, b"{}")], ids=str
+    "reply", [Reply(500, {}, b""), *slow(Reply(400, {}, b""), Reply(200, {}, b"{}"))], ids=str
 )
 def test_an_unreadable_template_delays_its_reports_alone(
     tmp_path: Path, register: Watched, reply: Reply
@@ -372,7 +373,7 @@ def test_an_unreadable_template_delays_its_reports_alone(
     assert bad in mirror.cells().select("template").collect()["template"]
 
 
-@pytest.mark.parametrize("lost", ["file", "table"])
+@pytest.mark.parametrize("lost", ["file", *slow("table")])
 @pytest.mark.parametrize("name", CONTENTS)
 def test_lost_records_are_fetched_again(
     mirror: fk.Mirror, register: Watched, name: str, lost: str
