@@ -322,7 +322,7 @@ def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watc
     assert_contents_in_step(mirror, register.sample)
 
 
-@pytest.mark.parametrize("reply", [Reply(404, {}, b""), *slow(Reply(200, {}, b"{}"))], ids=str)
+@pytest.mark.parametrize("reply", [Reply(404, {}, b""), *slow((Reply(200, {}, b"{}"),))], ids=str)
 @pytest.mark.parametrize("name", CONTENTS)
 def test_an_unreadable_record_hides_no_other(
     tmp_path: Path, register: Watched, name: str, reply: Reply
@@ -349,7 +349,7 @@ def test_an_unreadable_record_hides_no_other(
 
 
 @pytest.mark.parametrize(
-    "reply", [Reply(500, {}, b""), *slow(Reply(400, {}, b""), Reply(200, {}, b"{}"))], ids=str
+    "reply", [Reply(500, {}, b""), *slow((Reply(400, {}, b""),), (Reply(200, {}, b"{}"),))], ids=str
 )
 def test_an_unreadable_template_delays_its_reports_alone(
     tmp_path: Path, register: Watched, reply: Reply
