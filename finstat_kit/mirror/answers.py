@@ -35,6 +35,7 @@ class Answers:
     """Answers from disk, as the newest complete sync left it, or the last one by a day."""
 
     def __init__(self, folder: Folder, held: Held, day: date | None = None) -> None:
+        self.path = held.path
         self._folder = folder
         self._held = held
         self._day = day
@@ -152,9 +153,9 @@ class Answers:
     def cells(self, schema: pl.Schema, form_of: FormOf) -> pl.LazyFrame:
         """Return the cells of all reports held, in the columns of *schema*."""
         if not self.keeps("reports"):
-            raise self._absent("reports")
-        listed, lack = self._state_of("reports")
-        self._held.check_cells()
+            raise self.absent("reports")
+        listed, lack = self.state_of("reports")
+        stored = self.stored_cells()
         with legible(self._held.path):
             records = self._held.current_records("reports", self._upto_record("reports"))
         # A report that a list has named since it was fetched is no answer: see `_contents`.
@@ -163,11 +164,20 @@ class Answers:
         used = records["idSablony"].drop_nulls().unique()
         forms = {template: form_of(template) for template in used}
         known = {template: form for template, form in forms.items() if form is not None}
-        return current(self._held.cells.scan(), records, layout_of(known, schema), schema)
+        return current(stored, records, layout_of(known, schema), schema)
+
+    def newest_records(self, name: str) -> pl.LazyFrame:
+        """Return the newest readable records of a collection beside units, with their versions."""
+        return self._held.newest_records(name, self._upto_record(name), versions=True)
+
+    def stored_cells(self) -> pl.LazyFrame:
+        """Return the cells of all reports that are or were held, as they are stored."""
+        self._held.check_cells()
+        return self._held.cells.scan()
 
     def lacking(self, name: str) -> pl.DataFrame:
         """Return the listed ids of a collection without a current record."""
-        return self._state_of(name)[1]
+        return self.state_of(name)[1]
 
     def unread(self, name: str) -> pl.Series:
         """Return the listed ids of a collection beside units with an unreadable record."""
@@ -175,8 +185,8 @@ class Answers:
 
     def _contents(self, name: str, ids: pl.Series | None) -> pl.LazyFrame | None:
         if not self.keeps(name):
-            raise self._absent(name)
-        listed, lack = self._state_of(name)
+            raise self.absent(name)
+        listed, lack = self.state_of(name)
         columns = KINDS[name].schema.names()
         if ids is None:
             if lack.height or name == "reports":  # whose tables are put together page by page
@@ -205,7 +215,8 @@ class Answers:
             f"{cure}"
         )
 
-    def _absent(self, name: str) -> UsageError:
+    def absent(self, name: str) -> UsageError:
+        """Return the error for a collection without records."""
         cure = f"fetch the records: fk.Mirror({str(self._held.path)!r}, contents=[{name!r}]).sync()"
         if self.extracted():
             cure = "extract again from a mirror that keeps them"
@@ -216,7 +227,7 @@ class Answers:
             "fk.use(fk.LIVE)"
         )
 
-    def _state_of(self, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def state_of(self, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return what a list names and what of it is lacking, found once per commit."""
         tables = self._held.lists[name], self._held.contents[name]
         self._held.lists[name].refresh()

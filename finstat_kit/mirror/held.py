@@ -158,11 +158,13 @@ class Held:
         table.refresh()
         return int(table.scan().select(pl.col(LISTED).max()).collect().item() or 0)
 
-    def newest_records(self, name: str, upto: float = math.inf) -> pl.LazyFrame:
+    def newest_records(
+        self, name: str, upto: float = math.inf, *, versions: bool = False
+    ) -> pl.LazyFrame:
         """Return the newest version of each record of another collection than units."""
         table = self.contents[name]
         schema = pl.Schema({n: kind for n, kind in table.schema.items() if n not in META})
-        return newest_rows(tuple(table.whole_files()), schema, upto)
+        return newest_rows(tuple(table.whole_files()), schema, upto, versions=versions)
 
     def lacking(
         self, name: str, run: Mapping[str, Any] | None = None
