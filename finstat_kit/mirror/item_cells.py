@@ -160,8 +160,9 @@ def _any_of(keys: pl.DataFrame) -> pl.Expr:
     terms = [
         (pl.col("template") == template)
         & (pl.col("table") == table)
-        & pl.col("row").is_in(own["row"].unique().implode())
-        & pl.col("column").is_in(own["column"].unique().implode())
+        # As lists: of a Series polars does not compare the statistics.
+        & pl.col("row").is_in(own["row"].unique().to_list())
+        & pl.col("column").is_in(own["column"].unique().to_list())
         for (template, table), own in keys.group_by("template", "table", maintain_order=True)
     ]
     return reduce(or_, terms, pl.lit(value=False))
