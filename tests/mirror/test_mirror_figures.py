@@ -10,13 +10,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.frames import items
 from finstat_kit.mirror.item_cells import figures
 from finstat_kit.protocol.wire import Reply
+from tests.support.examples import examples
 from tests.support.mirrors import RECORDS
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
@@ -69,7 +70,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@settings(max_examples=6)
+@examples(6)
 @given(
     year=st.sampled_from([None, 2013, 2018, (2014, 2017, 2020), tuple(range(2016, 2022))]),
     consolidated=st.booleans(),
