@@ -30,7 +30,7 @@ from finstat_kit.protocol.shaped import KINDS
 _UNIT: Final = (*rule.UNIT, "nazovUJ", *assembling.CARRIED)
 _REPORT: Final = ("id", "idSablony", "mena", wire.STATE, "pristupnostDat", wire.CHANGED)
 _ANY_YEAR: Final = range(1, 10_000)
-_FILINGS: Final = 200_000  # in memory at a time
+_FILINGS: Final = 100_000  # in memory at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
 # What needs all items of a filing: whether there is any figure decides it.
 _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
@@ -114,6 +114,7 @@ class Figures:
 
     def of_all(self, asked: Asked) -> Iterator[pl.DataFrame]:
         """Yield the figures of all units that the register lists, by ascending id."""
+        self._answers.complete()
         with legible(self._answers.path):
             units = self._answers.newest("units").filter(pl.col("gone").ne_missing(MISSING))
             known = units.select(unit_id="id", ico="ico", name="nazovUJ",
