@@ -12,6 +12,7 @@ import polars as pl
 
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.cells import FormOf, layout_of
+from finstat_kit.mirror import some_units
 from finstat_kit.mirror.codelists import in_force
 from finstat_kit.mirror.contents import LISTED
 from finstat_kit.mirror.folder import Folder
@@ -98,6 +99,17 @@ class Answers:
         if run is None:
             return name in self._folder.begun().contents
         return run.get(f"version_{name}") is not None
+
+    def only(self) -> pl.Series | None:
+        """Return the ids of the units whose contents alone are kept, ascending; None is all.
+
+        Raises:
+            MirrorError: The file of the units is lost or damaged.
+        """
+        if self._folder.begun().only is None:
+            return None
+        run = self._run()
+        return some_units.units_of(self._folder.only, None if run is None else run["run"])
 
     def codelists(self) -> Path:
         """Return the file of the codelists in force."""
@@ -210,6 +222,13 @@ class Answers:
             cure = "extract again from a mirror that holds them"
         elif self._day is not None:
             cure = f"take a later day than {self._day}, once sync() has fetched them"
+        elif (only := self.only()) is not None:
+            own = self._held.owned(name, only).implode()
+            if not absent.is_in(own).all():
+                cure = (
+                    f"it keeps the contents of {only.len():,} units alone; for others too: "
+                    f"fk.Mirror({str(self.path)!r}, only=units).sync()"
+                )
         return UsageError(
             f"{absent.len():,} of {asked:,} {name} are not held yet: {absent.head(5).to_list()}; "
             f"{cure}"

@@ -232,7 +232,8 @@ class Copied(Register):
         """Read the figures of units: of some, as `fk.financials` does, or of all that are listed.
 
         Args:
-            units: Records or ids of units; None, without *ico*, is all units of the mirror.
+            units: Records or ids of units; None, without *ico*, is all units of the mirror, or
+                those whose contents alone it keeps (``only=``).
             year: Year in which the period ends: one, several, or None for all.
             ico: In the place of *units*: all units that share this IČO.
             consolidated: The consolidated statements, in the place of the individual ones.

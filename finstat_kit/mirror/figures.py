@@ -113,10 +113,12 @@ class Figures:
         return register_io_source(source, schema=schema)
 
     def of_all(self, asked: Asked) -> Iterator[pl.DataFrame]:
-        """Yield the figures of all units that the register lists, by ascending id."""
+        """Yield the figures of all units listed whose contents are kept, by ascending id."""
         self._answers.complete()
         with legible(self._answers.path):
             units = self._answers.newest("units").filter(pl.col("gone").ne_missing(MISSING))
+            if (only := self._answers.only()) is not None:
+                units = units.filter(pl.col("id").is_in(only.implode()))
             known = units.select(unit_id="id", ico="ico", name="nazovUJ",
                                  **{n: pl.col(n) for n in assembling.CARRIED})  # fmt: skip
             ids = (

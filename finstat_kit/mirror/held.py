@@ -14,6 +14,7 @@ from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.contents import LISTED, held_records, lacking, newest_listed, schema_of
 from finstat_kit.mirror.folder import NAMED, About
 from finstat_kit.mirror.newest import newest_rows
+from finstat_kit.mirror.some_units import OWNED, REPORTS_OF
 from finstat_kit.mirror.stored_cells import STORED
 from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
@@ -181,6 +182,31 @@ class Held:
             records = records.filter(pl.col("version") <= (run[f"version_{name}"] or 0))
         named = newest_listed(listed)
         return named, lacking(named, held_records(records))
+
+    def lacking_of(
+        self, name: str, units: pl.Series | None, run: Mapping[str, Any] | None = None
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return what `lacking` does, of some units alone; None is all.
+
+        Of reports those are returned that held statements and annual reports name.
+        """
+        named, lack = self.lacking(name, run)
+        if units is None:
+            return named, lack
+        own = self.owned(name, units).alias("id").to_frame()
+        return named.join(own, on="id", how="semi"), lack.join(own, on="id", how="semi")
+
+    def owned(self, name: str, units: pl.Series) -> pl.Series:
+        """Return the ids of a collection that belong to units, or once did."""
+        if name == "reports":
+            logs = [self.contents[owner].scan() for owner in OWNED]
+            column = REPORTS_OF
+        else:
+            near = pl.col("id").is_between(units.min(), units.max())
+            logs = [self.lists["units"].scan().filter(near & pl.col("id").is_in(units.implode()))]
+            column = OWNED[name]
+        found = [log.select(pl.col(column).explode()).drop_nulls().collect() for log in logs]
+        return pl.concat(found)[column].unique()
 
     def current_records(self, name: str, upto: float) -> pl.DataFrame:
         """Return ``id``, ``version`` and ``idSablony`` of the newest readable records."""
