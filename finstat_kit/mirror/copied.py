@@ -14,16 +14,13 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.contents import Frame
-from finstat_kit.client.filings import Given, Year, years_of
-from finstat_kit.client.register import Register
-from finstat_kit.errors import Interrupted, MirrorError, UsageError
+from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.frames import cells as reading
 from finstat_kit.mirror import templates
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.describing import citation, described, source
 from finstat_kit.mirror.extracting import extract
-from finstat_kit.mirror.figures import Asked, Figures
-from finstat_kit.mirror.filed import filings_of
+from finstat_kit.mirror.figured import Figured
 from finstat_kit.mirror.folder import Folder, checked_path, part
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.sealed import Stamp, stamp
@@ -33,13 +30,13 @@ from finstat_kit.service.server import dated, served
 from finstat_kit.transport.base import InProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 _UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records have a day of change
 CollectionName = Literal["units", "statements", "reports", "annual_reports"]
 
 
-class Copied(Register):
+class Copied(Figured):
     """A register that answers from the directory of a mirror.
 
     Args:
@@ -193,108 +190,6 @@ class Copied(Register):
         self._answers.complete()
         schema = reading.schema_of_cells(labels=labels)
         return self._answers.cells(schema, self._forms_at_call())
-
-    @overload
-    def financials(
-        self,
-        units: None = None,
-        year: Year = None,
-        *,
-        ico: None = None,
-        consolidated: bool = False,
-        from_previous: bool = False,
-        max_requests: int | None = None,
-        progress: bool | None = None,
-    ) -> pl.LazyFrame: ...
-    @overload
-    def financials(
-        self,
-        units: Given = None,
-        year: Year = None,
-        *,
-        ico: str | None = None,
-        consolidated: bool = False,
-        from_previous: bool = False,
-        max_requests: int | None = None,
-        progress: bool | None = None,
-    ) -> pl.DataFrame: ...
-    def financials(
-        self,
-        units: Given = None,
-        year: Year = None,
-        *,
-        ico: str | None = None,
-        consolidated: bool = False,
-        from_previous: bool = False,
-        max_requests: int | None = None,
-        progress: bool | None = None,
-    ) -> pl.DataFrame | pl.LazyFrame:
-        """Read the figures of units: of some, as `fk.financials` does, or of all that are listed.
-
-        Args:
-            units: Records or ids of units; None, without *ico*, is all units of the mirror, or
-                those whose contents alone it keeps (``only=``).
-            year: Year in which the period ends: one, several, or None for all.
-            ico: In the place of *units*: all units that share this IČO.
-            consolidated: The consolidated statements, in the place of the individual ones.
-            from_previous: Add rows for the year before; see `fk.financials`.
-            max_requests: Of no effect: no request is sent.
-            progress: Of no effect.
-
-        Returns:
-            The columns of `fk.financials`. Without *units* and *ico* a LazyFrame, by ascending id
-            of the unit: filters on units, filings and ``template`` narrow the records and cells
-            that are read, and of the items only the cells of those that the query uses. ``reason``
-            needs all items, ``sums_failing`` all cells: leave them out where they are not needed.
-            A filing whose statement or reports are not held has the reason ``not_held``.
-
-        Raises:
-            UsageError: Both *units* and *ico*, or the mirror keeps statements without reports.
-            MirrorError: No sync is complete yet, or something is lost.
-
-        Example:
-            >>> import finstat_kit as fk, tempfile
-            >>> import polars as pl
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), contents=True, register=fk.sample(50))
-            >>> report = mirror.sync()
-            >>> money = mirror.financials(year=2020).filter(template=687)
-            >>> money.select(pl.col("equity", "net_profit").median()).collect().rows()
-            [(24987.0, 123.0)]
-        """
-        if units is not None or ico is not None:
-            return super().financials(
-                units, year, ico=ico, consolidated=consolidated, from_previous=from_previous,
-                max_requests=max_requests, progress=progress,
-            )  # fmt: skip
-        self._answers.complete()
-        asked = Asked(years_of(year), consolidated, from_previous)
-        return Figures(self._answers, self._forms_at_call()).lazy(asked)
-
-    def _filed_at_hand(
-        self, units: pl.DataFrame, years: Sequence[int] | None, *, consolidated: bool
-    ) -> pl.DataFrame:
-        ends = Asked(years, consolidated, from_previous=False).ends()
-        return filings_of(self._answers, units, years, ends, consolidated=consolidated)
-
-    def _figures_at_hand(
-        self,
-        units: pl.DataFrame,
-        years: Sequence[int] | None,
-        *,
-        consolidated: bool,
-        from_previous: bool,
-    ) -> pl.DataFrame:
-        asked = Asked(years, consolidated, from_previous)
-        done: list[pl.DataFrame] = []
-        try:
-            for frame in Figures(self._answers, self._forms_at_call()).of(units, asked):
-                done.append(frame)  # noqa: PERF402  (they are kept where it is interrupted)
-        except KeyboardInterrupt as interrupt:
-            raise Interrupted(
-                "interrupted while figures were read; .partial holds the rows before",
-                partial=pl.concat(done) if done else None,
-            ) from interrupt
-        return pl.concat(done)
 
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"
