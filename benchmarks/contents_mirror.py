@@ -179,7 +179,9 @@ def _statements(ids: NDArray[np.int64], filings: int) -> pl.DataFrame:
     )  # fmt: skip
     empty = [pl.lit(None, t).alias(n) for n, t in schema.items() if n not in filled.columns]
     columns = (*schema, LISTED)
-    return filled.with_columns(empty).select(columns).cast({**schema, LISTED: pl.Int64})
+    return (
+        filled.with_columns(empty).select(columns).cast(pl.Schema({**schema, LISTED: pl.Int64()}))
+    )
 
 
 def _records() -> pl.DataFrame:

@@ -102,9 +102,8 @@ def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
         cells: As `Reader` returns them, of whichever templates.
         live: Returns the form whose captions are compared, None where there is none to compare.
     """
-    cells = cells.filter(pl.col("template").is_in(TEMPLATES), _READ).unique(
-        [*_CELL, "column"], keep="first", maintain_order=True
-    )
+    cells = cells.filter(pl.col("template").is_in(TEMPLATES), _READ)
+    cells = cells.unique([*_CELL, "column"], keep="first", maintain_order=True)
     templates = cells["template"].unique().sort().to_list()
     table = _of_forms(templates, live)
     parts = table.filter(pl.col("reason").is_null()).explode("lines").unnest("lines")
