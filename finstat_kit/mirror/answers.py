@@ -22,7 +22,7 @@ from finstat_kit.mirror.store import CopiedStore, copied_store
 from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, current, joined
 from finstat_kit.mirror.syncing import LISTS
 from finstat_kit.mirror.tables import Table
-from finstat_kit.mirror.versions import MISSING, Known, completed_by, legible
+from finstat_kit.mirror.versions import MISSING, Known, completed_by, legible, near
 from finstat_kit.protocol import shaped
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
@@ -266,7 +266,8 @@ class Answers:
         self, table: Table, ids: pl.Series, upto: float, *, unread: bool = False
     ) -> pl.DataFrame:
         asked = (
-            pl.col("id").is_in(ids.implode())
+            near("id", ids)
+            & pl.col("id").is_in(ids.implode())
             & (pl.col("problem").is_not_null() if unread else pl.col("problem").is_null())
             & (pl.col("version") <= upto)
         )

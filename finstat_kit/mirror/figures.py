@@ -23,14 +23,14 @@ from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.filed import Records, filings_of
 from finstat_kit.mirror.item_cells import figures, odd_reports, sums_failing
 from finstat_kit.mirror.stored_cells import LENGTHS
-from finstat_kit.mirror.versions import MISSING, legible
+from finstat_kit.mirror.versions import MISSING, legible, near
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shaped import KINDS
 
 _UNIT: Final = (*rule.UNIT, "nazovUJ", *assembling.CARRIED)
 _REPORT: Final = ("id", "idSablony", "mena", wire.STATE, "pristupnostDat", wire.CHANGED)
 _ANY_YEAR: Final = range(1, 10_000)
-_FILINGS: Final = 100_000  # in memory at a time
+_FILINGS: Final = 50_000  # in memory at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
 # What needs all items of a filing: whether there is any figure decides it.
 _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
@@ -132,8 +132,8 @@ class Figures:
         def records() -> Iterator[pl.DataFrame]:
             for some in pieces:
                 with legible(self._answers.path):
-                    near = pl.col("id").is_between(some["id"][0], some["id"][-1])
-                    own = units.filter(near).join(some.lazy(), on="id", how="semi")
+                    own = units.filter(near("id", some["id"]))
+                    own = own.join(some.lazy(), on="id", how="semi")
                     yield own.select(_UNIT).collect(engine="streaming").sort("id")
 
         return self._by_pieces(records(), asked)

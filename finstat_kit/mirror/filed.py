@@ -11,7 +11,7 @@ import polars as pl
 
 from finstat_kit.frames import filing_order, filings as rule
 from finstat_kit.mirror.answers import Answers
-from finstat_kit.mirror.versions import legible
+from finstat_kit.mirror.versions import legible, near
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shaped import KINDS
 
@@ -41,9 +41,7 @@ class Records:
         wanted = wanted.filter(_among(wanted, self._listed["id"]))
         lack = self._lacking.select("id")
         named = wanted.to_frame().join(lack, on="id", how="anti")
-        # A range reaches the statistics of the files, which a join does not.
-        near = pl.col("id").is_between(named["id"].min(), named["id"].max())
-        found = self._rows.filter(near if where is None else near & where)
+        found = self._rows.filter(near("id", named["id"]), *([] if where is None else [where]))
         return found.join(named.lazy(), on="id", how="semi")
 
     def unread(self, ids: pl.Series, found: pl.DataFrame) -> pl.DataFrame:

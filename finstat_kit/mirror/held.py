@@ -18,7 +18,7 @@ from finstat_kit.mirror.some_units import OWNED, REPORTS_OF
 from finstat_kit.mirror.stored_cells import STORED
 from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
-from finstat_kit.mirror.versions import META, UNREADABLE, legible
+from finstat_kit.mirror.versions import META, UNREADABLE, legible, near
 from finstat_kit.protocol import replies, shaped
 
 
@@ -202,8 +202,8 @@ class Held:
             logs = [self.contents[owner].scan() for owner in OWNED]
             column = REPORTS_OF
         else:
-            near = pl.col("id").is_between(units.min(), units.max())
-            logs = [self.lists["units"].scan().filter(near & pl.col("id").is_in(units.implode()))]
+            own = near("id", units) & pl.col("id").is_in(units.implode())
+            logs = [self.lists["units"].scan().filter(own)]
             column = OWNED[name]
         found = [log.select(pl.col(column).explode()).drop_nulls().collect() for log in logs]
         return pl.concat(found)[column].unique()
@@ -259,11 +259,9 @@ class Held:
         ids = reports["id"]
         if ids.is_empty():
             return pl.DataFrame(schema=STORED)
-        # The range reaches the statistics of the files, of which each has reports of its own.
-        near = pl.col("report_id").is_between(ids.min(), ids.max())
+        own = near("report_id", ids) & pl.col("report_id").is_in(ids.implode())
         with legible(self.path):
-            own = self.cells.scan().filter(near & pl.col("report_id").is_in(ids.implode()))
-            return own.collect()
+            return self.cells.scan().filter(own).collect()
 
     def lost(self) -> str | None:
         """Return what is lost that only a full sync brings back, None where nothing is.

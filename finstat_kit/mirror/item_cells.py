@@ -15,13 +15,12 @@ from finstat_kit.frames import items
 from finstat_kit.frames.cells import CELLS, layout_of
 from finstat_kit.frames.check_sums import CHECKS, failing, totals
 from finstat_kit.frames.templates import PERIOD
-from finstat_kit.mirror.versions import Ints
+from finstat_kit.mirror.versions import Ints, near
 from finstat_kit.protocol import forms
 
 _KEY: Final = ["template", "table", "row", "column"]
 # Of the balance sheet, added up as items are; no item is called so.
 _SIDES: Final = ("side of assets", "side of liabilities")
-_FEW: Final = 200  # reports that are looked up one by one
 _CHECKED: Final = 20_000  # reports with all their cells in memory
 
 
@@ -110,7 +109,7 @@ class _Read:
         self._parts = parts.join(keys, on=_KEY)
         own = reports.lazy().select("report_id", "version", at=pl.int_range(pl.len()))
         read = (
-            cells.filter(_of(reports) & _any_of(keys))
+            cells.filter(near("report_id", reports["report_id"]) & _any_of(keys))
             .join(own.with_columns(pl.col("at").cast(pl.Int32)), on=["report_id", "version"])
             .join(keys.lazy(), on=_KEY)
             .select("key", "at", "value")
@@ -169,21 +168,8 @@ def _any_of(keys: pl.DataFrame) -> pl.Expr:
     return reduce(or_, terms, pl.lit(value=False))
 
 
-def _of(reports: pl.DataFrame) -> pl.Expr:
-    """Return whether a cell is of some reports, whatever their version.
-
-    Each commit has reports of its own, which the statistics of the files tell.
-    """
-    ids = reports["report_id"]
-    if ids.len() <= _FEW:
-        return pl.col("report_id").is_in(ids.to_list())
-    near = pl.col("report_id").is_between(ids.min(), ids.max())
-    dense = int(ids.max()) - int(ids.min()) < 2 * ids.len()  # type: ignore[arg-type]
-    return near if dense else near & pl.col("report_id").is_in(ids.implode())
-
-
 def _own(cells: pl.LazyFrame, reports: pl.DataFrame) -> pl.LazyFrame:
     """Return the cells of some reports."""
     own = reports.lazy().select("report_id", "version")
-    fitting = cells.filter(_of(reports) & pl.col("row").is_not_null())
+    fitting = cells.filter(near("report_id", reports["report_id"]) & pl.col("row").is_not_null())
     return fitting.join(own, on=["report_id", "version"], how="semi")
