@@ -462,6 +462,7 @@ MUTATIONS = [
     Mutation("mirror/figures.py", "if (only := self._answers.only()) is not None:", "if (only := None) is not None:", "some_units"),
     Mutation("mirror/filed.py", "    if lacking.is_empty():\n", "    if True:\n", "mirror_figures"),
     Mutation("mirror/filed.py", "if filing_order.grows_with_filing(hints):", "if False:", "mirror_figures"),
+    Mutation("mirror/answers.py", "self._held.refresh_records()\n        missing", "missing", "mirror_contents"),
     Mutation("mirror/some_units.py", "if run is None or after < run", "if True", "some_units"),
     Mutation("mirror/keeping.py", "newest_run(self._held.all_runs()))", "0)", "some_units"),
     Mutation("mirror/contents.py", 'whose = None if name == "reports" else only', "whose = None", "some_units"),

@@ -124,6 +124,7 @@ class Answers:
         """Return the newest version of each row of a collection, with the records that are held."""
         if not self.keeps(name):
             return self.newest(name)
+        self._held.refresh_records()
         missing = self.newest(name).filter(gone=MISSING).select("id", lost="gone")
         records = self._held.newest_records(name, self._upto_record(name))
         records = records.drop(LISTED, LENGTHS, DIGEST, strict=False)

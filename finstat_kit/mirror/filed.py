@@ -28,7 +28,6 @@ class Records:
     def __init__(self, answers: Answers, name: str) -> None:
         self._listed, self._lacking = answers.state_of(name)
         self._rows = answers.newest_records(name)
-        self._schema = KINDS[name].schema
 
     def lacking(self, ids: pl.Series) -> pl.Series:
         """Return which of some ids are listed but not held; unreadable ones are not among them."""

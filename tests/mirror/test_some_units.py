@@ -96,6 +96,7 @@ def test_the_contents_of_some_units(
         name: len(ids) for name, ids in wanted.items()
     }
     assert mirror.holdings()["lacking"].sum() == 0
+    assert_frame_equal(fk.Mirror(mirror.path).holdings(), mirror.holdings())
     assert "contents of 3 units" in repr(mirror)
     assert set(mirror.verify()["meaning"]) == {""}
 
