@@ -11,7 +11,7 @@ from finstat_kit.client.filings import Given, Year, years_of
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted
 from finstat_kit.mirror.answers import Answers
-from finstat_kit.mirror.figures import Asked, Figures
+from finstat_kit.mirror.figures import Figures, Query
 from finstat_kit.mirror.filed import filings_of
 
 
@@ -93,13 +93,13 @@ class Figured(Register):
                 max_requests=max_requests, progress=progress,
             )  # fmt: skip
         self._answers.complete()
-        asked = Asked(years_of(year), consolidated, from_previous)
-        return Figures(self._answers, self._forms_at_call()).lazy(asked)
+        query = Query(years_of(year), consolidated, from_previous)
+        return Figures(self._answers, self._forms_at_call()).lazy(query)
 
     def _filed_at_hand(
         self, units: pl.DataFrame, years: Sequence[int] | None, *, consolidated: bool
     ) -> pl.DataFrame:
-        ends = Asked(years, consolidated, from_previous=False).ends()
+        ends = Query(years, consolidated, from_previous=False).ends()
         return filings_of(self._answers, units, years, ends, consolidated=consolidated)
 
     def _figures_at_hand(
@@ -110,10 +110,10 @@ class Figured(Register):
         consolidated: bool,
         from_previous: bool,
     ) -> pl.DataFrame:
-        asked = Asked(years, consolidated, from_previous)
+        query = Query(years, consolidated, from_previous)
         done: list[pl.DataFrame] = []
         try:
-            for frame in Figures(self._answers, self._forms_at_call()).of(units, asked):
+            for frame in Figures(self._answers, self._forms_at_call()).of(units, query):
                 done.append(frame)  # noqa: PERF402  (they are kept where it is interrupted)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(

@@ -45,15 +45,16 @@ _KNOWN_OF_REPORTS: Final = ("report_id", "template", "currency")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked for.
+class Query:
+    """The rows and columns that are wanted.
 
     Attributes:
         years: None is every year.
         consolidated: As of `financials`.
         from_previous: As of `financials`.
         columns: Those that are used.
-        conditions: All of which must hold; they are applied as early as may be, none for sure.
+        conditions: All of which must hold. They only spare work: some are applied early, the
+            others by the caller.
     """
 
     years: Sequence[int] | None
@@ -84,7 +85,7 @@ class Figures:
         self._answers = answers
         self._form_of = form_of
 
-    def lazy(self, asked: Asked) -> pl.LazyFrame:
+    def lazy(self, query: Query) -> pl.LazyFrame:
         """Return the figures of all units held."""
         schema = assembling.schema()
 
@@ -98,8 +99,8 @@ class Figures:
             roots = [] if predicate is None else predicate.meta.root_names()
             # polars counts rows before the predicate, which then must not remove any earlier.
             early = () if predicate is None or n_rows is not None else tuple(_all_of(predicate))
-            now = Asked(
-                asked.years, asked.consolidated, asked.from_previous, frozenset([*shown, *roots]),
+            now = Query(
+                query.years, query.consolidated, query.from_previous, frozenset([*shown, *roots]),
                 early,
             )  # fmt: skip
             left = n_rows
@@ -112,7 +113,7 @@ class Figures:
 
         return register_io_source(source, schema=schema)
 
-    def of_all(self, asked: Asked) -> Iterator[pl.DataFrame]:
+    def of_all(self, query: Query) -> Iterator[pl.DataFrame]:
         """Yield the figures of all units listed whose contents are kept, by ascending id."""
         self._answers.complete()
         with legible(self._answers.path):
@@ -122,12 +123,12 @@ class Figures:
             known = units.select(unit_id="id", ico="ico", name="nazovUJ",
                                  **{n: pl.col(n) for n in assembling.CARRIED})  # fmt: skip
             ids = (
-                known.filter(*asked.on(*_KNOWN_OF_UNITS))
+                known.filter(*query.on(*_KNOWN_OF_UNITS))
                 .select(id="unit_id")
                 .collect(engine="streaming")
                 .sort("id")
             )
-            pieces = _pieces(ids, asked.years)
+            pieces = _pieces(ids, query.years)
 
         def records() -> Iterator[pl.DataFrame]:
             for some in pieces:
@@ -136,42 +137,42 @@ class Figures:
                     own = own.join(some.lazy(), on="id", how="semi")
                     yield own.select(_UNIT).collect(engine="streaming").sort("id")
 
-        return self._by_pieces(records(), asked)
+        return self._by_pieces(records(), query)
 
-    def of(self, units: pl.DataFrame, asked: Asked) -> Iterator[pl.DataFrame]:
+    def of(self, units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
         """Yield the figures of units, in the order of their records."""
-        return self._by_pieces(_pieces(units, asked.years), asked)
+        return self._by_pieces(_pieces(units, query.years), query)
 
-    def _by_pieces(self, units: Iterable[pl.DataFrame], asked: Asked) -> Iterator[pl.DataFrame]:
+    def _by_pieces(self, units: Iterable[pl.DataFrame], query: Query) -> Iterator[pl.DataFrame]:
         empty = True
         for some in units:
             empty = False
-            yield self._of_some(some, asked)
+            yield self._of_some(some, query)
         if empty:
             yield pl.DataFrame(schema=assembling.schema())
 
-    def _of_some(self, units: pl.DataFrame, asked: Asked) -> pl.DataFrame:
+    def _of_some(self, units: pl.DataFrame, query: Query) -> pl.DataFrame:
         filed = filings_of(
-            self._answers, units, asked.years, asked.ends(), consolidated=asked.consolidated
+            self._answers, units, query.years, query.ends(), consolidated=query.consolidated
         )
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
-        known += () if asked.from_previous else _PERIODS
+        known += () if query.from_previous else _PERIODS
         carried = assembling.carried(units)
-        taken = _narrowed(rule.chosen(filed), carried, "unit_id", asked.on(*known))
-        taken, listed = self._reports_of(taken, asked)
-        if conditions := asked.on(*known, *_KNOWN_OF_REPORTS):
+        taken = _narrowed(rule.chosen(filed), carried, "unit_id", query.on(*known))
+        taken, listed = self._reports_of(taken, query)
+        if conditions := query.on(*known, *_KNOWN_OF_REPORTS):
             described = carried.join(taken, on="unit_id").join(
                 assembling.sources(listed), on="statement_id", how="left"
             )
             taken = described.filter(*conditions).select(taken.columns)
             listed = listed.join(taken, on="statement_id", how="semi")
         with legible(self._answers.path):
-            content = self._read(listed, asked)
+            content = self._read(listed, query)
         return assembling.assembled(
-            taken, units, listed, content, from_previous=asked.from_previous
+            taken, units, listed, content, from_previous=query.from_previous
         )
 
-    def _reports_of(self, taken: pl.DataFrame, asked: Asked) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _reports_of(self, taken: pl.DataFrame, query: Query) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return filings with the reports that their figures are taken from.
 
         Of a filing one of which is not held none is read.
@@ -184,7 +185,7 @@ class Figures:
             raise self._answers.absent("reports")
         with legible(self._answers.path):
             reports = Records(self._answers, "reports")
-            rows = reports.rows(ids).select(_columns(asked)).collect(engine="streaming")
+            rows = reports.rows(ids).select(_columns(query)).collect(engine="streaming")
             lacking = reports.lacking(ids)
             held = pl.concat([rows, reports.unread(ids, rows)])
         found = held.clear()
@@ -197,10 +198,10 @@ class Figures:
             )
         return taken, assembling.listed_reports(taken, found)
 
-    def _read(self, listed: pl.DataFrame, asked: Asked) -> assembling.Content:
+    def _read(self, listed: pl.DataFrame, query: Query) -> assembling.Content:
         """Read what the query needs of reports."""
-        every = asked.from_previous or not asked.columns.isdisjoint(_OF_ALL)
-        wanted = items.names() if every else sorted(asked.columns & set(items.names()))
+        every = query.from_previous or not query.columns.isdisjoint(_OF_ALL)
+        wanted = items.names() if every else sorted(query.columns & set(items.names()))
         reports = listed.rename({"report_id": "id"}).unique("id", maintain_order=True)
         own = reports.filter(assembling.of_items())
         bare = reports.filter(~assembling.of_items(), ~assembling.has_tables())
@@ -212,10 +213,13 @@ class Figures:
         reasons = [unfit.select("report_id", "reason")]
         failing = own.select(report_id="id", failing=pl.lit(0, pl.Int32))
         cells = self._answers.stored_cells()
-        found, balance = figures(cells, fitting, wanted, previous=asked.from_previous)
-        if "sums_failing" in asked.columns:
+        found, balance = figures(
+            cells, fitting, wanted, previous=query.from_previous,
+            balance="balance_difference" in query.columns,
+        )  # fmt: skip
+        if "sums_failing" in query.columns:
             failing = failing.update(sums_failing(cells, fitting), on="report_id")
-        if "reason" in asked.columns:
+        if "reason" in query.columns:
             filled = pl.any_horizontal(pl.col(items.names()).is_not_null())
             now = found.filter(filled, pl.col("period") == "current")
             odd = odd_reports(cells, fitting.join(now, on="report_id", how="anti"))
@@ -246,11 +250,11 @@ def _pieces(units: pl.DataFrame, years: Sequence[int] | None) -> Iterator[pl.Dat
     return units.iter_slices(_FILINGS // of_each)
 
 
-def _columns(asked: Asked) -> list[str | pl.Expr]:
+def _columns(query: Query) -> list[str | pl.Expr]:
     """Return the columns to read of reports, in the place of their tables their sizes."""
     schema = KINDS["reports"].schema
     # Both are large, and rarely needed.
-    needed = {"titulnaStrana": asked.from_previous, "prilohy": "reason" in asked.columns}
+    needed = {"titulnaStrana": query.from_previous, "prilohy": "reason" in query.columns}
     large = [
         pl.col(name) if is_needed else pl.lit(None, schema[name]).alias(name)
         for name, is_needed in needed.items()

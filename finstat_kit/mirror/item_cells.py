@@ -25,7 +25,12 @@ _CHECKED: Final = 20_000  # reports with all their cells in memory
 
 
 def figures(
-    cells: pl.LazyFrame, reports: pl.DataFrame, wanted: Collection[str], *, previous: bool
+    cells: pl.LazyFrame,
+    reports: pl.DataFrame,
+    wanted: Collection[str],
+    *,
+    previous: bool,
+    balance: bool,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the items of reports, and the differences of their balance sheets.
 
@@ -34,6 +39,7 @@ def figures(
         reports: ``report_id``, ``version`` and ``template`` of reports that fit their template.
         wanted: Names of items; the columns of others are null.
         previous: Whether the period before is wanted too.
+        balance: Whether the differences are wanted; else they are null.
 
     Returns:
         The columns of `Content.figures`, one row per report and period, and ``report_id`` and
@@ -42,7 +48,8 @@ def figures(
     names = [name for name in items.names() if name in wanted]
     periods = ["current", "previous"] if previous else ["current"]
     parts = _parts(reports["template"]).filter(
-        pl.col("item").is_in([*names, *_SIDES]), pl.col("period").is_in(periods)
+        pl.col("item").is_in([*names, *(_SIDES if balance else ())]),
+        pl.col("period").is_in(periods),
     )
     read = _Read(cells, reports, parts)
     found = [
