@@ -8,6 +8,7 @@ import click
 
 from finstat_kit.cli import options
 from finstat_kit.cli.output import format_of, harmless, print_frame
+from finstat_kit.cli.reading import with_types
 
 
 @click.command()
@@ -18,6 +19,11 @@ from finstat_kit.cli.output import format_of, harmless, print_frame
 @click.option(
     "--contents", is_flag=True, help="Keep the records of statements and reports too, from now on."
 )
+@click.option(
+    "--only",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Contents of these units alone, from now on: a csv or parquet file with a column id.",
+)
 @click.option("--budget", metavar="TIME", help="Stop after this time: 2h, 90s; a rerun resumes.")
 @click.option("--full", is_flag=True, help="Fetch everything again, and find missing records.")
 @click.option("--max-missing", type=click.IntRange(0), help="Maximum number to mark as missing.")
@@ -27,6 +33,7 @@ def sync(
     folder: Path,
     changed_since: str | None,
     contents: bool,
+    only: Path | None,
     budget: str | None,
     full: bool,
     max_missing: int | None,
@@ -42,7 +49,10 @@ def sync(
     form = format_of(form, output)
     from finstat_kit.mirror.mirror import Mirror
 
-    copy = Mirror(folder, changed_since=changed_since, contents=contents, register=chosen())
+    units = None if only is None else with_types(only)
+    copy = Mirror(
+        folder, changed_since=changed_since, contents=contents, only=units, register=chosen()
+    )
     print_frame(copy.sync(full=full, max_missing=max_missing, budget=budget), form, output)
 
 

@@ -72,7 +72,7 @@ class Filings(Contents):
             (Boolean), ``filed`` (Date), ``report_ids`` (List of Int64), ``counts`` (Boolean),
             ``superseded_by`` (Int64, the statement that counts in its place) and ``reason`` (Enum,
             null for a readable filing): ``deleted``, ``non_public``, ``unreadable``, ``not_held``
-            (a mirror without statements), ``no_filing`` or ``no_filing_for_year``.
+            (a mirror that lacks statements of the unit), ``no_filing`` or ``no_filing_for_year``.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
@@ -87,6 +87,8 @@ class Filings(Contents):
         """
         now, years = self._now(), years_of(year)
         records = now._units_given(units, ico, years, max_requests)
+        if (found := now._filed_at_hand(records, years, consolidated=consolidated)) is not None:
+            return found
 
         def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
             return filed
@@ -146,6 +148,12 @@ class Filings(Contents):
             records = self.units.get(ids, errors="keep", max_requests=ids.len(), progress=False)
         return records.unique("id", keep="first", maintain_order=True)
 
+    def _filed_at_hand(
+        self, units: pl.DataFrame, years: Sequence[int] | None, *, consolidated: bool
+    ) -> pl.DataFrame | None:
+        """Return the filings of units where no request is needed for them, None elsewhere."""
+        return None
+
     def _by_chunks(
         self,
         units: pl.DataFrame,
@@ -157,17 +165,14 @@ class Filings(Contents):
     ) -> pl.DataFrame:
         """Find the filings of units chunk by chunk and finish each, so that an error loses one."""
         session = self._own_session()
-        at_hand = session.at_hand is not None and not session.keeps("statements")
         done: list[pl.DataFrame] = []
         expected = int(self.plan(units, years)["requests"].sum())
         try:
             with bar("requests", expected, remote=session.remote, progress=progress) as advance:
-                walk = _Walk(self.statements, units.clear() if at_hand else units, years, advance)
+                walk = _Walk(self.statements, units, years, advance)
                 for chunk in units.iter_slices(_CHUNK) if units.height else [units]:
-                    found = walk.found if at_hand else walk.statements_of(chunk)
-                    filed = rule.by_rule(
-                        chunk, found, years, consolidated=consolidated, at_hand=at_hand
-                    )
+                    found = walk.statements_of(chunk)
+                    filed = rule.by_rule(chunk, found, years, consolidated=consolidated)
                     done.append(finish(chunk, filed, advance))
         except (RegisterError, KeyboardInterrupt) as error:
             empty = finish(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from finstat_kit.arguments import not_polars
@@ -121,16 +123,29 @@ class Financials(Filings):
         """
         now, years = self._now(), years_of(year)
         records = now._units_given(units, ico, years, max_requests)
+        options = {"consolidated": consolidated, "from_previous": from_previous}
+        if (found := now._figures_at_hand(records, years, **options)) is not None:
+            return found
         form_of, live = now._forms_at_call(), now._live_forms()
 
         def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
             taken = chosen(filed)
-            reports = now._reports_of(taken, advance)
-            return assembling.assembled(
-                taken, chunk, reports, form_of, live, from_previous=from_previous
-            )
+            listed = assembling.listed_reports(taken, now._reports_of(taken, advance))
+            content = assembling.read(listed, form_of, live)
+            return assembling.assembled(taken, chunk, listed, content, from_previous=from_previous)
 
         return now._by_chunks(records, years, finish, consolidated=consolidated, progress=progress)
+
+    def _figures_at_hand(
+        self,
+        units: pl.DataFrame,
+        years: Sequence[int] | None,
+        *,
+        consolidated: bool,
+        from_previous: bool,
+    ) -> pl.DataFrame | None:
+        """Return the figures of units where no request is needed for them, None elsewhere."""
+        return None
 
     def _reports_of(self, taken: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         """Fetch the reports of filings until the tables of each are there."""

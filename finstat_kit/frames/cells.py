@@ -104,10 +104,30 @@ class Reader:
         cells = pl.concat([pl.DataFrame(schema=self._schema), *(cells for cells, _ in parts)])
         return cells, pl.concat([pl.DataFrame(schema=WITHOUT), *(none for _, none in parts)])
 
+    def unfit(self, reports: pl.DataFrame, sizes: pl.Series) -> pl.DataFrame:
+        """Return the reports and tables that give no number, whatever stands in their cells.
+
+        Args:
+            reports: Records; of their tables it is only read whether there are any.
+            sizes: Cells of each table of each report.
+        """
+        refusals = Refusals(reports["id"].cast(pl.Int64))
+        self._fitting(reports, sizes, refusals)
+        return refusals.frame()
+
     def _slice(self, reports: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         tables = reports[wire.TABLES].cast(TABLES)
         refusals = Refusals(reports["id"].cast(pl.Int64))
-        held = tables.list.len().fill_null(0).to_numpy() > 0
+        sizes = tables.list.eval(pl.element().list.len())
+        fitting = self._fitting(reports, sizes, refusals)
+        cells = self._cells(reports, tables, fitting, refusals)
+        return cells, refusals.frame()
+
+    def _fitting(
+        self, reports: pl.DataFrame, sizes: pl.Series, refusals: Refusals
+    ) -> list[tuple[Ints, int, _Layout]]:
+        """Return the reports that fit their template, form by form, and refuse the others."""
+        held = sizes.list.len().fill_null(0).to_numpy() > 0
         for reason, applies in by_the_record(reports, held):
             refusals.add(reason, applies)
         fitting: list[tuple[Ints, int, _Layout]] = []
@@ -122,17 +142,16 @@ class Reader:
             elif not layout.lengths:
                 refusals.add("no_tables_in_template", own)
             else:
-                wrong = tables.list.len().to_numpy() != len(layout.lengths)
+                wrong = sizes.list.len().to_numpy() != len(layout.lengths)
                 refusals.add("template_mismatch", own & wrong)
                 rows = np.flatnonzero(own & ~wrong)
-                lengths = _lengths(tables.gather(rows), len(layout.lengths))
+                lengths = _lengths(sizes.gather(rows), len(layout.lengths))
                 unfit = lengths != np.asarray(layout.lengths)
                 for table in range(len(layout.lengths)):
                     refusals.add_table("length_mismatch", rows[unfit[:, table]], table)
                 rows = rows[~unfit.any(axis=1)]
                 fitting.append((rows, template, layout))
-        cells = self._cells(reports, tables, fitting, refusals)
-        return cells, refusals.frame()
+        return fitting
 
     def _layout(self, template: int) -> _Layout | None:
         if template not in self._layouts:
@@ -229,11 +248,9 @@ def layout_of(forms: Mapping[int, Form], schema: pl.Schema) -> pl.DataFrame:
     return pl.concat([empty, *(part.select(names) for part in parts)])
 
 
-def _lengths(tables: pl.Series, many: int) -> Ints:
+def _lengths(sizes: pl.Series, many: int) -> Ints:
     """Return how many cells each table of some reports has, a row per report."""
-    lengths = (
-        tables.explode().list.len().fill_null(0) if len(tables) else pl.Series([], dtype=pl.Int64)
-    )
+    lengths = sizes.explode().fill_null(0) if len(sizes) else pl.Series([], dtype=pl.Int64)
     return lengths.to_numpy().astype(np.int64).reshape(-1, many)
 
 

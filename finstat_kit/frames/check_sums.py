@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -72,7 +73,7 @@ class _Sums:
             for sign, place in one.terms:
                 self.signs[place, number] += sign
         self.stated = np.array([one.place for one in self.sums], dtype=np.int64)
-        self.totals = _totals(form)
+        self.totals = totals(form)
 
     def place(self, table: int, row: int, column: int) -> int:
         """Return the place of a cell among all of the form."""
@@ -94,6 +95,26 @@ def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
     known: dict[int, _Sums] = {}
     parts = [_checked(one, form_of, known) for one in reports.iter_slices(_SLICE)]
     return pl.concat([pl.DataFrame(schema=CHECKS), *parts])
+
+
+def failing(cells: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
+    """Return ``report_id`` and ``failing``, how many sums fail, of reports with a filled cell.
+
+    Args:
+        cells: All filled cells of some reports, those of each report together.
+        form_of: Returns the form that cells are read by.
+    """
+    known: dict[int, _Sums] = {}
+    found = [pl.DataFrame(schema={name: CHECKS[name] for name in ("report_id", "failing")})]
+    for (template,), own in cells.group_by("template", maintain_order=True):
+        sums = _sums_of(int(template), form_of, known)
+        many = own["report_id"].rle().struct.field("len").cum_sum()
+        ends = [*many.gather_every(_SLICE, _SLICE - 1), own.height]
+        for start, end in pairwise([0, *ends]):
+            if end > start:
+                one = _of_one_form(own[start:end], sums, int(template))
+                found.append(one.select("report_id", "failing"))
+    return pl.concat(found)
 
 
 def _checked(reports: pl.DataFrame, form_of: FormOf, known: dict[int, _Sums]) -> pl.DataFrame:
@@ -201,8 +222,8 @@ def _balance(values: Floats, filled: Floats, sums: _Sums) -> list[float | None]:
     return [d if held else None for d, held in zip(differences, there, strict=True)]
 
 
-def _totals(form: Form) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
-    """Return the cells of the current totals of both sides of a balance sheet."""
+def totals(form: Form) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
+    """Return table, row and column of the current totals of both sides of a balance sheet."""
     found = []
     for side in (_ASSETS, _LIABILITIES):
         tables = [p for p, t in enumerate(form.tables) if side.match(t.name_sk or "")]

@@ -67,7 +67,7 @@ def by_rule(
     years: Sequence[int] | None,
     *,
     consolidated: bool,
-    at_hand: bool = False,
+    not_held: pl.Series | None = None,
 ) -> pl.DataFrame:
     """Return a row per filing, and one for each unit, or unit and year, without any.
 
@@ -76,12 +76,14 @@ def by_rule(
         statements: Records of the statements of the years that are wanted, at least.
         years: None is every year.
         consolidated: Whether the consolidated ones are wanted, or the others.
-        at_hand: The register is a copy without statements.
+        not_held: Ids of the units whose statements a copy of the register does not hold.
     """
-    filed = _marked(_described(units, statements, consolidated=consolidated))
+    absent = pl.Series("id", [], pl.Int64) if not_held is None else not_held
+    there = units.join(absent.alias("id").to_frame(), on="id", how="anti", maintain_order="left")
+    filed = _marked(_described(there, statements, consolidated=consolidated))
     if years is not None:
         filed = filed.filter(pl.col("year").is_in(list(years)))
-    missing = _missing(units, filed, years, at_hand=at_hand)
+    missing = _missing(units, filed, years, absent)
     order = units.select(unit_id="id").with_row_index("place")
     return (
         pl.concat([filed, missing])
@@ -182,7 +184,7 @@ def _marked(filed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _missing(
-    units: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None, *, at_hand: bool
+    units: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None, not_held: pl.Series
 ) -> pl.DataFrame:
     """Return a row for each unit, or unit and year, that has no filing."""
     rows = units.select(
@@ -192,7 +194,7 @@ def _missing(
             _of_the_record(),
             pl.when(pl.col("idUctovnychZavierok").list.len().fill_null(0) == 0)
             .then(pl.lit("no_filing", REASON))
-            .when(pl.lit(at_hand))
+            .when(pl.col("id").is_in(not_held.implode()))
             .then(pl.lit("not_held", REASON))
             .otherwise(pl.lit("no_filing" if years is None else "no_filing_for_year", REASON)),
         ),

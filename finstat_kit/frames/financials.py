@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -12,6 +13,7 @@ from finstat_kit.frames.check_sums import check
 from finstat_kit.frames.filings import months
 from finstat_kit.frames.reasons import REASON
 from finstat_kit.frames.templates import PERIOD
+from finstat_kit.protocol import wire
 
 # Carried along from the records of units, so that frames can be grouped and labelled at once.
 CARRIED: Final = ("kraj", "okres", "skNace", "velkostOrganizacie")
@@ -70,12 +72,79 @@ def next_reports(taken: pl.DataFrame, reports: pl.DataFrame) -> pl.Series:
     )
 
 
+class Content(NamedTuple):
+    """What the reports of filings say.
+
+    Attributes:
+        figures: One row per report and period with any cell of an item, a column per item.
+        checks: ``report_id``, ``failing`` and ``balance_difference`` of reports of the items.
+        reasons: ``report_id``, ``reason`` and ``rank``: why reports have no figures; of the lowest
+            rank the first reason is given.
+    """
+
+    figures: pl.DataFrame
+    checks: pl.DataFrame
+    reasons: pl.DataFrame
+
+
+# A form of the items says more than the notes beside it.
+REFUSED: Final = 0  # ranks of reasons
+CAPTIONS: Final = 1
+_OWN: Final = 2
+_ELSEWHERE: Final = 3
+BARE: Final = 4
+
+
+def listed_reports(taken: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each report of filings, with ``statement_id`` and its ``place`` there.
+
+    Args:
+        taken: Filings as `chosen` returns them: one for each unit and year, or a reason.
+        reports: Records of the reports of those filings, as many as `next_reports` wanted.
+    """
+    return _listed(taken).join(reports, left_on="report_id", right_on="id")
+
+
+def read(listed: pl.DataFrame, form_of: FormOf, live: FormOf) -> Content:
+    """Read reports.
+
+    Args:
+        listed: Result of `listed_reports`.
+        form_of: Returns the form that cells are read by.
+        live: Returns the form whose captions are compared with those of the items.
+    """
+    own = listed.filter(of_items()).rename({"report_id": "id"}).unique("id", maintain_order=True)
+    cells, without = Reader(form_of).read(own)
+    found = items.items_of(cells, live)
+    captions = found.filter(pl.col("reason") == "caption_mismatch")
+    # Forms that are no forms of the items: what has tables is on one of them.
+    bare = listed.filter(~of_items(), ~has_tables()).rename({"report_id": "id"})
+    reasons = {REFUSED: without, CAPTIONS: captions, BARE: Reader(form_of).read(bare)[1]}
+    return Content(items.wide(found).drop("template"), check(own, form_of), ranked(reasons))
+
+
+def ranked(reasons: Mapping[int, pl.DataFrame]) -> pl.DataFrame:
+    """Return reasons by their ranks in one frame."""
+    return pl.concat(
+        rows.select("report_id", "reason", rank=pl.lit(rank)) for rank, rows in reasons.items()
+    )
+
+
+def of_items() -> pl.Expr:
+    """Return whether a report is on a form of the items."""
+    return pl.col("idSablony").is_in(items.TEMPLATES).fill_null(value=False)
+
+
+def has_tables() -> pl.Expr:
+    """Return whether a report has tables."""
+    return pl.col(wire.TABLES).list.len().fill_null(0) > 0
+
+
 def assembled(
     taken: pl.DataFrame,
     units: pl.DataFrame,
-    reports: pl.DataFrame,
-    form_of: FormOf,
-    live: FormOf,
+    listed: pl.DataFrame,
+    content: Content,
     *,
     from_previous: bool,
 ) -> pl.DataFrame:
@@ -84,22 +153,17 @@ def assembled(
     Args:
         taken: Filings as `chosen` returns them: one for each unit and year, or a reason.
         units: Their records.
-        reports: Records of the reports of those filings, as many as `next_reports` wanted.
-        form_of: Returns the form that cells are read by.
-        live: Returns the form whose captions are compared with those of the items.
+        listed: Result of `listed_reports`.
+        content: What these reports say.
         from_previous: Add a row for the year before out of each filing.
     """
-    listed = _listed(taken).join(reports, left_on="report_id", right_on="id")
-    tabular = listed.filter(pl.col("idSablony").is_in(items.TEMPLATES))
-    read = tabular.rename({"report_id": "id"})
-    cells, without = Reader(form_of).read(read)
-    found = items.items_of(cells, live)
-    figures = _figures(found, tabular)
+    tabular = listed.filter(of_items())
+    figures = _figures(content.figures, tabular)
     described = (
-        taken.join(_carried(units), on="unit_id", how="left")
-        .join(_sources(listed), on="statement_id", how="left")
-        .join(_checks(check(read, form_of), tabular), on="statement_id", how="left")
-        .join(_reasons(listed, found, without, form_of), on="statement_id", how="left")
+        taken.join(carried(units), on="unit_id", how="left")
+        .join(sources(listed), on="statement_id", how="left")
+        .join(_checks(content.checks, tabular), on="statement_id", how="left")
+        .join(_reasons(listed, content.reasons), on="statement_id", how="left")
     )
     rows = [_of_this_year(described, figures)]
     if from_previous:
@@ -165,18 +229,19 @@ def _listed(taken: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _carried(units: pl.DataFrame) -> pl.DataFrame:
+def carried(units: pl.DataFrame) -> pl.DataFrame:
+    """Return what rows carry along from the records of units."""
     return units.select("id", "nazovUJ", *CARRIED).rename({"id": "unit_id", "nazovUJ": "name"})
 
 
-def _sources(listed: pl.DataFrame) -> pl.DataFrame:
+def sources(listed: pl.DataFrame) -> pl.DataFrame:
     """Return what each filing's figures come from: of two reports the balance sheet."""
     order = pl.col("idSablony").replace_strict(
         items.TEMPLATES, range(len(items.TEMPLATES)), default=None, return_dtype=pl.Int64
     )
     # Without a form of the items, the one with tables on another form.
     return (
-        listed.filter(pl.col("idSablony").is_not_null(), pl.col("tabulky").list.len() > 0)
+        listed.filter(pl.col("idSablony").is_not_null(), has_tables())
         .with_columns(order=order, page=pl.col("titulnaStrana"))
         .sort("statement_id", "order", "place", nulls_last=True)
         .group_by("statement_id", maintain_order=True)
@@ -192,13 +257,16 @@ def _sources(listed: pl.DataFrame) -> pl.DataFrame:
 
 def _figures(found: pl.DataFrame, tabular: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each filing and period, a column for each item."""
-    return (
-        items.wide(found)
-        .join(tabular.select("report_id", "statement_id", "place"), on="report_id")
+    columns = ["statement_id", "period", *items.names()]
+    rows = found.join(tabular.select("report_id", "statement_id", "place"), on="report_id")
+    alone = rows.filter(pl.struct("statement_id", "period").is_unique())
+    several = (
+        rows.join(alone, on=["statement_id", "period"], how="anti")
         .sort("statement_id", "place")
         .group_by("statement_id", "period", maintain_order=True)
         .agg(pl.col(items.names()).drop_nulls().first())
     )
+    return pl.concat([alone.select(columns), several.select(columns)])
 
 
 def _checks(checks: pl.DataFrame, tabular: pl.DataFrame) -> pl.DataFrame:
@@ -212,29 +280,16 @@ def _checks(checks: pl.DataFrame, tabular: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _reasons(
-    listed: pl.DataFrame, found: pl.DataFrame, without: pl.DataFrame, form_of: FormOf
-) -> pl.DataFrame:
+def _reasons(listed: pl.DataFrame, reasons: pl.DataFrame) -> pl.DataFrame:
     """Return as ``without`` why each filing has no figures, if it has none."""
-    of = listed.select("report_id", "statement_id")
-    own = pl.col("idSablony").is_in(items.TEMPLATES).fill_null(value=False)
-    # Forms that are no forms of the items: what has tables is on one of them.
-    others = listed.filter(~own)
-    tables = pl.col("tabulky").list.len().fill_null(0) > 0
-    bare = Reader(form_of).read(others.filter(~tables).rename({"report_id": "id"}))[1]
-    captions = found.filter(pl.col("reason") == "caption_mismatch").select("report_id", "reason")
-    elsewhere = pl.lit("item_not_in_form", REASON)
-    ranked = [
-        # A form of the items says more than the notes beside it.
-        (0, without.select("report_id", "reason")),
-        (1, captions),
-        (2, listed.filter(own).select("report_id", reason=pl.lit("all_blank", REASON))),
-        (3, others.filter(tables).select("report_id", reason=elsewhere)),
-        (4, bare.select("report_id", "reason")),
-    ]
+    own, elsewhere = listed.filter(of_items()), listed.filter(~of_items(), has_tables())
+    known = {
+        _OWN: own.with_columns(reason=pl.lit("all_blank", REASON)),
+        _ELSEWHERE: elsewhere.with_columns(reason=pl.lit("item_not_in_form", REASON)),
+    }
     return (
-        pl.concat([rows.with_columns(rank=pl.lit(rank)) for rank, rows in ranked])
-        .join(of, on="report_id")
+        pl.concat([reasons, ranked(known)])
+        .join(listed.select("report_id", "statement_id"), on="report_id")
         .sort("rank", "reason")
         .group_by("statement_id", maintain_order=True)
         .agg(without=pl.col("reason").first())

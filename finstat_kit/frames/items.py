@@ -35,6 +35,10 @@ ITEMS: Final = pl.Schema(
 WHOLE: Final = ((699,), (687,), (21, 22))
 TEMPLATES: Final = tuple(template for together in WHOLE for template in together)
 _CELL: Final = ["report_id", "template", "table", "row", "period"]
+# Of the assets the net; other tables have one column for each period.
+_READ: Final = pl.col("period").is_not_null() & (
+    pl.col("measure").is_null() | (pl.col("measure") == "net")
+)
 _FIGURE: Final = ["report_id", "template", "period", "item"]
 
 
@@ -98,12 +102,8 @@ def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
         cells: As `Reader` returns them, of whichever templates.
         live: Returns the form whose captions are compared, None where there is none to compare.
     """
-    cells = cells.filter(
-        pl.col("template").is_in(TEMPLATES),
-        pl.col("period").is_not_null(),
-        # Of the assets the net; other tables have one column for each period.
-        pl.col("measure").is_null() | (pl.col("measure") == "net"),
-    ).unique([*_CELL, "column"], keep="first", maintain_order=True)
+    cells = cells.filter(pl.col("template").is_in(TEMPLATES), _READ)
+    cells = cells.unique([*_CELL, "column"], keep="first", maintain_order=True)
     templates = cells["template"].unique().sort().to_list()
     table = _of_forms(templates, live)
     parts = table.filter(pl.col("reason").is_null()).explode("lines").unnest("lines")
@@ -126,6 +126,25 @@ def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
         .join(figures, on=_FIGURE, how="left", maintain_order="left")
         .select(ITEMS.names())
     )
+
+
+def parts_of(layout: pl.DataFrame) -> pl.DataFrame:
+    """Return the cells that items are made of.
+
+    Args:
+        layout: What the cells of the forms mean, by template, table, row and column.
+
+    Returns:
+        ``template``, ``table``, ``row``, ``column``, ``period``, ``item`` and ``sign`` (Float64).
+    """
+    templates = layout["template"].unique().sort().to_list()
+    parts = _of_forms(templates, lambda template: None).explode("lines").unnest("lines")
+    return (
+        layout.filter(_READ)
+        .select("template", "table", "row", "column", "period")
+        .join(parts.select("template", "table", "row", "item", "sign"),
+              on=["template", "table", "row"])
+    )  # fmt: skip
 
 
 def wide(items: pl.DataFrame) -> pl.DataFrame:

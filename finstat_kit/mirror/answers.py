@@ -12,6 +12,7 @@ import polars as pl
 
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.cells import FormOf, layout_of
+from finstat_kit.mirror import some_units
 from finstat_kit.mirror.codelists import in_force
 from finstat_kit.mirror.contents import LISTED
 from finstat_kit.mirror.folder import Folder
@@ -21,7 +22,7 @@ from finstat_kit.mirror.store import CopiedStore, copied_store
 from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, current, joined
 from finstat_kit.mirror.syncing import LISTS
 from finstat_kit.mirror.tables import Table
-from finstat_kit.mirror.versions import MISSING, Known, completed_by, legible
+from finstat_kit.mirror.versions import MISSING, Known, completed_by, legible, near
 from finstat_kit.protocol import shaped
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
@@ -35,6 +36,7 @@ class Answers:
     """Answers from disk, as the newest complete sync left it, or the last one by a day."""
 
     def __init__(self, folder: Folder, held: Held, day: date | None = None) -> None:
+        self.path = held.path
         self._folder = folder
         self._held = held
         self._day = day
@@ -98,6 +100,17 @@ class Answers:
             return name in self._folder.begun().contents
         return run.get(f"version_{name}") is not None
 
+    def only(self) -> pl.Series | None:
+        """Return the ids of the units whose contents alone are kept, ascending; None is all.
+
+        Raises:
+            MirrorError: The file of the units is lost or damaged.
+        """
+        if self._folder.begun().only is None:
+            return None
+        run = self._run()
+        return some_units.units_of(self._folder.only, None if run is None else run["run"])
+
     def codelists(self) -> Path:
         """Return the file of the codelists in force."""
         run = self._run()
@@ -111,6 +124,7 @@ class Answers:
         """Return the newest version of each row of a collection, with the records that are held."""
         if not self.keeps(name):
             return self.newest(name)
+        self._held.refresh_records()
         missing = self.newest(name).filter(gone=MISSING).select("id", lost="gone")
         self._held.refresh_records()
         records = self._held.newest_records(name, self._upto_record(name))
@@ -153,9 +167,9 @@ class Answers:
     def cells(self, schema: pl.Schema, form_of: FormOf) -> pl.LazyFrame:
         """Return the cells of all reports held, in the columns of *schema*."""
         if not self.keeps("reports"):
-            raise self._absent("reports")
-        listed, lack = self._state_of("reports")
-        self._held.check_cells()
+            raise self.absent("reports")
+        listed, lack = self.state_of("reports")
+        stored = self.stored_cells()
         with legible(self._held.path):
             records = self._held.current_records("reports", self._upto_record("reports"))
         # A report that a list has named since it was fetched is no answer: see `_contents`.
@@ -164,11 +178,20 @@ class Answers:
         used = records["idSablony"].drop_nulls().unique()
         forms = {template: form_of(template) for template in used}
         known = {template: form for template, form in forms.items() if form is not None}
-        return current(self._held.cells.scan(), records, layout_of(known, schema), schema)
+        return current(stored, records, layout_of(known, schema), schema)
+
+    def newest_records(self, name: str) -> pl.LazyFrame:
+        """Return the newest readable records of a collection beside units, with their versions."""
+        return self._held.newest_records(name, self._upto_record(name), versions=True)
+
+    def stored_cells(self) -> pl.LazyFrame:
+        """Return the cells of all reports that are or were held, as they are stored."""
+        self._held.check_cells()
+        return self._held.cells.scan()
 
     def lacking(self, name: str) -> pl.DataFrame:
         """Return the listed ids of a collection without a current record."""
-        return self._state_of(name)[1]
+        return self.state_of(name)[1]
 
     def unread(self, name: str) -> pl.Series:
         """Return the listed ids of a collection beside units with an unreadable record."""
@@ -176,8 +199,8 @@ class Answers:
 
     def _contents(self, name: str, ids: pl.Series | None) -> pl.LazyFrame | None:
         if not self.keeps(name):
-            raise self._absent(name)
-        listed, lack = self._state_of(name)
+            raise self.absent(name)
+        listed, lack = self.state_of(name)
         columns = KINDS[name].schema.names()
         if ids is None:
             if lack.height or name == "reports":  # whose tables are put together page by page
@@ -201,12 +224,20 @@ class Answers:
             cure = "extract again from a mirror that holds them"
         elif self._day is not None:
             cure = f"take a later day than {self._day}, once sync() has fetched them"
+        elif (only := self.only()) is not None:
+            own = self._held.owned(name, only).implode()
+            if not absent.is_in(own).all():
+                cure = (
+                    f"it keeps the contents of {only.len():,} units alone; for others too: "
+                    f"fk.Mirror({str(self.path)!r}, only=units).sync()"
+                )
         return UsageError(
             f"{absent.len():,} of {asked:,} {name} are not held yet: {absent.head(5).to_list()}; "
             f"{cure}"
         )
 
-    def _absent(self, name: str) -> UsageError:
+    def absent(self, name: str) -> UsageError:
+        """Return the error for a collection without records."""
         cure = f"fetch the records: fk.Mirror({str(self._held.path)!r}, contents=[{name!r}]).sync()"
         if self.extracted():
             cure = "extract again from a mirror that keeps them"
@@ -217,7 +248,7 @@ class Answers:
             "fk.use(fk.LIVE)"
         )
 
-    def _state_of(self, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def state_of(self, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return what a list names and what of it is lacking, found once per commit."""
         tables = self._held.lists[name], self._held.contents[name]
         self._held.lists[name].refresh()
@@ -237,7 +268,8 @@ class Answers:
         self, table: Table, ids: pl.Series, upto: float, *, unread: bool = False
     ) -> pl.DataFrame:
         asked = (
-            pl.col("id").is_in(ids.implode())
+            near("id", ids)
+            & pl.col("id").is_in(ids.implode())
             & (pl.col("problem").is_not_null() if unread else pl.col("problem").is_null())
             & (pl.col("version") <= upto)
         )

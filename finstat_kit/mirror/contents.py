@@ -21,6 +21,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, RegisterError, UsageError
 from finstat_kit.mirror import templates
 from finstat_kit.mirror.fetching import Budget, Fetched, Fetcher
+from finstat_kit.mirror.some_units import REPORTS_OF
 from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, split
 from finstat_kit.mirror.tables import MANY_FILES
 from finstat_kit.mirror.versions import META, MISSING, Ints, Row, legible, state_of
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from finstat_kit.mirror.held import Held
 
 LISTED: Final = "listed"  # version of the list that named the record when it was fetched
-_OWNED: Final = "idUctovnychVykazov"
 _BATCH: Final = 2_000  # records that are in memory at a time; a report is of 10 kB
 
 
@@ -144,8 +144,11 @@ class Filling:
         register: Register,
         budget: Budget,
         least: Mapping[str, int],
+        only: pl.Series | None,
     ) -> None:
+        self._held = held
         self._used = held.used_templates()
+        self._only = only
         self._register = register
         self._templates = templates
         self._tables = {name: held.contents[name] for name in names}
@@ -159,7 +162,9 @@ class Filling:
         self._no_template: dict[int, str] = {}  # could not be had in this sync, and why
         for name, table in self._tables.items():
             with legible(held.path):
-                self._lack[name] = Lack(held.lacking(name)[1])
+                # Of some units those reports are wanted that their statements will name.
+                whose = None if name == "reports" else only
+                self._lack[name] = Lack(held.lacking_of(name, whose)[1])
                 self._known[name] = held_records(table.scan())["id"].to_numpy()
             self._counts[name] = {"new": 0, "changed": 0, "gone": 0}
             self._spent[name] = 0, 0.0
@@ -178,7 +183,7 @@ class Filling:
             OutOfTimeError: The budget is spent.
             RegisterError: A request failed; what came before is committed.
         """
-        total = sum(len(lack.ids) for lack in self._lack.values())
+        total = sum(len(self._left(name)) for name in self._tables)
         remote = self._register._session.remote
         try:
             templates.renew(self._templates, self._used, self._register, self._no_template)
@@ -187,8 +192,9 @@ class Filling:
                     self._fill(name, self._lack[name].left(failed=True), advance, moves=False)
                 if {"statements", "reports"} <= self._tables.keys():
                     self._fill("reports", self._owed(None), advance)
-                for name in self._tables:
-                    self._fill(name, self._lack[name].left(), advance)
+                # The reports last: statements and annual reports name them.
+                for name in sorted(self._tables, key=lambda name: name == "reports"):
+                    self._fill(name, self._left(name), advance)
         except RegisterError as error:
             error.partial = error.cursor = None
             error.message += "; everything before it is in the mirror, the next sync() resumes"
@@ -236,14 +242,22 @@ class Filling:
         finally:
             spent()
 
+    def _left(self, name: str) -> list[int]:
+        """Return what is left of a collection, as far as it is wanted."""
+        if name != "reports" or self._only is None:
+            return self._lack[name].left()
+        with legible(self._held.path):
+            owned = self._held.owned(name, self._only)
+        return self._lack[name].among(owned.to_numpy())
+
     def _owed(self, statements: Sequence[int] | None) -> list[int]:
         """Return the lacking reports of statements that are held: of some, or of all."""
         log = self._tables["statements"].scan()
         if statements is not None:
             log = log.filter(pl.col("id").is_in(pl.Series(statements).implode()))
-        with legible(self._tables["statements"].path.parent):
-            owned = log.select(pl.col(_OWNED).explode()).drop_nulls().unique().collect()
-        return self._lack["reports"].among(owned[_OWNED].to_numpy())
+        with legible(self._held.path):
+            owned = log.select(pl.col(REPORTS_OF).explode()).drop_nulls().unique().collect()
+        return self._lack["reports"].among(owned[REPORTS_OF].to_numpy())
 
     def _commit(self, name: str, fetched: list[Fetched]) -> None:
         """Commit the records of a batch."""

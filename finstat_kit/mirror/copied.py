@@ -14,13 +14,13 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.contents import Frame
-from finstat_kit.client.register import Register
 from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.frames import cells as reading
 from finstat_kit.mirror import templates
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.describing import citation, described, source
 from finstat_kit.mirror.extracting import extract
+from finstat_kit.mirror.figured import Figured
 from finstat_kit.mirror.folder import Folder, checked_path, part
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.sealed import Stamp, stamp
@@ -36,7 +36,7 @@ _UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records have a day o
 CollectionName = Literal["units", "statements", "reports", "annual_reports"]
 
 
-class Copied(Register):
+class Copied(Figured):
     """A register that answers from the directory of a mirror.
 
     Args:

@@ -51,6 +51,8 @@ def described(
     part = f", changed since {since}" if since else ""
     if about and about.extract is not None:
         part += f", extract (units: {about.extract})"
+    if about and about.only is not None:
+        part += f", contents of {about.only:,} units"
     if day is not None:
         completed = completed.filter(pl.col("completed") <= day)
     state = f"as of {completed['started'][-1]}" if completed.height else "no complete sync yet"

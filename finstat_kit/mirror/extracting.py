@@ -15,13 +15,13 @@ from finstat_kit.errors import NotFound, UsageError
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.folder import FORMAT, Folder
 from finstat_kit.mirror.held import Held
+from finstat_kit.mirror.some_units import OWNED, REPORTS_OF
 from finstat_kit.mirror.stored_cells import ORDER
 from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS
 from finstat_kit.mirror.tables import told
 
 # Its files are compared with their checksums: git must not change the ends of their lines.
 _ATTRIBUTES: Final = "* -text\n"
-_OF_UNITS: Final = {"statements": "idUctovnychZavierok", "annual_reports": "idVyrocnychSprav"}
 
 
 def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.Series) -> None:
@@ -80,7 +80,9 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
         if folder.templates.exists():
             shutil.copyfile(folder.templates, draft / folder.templates.name)
         shutil.copyfile(answers.codelists(), draft / "codelists.json")
-        about = replace(folder.begun(), extract=rows.height, format=FORMAT, contents=kept)
+        about = replace(
+            folder.begun(), extract=rows.height, format=FORMAT, contents=kept, only=None
+        )
         Folder(draft).write(about)
         (draft / ".gitattributes").write_text(_ATTRIBUTES, encoding="utf-8")
         draft.replace(target)
@@ -96,7 +98,7 @@ def _parts(kept: Sequence[str], answers: Answers, units: pl.DataFrame) -> Iterat
         UsageError: Some of the records are listed but not held.
     """
     yield "units", units, None
-    owned = {name: _ids(units, column) for name, column in _OF_UNITS.items()}
+    owned = {name: _ids(units, column) for name, column in OWNED.items()}
     owned["reports"] = []
     for name in ("statements", "annual_reports", "reports"):
         if name in kept:
@@ -110,7 +112,7 @@ def _parts(kept: Sequence[str], answers: Answers, units: pl.DataFrame) -> Iterat
             records = pl.concat([answers.held_rows(name, ids), failed])
             yield name, answers.versions(name, ids), records
             if name != "reports":
-                owned["reports"] += _ids(records, "idUctovnychVykazov")
+                owned["reports"] += _ids(records, REPORTS_OF)
 
 
 def _ids(frame: pl.DataFrame, column: str) -> list[int]:

@@ -22,7 +22,7 @@ from finstat_kit.protocol.wire import BEGINNING
 
 HERE: Final = "this machine"  # the name in format 1 of every register on this machine
 # 1: units alone, whichever register of this machine. 2: the name of the register, and a checksum.
-# 3: an extract is marked as one, and which collections are kept with their records.
+# 3: an extract is marked as one, and which collections are kept with their records, of which units.
 FORMAT: Final = 3
 NAMED: Final = 2  # the first that records which register it is of
 _TABLES: Final = ("units", "runs")
@@ -64,6 +64,7 @@ class About:
         format: Format of the directory; 1 did not record which register of this machine it was.
         extract: Number of units of an extract; None for a mirror that syncs.
         contents: The collections beside units that are kept with their records.
+        only: Number of the units whose records of these collections are kept; None is all.
     """
 
     origin: Origin
@@ -71,6 +72,7 @@ class About:
     format: int = FORMAT
     extract: int | None = None
     contents: tuple[str, ...] = ()
+    only: int | None = None
 
     @property
     def since(self) -> date | None:
@@ -96,6 +98,7 @@ class Folder:
         file: ``mirror.json``.
         codelists: The file of the codelists.
         templates: The file of the templates of kept reports.
+        only: The file of the units whose contents are kept, where not those of all are.
         known: The settings as last read or written; None before that.
     """
 
@@ -104,6 +107,7 @@ class Folder:
         self.file = path / "mirror.json"
         self.codelists = path / "codelists.json"
         self.templates = path / "templates.json"
+        self.only = path / "only.json"
         self.known: About | None = None
 
     @property
@@ -165,6 +169,7 @@ class Folder:
             "format": FORMAT,
             "extract": about.extract,
             "contents": list(about.contents),
+            "only": about.only,
         }
         text = json.dumps(said | {"checksum": _checksum(said)}, indent=1) + "\n"
         draft = self._path / "mirror.draft"
@@ -213,11 +218,18 @@ def _about(said: dict[str, Any], file: Path) -> About:
     if number >= NAMED and checksum != _checksum(said):
         raise ValueError("it is not as it was written")
     register, invented, units = said["register"], said.get("invented"), said.get("extract")
+    only = said.get("only")
     fits = type(register) is str and isinstance(invented, str | None)
-    if number < 1 or not fits or not isinstance(units, int | None):
+    if (
+        number < 1
+        or not fits
+        or not isinstance(units, int | None)
+        or not isinstance(only, int | None)
+    ):
         raise ValueError("it is of another form")
     since = date.fromisoformat(said["changed_since"])
-    return About(Origin(register, invented), since, number, units, tuple(said.get("contents", ())))
+    contents = tuple(said.get("contents", ()))
+    return About(Origin(register, invented), since, number, units, contents, only)
 
 
 def _checksum(said: Mapping[str, object]) -> str:

@@ -14,10 +14,11 @@ from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.contents import LISTED, held_records, lacking, newest_listed, schema_of
 from finstat_kit.mirror.folder import NAMED, About
 from finstat_kit.mirror.newest import newest_rows
+from finstat_kit.mirror.some_units import OWNED, REPORTS_OF
 from finstat_kit.mirror.stored_cells import STORED
 from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
-from finstat_kit.mirror.versions import META, UNREADABLE, legible
+from finstat_kit.mirror.versions import META, UNREADABLE, legible, near
 from finstat_kit.protocol import replies, shaped
 
 
@@ -162,11 +163,13 @@ class Held:
         table.refresh()
         return int(table.scan().select(pl.col(LISTED).max()).collect().item() or 0)
 
-    def newest_records(self, name: str, upto: float = math.inf) -> pl.LazyFrame:
+    def newest_records(
+        self, name: str, upto: float = math.inf, *, versions: bool = False
+    ) -> pl.LazyFrame:
         """Return the newest version of each record of another collection than units."""
         table = self.contents[name]
         schema = pl.Schema({n: kind for n, kind in table.schema.items() if n not in META})
-        return newest_rows(tuple(table.whole_files()), schema, upto)
+        return newest_rows(tuple(table.whole_files()), schema, upto, versions=versions)
 
     def lacking(
         self, name: str, run: Mapping[str, Any] | None = None
@@ -183,6 +186,31 @@ class Held:
             records = records.filter(pl.col("version") <= (run[f"version_{name}"] or 0))
         named = newest_listed(listed)
         return named, lacking(named, held_records(records))
+
+    def lacking_of(
+        self, name: str, units: pl.Series | None, run: Mapping[str, Any] | None = None
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return what `lacking` does, of some units alone; None is all.
+
+        Of reports those are returned that held statements and annual reports name.
+        """
+        named, lack = self.lacking(name, run)
+        if units is None:
+            return named, lack
+        own = self.owned(name, units).alias("id").to_frame()
+        return named.join(own, on="id", how="semi"), lack.join(own, on="id", how="semi")
+
+    def owned(self, name: str, units: pl.Series) -> pl.Series:
+        """Return the ids of a collection that belong to units, or once did."""
+        if name == "reports":
+            logs = [self.contents[owner].scan() for owner in OWNED]
+            column = REPORTS_OF
+        else:
+            own = near("id", units) & pl.col("id").is_in(units.implode())
+            logs = [self.lists["units"].scan().filter(own)]
+            column = OWNED[name]
+        found = [log.select(pl.col(column).explode()).drop_nulls().collect() for log in logs]
+        return pl.concat(found)[column].unique()
 
     def current_records(self, name: str, upto: float) -> pl.DataFrame:
         """Return ``id``, ``version`` and ``idSablony`` of the newest readable records."""
@@ -235,11 +263,9 @@ class Held:
         ids = reports["id"]
         if ids.is_empty():
             return pl.DataFrame(schema=STORED)
-        # The range reaches the statistics of the files, of which each has reports of its own.
-        near = pl.col("report_id").is_between(ids.min(), ids.max())
+        own = near("report_id", ids) & pl.col("report_id").is_in(ids.implode())
         with legible(self.path):
-            own = self.cells.scan().filter(near & pl.col("report_id").is_in(ids.implode()))
-            return own.collect()
+            return self.cells.scan().filter(own).collect()
 
     def lost(self) -> str | None:
         """Return what is lost that only a full sync brings back, None where nothing is.

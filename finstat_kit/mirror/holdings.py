@@ -41,16 +41,16 @@ def unreadable(held: Held, answers: Answers, about: About) -> pl.DataFrame:
     return pl.concat(found)
 
 
-def holdings(held: Held, about: About, rate: float | None) -> pl.DataFrame:
+def holdings(held: Held, about: About, rate: float | None, only: pl.Series | None) -> pl.DataFrame:
     """Return a row per collection whose records are kept; see `Mirror.holdings`."""
     rows: list[tuple[object, ...]] = []
+    held.refresh_records()  # which reports are wanted stands in the records of others
     for name in ("units", *about.contents):
         if name == "units":
             units = Known(held.lists[name].scan())
             listed, absent = pl.Series("id", units.listed), pl.Series(units.unread, dtype=pl.Int64)
         else:
-            held.contents[name].refresh()
-            named, lack = held.lacking(name)
+            named, lack = held.lacking_of(name, only)
             listed, absent = named["id"], lack["id"]
         whole = listed if absent.is_empty() else listed.filter(listed > absent.max())
         first = None if whole.is_empty() else whole.min()

@@ -12,13 +12,23 @@ import polars as pl
 
 from finstat_kit.client.register import Register
 from finstat_kit.errors import MirrorError
-from finstat_kit.mirror import codelists
+from finstat_kit.mirror import codelists, some_units
 from finstat_kit.mirror.contents import Filling
 from finstat_kit.mirror.fetching import Budget, OutOfTimeError
-from finstat_kit.mirror.folder import Folder, Origin
+from finstat_kit.mirror.folder import About, Folder, Origin
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.origins import agreed
-from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS, Run, Walk, missing, open_run, this_run
+from finstat_kit.mirror.syncing import (
+    CONTENTS,
+    LISTS,
+    RUNS,
+    Run,
+    Walk,
+    missing,
+    newest_run,
+    open_run,
+    this_run,
+)  # fmt: skip
 from finstat_kit.mirror.versions import Known
 
 REPORT: Final = pl.Schema(
@@ -39,12 +49,19 @@ class Keeping:
     """A sync of one directory, which the caller holds for writing."""
 
     def __init__(
-        self, folder: Folder, held: Held, register: Register, kept: tuple[str, ...], budget: Budget
+        self,
+        folder: Folder,
+        held: Held,
+        register: Register,
+        kept: tuple[str, ...],
+        only: pl.Series | None,
+        budget: Budget,
     ) -> None:
         self._folder = folder
         self._held = held
         self._register = register
         self._kept = kept
+        self._only = only
         self._budget = budget
         self._rows: list[dict[str, object]] = []
 
@@ -112,6 +129,7 @@ class Keeping:
             self._register,
             self._budget,
             self._former_versions(),
+            self._only,
         )
         try:
             with contextlib.suppress(OutOfTimeError):
@@ -144,7 +162,9 @@ class Keeping:
         lost = held.lost()
         about, doubted = agreed(before, origin, held, since, full=full)
         self._kept = tuple(n for n in CONTENTS if n in {*self._kept, *about.contents})
-        about = replace(about, contents=self._kept)
+        self._only = self._units(before)
+        only = None if self._only is None else len(self._only)
+        about = replace(about, contents=self._kept, only=only)
         if before is not None:
             held.belongs(before)
         if lost is not None and not full:
@@ -166,6 +186,21 @@ class Keeping:
         for table in held.tables:
             table.seal(doubted=True)  # files left without a checksum by a crash
         return about.changed_since
+
+    def _units(self, before: About | None) -> pl.Series | None:
+        """Return the units whose contents alone are kept, those given added; None is all.
+
+        Raises:
+            UsageError: There are contents of all units already.
+            MirrorError: The file of the units is lost or damaged.
+        """
+        some_units.checked(self._only, before, self._kept)
+        file = self._folder.only
+        if self._only is not None:
+            some_units.add(file, self._only, newest_run(self._held.all_runs()))
+        elif not (file.exists() if before is None else before.only is not None):
+            return None
+        return some_units.units_of(file)
 
     def _compare(self, since: date, max_missing: int | None) -> None:
         """Compare the copy with the register's lists, before anything is written.

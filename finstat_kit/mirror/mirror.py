@@ -15,6 +15,7 @@ from finstat_kit.arguments import Span
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import MirrorError, UsageError
+from finstat_kit.mirror import some_units
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.compacting import checked_hours, compact
 from finstat_kit.mirror.contents import as_collections
@@ -48,11 +49,16 @@ class Mirror(Copied):
         contents: Keep the records of these collections too: True for all, or names among
             ``"statements"``, ``"reports"`` and ``"annual_reports"``; also later, on a mirror
             without. What was once kept stays so.
+        only: Keep the contents of these units alone, of which there should be no more than some
+            ten thousand: their records or ids. The mirror remembers them; units given later are
+            added, none is ever removed. A filing of another unit is ``not_held``. None is all
+            units, or those the mirror remembers.
         register: The register to copy: a URL, `fk.LIVE`, a `Register` or sample; None is the
             current one at each `sync`.
 
     Raises:
-        UsageError: The path is invalid, or the mirror was created with another day.
+        UsageError: The path is invalid, the mirror was created with another day, or it keeps
+            the contents of all units and is given *only*.
 
     Example:
         >>> import finstat_kit as fk, tempfile
@@ -71,13 +77,16 @@ class Mirror(Copied):
         *,
         changed_since: str | date | None = None,
         contents: bool | str | Iterable[str] = False,
+        only: int | Iterable[int] | pl.Series | pl.DataFrame | pl.LazyFrame | None = None,
         register: Register | str | None = None,
     ) -> None:
         self._chosen = register
         self._contents = as_collections(contents)
+        self._only = None if only is None else arguments.ids(only).unique().sort()
         self._since = None if changed_since is None else arguments.changed_since(changed_since)
         super().__init__(path)
         about = self._folder.about if self._since else self._folder.read()
+        some_units.checked(self._only, about, self._contents)
         if about and self._since and about.changed_since != self._since:
             raise UsageError(
                 f"changed_since={str(self._since)!r}: the mirror at {self._given} was created with "
@@ -90,8 +99,9 @@ class Mirror(Copied):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy by its path, with the register that it copies, if one was given."""
         again = partial(
-            type(self), changed_since=self._since, contents=self._contents, register=self._chosen
-        )
+            type(self), changed_since=self._since, contents=self._contents, only=self._only,
+            register=self._chosen,
+        )  # fmt: skip
         return again, (self.path,), {"lang": self.lang}
 
     def sync(
@@ -144,7 +154,9 @@ class Mirror(Copied):
         with self._folder.writing():
             origin = origin_of(register, self._folder.read(), self._given)
             spendable = Budget(register, seconds)
-            keeping = Keeping(self._folder, self._held, register, self._contents, spendable)
+            keeping = Keeping(
+                self._folder, self._held, register, self._contents, self._only, spendable
+            )
             return keeping.go(
                 origin, self._since, full=full, max_missing=max_missing, progress=progress
             )
@@ -223,7 +235,8 @@ class Mirror(Copied):
 
         Returns:
             One row per collection whose records are kept: ``collection``, ``listed`` (Int64: ids
-            in the register's list), ``held`` (Int64: current records), ``from_id`` (Int64: all
+            in the register's list; with ``only=`` those of the units kept, as far as their
+            statements are held), ``held`` (Int64: current records), ``from_id`` (Int64: all
             listed ids from this one up are held; null where none), ``lacking`` (Int64) and
             ``seconds`` (Float64: what the lacking ones take at the rate of the register that is
             copied; null without a register or a limit).
@@ -240,7 +253,8 @@ class Mirror(Copied):
         """
         self._answers.complete()
         register = current.named(self._chosen) if self._chosen is not None else None
-        return holdings(self._held, self._folder.begun(), register.rate if register else None)
+        rate = register.rate if register else None
+        return holdings(self._held, self._folder.begun(), rate, self._answers.only())
 
     def unreadable(self) -> pl.DataFrame:
         """List the unreadable records, which the next sync requests again.

@@ -16,18 +16,22 @@ _ROW: Final = "row of the log"
 _KEYS: Final = pl.Schema({"id": pl.Int64(), "version": META["version"], "problem": META["problem"]})
 
 
-def newest_rows(files: tuple[str, ...], schema: pl.Schema, upto: float = math.inf) -> pl.LazyFrame:
+def newest_rows(
+    files: tuple[str, ...], schema: pl.Schema, upto: float = math.inf, *, versions: bool = False
+) -> pl.LazyFrame:
     """Return the newest versions up to a number, in the order of the files.
 
     Args:
         files: The data files of a log.
         schema: Columns of its rows beside `META`.
         upto: The number of the last version to include.
+        versions: Whether their numbers are returned too.
 
     Raises:
         MirrorError: A file cannot be read.
     """
-    whole, shown = pl.Schema({**schema, **META}), (*schema, "gone", "seen")
+    whole, shown = pl.Schema({**schema, **META}), [*schema, "gone", "seen"]
+    shown += ["version"] if versions else []
     if not files:
         return pl.LazyFrame(schema=whole).select(shown)
     log = pl.scan_parquet(

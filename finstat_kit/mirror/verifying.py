@@ -10,7 +10,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.errors import MirrorError
-from finstat_kit.mirror import codelists, templates
+from finstat_kit.mirror import codelists, some_units, templates
 from finstat_kit.mirror.folder import Folder
 from finstat_kit.mirror.held import Held, incomplete
 from finstat_kit.mirror.sealed import checksum_of
@@ -49,6 +49,7 @@ def verified(folder: Folder, held: Held) -> pl.DataFrame:
         for table, meaning in () if about is None else held.foreign(about):
             rows.append((table.path.name, table.rows, table.rows, meaning))
     rows += _templates(folder.templates, held)
+    rows += _only(folder)
     if is_complete or folder.codelists.exists():
         rows.append(_codelists(folder.codelists))
     rows += [_codelists(file) for _, file in codelists.former_files(folder.codelists)]
@@ -68,6 +69,15 @@ def _codelists(lists: Path) -> _Row:
         return lists.name, sum(map(len, codelists.stored(lists).values())), 0, ""
     except MirrorError as error:
         return lists.name, 1, 1, str(error)
+
+
+def _only(folder: Folder) -> Iterator[_Row]:
+    about = folder.known
+    if folder.only.exists() or (about is not None and about.only is not None):
+        try:
+            yield folder.only.name, some_units.units_of(folder.only).len(), 0, ""
+        except MirrorError as error:
+            yield folder.only.name, 1, 1, str(error)
 
 
 def _templates(file: Path, held: Held) -> Iterator[_Row]:

@@ -47,6 +47,7 @@ KEYS: Final = (
     pl.col("gone").eq_missing(pl.lit(MISSING)).alias("missing"),
     pl.col("problem").is_not_null().alias("unread"),
 )
+_FEW: Final = 200  # ids that are compared one by one
 _PIECE: Final = 131_072  # rows, or units with all their versions, looked at together
 _GONE: Final = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
 
@@ -69,6 +70,21 @@ def legible(path: Path) -> Iterator[None]:
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+
+def near(column: str, ids: pl.Series) -> pl.Expr:
+    """Return a condition that the rows of some ids fulfil, and in their neighbourhood few others.
+
+    It reaches the statistics of the files: each commit has ids of its own. What an ``is_in`` of a
+    Series keeps is found among all rows instead, and a join reads all columns of these.
+    """
+    if ids.len() <= _FEW:
+        return pl.col(column).is_in(ids.to_list())
+    first, last = int(ids.min()), int(ids.max())  # type: ignore[arg-type]
+    between = pl.col(column).is_between(first, last)
+    return (
+        between if last - first < 2 * ids.len() else between & pl.col(column).is_in(ids.implode())
+    )
 
 
 class Row(NamedTuple):

@@ -164,5 +164,5 @@ def test_a_unit_without_a_filing_has_its_reason(
         (1, 2021, reason),
     ]
     assert filed["statement_id"].null_count() == 2
-    at_hand = by_rule(units, statements_of([]), [2020], consolidated=False, at_hand=True)
+    at_hand = by_rule(units, statements_of([]), [2020], consolidated=False, not_held=units["id"])
     assert at_hand["reason"][0] == ("not_held" if held else reason)

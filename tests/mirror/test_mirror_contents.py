@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -248,6 +249,10 @@ def test_a_snapshot_has_the_records_that_are_held(tmp_path: Path, register: Watc
         assert 0 < rows.height == held[name] < kept.count()
         wanted = kept.get(rows["id"]).drop("tabulky", strict=False)
         assert_frame_equal(rows.drop("gone", "seen"), wanted)
+        fresh = fk.Mirror(tmp_path / "ruz").snapshot(name)
+        assert_frame_equal(fresh.collect().sort("id"), rows)
+        # Of the records and of the list of the removed ones.
+        assert len(re.findall(r'SELECTION: .*col\("id"\)', fresh.filter(id=7).explain())) == 2
     ids = mirror.snapshot("annual_reports").collect()
     assert ids.columns == ["id", "gone", "seen"]
     assert ids.height == register.sample.annual_reports.count()

@@ -1,0 +1,262 @@
+"""Figures of all units of a mirror: as the register has them, and read no further than needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, strategies as st
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+from finstat_kit.frames import items
+from finstat_kit.mirror.item_cells import figures
+from finstat_kit.protocol.wire import Reply
+from tests.support.examples import examples
+from tests.support.mirrors import RECORDS
+from tests.support.registers import Watched
+from tests.support.syncs import next_day
+
+REGISTER = fk.sample(40, seed=1)
+UNITS = REGISTER.units.ids()["id"]
+SOME = pl.Series(UNITS.head(25))
+
+Read = Callable[[], list[tuple[int, int]]]
+
+
+@pytest.fixture(scope="module")
+def mirror(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
+    mirror = fk.Mirror(tmp_path_factory.mktemp("ruz"), contents=True, register=REGISTER)
+    mirror.sync()
+    return mirror
+
+
+@pytest.fixture
+def read(capfd: pytest.CaptureFixture[str]) -> Read:
+    """Return a function that lists how many row groups of how many were read since its last call.
+
+    polars itself says so, of each file that a filter reaches.
+    """
+    pattern = re.compile(r"Predicate pushdown: reading (\d+) / (\d+) row groups")
+
+    def since() -> list[tuple[int, int]]:
+        found = pattern.findall(capfd.readouterr().err)
+        return [(int(some), int(all_)) for some, all_ in found]
+
+    return since
+
+
+@cache
+def wanted(year: Any, consolidated: bool, from_previous: bool) -> pl.DataFrame:
+    return REGISTER.financials(UNITS, year, consolidated=consolidated, from_previous=from_previous)
+
+
+CONDITIONS = (
+    pl.col("year") == 2018, pl.col("year").is_null(), pl.col("template") == 687,
+    (pl.col("template") == 699) | (pl.col("months") < 12), pl.col("kraj") == "SK010",
+    pl.col("unit_id").is_in(SOME.implode()) & (pl.col("kind") == "Riadna"),
+    pl.col("reason").is_null() & (pl.col("sales") > 1_000), pl.col("reason") == "no_content",
+    pl.col("supersedes") > 0, pl.col("filed").is_null(), pl.col("sums_failing") > 0,
+    (pl.col("ico") > "4") & (pl.col("balance_difference") == 0), pl.col("currency").is_null(),
+)  # fmt: skip
+COLUMNS = (
+    None, ["sales"], ["unit_id", "reason"], ["equity", "balance_difference"],
+    ["net_profit", "template", "year"], ["sums_failing"],
+)  # fmt: skip
+
+
+@examples(6)
+@given(
+    year=st.sampled_from([None, 2013, 2018, (2014, 2017, 2020), tuple(range(2016, 2022))]),
+    consolidated=st.booleans(),
+    from_previous=st.booleans(),
+    conditions=st.lists(st.sampled_from(CONDITIONS), max_size=2),
+    columns=st.sampled_from(COLUMNS),
+    rows=st.sampled_from([None, None, 1, 30]),
+)
+def test_a_query_gives_what_the_register_gives(
+    mirror: fk.Mirror,
+    year: Any,
+    consolidated: bool,
+    from_previous: bool,
+    conditions: list[pl.Expr],
+    columns: list[str] | None,
+    rows: int | None,
+) -> None:
+    """Whatever is filtered, selected and cut off, in columns, types and order."""
+    lazy: pl.LazyFrame = mirror.financials(
+        year=year, consolidated=consolidated, from_previous=from_previous
+    )
+    whole = wanted(year, consolidated, from_previous)
+
+    def asked(frame: Any) -> Any:
+        frame = frame if rows is None else frame.head(rows)
+        for condition in conditions:
+            frame = frame.filter(condition)
+        return frame if columns is None else frame.select(columns)
+
+    assert lazy.collect_schema() == whole.schema
+    assert_frame_equal(asked(lazy).collect(), asked(whole))
+
+
+def test_every_column_of_every_year(mirror: fk.Mirror) -> None:
+    """Of all units, of those given in their order, and of those that share an IČO."""
+    whole = wanted(None, False, True)
+    assert whole["template"].n_unique() == 4
+    assert whole["reason"].n_unique() > 5
+
+    assert_frame_equal(mirror.financials(from_previous=True).collect(), whole)
+    for units in (UNITS.reverse(), REGISTER.units.get(UNITS.reverse())):
+        assert_frame_equal(
+            mirror.financials(units, [2016, 2018]), REGISTER.financials(units, [2016, 2018])
+        )
+    ico = whole["ico"].drop_nulls()[0]
+    with fk.using(mirror):
+        assert_frame_equal(fk.financials(ico=ico), REGISTER.financials(ico=ico))
+    assert_frame_equal(mirror.filings(UNITS, 2018), REGISTER.filings(UNITS, 2018))
+
+
+def test_corrections_changes_and_removals(tmp_path: Path) -> None:
+    """The newest version of each filing counts, and of a former day that of the day."""
+    register = fk.sample(16, seed=1)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    first = register.financials(register.units.ids())
+    day = register.today
+    for _ in range(2):
+        next_day(Watched(register))
+        living = register.units.scan().filter(pl.col("stav").is_null()).select("id").collect()
+        register.file(living.head(2), year=2025)
+        register.correct(register.statements.ids(limit=2))
+        register.delete(living.tail(1))
+        mirror.sync()
+        now = register.financials(register.units.ids())
+        assert_frame_equal(mirror.financials().collect(), now)
+
+    assert not now.equals(first)
+    assert_frame_equal(mirror.as_of(day).financials().collect(), first)
+    small = mirror.extract(tmp_path / "small", living["id"].head(2))
+    assert_frame_equal(
+        small.financials(year=2025).collect(), mirror.financials(living.head(2), 2025)
+    )
+
+
+def test_a_cell_that_is_no_number(tmp_path: Path) -> None:
+    """An item with one is null, and a report of nothing else has the reason."""
+    sample = fk.sample(12)
+    whole = sample.reports.get(sample.reports.ids()).filter(idSablony=687)
+    ids = whole.filter(pl.col("tabulky").list.get(0).list.get(0) != "")["id"].head(2).to_list()
+    register = Watched(sample)
+
+    def altered(path: str, query: str) -> Reply | None:
+        if path != RECORDS["reports"] or query not in [f"id={id_}" for id_ in ids]:
+            return None
+        body = sample._answer("GET", path, query).body
+        if query == f"id={ids[0]}":  # its first cell, total assets
+            return Reply(200, {}, re.sub(rb'("data":\[)"[^"]*"', rb'\1"abc"', body, count=1))
+        tables = b'"tabulky":[{"data":["x"' + b',""' * 45 + b"]}"
+        rest = b"".join(b',{"data":[""' + b',""' * (n - 1) + b"]}" for n in (44, 76))
+        return Reply(200, {}, re.sub(rb'"tabulky":\[.*?\]\}\]', tables + rest + b"]", body))
+
+    register.instead = altered
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    money = register.financials(sample.units.ids())
+
+    assert_frame_equal(mirror.financials().collect(), money)
+    one = money.filter(report_id=ids[0]).row(0, named=True)
+    assert one["total_assets"] is None
+    assert one["reason"] is None
+    assert money.filter(report_id=ids[1])["reason"].to_list() == ["not_a_number"]
+
+
+def test_what_is_not_held_has_the_reason(tmp_path: Path) -> None:
+    """The newest years are answered before the older ones are there, each row or its reason."""
+    slow = Watched(REGISTER, page_size=100, rate=1.0)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=["statements", "reports"], register=slow)
+    mirror.sync(budget=250)
+    of_years = {year: mirror.financials(year=year).collect() for year in (2022, 2016)}
+
+    for year, found in of_years.items():
+        whole = REGISTER.financials(UNITS, year)
+        held = found["reason"].ne_missing("not_held")
+        assert_frame_equal(found.filter(held), whole.filter(held))
+        assert found["unit_id"].equals(whole["unit_id"])
+        filed = mirror.filings(UNITS, year).filter(reason="not_held")
+        assert set(filed["unit_id"]) <= set(found.filter(~held)["unit_id"])
+    assert of_years[2022]["total_assets"].is_not_null().sum() > 5
+    assert "not_held" not in of_years[2022]["reason"]
+    assert (of_years[2016]["reason"] == "not_held").sum() > 10
+    while mirror.holdings()["lacking"].sum():
+        mirror.sync(budget="10min")
+    assert_frame_equal(mirror.financials(year=2016).collect(), REGISTER.financials(UNITS, 2016))
+
+
+def test_a_mirror_without_statements_or_reports(tmp_path: Path) -> None:
+    """Units alone answer why; statements alone are no figures."""
+    mirror = fk.Mirror(tmp_path / "ruz", register=REGISTER)
+    mirror.sync()
+    reasons = mirror.financials(year=2018).collect()["reason"]
+    assert set(reasons) == {"deleted", "no_filing", "not_held"}
+
+    fk.Mirror(tmp_path / "ruz", contents="statements", register=REGISTER).sync()
+    with pytest.raises(fk.UsageError, match="of reports this mirror holds the ids alone"):
+        mirror.financials(year=2018).collect()
+    assert_frame_equal(mirror.filings(UNITS, 2018), REGISTER.filings(UNITS, 2018))
+
+
+def test_filters_reach_the_files(tmp_path: Path, read: Read) -> None:
+    """Of a year and of a unit the files of later filings alone are read."""
+    register = fk.sample(20, seed=3)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    unit = register.units.scan().filter(pl.col("stav").is_null()).select("id").collect()[:1]
+    for _ in range(3):
+        next_day(Watched(register))
+        register.file(unit, year=2025)
+        mirror.sync()
+    mirror.financials().collect()
+    read()
+
+    def groups(query: pl.LazyFrame) -> int:
+        with pl.Config(verbose=True):
+            query.collect()
+        return sum(some for some, _ in read())
+
+    money = mirror.financials()
+    every = groups(money)
+    assert groups(mirror.financials(year=2025)) < every
+    assert groups(money.filter(year=2025)) < every
+    assert groups(money.filter(pl.col("unit_id") == unit["id"][0], pl.col("year") > 2024)) < every
+    assert groups(money.select("unit_id", "year")) < every  # no cells
+    reports = mirror.snapshot("reports").filter(pl.col("id") > register.reports.ids()["id"][-2])
+    assert groups(reports) < groups(mirror.snapshot("reports").filter(pl.col("id") > 0))
+
+
+def test_items_read_their_cells_alone(mirror: fk.Mirror, tmp_path: Path, read: Read) -> None:
+    """In cells sorted as they are stored, a few row groups for one item, most for all."""
+    mirror.cells().collect()
+    stored = pl.concat(pl.read_parquet(file) for file in (mirror.path / "cells").glob("*.parquet"))
+    fitting = stored.filter(pl.col("template").is_in([687, 699]), pl.col("row").is_not_null())
+    key = ["template", "table", "row", "column", "report_id"]
+    fitting.sort(key).write_parquet(tmp_path / "cells.parquet", row_group_size=500)
+    cells = pl.scan_parquet(tmp_path / "cells.parquet")
+    reports = (
+        fitting.select("report_id", "version", "template").unique("report_id").sort("report_id")
+    )
+
+    def groups(names: list[str]) -> tuple[int, int]:
+        with pl.Config(verbose=True):
+            figures(cells, reports, names, previous=False, balance=False)
+        (found,) = read()
+        return found
+
+    one, all_ = groups(["net_profit"])
+    assert one <= 4
+    assert groups(items.names())[0] > 4 * one
+    assert all_ > 20
