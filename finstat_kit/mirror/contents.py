@@ -103,6 +103,14 @@ def with_meta(
     return records.with_columns(pl.Series(n, v, dtype=META[n]) for n, v in meta.items())
 
 
+def places_in(ascending: Ints, ids: Ints) -> Ints:
+    """Return the place of each id, -1 where it is not among them."""
+    at = np.searchsorted(ascending, ids)
+    found = at < len(ascending)
+    found[found] = ascending[at[found]] == ids[found]
+    return np.where(found, at, -1)
+
+
 class Lack:
     """The lacking records of one collection, as they become fewer."""
 
@@ -112,15 +120,17 @@ class Lack:
         self._failed: set[int] = set(found.filter(~pl.col("readable"))["id"])
         self._done = np.zeros(len(self.ids), dtype=np.bool_)
 
-    def left(self, *, failed: bool = False) -> list[int]:
+    def left(self, *, failed: bool = False) -> Ints:
         """Return what is left, the highest id first; records that failed before come apart."""
-        ids: list[int] = self.ids[~self._done][::-1].tolist()
-        return [id_ for id_ in ids if (id_ in self._failed) == failed]
+        ids: Ints = self.ids[~self._done][::-1]
+        return ids[np.isin(ids, list(self._failed), invert=not failed)]
 
-    def among(self, ids: Ints) -> list[int]:
-        """Return which of some ids are left, the highest first."""
-        found = np.intersect1d(ids, self.ids[~self._done])[::-1]
-        return [id_ for id_ in found.tolist() if id_ not in self._failed]
+    def among(self, ids: Ints) -> Ints:
+        """Return which of some ids are left, the highest first; none that failed before."""
+        ids = np.unique(ids)[::-1]
+        ids = ids[places_in(self.ids, ids) >= 0]
+        ids = ids[~self._done[np.searchsorted(self.ids, ids)]]
+        return ids[np.isin(ids, list(self._failed), invert=True)]
 
     def versions(self, ids: Sequence[int]) -> Ints:
         """Return the version of the list that named each id."""
@@ -156,7 +166,8 @@ class Filling:
         self._lack: dict[str, Lack] = {}
         self._counts: dict[str, dict[str, int]] = {}
         self._spent: dict[str, tuple[int, float]] = {}
-        self._known: dict[str, Ints] = {}
+        self._known: dict[str, Ints] = {}  # ascending
+        self._named: list[int] = []  # the reports of statements that were fetched last
         self._versions: dict[str, int] = {}
         self._fetchers: dict[str, Fetcher] = {}
         self._no_template: dict[int, str] = {}  # could not be had in this sync, and why
@@ -165,7 +176,7 @@ class Filling:
                 # Of some units those reports are wanted that their statements will name.
                 whose = None if name == "reports" else only
                 self._lack[name] = Lack(held.lacking_of(name, whose)[1])
-                self._known[name] = held_records(table.scan())["id"].to_numpy()
+                self._known[name] = np.sort(held_records(table.scan())["id"].to_numpy())
             self._counts[name] = {"new": 0, "changed": 0, "gone": 0}
             self._spent[name] = 0, 0.0
             # Above all former ones, also where the log was lost.
@@ -191,7 +202,7 @@ class Filling:
                 for name in self._tables:
                     self._fill(name, self._lack[name].left(failed=True), advance, moves=False)
                 if {"statements", "reports"} <= self._tables.keys():
-                    self._fill("reports", self._owed(None), advance)
+                    self._fill("reports", self._owed(), advance)
                 # The reports last: statements and annual reports name them.
                 for name in sorted(self._tables, key=lambda name: name == "reports"):
                     self._fill(name, self._left(name), advance)
@@ -218,7 +229,7 @@ class Filling:
                 "requests": requests, "seconds": seconds,
             }  # fmt: skip
 
-    def _fill(self, name: str, ids: Sequence[int], advance: Advance, *, moves: bool = True) -> None:
+    def _fill(self, name: str, ids: Ints, advance: Advance, *, moves: bool = True) -> None:
         fetcher, began = self._fetchers[name], monotonic()
         before = self._register.stats.requests
         follows = moves and name == "statements" and "reports" in self._tables
@@ -233,16 +244,18 @@ class Filling:
 
         try:
             for batch in fetcher.batches(ids, _BATCH):
-                fetcher.fetch(batch, advance, commit, moves=moves)
+                fetcher.fetch([int(id_) for id_ in batch], advance, commit, moves=moves)
                 if follows:
                     spent()
-                    self._fill("reports", self._owed(batch), advance)
+                    named = np.array(self._named, dtype=np.int64)
+                    self._named.clear()
+                    self._fill("reports", self._lack["reports"].among(named), advance)
                     before, began = self._register.stats.requests, monotonic()
             commit(fetcher.given_up(), None)
         finally:
             spent()
 
-    def _left(self, name: str) -> list[int]:
+    def _left(self, name: str) -> Ints:
         """Return what is left of a collection, as far as it is wanted."""
         if name != "reports" or self._only is None:
             return self._lack[name].left()
@@ -250,11 +263,9 @@ class Filling:
             owned = self._held.owned(name, self._only)
         return self._lack[name].among(owned.to_numpy())
 
-    def _owed(self, statements: Sequence[int] | None) -> list[int]:
-        """Return the lacking reports of statements that are held: of some, or of all."""
+    def _owed(self) -> Ints:
+        """Return the lacking reports of the statements that are held."""
         log = self._tables["statements"].scan()
-        if statements is not None:
-            log = log.filter(pl.col("id").is_in(pl.Series(statements).implode()))
         with legible(self._held.path):
             owned = log.select(pl.col(REPORTS_OF).explode()).drop_nulls().unique().collect()
         return self._lack["reports"].among(owned[REPORTS_OF].to_numpy())
@@ -278,6 +289,8 @@ class Filling:
             # are nothing.
             self._cells.append(cells, state)
             state["cells"] = self._cells.rows
+        if name == "statements":
+            self._named += records[REPORTS_OF].explode().drop_nulls().to_list()
         records = records.with_columns(pl.Series(LISTED, lack.versions(ids), dtype=pl.Int64))
         records = records.select(n for n in table.schema if n not in META)
         frame = with_meta(records, problems, version, self._register.today)
@@ -287,7 +300,7 @@ class Filling:
             self._cells.tidy()
         readable = frame.filter(pl.col("problem").is_null())
         lack.fetched(readable["id"].to_list(), list(set(ids) - set(readable["id"])))
-        known = readable["id"].is_in(pl.Series(self._known[name]).implode())
+        known = pl.Series(places_in(self._known[name], readable["id"].to_numpy()) >= 0)
         gone = readable["gone"].is_not_null()
         counts = self._counts[name]
         counts["gone"] += int(gone.sum())

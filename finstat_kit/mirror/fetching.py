@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from finstat_kit.client.records import fetch_record
 from finstat_kit.client.register import Register
@@ -25,6 +28,8 @@ from finstat_kit.transport.threads import in_order
 _BATCH_SECONDS: Final = 60  # of requests at the register's rate: what a crash can cost
 _OUTAGE: Final = 3  # records in a row that cannot be had: it is not the records' fault
 _ITS_FAULT: Final = (ProtocolError, NotFound, BadRequest)  # of one record, and of no other
+
+Ids = TypeVar("Ids", Sequence[int], NDArray[np.int64])
 
 # An id with its record, or with the reason why it could not be read.
 Fetched = tuple[int, Record | str]
@@ -56,7 +61,7 @@ class Fetcher:
         self._budget = budget
         self._doubtful: dict[int, str] = {}  # could not be had, for a reason yet unknown
 
-    def batches(self, ids: Sequence[int], most: int) -> Iterator[Sequence[int]]:
+    def batches(self, ids: Ids, most: int) -> Iterator[Ids]:
         """Yield ids in batches of a minute of requests, *most* at the most, within the budget."""
         rate = math.inf if self._register.rate is None else self._register.rate
         for batch in sliced(ids, int(min(max(rate * _BATCH_SECONDS, 1), most))):
@@ -112,6 +117,6 @@ class Fetcher:
         return found
 
 
-def sliced(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+def sliced(ids: Ids, size: int) -> Iterator[Ids]:
     """Yield ids in pieces of a size."""
     return (ids[start : start + size] for start in range(0, len(ids), size))
