@@ -47,6 +47,7 @@ _KEY: Final = (
 )
 _TABLES: Final = pl.List(pl.List(pl.String))
 _WHOLE: Final = 2.0**53  # below it every whole number is a value of its own
+_PIECE: Final = 2_000  # reports
 _CENTS: Final = 10.0**13  # below it every number of cents is
 
 
@@ -60,6 +61,15 @@ def split(
         version: Of the batch.
         form_of: Returns a template, None where there is none.
     """
+    # Most cells are blank, and take memory until they are left out.
+    pieces = list(reports.iter_slices(_PIECE)) or [reports]
+    records, cells = zip(*(_split(piece, version, form_of) for piece in pieces), strict=True)
+    return pl.concat(records), pl.concat(cells).sort(_KEY, maintain_order=True)
+
+
+def _split(
+    reports: pl.DataFrame, version: int, form_of: FormOf
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     tables = reports[wire.TABLES].cast(_TABLES)
     lengths = tables.list.eval(pl.element().list.len()).cast(pl.List(pl.Int32)).alias(LENGTHS)
     # Table by table, then cell by cell; an empty list would leave a null behind.
@@ -97,7 +107,6 @@ def split(
         )
         .with_columns(pl.when("fits").then(name).alias(name) for name in ("row", "column"))
         .select(pl.col(name).cast(dtype) for name, dtype in STORED.items())
-        .sort(_KEY, maintain_order=True)
     )
     digests = pl.Series(DIGEST, [_digest(one) for one in tables.to_list()], dtype=pl.Int64)
     return reports.with_columns(lengths, digests).drop(wire.TABLES), cells
