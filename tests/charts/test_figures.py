@@ -24,14 +24,17 @@ NO_CODE: Any = "sidlisko"
 
 
 @pytest.fixture(scope="module")
-def money() -> pl.DataFrame:
-    units = SAMPLE.units.get(SAMPLE.units.ids())
+def units() -> pl.DataFrame:
+    return SAMPLE.units.get(SAMPLE.units.ids())
+
+
+@pytest.fixture(scope="module")
+def money(units: pl.DataFrame) -> pl.DataFrame:
     return SAMPLE.financials(units.sample(500, seed=1), 2016)
 
 
 @pytest.fixture(scope="module")
-def years() -> pl.DataFrame:
-    units = SAMPLE.units.get(SAMPLE.units.ids())
+def years(units: pl.DataFrame) -> pl.DataFrame:
     long = units.filter(pl.col("idUctovnychZavierok").list.len() >= 13)
     return SAMPLE.financials(long.head(40), from_previous=True)
 
