@@ -17,7 +17,6 @@ from tests.support.examples import slow
 from tests.support.pictures import (
     axes,
     check_legible,
-    laid_out,
     texts,
     tile_numbers,
 )
