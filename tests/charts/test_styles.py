@@ -20,6 +20,17 @@ from tests.support.examples import slow
 from tests.support.pictures import axes, laid_out, texts, written
 from tests.support.units import SAMPLE, UNITS
 
+
+@functools.cache
+def _compared(by: Any) -> pl.DataFrame:
+    return fk.compare(UNITS.head(1_500), UNITS.tail(1_400), by)
+
+
+@functools.cache
+def _estimate(by: Any) -> pl.DataFrame:
+    return SAMPLE.estimate(by, n=300)
+
+
 CHARTS: dict[str, Any] = {
     "counts": lambda ax: fk.plot_counts(UNITS, ax=ax),
     "rest": lambda ax: fk.plot_counts(UNITS, "okres", top=2, ax=ax),
@@ -34,16 +45,6 @@ CHARTS: dict[str, Any] = {
     "months": lambda ax: fk.plot_last_changes(UNITS, every="1mo", ax=ax),
     "nothing": lambda ax: fk.plot_last_changes(UNITS.head(0), ax=ax),
 }
-
-
-@functools.cache
-def _compared(by: Any) -> pl.DataFrame:
-    return fk.compare(UNITS.head(1_500), UNITS.tail(1_400), by)
-
-
-@functools.cache
-def _estimate(by: Any) -> pl.DataFrame:
-    return SAMPLE.estimate(by, n=300)
 
 
 def grounds(ax: Axes) -> list[tuple[str, str, str]]:
