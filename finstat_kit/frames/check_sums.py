@@ -55,7 +55,7 @@ class _Sum(NamedTuple):
 
 
 class _Sums:
-    """The sums of a form as a matrix, so that those of many reports are one product."""
+    """The sums of a form, their terms one after another, so that many reports are added at once."""
 
     def __init__(self, form: Form) -> None:
         self.starts = np.cumsum([0, *(table.cells for table in form.tables)])
@@ -68,12 +68,16 @@ class _Sums:
             for column in range(len(part.columns))
             if (one := self._sum(table, row, column)) is not None
         ]
-        self.signs = np.zeros((int(self.starts[-1]), len(self.sums)))
-        for number, one in enumerate(self.sums):
-            for sign, place in one.terms:
-                self.signs[place, number] += sign
+        terms = [term for one in self.sums for term in one.terms]
+        self.signs = np.array([sign for sign, _ in terms], dtype=np.float64)
+        self.terms = np.array([place for _, place in terms], dtype=np.int64)
+        self.firsts = np.cumsum([0, *(len(one.terms) for one in self.sums)])[:-1]
         self.stated = np.array([one.place for one in self.sums], dtype=np.int64)
         self.totals = totals(form)
+
+    def added(self, terms: Floats) -> Floats:
+        """Add the terms of each sum, a row per report."""
+        return np.add.reduceat(terms, self.firsts, axis=1)
 
     def place(self, table: int, row: int, column: int) -> int:
         """Return the place of a cell among all of the form."""
@@ -163,13 +167,13 @@ def _of_one_form(cells: pl.DataFrame, sums: _Sums, template: int) -> pl.DataFram
     values[report, place] = cells["value"].fill_null(0.0).to_numpy()
     filled[report, place] = 1.0
     odd[report, place] = cells["value"].is_null().to_numpy()
-    weights = np.abs(sums.signs)
-    computed, stated = values @ sums.signs, values[:, sums.stated]
+    terms = values[:, sums.terms]
+    computed, stated = sums.added(terms * sums.signs), values[:, sums.stated]
     # Of nothing but blanks nothing is stated; what is no number cannot be added.
-    told = (filled @ weights + filled[:, sums.stated] > 0) & (
-        odd @ weights + odd[:, sums.stated] == 0
+    told = (sums.added(filled[:, sums.terms]) + filled[:, sums.stated] > 0) & (
+        sums.added(odd[:, sums.terms]) + odd[:, sums.stated] == 0
     )
-    rounding = _HALF_A_CENT + 1e-15 * (np.abs(values) @ weights)
+    rounding = _HALF_A_CENT + 1e-15 * sums.added(np.abs(terms))
     fails = told & (np.abs(computed - stated) > rounding)
     balance = _balance(values, filled, sums)
     return pl.DataFrame(

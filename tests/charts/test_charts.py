@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib as mpl
 import nbformat
+import numpy as np
 import polars as pl
 import pytest
 from matplotlib.patches import Rectangle
@@ -158,9 +159,14 @@ def test_bars_are_legible(field: By, lang: Lang) -> None:
 
 @pytest.fixture(scope="module")
 def municipal(full_size: Path) -> tuple[fk.Sample, pl.DataFrame]:
-    """Give a register with codelists of real size, and all its units."""
-    register = fk.sample(20_000, codelists=full_size)
-    units = register.units.get(register.units.ids())
+    """Give a register with codelists of real size, and units in most of their municipalities."""
+    register = fk.sample(10, codelists=full_size)
+    codes = register.municipalities()["code"].to_numpy()
+    # Like real ones: many units in a few municipalities, one or none in most.
+    skewed = (len(codes) * np.random.default_rng(0).random(20_000) ** 3).astype(int)
+    units = pl.concat([UNITS] * 5).with_columns(
+        pl.when(pl.col("sidlo").is_not_null()).then(pl.Series(codes[skewed])).alias("sidlo")
+    )
     assert register.count_by(units, "sidlo").height > 1_900
     return register, units
 
@@ -459,6 +465,7 @@ def test_what_was_drawn_before_stays() -> None:
     assert "mine" not in [text.get_text() for text in legend.get_texts()]
 
 
+@pytest.mark.slow
 def test_a_cell_shows_one_picture() -> None:
     """A cell that ends in a chart shows it once, in a real kernel."""
     source = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,12 @@ def sample_chosen(nothing_chosen: None) -> None:
     fk.use(SAMPLE)
 
 
+@functools.cache
 def estimate(by: Any, lang: Lang, n: int = 900, number: int | None = None) -> pl.DataFrame:
     """Return an estimate from the sample, as it would be of a register of another size."""
-    drawn = SAMPLE.estimate(by, n=n, lang=lang)
     if number is None:
-        return drawn
+        return SAMPLE.estimate(by, n=n, lang=lang)
+    drawn = estimate(by, lang, n)
     hits = (pl.col("share") * n).round().cast(pl.Int64)
     again = estimation.with_intervals(drawn.select("code", "label", "kind", hits=hits), n, number)
     return again.select(drawn.columns)

@@ -17,7 +17,6 @@ from tests.support.examples import slow
 from tests.support.pictures import (
     axes,
     check_legible,
-    laid_out,
     texts,
     tile_numbers,
 )
@@ -102,8 +101,7 @@ def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale:
     """Names and numbers stay inside their tiles in a picture of any size."""
     ax = fk.plot_map(UNITS, by, lang=lang, ax=axes(size[0] * scale, size[1] * scale))
 
-    check_legible(ax)
-    renderer = laid_out(ax)
+    renderer = check_legible(ax)
     cells = [patch.get_window_extent(renderer) for patch in ax.patches]
     inside = [text for text in texts(ax) if isinstance(text, TileText)]
     assert len(inside) == 2 * len(cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -19,6 +20,17 @@ from tests.support.examples import slow
 from tests.support.pictures import axes, laid_out, texts, written
 from tests.support.units import SAMPLE, UNITS
 
+
+@functools.cache
+def _compared(by: Any) -> pl.DataFrame:
+    return fk.compare(UNITS.head(1_500), UNITS.tail(1_400), by)
+
+
+@functools.cache
+def _estimate(by: Any) -> pl.DataFrame:
+    return SAMPLE.estimate(by, n=300)
+
+
 CHARTS: dict[str, Any] = {
     "counts": lambda ax: fk.plot_counts(UNITS, ax=ax),
     "rest": lambda ax: fk.plot_counts(UNITS, "okres", top=2, ax=ax),
@@ -27,16 +39,12 @@ CHARTS: dict[str, Any] = {
     "regions": lambda ax: fk.plot_map(UNITS, ax=ax),
     "districts": lambda ax: fk.plot_map(UNITS, "okres", ax=ax),
     "map of differences": lambda ax: fk.plot_map(_compared("okres"), "okres", ax=ax),
-    "estimate": lambda ax: fk.plot_counts(SAMPLE.estimate(n=300), ax=ax),
-    "map of an estimate": lambda ax: fk.plot_map(SAMPLE.estimate("okres", n=300), "okres", ax=ax),
+    "estimate": lambda ax: fk.plot_counts(_estimate("kraj"), ax=ax),
+    "map of an estimate": lambda ax: fk.plot_map(_estimate("okres"), "okres", ax=ax),
     "years": lambda ax: fk.plot_last_changes(UNITS, every="1y", ax=ax),
     "months": lambda ax: fk.plot_last_changes(UNITS, every="1mo", ax=ax),
     "nothing": lambda ax: fk.plot_last_changes(UNITS.head(0), ax=ax),
 }
-
-
-def _compared(by: Any) -> pl.DataFrame:
-    return fk.compare(UNITS.head(1_500), UNITS.tail(1_400), by)
 
 
 def grounds(ax: Axes) -> list[tuple[str, str, str]]:

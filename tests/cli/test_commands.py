@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
 import signal
 import subprocess
@@ -178,11 +177,11 @@ def test_faults_have_their_exit_codes(arguments: list[str], code: int, said: str
     assert re.search(said, " ".join(seen.stderr.split()))
 
 
-def test_the_environment_names_the_register() -> None:
+def test_the_environment_names_the_register(monkeypatch: pytest.MonkeyPatch) -> None:
     """FINSTAT_KIT_URL chooses the register for a shell."""
-    env = {**os.environ, "FINSTAT_KIT_URL": "sample"}
+    monkeypatch.setenv("FINSTAT_KIT_URL", "sample")
 
-    seen = subprocess.run([*COMMAND, "count"], capture_output=True, text=True, env=env)
+    seen = called("count")
 
     assert (seen.stdout, seen.returncode) == ("20000\n", 0)
 
@@ -231,7 +230,7 @@ def test_an_error_tells_how_to_go_on() -> None:
     """A walk that is cut off by the register ends with 1 and the cursor."""
     page = [reply(b'{"id":[1,2],"existujeDalsieId":true}')]
     with FaultServer(page, [reply(b"", 400)]) as server:
-        seen = shell("ids", "--url", server.url)
+        seen = called("ids", "--url", server.url)
 
     assert (seen.stdout, seen.returncode) == ("id\n1\n2\n", 1)
     assert "--after-id 2" in seen.stderr
@@ -239,10 +238,10 @@ def test_an_error_tells_how_to_go_on() -> None:
 
 def test_serve_prints_its_url_and_ends_cleanly() -> None:
     """The URL is printed when it answers; Ctrl-C ends it cleanly. The same by URL as in process."""
-    with started("serve", "--port", "0", "--units", "20000") as process:
+    with started("serve", "--port", "0", "--units", "2000") as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
-        sample = fk.sample()
+        sample = fk.sample(2_000)
         with fk.using(url):
             assert fk.units.ids().equals(sample.units.ids())
             some = fk.units.ids(limit=50)
@@ -255,7 +254,7 @@ def test_serve_prints_its_url_and_ends_cleanly() -> None:
 
     assert walked.stdout == sample.statements.ids().write_csv()
     assert process.returncode == 0
-    assert said == "20,000 invented units; Ctrl-C ends it\n"
+    assert said == "2,000 invented units; Ctrl-C ends it\n"
 
 
 def test_a_walk_struck_by_ctrl_c_and_resumed_is_the_whole_walk() -> None:

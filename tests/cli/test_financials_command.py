@@ -11,7 +11,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.server import served
-from tests.cli.test_commands import run, shell
+from tests.cli.test_commands import called, run
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +45,9 @@ def test_all_years_into_a_file(units: pl.DataFrame, tmp_path: Path) -> None:
 
 def test_wrong_arguments() -> None:
     """They are refused with the cure; usage ends with 2."""
-    assert "is not an id" in shell("financials", "x", "--sample").stderr
+    assert "is not an id" in called("financials", "x", "--sample").stderr
     assert run("financials", "5", "--year", "16", "--sample").exit_code == 2
-    refused = shell("financials", *map(str, range(50)), "--sample", "--max-requests", "9")
+    refused = called("financials", *map(str, range(50)), "--sample", "--max-requests", "9")
     assert "more than --max-requests 9 are not sent" in refused.stderr
     assert refused.returncode == 2
 
@@ -55,8 +55,15 @@ def test_wrong_arguments() -> None:
 def test_what_was_finished_before_an_error_is_written() -> None:
     """The rows of the finished units, and where to resume."""
     sample = fk.sample()
-    records = sample.units.get(sample.units.ids(limit=220))
+    some = sample.units.get(sample.units.ids(limit=600))
+    # Many with nothing to fetch, and others at both ends.
+    filings = pl.col("idUctovnychZavierok").list.len().fill_null(0)
+    others = some.filter(filings > 4)
+    records = pl.concat(
+        [others.head(70), some.filter(filings == 0).head(130), others.slice(70, 20)]
+    )
     whole = sample.financials(records, 2016)
+    assert whole.head(200)["report_id"].count() > 9
     last = f"id={whole['report_id'].drop_nulls()[-1]}"
 
     def answer(method: str, path: str, query: str) -> Reply:

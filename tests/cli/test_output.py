@@ -16,6 +16,7 @@ import pytest
 
 from finstat_kit.cli.output import write_all
 from tests.cli.test_commands import COMMAND, called, run
+from tests.support.examples import slow
 
 
 @pytest.mark.parametrize("suffix", ["csv", "ndjson", "parquet", "xlsx", "table"])
@@ -74,7 +75,9 @@ def test_an_output_that_no_file_can_be_is_refused(tmp_path: Path, name: str, tol
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_standard_output_that_takes_nothing_is_an_error(tmp_path: Path) -> None:
+# Unbuffered, a write to a full disk may take a part and say nothing.
+@pytest.mark.parametrize("unbuffered", ["", *slow("1")])
+def test_a_standard_output_that_takes_nothing_is_an_error(tmp_path: Path, unbuffered: str) -> None:
     """Closed or full, it is told in one line, and exit code 1 says that the result is not whole."""
     line = f"{' '.join(map(shlex.quote, COMMAND))} codelist municipalities --sample"
     # So short that all of it waits in a buffer, which Python flushes once more at exit.
@@ -87,12 +90,11 @@ def test_a_standard_output_that_takes_nothing_is_an_error(tmp_path: Path) -> Non
         (f"ulimit -f 1; {line} > {full}", "Error: File too large\n"),
         (f"ulimit -f 1; {line} --output {full}.csv", "Error: File too large\n"),
     ]:
-        for unbuffered in ("", "1"):  # then a write to a full disk may take a part and say nothing
-            env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-            seen = subprocess.run(
-                ["bash", "-c", command], capture_output=True, text=True, timeout=60, env=env
-            )
-            assert (seen.returncode, seen.stdout, seen.stderr) == (1, "", said)
+        env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        seen = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, timeout=60, env=env
+        )
+        assert (seen.returncode, seen.stdout, seen.stderr) == (1, "", said)
 
 
 def test_a_write_that_returns_early_is_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,8 +34,10 @@ def laid_out(ax: Axes) -> RendererAgg:
     """Lay everything out as drawing does, which takes far longer; return what measures it."""
     figure = ax.figure
     assert isinstance(figure, Figure)
+    # Its canvas from here on: what measures the texts below is what has measured them already.
+    agg = FigureCanvasAgg(figure)
     figure.draw_without_rendering()
-    renderer: RendererAgg = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    renderer: RendererAgg = agg.get_renderer()  # type: ignore[no-untyped-call]
     return renderer
 
 
@@ -62,8 +64,8 @@ def texts(ax: Axes) -> list[Text]:
     ]
 
 
-def check_legible(ax: Axes) -> None:
-    """Every text lies inside the picture and on no other text."""
+def check_legible(ax: Axes) -> RendererAgg:
+    """Every text lies inside the picture and on no other text; return what measured them."""
     renderer = laid_out(ax)
     names = [text.get_text() for text in texts(ax)]
     boxes = [text.get_window_extent(renderer).extents for text in texts(ax)]
@@ -77,6 +79,7 @@ def check_legible(ax: Axes) -> None:
 
     assert [names[at] for at in np.flatnonzero(outside)] == []
     assert [(names[one], names[other]) for one, other in over] == []
+    return renderer
 
 
 def bars(ax: Axes) -> dict[str, float]:

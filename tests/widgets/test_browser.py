@@ -22,7 +22,7 @@ from tests.widgets.conftest import Served
 EXPLORER = """
 import finstat_kit as fk
 from finstat_kit.arguments import By
-fk.use(fk.sample())
+fk.use(fk.sample(4_000))
 explorer = fk.Explorer()
 explorer
 """
@@ -52,7 +52,7 @@ def opened(
 
 @pytest.fixture(scope="module")
 def units() -> pl.DataFrame:
-    register = fk.sample()
+    register = fk.sample(4_000)
     return register.units.get(register.units.ids())
 
 
@@ -146,7 +146,7 @@ def test_the_explorer_follows_mouse_and_keyboard(opened: lab.Notebook, units: pl
 
     cell.get_by_label("Changed since").fill("2026-06-01")
     expect(cell.locator(".fk-panel")).to_contain_text("changed since 1 June 2026")
-    expect(cell.locator(".fk-count")).to_contain_text("323 units changed since 1 June 2026")
+    expect(cell.locator(".fk-count")).to_contain_text("60 units changed since 1 June 2026")
     here = here.filter(pl.col("datumPoslednejUpravy") >= pl.date(2026, 6, 1))
     assert shown_counts(cell) == counts(here, "okres", "en")
     opened.photograph("6-day", 0)
@@ -201,6 +201,6 @@ def test_a_quick_choice_is_counted(opened: lab.Notebook) -> None:
 
     expect(cell.get_by_label("Changed since")).to_have_value("2026-06-01")
     expect(cell.locator(".fk-count")).to_have_text(
-        "In the register: 323 units changed since 1 June 2026"
+        "In the register: 60 units changed since 1 June 2026"
     )
     opened.photograph("8-change", 2)

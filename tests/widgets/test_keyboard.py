@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.support import lab
 from tests.widgets.conftest import Served
 
+pytestmark = pytest.mark.slow
+
 CELLS = [
     "import finstat_kit as fk\nfk.use(fk.sample())\npicker = fk.LocationPicker()\npicker",
     "fk.LocationPicker(lang='en')",
@@ -26,7 +28,7 @@ DISTRICTS = {
 }
 
 
-DELAYS = [0, *(pytest.param(delay, marks=pytest.mark.slow) for delay in (30, 150))]  # milliseconds
+DELAYS = [0, 30, 150]  # milliseconds
 
 
 @pytest.fixture(scope="module")

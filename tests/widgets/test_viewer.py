@@ -16,6 +16,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets import filing_panel
 from finstat_kit.widgets.viewer import StatementViewer
+from tests.support.examples import slow
 from tests.support.pickers import SAMPLE, WAIT, Counting, wait_for
 from tests.support.registers import Watched
 
@@ -149,7 +150,7 @@ def test_a_unit_without_filings_says_why() -> None:
     assert f"print(fk.filings([{SILENT}]))" in viewer.code()
 
 
-@pytest.mark.parametrize("blanks", [False, True])
+@pytest.mark.parametrize("blanks", [False, *slow(True)])
 def test_code_shows_the_same_forms_in_a_fresh_process(*, blanks: bool) -> None:
     """What is pasted elsewhere prints what `as_filed` gives for the shown reports."""
     viewer = viewer_of("sk")
