@@ -17,7 +17,7 @@ from finstat_kit.protocol.wire import Reply
 from tests.support.registers import Watched
 from tests.support.truth import ratios_of, truth
 
-SAMPLE = fk.sample(3_000, seed=5)
+SAMPLE = fk.sample(1_000, seed=5)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids())
 FILING = UNITS.filter(pl.col("idUctovnychZavierok").list.len() >= 10)
 
@@ -68,7 +68,7 @@ def test_two_thousand_units_in_three_years_are_what_was_drawn() -> None:
 @pytest.mark.parametrize("histories", ["long", "all"])
 def test_how_many_requests(histories: str) -> None:
     """At most 3.4 per unit for the newest year and 4.5 for any; all would be several times that."""
-    units = FILING.head(250) if histories == "long" else UNITS.sample(150, seed=1)
+    units = FILING.head(100) if histories == "long" else UNITS.sample(80, seed=1)
     statements = sorted(units["idUctovnychZavierok"].list.len().fill_null(0))
     watched = Watched(SAMPLE)
     watched.financials(FILING.tail(20), [2012, 2016])  # requests the templates
@@ -210,7 +210,7 @@ def test_forms_without_items() -> None:
     assert set(off["template"]) == {690}
 
 
-@pytest.mark.parametrize("many", [20, 200, 360])
+@pytest.mark.parametrize("many", [20, 200, 410])
 def test_an_interruption_keeps_the_finished_units(many: int) -> None:
     """Ctrl-C leaves their rows in ``.partial``, none of them unfinished."""
     watched = Watched(SAMPLE)
@@ -227,7 +227,7 @@ def test_an_interruption_keeps_the_finished_units(many: int) -> None:
     partial = caught.value.partial
     assert partial is not None
     done = partial["unit_id"].n_unique()
-    assert done == (100 if many == 360 else 0)
+    assert done == (100 if many == 410 else 0)
     assert partial.equals(SAMPLE.financials(units, 2017).head(done))
     assert partial.schema == assembling.schema()
 
