@@ -560,7 +560,7 @@ MUTATIONS = [
     Mutation("frames/reasons.py", "applies & ~self.refused", "applies", "cells"),
     Mutation("frames/check_sums.py", "_HALF_A_CENT: Final = 0.005", "_HALF_A_CENT: Final = 5", "check_sums"),
     Mutation("frames/check_sums.py", "own = column if term.table == table else same", "own = column", "check_sums"),
-    Mutation("frames/check_sums.py", "odd @ weights + odd[:, sums.stated] == 0", "True", "check_sums"),
+    Mutation("frames/check_sums.py", "sums.added(odd, signed=False) + odd[:, sums.stated] == 0", "True", "check_sums"),
     Mutation("frames/as_filed.py", "else not _is_person(page)", "else True", "as_filed"),
     Mutation("frames/filed_text.py", "escape(value)}</td>", "value}</td>", "as_filed"),
     Mutation("frames/filed_text.py", "cells = [shown(value, None) for value in line.values]", "cells = line.values", "as_filed"),
