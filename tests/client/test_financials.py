@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 
 import polars as pl
 import pytest
@@ -20,6 +21,11 @@ from tests.support.truth import ratios_of, truth
 SAMPLE = fk.sample(1_000, seed=5)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids())
 FILING = UNITS.filter(pl.col("idUctovnychZavierok").list.len() >= 10)
+
+
+@cache
+def filed_by_some() -> pl.DataFrame:
+    return SAMPLE.filings(UNITS.head(300))
 
 
 def check(sample: Sample, money: pl.DataFrame) -> dict[str | None, int]:
@@ -120,7 +126,7 @@ def test_what_is_carried_along() -> None:
 
 def test_the_consolidated_twin_and_the_older_correction() -> None:
     """Neither is taken for the statement of the year."""
-    filed = SAMPLE.filings(UNITS.head(300))
+    filed = filed_by_some()
     corrected = filed.drop_nulls("superseded_by")
     twins = SAMPLE.filings(UNITS.head(300), consolidated=True).drop_nulls("statement_id")
     units = pl.concat([corrected["unit_id"].head(15), twins["unit_id"].head(15)]).unique()
@@ -138,7 +144,7 @@ def test_the_consolidated_twin_and_the_older_correction() -> None:
 
 def test_two_periods_that_end_in_a_year() -> None:
     """The regular one is the row, and it is told that there are two."""
-    filed = SAMPLE.filings(UNITS.head(300)).filter("counts")
+    filed = filed_by_some().filter("counts")
     special = filed.filter(kind="Mimoriadna").join(
         filed.filter(kind="Riadna"), on=["unit_id", "year"]
     )

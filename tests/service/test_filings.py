@@ -20,7 +20,7 @@ from finstat_kit.service.figures import PLANS, Year, form_of, mixed, mixed_each
 from finstat_kit.service.places import CORRECTION, MAIN
 from tests.support.examples import examples
 
-SAMPLE = fk.sample(700, seed=7)
+SAMPLE = fk.sample(900, seed=7)
 ID = pl.col("id")
 
 
