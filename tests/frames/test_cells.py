@@ -32,8 +32,10 @@ def reasons(reports: pl.DataFrame) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize(
     ("template", "many"),
-    [(template, 300) for template in BUSINESSES]
-    + slow(*((template, 1_000) for template in BUSINESSES)),
+    [
+        *((template, 300) for template in BUSINESSES),
+        *slow(*((template, 1_000) for template in BUSINESSES)),
+    ],
 )
 def test_a_second_reader_agrees(template: int, many: int) -> None:
     """Hundreds of reports of every form, cell by cell."""
