@@ -207,8 +207,17 @@ def ids(value: object) -> pl.Series:
             f"ids={value!r} is not allowed; give an id, a list of ids, a Series or a frame with a "
             "column 'id'"
         ) from None
-    checked = [whole(f"ids[{place}]", item, 0, MAX_ID) for place, item in enumerate(items)]
-    return pl.Series("id", checked, dtype=pl.Int64)
+    # One by one only to find the fault, and for numbers of other libraries: millions take seconds.
+    if not _are_plain(items):
+        items = [whole(f"ids[{place}]", item, 0, MAX_ID) for place, item in enumerate(items)]
+    return pl.Series("id", items, dtype=pl.Int64)
+
+
+def _are_plain(items: list[int]) -> bool:
+    """Return whether all are allowed ids of Python's own type."""
+    if not set(map(type, items)) <= {int}:
+        return False
+    return not items or (min(items) >= 0 and max(items) <= MAX_ID)
 
 
 def positive(name: str, value: object) -> float:

@@ -55,7 +55,10 @@ class _Sum(NamedTuple):
 
 
 class _Sums:
-    """The sums of a form, their terms one after another, so that many reports are added at once."""
+    """The sums of a form, their terms one after the other, so that many reports are added at once.
+
+    A term is one of a few hundred cells: a matrix of all cells by all sums is nearly empty.
+    """
 
     def __init__(self, form: Form) -> None:
         self.starts = np.cumsum([0, *(table.cells for table in form.tables)])
@@ -69,15 +72,18 @@ class _Sums:
             if (one := self._sum(table, row, column)) is not None
         ]
         terms = [term for one in self.sums for term in one.terms]
-        self.signs = np.array([sign for sign, _ in terms], dtype=np.float64)
-        self.terms = np.array([place for _, place in terms], dtype=np.int64)
-        self.firsts = np.cumsum([0, *(len(one.terms) for one in self.sums)])[:-1]
+        self._signs = np.array([sign for sign, _ in terms], dtype=np.float64)
+        self._places = np.array([place for _, place in terms], dtype=np.int64)
+        self._begins = np.cumsum([0, *(len(one.terms) for one in self.sums)])[:-1]
         self.stated = np.array([one.place for one in self.sums], dtype=np.int64)
         self.totals = totals(form)
 
-    def added(self, terms: Floats) -> Floats:
-        """Add the terms of each sum, a row per report."""
-        return np.add.reduceat(terms, self.firsts, axis=1)
+    def added(self, cells: Floats, *, signed: bool = True) -> Floats:
+        """Add the terms of each sum in each row of *cells*, which has a column per cell."""
+        if not self.sums:
+            return np.zeros((len(cells), 0))
+        terms = cells[:, self._places]
+        return np.add.reduceat(terms * self._signs if signed else terms, self._begins, axis=1)
 
     def place(self, table: int, row: int, column: int) -> int:
         """Return the place of a cell among all of the form."""
@@ -167,13 +173,12 @@ def _of_one_form(cells: pl.DataFrame, sums: _Sums, template: int) -> pl.DataFram
     values[report, place] = cells["value"].fill_null(0.0).to_numpy()
     filled[report, place] = 1.0
     odd[report, place] = cells["value"].is_null().to_numpy()
-    terms = values[:, sums.terms]
-    computed, stated = sums.added(terms * sums.signs), values[:, sums.stated]
+    computed, stated = sums.added(values), values[:, sums.stated]
     # Of nothing but blanks nothing is stated; what is no number cannot be added.
-    told = (sums.added(filled[:, sums.terms]) + filled[:, sums.stated] > 0) & (
-        sums.added(odd[:, sums.terms]) + odd[:, sums.stated] == 0
+    told = (sums.added(filled, signed=False) + filled[:, sums.stated] > 0) & (
+        sums.added(odd, signed=False) + odd[:, sums.stated] == 0
     )
-    rounding = _HALF_A_CENT + 1e-15 * sums.added(np.abs(terms))
+    rounding = _HALF_A_CENT + 1e-15 * sums.added(np.abs(values), signed=False)
     fails = told & (np.abs(computed - stated) > rounding)
     balance = _balance(values, filled, sums)
     return pl.DataFrame(

@@ -100,7 +100,7 @@ def test_a_filing_is_fetched_again_once_its_own_list_names_it(file: Path, collec
 
 
 def test_changes_are_listed_once_per_call_from_the_day_before(behind: Behind, file: Path) -> None:
-    ids = unchanged_ids(behind.sample, 2_000)
+    ids = unchanged_ids(behind.sample, 1_000)
     behind.register(cache=file).units.get(ids)
     behind.sample.set_today("2026-07-15")
     behind.sent()

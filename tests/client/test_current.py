@@ -15,6 +15,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit import units
 from finstat_kit.client import current
+from tests.support.memory import new_garbage_only
 from tests.support.registers import sample_of
 
 ONE, TWO = (sample_of(dict.fromkeys(range(1, n + 1), date(2024, 1, 1))) for n in (1, 2))
@@ -85,9 +86,10 @@ def test_only_the_maker_closes_a_register(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_former_register_is_freed() -> None:
     """Nothing keeps what was current before."""
-    former = weakref.ref(fk.use(fk.sample(10)))
-    fk.use(ONE)
-    gc.collect()
+    with new_garbage_only():
+        former = weakref.ref(fk.use(fk.sample(10)))
+        fk.use(ONE)
+        gc.collect()
 
     assert former() is None
 

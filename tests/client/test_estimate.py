@@ -226,11 +226,15 @@ def test_no_time_for_a_record(fake: FakeClock, seconds: float, connections: int)
     assert reg.records() == []
 
 
+@pytest.fixture(scope="module")
+def large() -> fk.Sample:
+    return fk.sample(40_000)
+
+
 @pytest.mark.parametrize("options", [{"n": 10_001}, {"minutes": 60}, {"minutes": 1e6}])
-def test_long_work_is_refused(fake: FakeClock, options: dict[str, Any]) -> None:
+def test_long_work_is_refused(fake: FakeClock, large: fk.Sample, options: dict[str, Any]) -> None:
     """More than 10,000 records of a real host need a word; one count is all that is asked."""
-    sample = fk.sample(40_000)
-    reg = Paced(fake, sample=sample, base_url=FAR, page_size=10_000)
+    reg = Paced(fake, sample=large, base_url=FAR, page_size=10_000)
 
     with pytest.raises(fk.UsageError, match=r"this needs [1-4].,... requests.*max_requests=10,000"):
         reg.estimate(**options)
@@ -248,6 +252,11 @@ def test_more_is_allowed_by_a_word(fake: FakeClock) -> None:
         few.estimate(n=100, max_requests=99)
     with pytest.raises(fk.UsageError, match=r"max_requests=99 are not sent"):
         SAMPLE.estimate(max_requests=99)
+
+
+@pytest.mark.slow
+def test_ten_thousand_are_allowed_by_a_word(fake: FakeClock) -> None:
+    """Every record that was allowed is drawn."""
     many = Paced(fake, sample=fk.sample(10_500), base_url=FAR, page_size=10_000)
     assert many.estimate(n=10_001, max_requests=10_001)["n"][0] == 10_001
 

@@ -6,12 +6,13 @@ from functools import cache
 
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
+from tests.support.examples import examples
 from tests.support.registers import Renumbered, Watched
 
-SAMPLE = fk.sample(1_200, seed=5)
+SAMPLE = fk.sample(600, seed=5)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids())
 COUNTS = UNITS["idUctovnychZavierok"].list.len().fill_null(0)
 
@@ -28,7 +29,7 @@ def of(units: pl.DataFrame, years: list[int]) -> pl.DataFrame:
     )
 
 
-@settings(deadline=None, max_examples=12)
+@examples(50)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.sets(st.integers(2010, 2026), min_size=1))
 def test_the_order_of_ids_is_a_hint_and_no_rule(seed: int, many: int, years: set[int]) -> None:
     """With ids in any order the filings are those that fetching every statement gives."""
@@ -43,7 +44,7 @@ def test_the_order_of_ids_is_a_hint_and_no_rule(seed: int, many: int, years: set
     assert found.select("unit_id", "year").n_unique() == many * len(years)
 
 
-@settings(deadline=None, max_examples=10)
+@examples(50)
 @given(st.integers(0, 10**6), st.integers(1, 200), st.sets(st.integers(2010, 2026), min_size=1))
 def test_with_the_hint_they_are_the_same(seed: int, many: int, years: set[int]) -> None:
     """And so they are with ids that grow."""
@@ -61,7 +62,7 @@ def test_with_the_hint_they_are_the_same(seed: int, many: int, years: set[int]) 
 
 def test_a_correction_that_comes_years_later() -> None:
     """It has an id above those of later years; where it is out of step with them it is found."""
-    sample = fk.sample(600, seed=4)
+    sample = fk.sample(400, seed=4)
     units = sample.units.get(sample.units.ids())
     filings = sample.filings(units)
     # What is non-public has no year: it is not seen whether it came after a gap.
@@ -177,7 +178,7 @@ def test_an_error_keeps_the_finished_units() -> None:
 def test_what_is_planned() -> None:
     """It is near what is sent, from records and from ids; nothing is sent for it."""
     watched = Watched(SAMPLE)
-    units = UNITS.head(500)
+    units = UNITS.head(200)
     for year in (2012, 2018, [2017, 2018, 2019], None):
         planned = watched.plan(units, year)
         asked = len(watched.asked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 
 import polars as pl
 import pytest
@@ -17,9 +18,14 @@ from finstat_kit.protocol.wire import Reply
 from tests.support.registers import Watched
 from tests.support.truth import ratios_of, truth
 
-SAMPLE = fk.sample(3_000, seed=5)
+SAMPLE = fk.sample(1_000, seed=5)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids())
 FILING = UNITS.filter(pl.col("idUctovnychZavierok").list.len() >= 10)
+
+
+@cache
+def filed_by_some() -> pl.DataFrame:
+    return SAMPLE.filings(UNITS.head(300))
 
 
 def check(sample: Sample, money: pl.DataFrame) -> dict[str | None, int]:
@@ -68,7 +74,7 @@ def test_two_thousand_units_in_three_years_are_what_was_drawn() -> None:
 @pytest.mark.parametrize("histories", ["long", "all"])
 def test_how_many_requests(histories: str) -> None:
     """At most 3.4 per unit for the newest year and 4.5 for any; all would be several times that."""
-    units = FILING.head(250) if histories == "long" else UNITS.sample(150, seed=1)
+    units = FILING.head(100) if histories == "long" else UNITS.sample(80, seed=1)
     statements = sorted(units["idUctovnychZavierok"].list.len().fill_null(0))
     watched = Watched(SAMPLE)
     watched.financials(FILING.tail(20), [2012, 2016])  # requests the templates
@@ -120,7 +126,7 @@ def test_what_is_carried_along() -> None:
 
 def test_the_consolidated_twin_and_the_older_correction() -> None:
     """Neither is taken for the statement of the year."""
-    filed = SAMPLE.filings(UNITS.head(300))
+    filed = filed_by_some()
     corrected = filed.drop_nulls("superseded_by")
     twins = SAMPLE.filings(UNITS.head(300), consolidated=True).drop_nulls("statement_id")
     units = pl.concat([corrected["unit_id"].head(15), twins["unit_id"].head(15)]).unique()
@@ -138,7 +144,7 @@ def test_the_consolidated_twin_and_the_older_correction() -> None:
 
 def test_two_periods_that_end_in_a_year() -> None:
     """The regular one is the row, and it is told that there are two."""
-    filed = SAMPLE.filings(UNITS.head(300)).filter("counts")
+    filed = filed_by_some().filter("counts")
     special = filed.filter(kind="Mimoriadna").join(
         filed.filter(kind="Riadna"), on=["unit_id", "year"]
     )
@@ -210,7 +216,7 @@ def test_forms_without_items() -> None:
     assert set(off["template"]) == {690}
 
 
-@pytest.mark.parametrize("many", [20, 200, 360])
+@pytest.mark.parametrize("many", [20, 200, 410])
 def test_an_interruption_keeps_the_finished_units(many: int) -> None:
     """Ctrl-C leaves their rows in ``.partial``, none of them unfinished."""
     watched = Watched(SAMPLE)
@@ -227,7 +233,7 @@ def test_an_interruption_keeps_the_finished_units(many: int) -> None:
     partial = caught.value.partial
     assert partial is not None
     done = partial["unit_id"].n_unique()
-    assert done == (100 if many == 360 else 0)
+    assert done == (100 if many == 410 else 0)
     assert partial.equals(SAMPLE.financials(units, 2017).head(done))
     assert partial.schema == assembling.schema()
 

@@ -23,7 +23,7 @@ from finstat_kit.protocol import replies
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service import population
 from tests.support.examples import examples
-from tests.support.memory import needs_proc
+from tests.support.memory import needs_proc, new_garbage_only
 from tests.support.registers import Scripted, changes, days, sample_of, store_of
 
 DAY = date(2024, 5, 17)
@@ -411,11 +411,12 @@ def test_a_broken_count_is_an_error_of_the_format(count: str) -> None:
 )
 def test_a_register_that_nobody_holds_is_gone(make: Callable[[], fk.Register]) -> None:
     """A notebook that makes one sample after another keeps the last one alone."""
-    register = make()
-    watched = weakref.ref(register)
+    with new_garbage_only():
+        register = make()
+        watched = weakref.ref(register)
 
-    del register
-    gc.collect()
+        del register
+        gc.collect()
 
     assert watched() is None
 

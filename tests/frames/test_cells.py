@@ -9,12 +9,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.frames.cells import CELLS
 from finstat_kit.frames.reasons import REASONS, WITHOUT
 from tests.support import filings
+from tests.support.examples import examples, slow
 from tests.support.filings import BUSINESSES, drawn, frame, report, sizes
 from tests.support.registers import Scripted
 
@@ -29,10 +30,16 @@ def reasons(reports: pl.DataFrame) -> list[tuple[object, ...]]:
     return fk.reports_without_cells(reports).rows()
 
 
-@pytest.mark.parametrize("template", BUSINESSES)
-def test_a_second_reader_agrees(template: int) -> None:
-    """1,000 reports of every form, cell by cell."""
-    records = [drawn(id_, template) for id_ in range(1_000)]
+@pytest.mark.parametrize(
+    ("template", "many"),
+    [
+        *((template, 300) for template in BUSINESSES),
+        *slow(*((template, 1_000) for template in BUSINESSES)),
+    ],
+)
+def test_a_second_reader_agrees(template: int, many: int) -> None:
+    """Hundreds of reports of every form, cell by cell."""
+    records = [drawn(id_, template) for id_ in range(many)]
     form = filings.body(template)
 
     cells = fk.cells(frame(*records))
@@ -44,7 +51,7 @@ def test_a_second_reader_agrees(template: int) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(BUSINESSES), st.integers(-1, 1)), max_size=30))
-@settings(max_examples=40)
+@examples(80)
 def test_forms_may_be_mixed(kinds: list[tuple[int, int]]) -> None:
     """Forms in any order, some a cell short or long; the order of the reports is kept."""
     records = []

@@ -6,10 +6,11 @@ from datetime import date
 
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from finstat_kit.frames.filings import FILINGS, by_rule, chosen
 from finstat_kit.protocol.shaped import KINDS
+from tests.support.examples import examples
 
 Row = dict[str, object]
 # Few periods and units, so that several filings of the same are drawn often.
@@ -71,7 +72,7 @@ def counting(rows: list[Row]) -> dict[int, int | None]:
     return found
 
 
-@settings(deadline=None, max_examples=50)
+@examples(100)
 @given(st.lists(statement, max_size=12), st.booleans())
 def test_the_latest_filing_of_a_period_counts(drawn: list[Row], consolidated: bool) -> None:
     """Absent days go first, then ids decide; individual and consolidated never mix."""
@@ -108,7 +109,7 @@ def reason_of(rows: list[Row], unit: int, year: int) -> str:
 _STATES = {"deleted": "ZMAZANÉ", "non_public": "NEVEREJNÁ"}
 
 
-@settings(deadline=None, max_examples=50)
+@examples(100)
 @given(st.lists(statement, max_size=12), st.sets(YEARS, min_size=1))
 def test_one_filing_of_each_unit_and_year(drawn: list[Row], years: set[int]) -> None:
     """Regular before extraordinary, the longer before the shorter, interim ones never."""

@@ -6,10 +6,11 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.frames import items, ratios
+from tests.support.examples import examples
 from tests.support.truth import NOTHING, ratios_of
 
 PARTS = sorted(
@@ -36,7 +37,7 @@ def financials(rows: list[dict[str, int | None]], currency: str | None = None) -
     return frame.with_columns(currency=pl.lit(currency, pl.String))
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(ROWS)
 def test_ratios_are_the_formulas(rows: list[dict[str, int | None]]) -> None:
     """Null where an essential part is blank or the divisor is not above zero, never infinite."""

@@ -252,7 +252,8 @@ def test_frames_larger_than_a_sheet_are_refused(
     tmp_path: Path, height: int, width: int, note: str | None, words: str
 ) -> None:
     """Rows and columns that do not fit are not left out."""
-    frame = pl.DataFrame([pl.zeros(height, eager=True).alias(f"c{n}") for n in range(width)])
+    zeros = pl.zeros(height, eager=True)
+    frame = pl.DataFrame([zeros.alias(f"c{n}") for n in range(width)])
 
     with pytest.raises(fk.UsageError, match=words):
         fk.write(frame, tmp_path / "x.xlsx", note=note)

@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol.forms import Form, shipped
 from finstat_kit.service import filers, filing_tables
 from finstat_kit.service.figures import PLANS, Year, form_of, mixed, mixed_each
 from finstat_kit.service.places import CORRECTION, MAIN
+from tests.support.examples import examples
 
-SAMPLE = fk.sample(1_500, seed=7)
+SAMPLE = fk.sample(900, seed=7)
 ID = pl.col("id")
 
 
@@ -31,7 +32,7 @@ def statements() -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def reports() -> pl.DataFrame:
     ids = SAMPLE.reports.ids()
-    return SAMPLE.reports.get(ids.sample(4_000, seed=1).sort("id"))
+    return SAMPLE.reports.get(ids.sample(1_600, seed=1).sort("id"))
 
 
 def form(template: int) -> Form:
@@ -123,7 +124,7 @@ def test_a_year_tells_the_year_before(statements: pl.DataFrame) -> None:
     wide = statements.filter(pl.col("typ") == "Riadna", ~pl.col("konsolidovana").fill_null(False))
     by_unit = wide.group_by("idUJ").agg(pl.len()).filter(pl.col("len") >= 9)["idUJ"].sort()
     same = other = 0
-    for unit in by_unit.gather_every(24):
+    for unit in by_unit.gather_every(12):
         mine = wide.filter(pl.col("idUJ") == unit, pl.col("obdobieDo").dt.year() >= 2014)
         # Of several filings of a year the one that was filed last counts, with numbers or without.
         last = mine.sort("datumPodania", "id").unique("obdobieDo", keep="last")
@@ -238,7 +239,7 @@ def test_lists_are_the_records(collection: str) -> None:
     assert records.get(beside, errors="keep")["datumPoslednejUpravy"].null_count() == len(beside)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(100)
 @given(
     st.integers(0, 10_600_000), st.integers(1, 40), st.dates(date(2013, 1, 1), date(2026, 6, 30))
 )

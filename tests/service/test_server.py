@@ -33,6 +33,19 @@ def url() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+def slow_url() -> Iterator[str]:
+    """Give the URL of a register that takes its time."""
+    answered = service(5)
+
+    def slowly(*request: Any) -> Any:
+        time.sleep(0.02)
+        return answered(*request)
+
+    with served(slowly, host="127.0.0.1", port=0) as url:
+        yield url
+
+
 def told(url: str, *parts: bytes) -> bytes:
     """Send requests while their answers are read; return all answers."""
     host, _, port = url.removeprefix("http://").partition(":")
@@ -91,16 +104,9 @@ def test_the_limit_is_for_one_request(url: str, before: int) -> None:
     ],
     ids=["long head", "no HTTP", "long body", "bad body"],
 )
-def test_a_refusal_is_the_last_word(before: int, bad: bytes, code: bytes) -> None:
+def test_a_refusal_is_the_last_word(slow_url: str, before: int, bad: bytes, code: bytes) -> None:
     """What was asked before is answered before, however long it takes; then nothing more is."""
-    answered = service(5)
-
-    def slowly(*request: Any) -> Any:
-        time.sleep(0.05)
-        return answered(*request)
-
-    with served(slowly, host="127.0.0.1", port=0) as url:
-        answers = told(url, NEXT * before + bad)
+    answers = told(slow_url, NEXT * before + bad)
 
     *first, last = re.findall(rb"HTTP/1.1 (\d+)", answers)
     assert first == [b"200"] * before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -34,9 +35,10 @@ def body(template: int) -> dict[str, Any]:
     return found
 
 
-def sizes(template: int) -> list[int]:
+@cache
+def sizes(template: int) -> tuple[int, ...]:
     """Return how many cells each table of a form has."""
-    return [len(t["riadky"]) * t["pocetDatovychStlpcov"] for t in body(template)["tabulky"]]
+    return tuple(len(t["riadky"]) * t["pocetDatovychStlpcov"] for t in body(template)["tabulky"])
 
 
 def report(id_: int, template: int, tables: Sequence[Sequence[str]], **more: object) -> Record:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,16 @@ import pytest
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="memory is read from /proc"
 )
+
+
+@contextmanager
+def new_garbage_only() -> Iterator[None]:
+    """Leave what is there out of ``gc.collect()``: it looks at what comes, which is quick."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def memory(field: str, pid: int | str = "self") -> float:

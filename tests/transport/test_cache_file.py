@@ -176,7 +176,7 @@ def flips(file: Path, copy: Path, times: int) -> None:
 
 
 def test_a_flipped_bit_is_refused(recorded: Path, file: Path) -> None:
-    flips(recorded, file, 40)
+    flips(recorded, file, 20)
 
 
 @pytest.mark.slow

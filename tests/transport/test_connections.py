@@ -23,7 +23,7 @@ from tests.support.faults import FaultServer, ListServer, Step, reply
 from tests.support.registers import timed
 
 IDS = 3_000
-WALKS = 40
+WALKS = 20
 OTHER = reply(b'{"id":[2900],"existujeDalsieId":false}')
 
 # Case, what is sent for an answer and the one before it on the same connection.

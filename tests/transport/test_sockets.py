@@ -28,6 +28,7 @@ from tests.support.faults import (
     packed,
     reply,
 )
+from tests.support.memory import new_garbage_only
 
 COUNT = b'{"pocetZostavajucichId":7}'
 OTHER = b'{"pocetZostavajucichId":9}'
@@ -268,8 +269,7 @@ USED: dict[str, Callable[[str], object]] = {
 @pytest.mark.parametrize("use", USED.values(), ids=USED)
 def test_connections_end_with_the_transport(use: Callable[[str], object]) -> None:
     """Also where it was never closed."""
-    gc.collect()
-    with FaultServer([reply(COUNT)]) as server:
+    with new_garbage_only(), FaultServer([reply(COUNT)]) as server:
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             use(server.url)
@@ -282,8 +282,9 @@ def test_connections_end_with_the_transport(use: Callable[[str], object]) -> Non
 def test_a_transport_that_is_held_keeps_its_connections() -> None:
     """Registers may share it one after the other."""
     with FaultServer([reply(COUNT)], [reply(OTHER)]) as server, Sockets(server.url) as transport:
-        assert fk.Register(server.url, transport=transport).units.count() == 7
-        gc.collect()
+        with new_garbage_only():
+            assert fk.Register(server.url, transport=transport).units.count() == 7
+            gc.collect()
         assert fk.Register(server.url, transport=transport).reports.count() == 9
 
         assert server.connections == 1
