@@ -171,8 +171,9 @@ def municipal(full_size: Path) -> tuple[fk.Sample, pl.DataFrame]:
     return register, units
 
 
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
-@pytest.mark.parametrize("size", [None, *slow(((6, 4),), ((5, 3.2),))])
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", ["sk", "en"])
+@pytest.mark.parametrize("size", [None, (6, 4), (5, 3.2)])
 def test_full_size_is_legible(
     municipal: tuple[fk.Sample, pl.DataFrame], lang: Lang, size: tuple[float, float] | None
 ) -> None:

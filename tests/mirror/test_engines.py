@@ -22,16 +22,16 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def mirror(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     """Give a mirror with older versions, gone, missing and unreadable units in it."""
-    register = fk.sample(3_000)
+    register = fk.sample(800)
     mirror = fk.Mirror(tmp_path_factory.mktemp("engines") / "ruz", register=register)
     mirror.sync()
     register.set_today("2026-07-02")
     ids = register.units.ids()["id"]
-    register.touch(ids[:500])
-    register.delete(ids[500:520])
+    register.touch(ids[:200])
+    register.delete(ids[200:220])
     register.publish(7, kraj="SK010")
     mirror.sync()
-    register.vanish(ids[1_000:1_010])
+    register.vanish(ids[300:307])
     mirror.sync(full=True)
     return mirror
 
@@ -51,7 +51,7 @@ def test_gone_units_are_counted_as_such(mirror: fk.Mirror) -> None:
 
     assert gone > 30
     assert table.filter(pl.col("kind") == "gone")["count"].to_list() == [gone]
-    assert sum(counted(mirror).values()) == 3_007 - gone
+    assert sum(counted(mirror).values()) == 807 - gone
 
 
 def test_duckdb_reads_the_newest_versions(mirror: fk.Mirror) -> None:

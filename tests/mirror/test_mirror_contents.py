@@ -580,6 +580,7 @@ def simulate(folder: Path, units: int, days: int, chance: Callable[[], float]) -
     assert set(mirror.verify()["meaning"]) == {""}
 
 
+@pytest.mark.slow
 def test_days_of_filings_and_crashes(tmp_path: Path) -> None:
     """Mirror and register agree record by record, as of every day."""
     simulate(tmp_path / "ruz", 5, 4, lambda: 1.0)

@@ -110,6 +110,7 @@ def test_killed_at_random(file: Path, times: int) -> None:
     assert kept >= times
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(file: Path) -> None:
     with fetching(file, 19_900) as one, fetching(file, 19_850) as other:
         assert (one.wait(60), other.wait(60)) == (0, 0)
