@@ -168,6 +168,7 @@ def _any_of(keys: pl.DataFrame) -> pl.Expr:
         (pl.col("template") == template)
         & (pl.col("table") == table)
         # As lists: of a Series polars does not compare the statistics.
+        & pl.col("row").is_between(own["row"].min(), own["row"].max())
         & pl.col("row").is_in(own["row"].unique().to_list())
         & pl.col("column").is_in(own["column"].unique().to_list())
         for (template, table), own in keys.group_by("template", "table", maintain_order=True)
