@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import json
 import subprocess
 import sys
@@ -254,11 +255,16 @@ def test_work_is_linear_in_the_bytes(matrix: Told, family: str) -> None:
     ratios = {}
     for kind in ("page", "locations", "units", "reports"):
         read, n = READERS[kind], 100_000
-        while (first := seconds(read, make(n), 2)) < _WORTH and n < 1_500_000:
+        while seconds(read, make(n), 2) < _WORTH and n < 1_500_000:
             n *= 2
-        # A collection of garbage is a step in one of the two.
-        second, fourth = (seconds(read, make(k * n), 2) for k in (2, 4))
-        ratios[kind] = min(second / max(first, _WORTH), fourth / max(second, _WORTH))
+        ratios[kind] = math.inf
+        for _ in range(3):  # a machine that becomes slower between two measurements is no fault
+            first, second, fourth = (seconds(read, make(k * n), 2) for k in (1, 2, 4))
+            # A collection of garbage is a step in one of the two.
+            found = min(second / max(first, _WORTH), fourth / max(second, _WORTH))
+            ratios[kind] = min(ratios[kind], found)
+            if found < 3:
+                break
 
     worst = max(ratios.values())
     matrix(family, "time(2n) / time(n) < 3", f"{worst:.1f}")
