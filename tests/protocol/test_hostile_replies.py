@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import json
+import math
 import subprocess
 import sys
 import time
