@@ -456,6 +456,8 @@ MUTATIONS = [
     Mutation("arguments.py", '"[A-Za-z][A-Za-z0-9+.-]+:/"', '"[A-Za-z][A-Za-z0-9+.-]*:/"', "edges"),
     Mutation("arguments.py", 'url = url.replace(":/", "://", 1)', "pass", "shell"),
     Mutation("client/current.py", 'arguments.refuse_url(name, path, "mirror:")', "pass", "edges"),
+    Mutation("mirror/tables.py", "stamp(here) is not None and stamp(following) is None", "stamp(following) is None", "edges mirror"),
+    Mutation("mirror/tables.py", "stamp(here) is not None and stamp(following) is None", "stamp(here) is not None", "edges mirror"),
     Mutation("mirror/plain.py", "if DataType.is_struct(kind):", "if False:", "engines"),
     Mutation("mirror/plain.py", "if DataType.is_large_list(kind):", "if False:", "engines"),
     Mutation("mirror/answers.py", 'listed["id"].filter(~listed["id"].is_in(lack["id"].implode()))', 'listed["id"]', "mirror_contents"),
