@@ -147,8 +147,9 @@ class Sockets(BaseTransport):
     def _connection(self) -> _Connection:
         with contextlib.suppress(IndexError):
             return self._idle.pop()
-        certificates = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-        connection = _Connection(_context(*certificates), self._proxy)
+        set_ = ((name, os.environ.get(name)) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
+        certificates = ", ".join(f"{name}={value!r}" for name, value in set_ if value)
+        connection = _Connection(_context(certificates), self._proxy)
         self._all.append(connection)
         return connection
 
@@ -218,9 +219,19 @@ def _heeding(chunks: object, limits: Limits) -> Iterator[bytes]:
 
 
 @cache
-def _context(*certificates: str | None) -> ssl.SSLContext:
-    """Return the TLS settings that follow from the environment: reading them takes 20 ms."""
-    return httpx.create_ssl_context()
+def _context(certificates: str) -> ssl.SSLContext:
+    """Return the TLS settings of the environment's certificates: reading these takes 20 ms.
+
+    Raises:
+        UsageError: They cannot be read.
+    """
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:
+        raise UsageError(
+            f"{certificates or 'certifi'}: the certificates cannot be read: {error}; correct the "
+            "variable or unset it"
+        ) from error
 
 
 class _Connection:

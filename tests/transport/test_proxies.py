@@ -129,3 +129,19 @@ def test_a_socks_proxy_without_its_library_is_refused_with_the_cure(
     with fk.Register("http://register.example") as reg:
         with pytest.raises(fk.UsageError, match=r"socks5://127.0.0.1:9.*httpx\[socks\]"):
             reg.units.count()
+
+
+@pytest.mark.parametrize("text", [None, "no certificate"])
+def test_certificates_that_cannot_be_read_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    """The variable, its value and the cure, in the place of an error of a library."""
+    file = tmp_path / "ca.pem"
+    if text is not None:
+        file.write_text(text, encoding="ascii")
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    with (
+        fk.Register("https://127.0.0.1:9", rate=None) as reg,
+        pytest.raises(fk.UsageError, match=rf"SSL_CERT_FILE='{file}'.* or unset it"),
+    ):
+        reg.units.count()
