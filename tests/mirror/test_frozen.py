@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,7 +20,7 @@ import finstat_kit as fk
 from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.population import load
-from tests.support.mirrors import CODELISTS, synced
+from tests.support.mirrors import CODELISTS
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
 
@@ -31,21 +30,6 @@ LISTS = ("units", "statements", "reports", "annual_reports")
 
 def a_register() -> Watched:
     return Watched(fk.sample(60), page_size=1_000)
-
-
-@pytest.fixture
-def register() -> Watched:
-    return a_register()
-
-
-@pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return synced(tmp_path_factory.mktemp("first") / "ruz", a_register())
-
-
-@pytest.fixture
-def mirror(tmp_path: Path, register: Watched, first: Path) -> fk.Mirror:
-    return fk.Mirror(shutil.copytree(first, tmp_path / "ruz"), register=register)
 
 
 def answers(register: fk.Register) -> dict[str, Any]:

@@ -19,28 +19,13 @@ from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.mirror.test_crashes import KILLED, run
 from tests.support.examples import slow
-from tests.support.mirrors import assert_in_step, register_on, synced
+from tests.support.mirrors import assert_in_step, register_on
 from tests.support.registers import Watched
 from tests.support.small_mirror import RECORD, looked_at, two_days_more
 
 
 def a_register() -> Watched:
     return Watched(fk.sample(60), page_size=1_000)
-
-
-@pytest.fixture
-def register() -> Watched:
-    return a_register()
-
-
-@pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return synced(tmp_path_factory.mktemp("first") / "ruz", a_register())
-
-
-@pytest.fixture
-def mirror(tmp_path: Path, register: Watched, first: Path) -> fk.Mirror:
-    return fk.Mirror(shutil.copytree(first, tmp_path / "ruz"), register=register)
 
 
 def test_what_was_given_up_is_written_down_before_the_next(tmp_path: Path) -> None:

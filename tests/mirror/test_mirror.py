@@ -23,7 +23,7 @@ from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
 from tests.support.examples import examples
-from tests.support.mirrors import assert_in_step, synced
+from tests.support.mirrors import assert_in_step
 from tests.support.registers import Watched
 from tests.support.small_mirror import looked_at
 from tests.support.syncs import PAGE, RECORD, SEED, UNITS, next_day
@@ -31,22 +31,6 @@ from tests.support.syncs import PAGE, RECORD, SEED, UNITS, next_day
 
 def a_register() -> Watched:
     return Watched(fk.sample(UNITS, seed=SEED), page_size=PAGE)
-
-
-@pytest.fixture
-def register() -> Watched:
-    return a_register()
-
-
-@pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return synced(tmp_path_factory.mktemp("first") / "ruz", a_register())
-
-
-@pytest.fixture
-def mirror(tmp_path: Path, register: Watched, first: Path) -> fk.Mirror:
-    """Give a mirror after its first sync."""
-    return fk.Mirror(shutil.copytree(first, tmp_path / "ruz"), register=register)
 
 
 @pytest.fixture

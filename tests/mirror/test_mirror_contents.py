@@ -20,30 +20,18 @@ from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
-from tests.support.mirrors import CONTENTS, RECORDS, assert_contents_in_step, assert_in_step, synced
+from tests.support.mirrors import CONTENTS, RECORDS, assert_contents_in_step, assert_in_step
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
 
 FIRST = date(2026, 6, 30)
 
 
+WITH_CONTENTS = True
+
+
 def a_register() -> Watched:
     return Watched(fk.sample(12), page_size=1_000)
-
-
-@pytest.fixture
-def register() -> Watched:
-    return a_register()
-
-
-@pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return synced(tmp_path_factory.mktemp("first") / "ruz", a_register(), contents=True)
-
-
-@pytest.fixture
-def mirror(tmp_path: Path, register: Watched, first: Path) -> fk.Mirror:
-    return fk.Mirror(shutil.copytree(first, tmp_path / "ruz"), register=register)
 
 
 def day_of_filings(register: Watched) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -15,29 +14,13 @@ import finstat_kit as fk
 from finstat_kit.errors import Interrupted
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
-from tests.support.mirrors import assert_in_step, contents, synced
+from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
 from tests.support.syncs import PAGE, RECORD, SEED, UNITS, fail_at, next_day, well
 
 
 def a_register() -> Watched:
     return Watched(fk.sample(UNITS, seed=SEED), page_size=PAGE)
-
-
-@pytest.fixture
-def register() -> Watched:
-    return a_register()
-
-
-@pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return synced(tmp_path_factory.mktemp("first") / "ruz", a_register())
-
-
-@pytest.fixture
-def mirror(tmp_path: Path, register: Watched, first: Path) -> fk.Mirror:
-    """Give a mirror after its first sync."""
-    return fk.Mirror(shutil.copytree(first, tmp_path / "ruz"), register=register)
 
 
 @pytest.fixture
