@@ -1,7 +1,9 @@
-"""How ``pytest -n`` divides the tests among its workers."""
+"""How ``pytest -n`` divides the tests among its workers, and what makes them quick."""
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 
 import pytest
@@ -21,9 +23,10 @@ _IN_A_BROWSER = (
 
 
 class _AnyTest(LoadScopeScheduling):  # type: ignore[misc]
-    """Any test to any worker, but the cells of a notebook to one, and those in a browser.
+    """Any test to any worker, with all its cases; the cells of a notebook to one.
 
-    Those of completion too: what jedi has parsed once stays in the memory of its process.
+    So are those in a browser, and those of completion: what jedi has parsed once stays in the
+    memory of its process.
 
     ``--dist=loadgroup`` would do the same by markers, but has no effect since pytest 9.2.
     """
@@ -32,10 +35,19 @@ class _AnyTest(LoadScopeScheduling):  # type: ignore[misc]
         path = nodeid.partition("::")[0]
         if path.endswith(_IN_A_BROWSER):
             return "browser"
-        return path if path.endswith((".ipynb", "test_completion.py")) else nodeid
+        if path.endswith((".ipynb", "test_completion.py")):
+            return path
+        return nodeid.partition("[")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
     """Give pytest-xdist the scheduler."""
     return _AnyTest(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the tests looking again and again for garbage among all modules and test functions."""
+    gc.collect()
+    gc.freeze()
+    atexit.register(gc.unfreeze)  # extension modules report what is left at the very end as leaked

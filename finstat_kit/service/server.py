@@ -64,7 +64,7 @@ def served(
         server.up.wait(10)
         yield f"http://{'127.0.0.1' if host in _ANY else name}:{port}"
     finally:
-        server.should_exit = True
+        server.end()
         thread.join()
         listening.close()
 
@@ -193,15 +193,26 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
                 self._timer = None
 
     class Server(uvicorn.Server):
-        """Signals when it is up, so that no polling is needed."""
+        """Signals when it is up and waits for its end, so that nothing is polled."""
 
         def __init__(self, config: uvicorn.Config) -> None:
             super().__init__(config)
             self.up = threading.Event()
+            self._over = asyncio.Event()
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
+            self._loop = asyncio.get_running_loop()
             self.up.set()
+
+        async def main_loop(self) -> None:
+            if not await self.on_tick(0):
+                await self._over.wait()
+
+        def end(self) -> None:
+            self.should_exit = True
+            if self.up.is_set():
+                self._loop.call_soon_threadsafe(self._over.set)
 
     return Server(
         uvicorn.Config(

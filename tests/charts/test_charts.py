@@ -146,7 +146,7 @@ def test_counts_keep_their_labels() -> None:
     assert "sample" not in ax.get_title()
 
 
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
+@pytest.mark.parametrize("lang", ["sk", "en"])
 @pytest.mark.parametrize("field", wire.BY_FIELD)
 def test_bars_are_legible(field: By, lang: Lang) -> None:
     """No text lies on another or over the edge, whatever is counted."""
@@ -190,7 +190,8 @@ def test_full_size_is_legible(
     assert f"{drawing.WORDS[lang]['rest']} (" in written(ax)
 
 
-@pytest.mark.parametrize("length", [60, *slow(40, 500)])
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [60, 40, 500])
 def test_long_labels_are_cut(length: int) -> None:
     """A label of any length leaves room for the bars."""
     frame = counts_of(30, label="Ž" * length + " {}").with_columns(kind=pl.lit("labelled"))
@@ -207,7 +208,8 @@ def test_long_labels_are_cut(length: int) -> None:
     assert ax.get_position().width > 0.3
 
 
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", ["sk", "en"])
 @pytest.mark.parametrize("number", [0, 1, 10])
 def test_few_units_are_legible(number: int, lang: Lang) -> None:
     """None, one and ten units give pictures that can be read."""
@@ -242,7 +244,7 @@ def test_slovak_counts_units_right() -> None:
     ]
 
 
-@pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, fk.plot_last_changes])
+@pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, *slow(fk.plot_last_changes)])
 def test_titles_name_the_sample(plot: Any) -> None:
     """Invented data say so in both languages; a register does not."""
     codelists = {name: getattr(fk, name)() for name in wire.CODELISTS}
@@ -261,7 +263,7 @@ def test_titles_name_the_sample(plot: Any) -> None:
     assert "sample" not in real
 
 
-@pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, fk.plot_last_changes])
+@pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, *slow(fk.plot_last_changes)])
 def test_a_chart_names_the_register_it_is_drawn_from(plot: Any) -> None:
     """Whatever register is current, or none: by ``register=`` and as a method of the register."""
     other = Watched(fk.sample(10))
@@ -425,6 +427,7 @@ print("matplotlib.pyplot" in sys.modules, mpl.rcParams.copy() == before)
 """
 
 
+@pytest.mark.slow
 def test_given_axes_need_no_pyplot() -> None:
     """Widgets draw in another thread, where pyplot and its global figures must not be touched."""
     seen = subprocess.run([sys.executable, "-c", DRAW_ALL], capture_output=True, text=True)
@@ -432,6 +435,7 @@ def test_given_axes_need_no_pyplot() -> None:
     assert seen.stdout == "False True\n", seen.stderr
 
 
+@pytest.mark.slow
 def test_own_axes_are_pyplots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without axes a new figure is made, each time another, and no style is changed."""
     with mpl.rc_context({"backend": "agg"}):

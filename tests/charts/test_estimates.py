@@ -16,7 +16,6 @@ import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.charts import drawing, tiles
 from finstat_kit.frames import estimation, number_format
-from tests.support.examples import slow
 from tests.support.pictures import axes, bars, check_legible, own, tile_numbers, written
 
 SAMPLE = fk.sample(3_000)
@@ -83,8 +82,9 @@ def test_a_bar_of_several_codes_has_their_own_interval() -> None:
         assert intervals(ax)[21] == pytest.approx(of_all)
 
 
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
-@pytest.mark.parametrize("number", [NUMBER, *slow(None)])
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", ["sk", "en"])
+@pytest.mark.parametrize("number", [NUMBER, None])
 @pytest.mark.parametrize("by", ["kraj", "okres"])
 def test_pictures_are_legible(by: Any, number: int | None, lang: Lang) -> None:
     """Bars and maps, of a small register and of one of the size of the real one."""
@@ -168,6 +168,7 @@ def test_what_is_not_on_the_map_has_its_interval() -> None:
     assert f"({low}–{high})" in told
 
 
+@pytest.mark.slow
 def test_all_units_are_no_estimate() -> None:
     """With n = N there is nothing to be unsure of, and the charts are those of counts."""
     table = SAMPLE.estimate(lang="en")

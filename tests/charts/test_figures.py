@@ -25,17 +25,14 @@ NO_CODE: Any = "sidlisko"
 
 
 @pytest.fixture(scope="module")
-def units() -> pl.DataFrame:
-    return SAMPLE.units.get(SAMPLE.units.ids())
+def money() -> pl.DataFrame:
+    drawn = SAMPLE.units.ids().sample(350, seed=1)
+    return SAMPLE.financials(SAMPLE.units.get(drawn), 2016)
 
 
 @pytest.fixture(scope="module")
-def money(units: pl.DataFrame) -> pl.DataFrame:
-    return SAMPLE.financials(units.sample(350, seed=1), 2016)
-
-
-@pytest.fixture(scope="module")
-def years(units: pl.DataFrame) -> pl.DataFrame:
+def years() -> pl.DataFrame:
+    units = SAMPLE.units.get(SAMPLE.units.ids(limit=600))
     long = units.filter(pl.col("idUctovnychZavierok").list.len() >= 13)
     return SAMPLE.financials(long.head(20), from_previous=True)
 
@@ -49,6 +46,7 @@ def boxes(ax: Axes) -> list[Rectangle]:
     return [patch for patch in ax.patches if isinstance(patch, Rectangle)]
 
 
+@pytest.mark.slow
 def test_quartiles_are_those_of_plain_python(money: pl.DataFrame) -> None:
     """And whiskers end at values; every value is in n, none is lost."""
     table = fk.ratios(money)
@@ -65,6 +63,7 @@ def test_quartiles_are_those_of_plain_python(money: pl.DataFrame) -> None:
         assert row["beyond"] == len(values) - len(inside)
 
 
+@pytest.mark.slow
 def test_a_ratio_is_computed_where_it_is_no_column(money: pl.DataFrame) -> None:
     """The same picture from financials as from ratios; a box for each region with enough units."""
     one = fk.plot_spread(money, "net_margin", by="kraj", lang="en", ax=axes())
@@ -91,6 +90,7 @@ def test_amounts_far_apart_are_on_a_log_scale(money: pl.DataFrame) -> None:
     assert "Zeros and negative values, not shown: 1." in written(both).replace("\n", " ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("style", "lang"), [("default", "sk"), *slow(("dark_background", "en"))])
 def test_everything_can_be_read(
     style: str, lang: Lang, money: pl.DataFrame, years: pl.DataFrame
@@ -127,6 +127,7 @@ def test_euro_is_written_as_the_language_does(money: pl.DataFrame) -> None:
     assert "m  (n = " in texts["en"]
 
 
+@pytest.mark.slow
 def test_a_district_of_few_is_grey(money: pl.DataFrame) -> None:
     """The median of fewer than five units is not shown."""
     values = fk.ratios(money).drop_nulls(["equity_ratio", "okres"])

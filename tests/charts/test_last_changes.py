@@ -176,7 +176,7 @@ def test_a_colour_belongs_to_its_code() -> None:
         ("2026-12-31", "1y", None, None),
     ],
 )
-@pytest.mark.parametrize("long", [False, *slow(True)])
+@pytest.mark.parametrize("long", [False, True])
 def test_the_unfinished_period_is_hatched(
     today: str, every: Any, sk: str | None, en: str | None, long: bool
 ) -> None:

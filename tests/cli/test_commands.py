@@ -186,6 +186,7 @@ def test_the_environment_names_the_register(monkeypatch: pytest.MonkeyPatch) -> 
     assert (seen.stdout, seen.returncode) == ("20000\n", 0)
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_silent() -> None:
     """`finstat-kit ids | head -2` prints two lines and not a word more."""
     line = " ".join(f"'{part}'" for part in [*COMMAND, "ids", "--sample"])
@@ -209,6 +210,7 @@ def held() -> Iterator[FaultServer]:
         yield server
 
 
+@pytest.mark.slow
 def test_ids_stream_and_an_interruption_tells_how_to_go_on(held: FaultServer) -> None:
     """The first ids are there before the last page; Ctrl-C ends with 130 and the cursor."""
     with started("ids", "--url", held.url) as process:
@@ -236,6 +238,7 @@ def test_an_error_tells_how_to_go_on() -> None:
     assert "--after-id 2" in seen.stderr
 
 
+@pytest.mark.slow
 def test_serve_prints_its_url_and_ends_cleanly() -> None:
     """The URL is printed when it answers; Ctrl-C ends it cleanly. The same by URL as in process."""
     with started("serve", "--port", "0", "--units", "2000") as process:
@@ -257,6 +260,7 @@ def test_serve_prints_its_url_and_ends_cleanly() -> None:
     assert said == "2,000 invented units; Ctrl-C ends it\n"
 
 
+@pytest.mark.slow
 def test_a_walk_struck_by_ctrl_c_and_resumed_is_the_whole_walk() -> None:
     """SIGINT somewhere in a long `ids`, then --after-id: together exactly the list."""
     sample = fk.sample()
@@ -322,6 +326,7 @@ def test_a_mirror_of_the_contents_of_some_units(tmp_path: Path) -> None:
     assert "none.csv" in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_mirror_of_the_contents_is_synced_within_a_budget(tmp_path: Path) -> None:
     """Their records are kept from then on; what is no time is refused."""
     folder = str(tmp_path / "ruz")

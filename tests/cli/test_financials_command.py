@@ -52,6 +52,7 @@ def test_wrong_arguments() -> None:
     assert refused.returncode == 2
 
 
+@pytest.mark.slow
 def test_what_was_finished_before_an_error_is_written() -> None:
     """The rows of the finished units, and where to resume."""
     sample = fk.sample()

@@ -29,6 +29,7 @@ def ids_of(csv: str) -> list[int]:
     return pl.read_csv(io.StringIO(csv))["id"].to_list() if csv else []
 
 
+@pytest.mark.slow
 def test_rows_are_there_before_the_last_record_and_after_ctrl_c() -> None:
     """The first row is read while the third record hangs; Ctrl-C writes the second one."""
     with (
@@ -53,9 +54,7 @@ def test_rows_are_there_before_the_last_record_and_after_ctrl_c() -> None:
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize(
-    "fault", [BROKEN, *(pytest.param(f, marks=pytest.mark.slow) for f in (GONE, [reply(b"", 400)]))]
-)
+@pytest.mark.parametrize("fault", [BROKEN, GONE, [reply(b"", 400)]])
 @pytest.mark.parametrize("form", ["csv", "ndjson", "table", "parquet"])
 def test_what_was_fetched_before_an_error_is_written(
     tmp_path: Path, fault: Sequence[Step], form: str
@@ -105,6 +104,7 @@ def test_keep_going_ends_at_other_faults() -> None:
     assert "id 3: no record" in seen.stderr
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_python() -> None:
     """The rows of a stream are those of `fk.units.get`, repeats included."""
     sample = fk.sample(1_200)  # more than are written at once
@@ -129,6 +129,7 @@ def test_no_ids_give_the_columns_alone() -> None:
     assert empty.stdout.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_it_silently() -> None:
     """`finstat-kit get - | head -2` prints two lines and not a word more."""
     ids = "\n".join(map(str, fk.sample().units.ids()["id"]))

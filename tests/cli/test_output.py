@@ -75,6 +75,7 @@ def test_an_output_that_no_file_can_be_is_refused(tmp_path: Path, name: str, tol
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 # Unbuffered, a write to a full disk may take a part and say nothing.
 @pytest.mark.parametrize("unbuffered", ["", *slow("1")])
 def test_a_standard_output_that_takes_nothing_is_an_error(tmp_path: Path, unbuffered: str) -> None:

@@ -13,7 +13,6 @@ import finstat_kit as fk
 from finstat_kit.cli.demo import language
 from finstat_kit.cli.wording import worded
 from tests.cli.test_commands import COMMAND, called, run
-from tests.support.examples import slow
 
 
 def complete(words: str) -> list[str]:
@@ -45,6 +44,7 @@ def test_the_script_of_completion_is_printed() -> None:
     assert "_FINSTAT_KIT_COMPLETE=zsh_complete finstat-kit" in seen.stdout
 
 
+@pytest.mark.slow
 def test_the_module_is_the_same_command() -> None:
     """`python -m finstat_kit` is the same command."""
     seen = subprocess.run(
@@ -92,13 +92,11 @@ def test_a_missing_folder_is_named_before_any_request(
         ({}, "sk"),
         ({"LANG": "en_GB.UTF-8"}, "en"),
         ({"LANG": "en_US.UTF-8", "FINSTAT_KIT_LANG": "sk"}, "sk"),
-        *slow(
-            ({"LANG": "en_US.UTF-8", "LC_ALL": "sk_SK.UTF-8"}, "sk"),
-            ({"LANG": "sk_SK.UTF-8", "LC_MESSAGES": "en_IE.UTF-8"}, "en"),
-            ({"LANG": "en_US.UTF-8", "LC_ALL": ""}, "en"),
-            ({"LANG": "C.UTF-8"}, "sk"),
-            ({"LANG": "sk_SK.UTF-8", "FINSTAT_KIT_LANG": "en"}, "en"),
-        ),
+        ({"LANG": "en_US.UTF-8", "LC_ALL": "sk_SK.UTF-8"}, "sk"),
+        ({"LANG": "sk_SK.UTF-8", "LC_MESSAGES": "en_IE.UTF-8"}, "en"),
+        ({"LANG": "en_US.UTF-8", "LC_ALL": ""}, "en"),
+        ({"LANG": "C.UTF-8"}, "sk"),
+        ({"LANG": "sk_SK.UTF-8", "FINSTAT_KIT_LANG": "en"}, "en"),
     ],
 )
 def test_the_demo_speaks_the_language_of_the_locale(
@@ -184,6 +182,7 @@ def test_messages_are_worded_for_the_shell(python: str, told: str) -> None:
     assert worded(python) == told
 
 
+@pytest.mark.slow
 def test_no_message_speaks_python(tmp_path: Path) -> None:
     """No fault that a command line can make is told in Python."""
     ruz = str(tmp_path / "ruz")

@@ -21,6 +21,7 @@ from finstat_kit.cli.commands import cli
 from finstat_kit.protocol.outcome import shown
 from tests.cli.test_commands import COMMAND
 from tests.conftest import Told
+from tests.support.examples import slow
 from tests.support.faults import FaultServer, reply
 
 # Colours, the title of the window, a line above, C1, marks that turn or hide text, line breaks.
@@ -89,7 +90,7 @@ def test_a_table_is_for_eyes(matrix: Told, url: str, tmp_path: Path, case: str) 
     assert len(printed.splitlines()) == len(printed.split("\n")) - 1
 
 
-@pytest.mark.parametrize("form", ["table", "csv", "ndjson"])
+@pytest.mark.parametrize("form", ["table", *slow("csv", "ndjson")])
 def test_what_a_terminal_gets_is_harmless(matrix: Told, url: str, form: str) -> None:
     """Whatever is printed on a terminal is harmless there, also data."""
     seen = on_a_terminal("codelist", "regions", "--url", url, "--format", form)
@@ -99,6 +100,7 @@ def test_what_a_terminal_gets_is_harmless(matrix: Told, url: str, form: str) -> 
     assert harmless(seen)
 
 
+@pytest.mark.slow
 def test_a_record_too_wide_for_the_terminal_stands_upright() -> None:
     """A line per field, with the label of a code; a table where it fits, or has two rows."""
     lines = on_a_terminal("get", "210", "--sample", columns=80).splitlines()
@@ -113,6 +115,7 @@ def test_a_record_too_wide_for_the_terminal_stands_upright() -> None:
     assert "level     municipality\n" in on_a_terminal(*found, columns=30)
 
 
+@pytest.mark.slow
 def test_a_value_upright_cannot_look_like_a_field() -> None:
     """A line break within a value stays within its line."""
     body = json.dumps({"id": 7, "nazovUJ": "A\nico   1\x1b[31m"}).encode()
@@ -123,6 +126,7 @@ def test_a_value_upright_cannot_look_like_a_field() -> None:
     assert "nazovUJ               A ico   1?[31m" in lines
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_the_data(url: str) -> None:
     """In csv and ndjson that go elsewhere every character is kept."""
     csv = subprocess.run(

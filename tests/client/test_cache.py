@@ -16,7 +16,7 @@ import finstat_kit as fk
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
 from tests.support.behind import Behind, unchanged_ids
-from tests.support.examples import examples
+from tests.support.examples import examples, slow
 from tests.support.registers import Scripted
 
 RECORD, LIST = "/api/uctovna-jednotka", "/api/uctovne-jednotky"
@@ -175,7 +175,7 @@ def test_kept_records_are_those_of_the_register(tmp_path: Path, steps: list[Any]
             getattr(behind.sample, step)(ids[value])
 
 
-@pytest.mark.parametrize("collection", FILED)
+@pytest.mark.parametrize("collection", [FILED[0], *slow(*FILED[1:])])
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(

@@ -16,6 +16,7 @@ def reports() -> pl.DataFrame:
     return sample.reports.get(sample.reports.ids().sample(1_500, seed=1).sort("id"), errors="keep")
 
 
+@pytest.mark.slow
 def test_cells_of_a_sample(reports: pl.DataFrame) -> None:
     """Every report has cells or a reason, with no request."""
     reg = fk.sample(20)
@@ -57,6 +58,7 @@ def test_scan_to_cells() -> None:
         assert reg.stats.requests < 60
 
 
+@pytest.mark.slow
 def test_every_report_can_be_shown(reports: pl.DataFrame) -> None:
     """In both languages, whatever it holds."""
     for report in reports.head(60).iter_slices(1):

@@ -29,6 +29,7 @@ def of(units: pl.DataFrame, years: list[int]) -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 @examples(50)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.sets(st.integers(2010, 2026), min_size=1))
 def test_the_order_of_ids_is_a_hint_and_no_rule(seed: int, many: int, years: set[int]) -> None:
@@ -44,6 +45,7 @@ def test_the_order_of_ids_is_a_hint_and_no_rule(seed: int, many: int, years: set
     assert found.select("unit_id", "year").n_unique() == many * len(years)
 
 
+@pytest.mark.slow
 @examples(50)
 @given(st.integers(0, 10**6), st.integers(1, 200), st.sets(st.integers(2010, 2026), min_size=1))
 def test_with_the_hint_they_are_the_same(seed: int, many: int, years: set[int]) -> None:
@@ -60,6 +62,7 @@ def test_with_the_hint_they_are_the_same(seed: int, many: int, years: set[int]) 
     assert found.drop_nulls("statement_id").equals(expected)
 
 
+@pytest.mark.slow
 def test_a_correction_that_comes_years_later() -> None:
     """It has an id above those of later years; where it is out of step with them it is found."""
     sample = fk.sample(400, seed=4)
@@ -122,6 +125,7 @@ def test_a_mirror_holds_no_statements(tmp_path: object) -> None:
     assert mirror.plan(units, 2020)["requests"].sum() == 0
 
 
+@pytest.mark.slow
 def test_consolidated_and_individual_never_mix() -> None:
     """Each call returns one kind."""
     twins = SAMPLE.filings(UNITS.head(400), consolidated=True).drop_nulls("statement_id")

@@ -71,6 +71,7 @@ def test_two_thousand_units_in_three_years_are_what_was_drawn() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("histories", ["long", "all"])
 def test_how_many_requests(histories: str) -> None:
     """At most 3.4 per unit for the newest year and 4.5 for any; all would be several times that."""
@@ -91,6 +92,7 @@ def test_how_many_requests(histories: str) -> None:
     assert max(costs.values()) <= 4.5
 
 
+@pytest.mark.slow
 def test_the_year_before() -> None:
     """Rows from the previous column are marked; ten years take five filings."""
     units = FILING.head(40)
@@ -124,6 +126,7 @@ def test_what_is_carried_along() -> None:
     assert money["name"].to_list() == UNITS.head(50)["nazovUJ"].to_list()
 
 
+@pytest.mark.slow
 def test_the_consolidated_twin_and_the_older_correction() -> None:
     """Neither is taken for the statement of the year."""
     filed = filed_by_some()
@@ -216,6 +219,7 @@ def test_forms_without_items() -> None:
     assert set(off["template"]) == {690}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [20, 200, 410])
 def test_an_interruption_keeps_the_finished_units(many: int) -> None:
     """Ctrl-C leaves their rows in ``.partial``, none of them unfinished."""

@@ -137,6 +137,7 @@ def test_a_mirror_goes_by_its_path(
     assert other.sync()["new"].sum() == 0
 
 
+@pytest.mark.slow
 def test_another_process_asks_what_was_sent_to_it() -> None:
     """A pickle is enough: the process that loads it opens connections of its own."""
     script = """

@@ -73,6 +73,7 @@ def test_wrong_codelists_are_refused(tmp_path: Path) -> None:
         fk.sample(codelists=tmp_path)
 
 
+@pytest.mark.slow
 def test_change_dates_are_uneven_and_end_at_the_samples_day(units: pl.DataFrame) -> None:
     """From 2014 to the sample's day, uneven by month, some in the last week."""
     changed = units["datumPoslednejUpravy"]
@@ -86,6 +87,7 @@ def test_change_dates_are_uneven_and_end_at_the_samples_day(units: pl.DataFrame)
     assert by_month["count"][0] > 2 * by_month["count"][-1]
 
 
+@pytest.mark.slow
 def test_shares_are_those_of_a_real_register(units: pl.DataFrame) -> None:
     """About 36 % in Bratislava; the blemishes that a real register has."""
     n = units.height
@@ -102,6 +104,7 @@ def test_shares_are_those_of_a_real_register(units: pl.DataFrame) -> None:
     assert units["id"].max() > 2_500_000  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_numbers_have_the_blemishes_of_a_real_register(units: pl.DataFrame) -> None:
     """IČO repeat, have leading zeros, a few twelve digits; some units have no DIČ."""
     ico = units["ico"].drop_nulls()
@@ -113,6 +116,7 @@ def test_numbers_have_the_blemishes_of_a_real_register(units: pl.DataFrame) -> N
     assert 0.05 < units["dic"].null_count() / units.height < 0.15
 
 
+@pytest.mark.slow
 def test_dates_make_sense(units: pl.DataFrame) -> None:
     """Nothing is dissolved before it was founded, nor changed before that."""
     living = units.filter(pl.col("stav").is_null())
@@ -123,6 +127,7 @@ def test_dates_make_sense(units: pl.DataFrame) -> None:
     assert 0.01 < living["datumZrusenia"].count() / living.height < 0.2
 
 
+@pytest.mark.slow
 def test_names_are_invented(units: pl.DataFrame) -> None:
     """Every name reads as an invented one."""
     words = "Vzor|Ukážka|Skúška|Príklad|Maketa"
@@ -130,6 +135,7 @@ def test_names_are_invented(units: pl.DataFrame) -> None:
     assert units["nazovUJ"].drop_nulls().str.contains(words).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("collection", "field", "most"),
     [("statements", "idUctovnychZavierok", 17), ("annual_reports", "idVyrocnychSprav", 6)],
@@ -289,6 +295,7 @@ def test_changes_keep_the_register_whole(verbs: list[tuple[str, int]]) -> None:
     assert len(sample._store.columns["ico"]) == len(sample._store.units.ids)
 
 
+@pytest.mark.slow
 def test_few_are_large_and_many_small(units: pl.DataFrame) -> None:
     """Units are spread over municipalities and activities as such things are, not evenly."""
     of_activity = units["skNace"].drop_nulls().value_counts(sort=True)["count"]

@@ -20,6 +20,7 @@ def streamed(ids: list[int], register: fk.Register) -> pl.DataFrame:
     return KINDS["units"].frame([record for _, record in stream if isinstance(record, Record)])
 
 
+@pytest.mark.slow
 def test_several_connections_keep_the_order() -> None:
     """The records come in the order asked, those that repeat too."""
     sample = fk.sample(500)

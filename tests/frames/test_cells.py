@@ -248,6 +248,7 @@ def test_no_register_is_needed_for_the_shipped_forms() -> None:
         assert reg.stats.requests == 1
 
 
+@pytest.mark.slow
 def test_lazy_is_the_same() -> None:
     """A LazyFrame stays lazy, asks nothing until it is collected, and warns once."""
     base = frame(*(drawn(id_, BUSINESSES[id_ % 4]) for id_ in range(250)))

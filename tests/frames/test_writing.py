@@ -19,7 +19,6 @@ import pytest
 import finstat_kit as fk
 from finstat_kit import progress
 from finstat_kit.client import records
-from tests.support.examples import slow
 from tests.support.faults import HANG, FaultServer, Step, reply
 from tests.support.registers import Scripted
 
@@ -164,7 +163,7 @@ def test_a_pipe_is_written_into(tmp_path: Path, suffix: str, linked: bool) -> No
     assert read[:4] == again.read_bytes()[:4] if suffix == "xlsx" else read == again.read_bytes()
 
 
-@pytest.mark.parametrize("suffix", ["csv", *slow("xlsx", "parquet", "ndjson")])
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "ndjson"])
 def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path, suffix: str) -> None:
     """It is told as the system tells it, and nothing is left behind."""
     line = f"""
@@ -221,6 +220,7 @@ def test_a_footnote_names_the_register_and_its_day() -> None:
         reg.cite(lang="de")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_days_of_waiting_are_refused() -> None:
     """10,001 records of a real host are refused before the first, with number, time and cure."""
     reg = fk.Register("http://register.example")

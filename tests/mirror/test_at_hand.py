@@ -133,6 +133,7 @@ def test_damage_at_opening_is_no_error_of_the_repr(sound: Path, tmp_path: Path) 
         assert mirror.invented
 
 
+@pytest.mark.slow
 def test_a_sync_of_another_process_is_observed(tmp_path: Path) -> None:
     """It is seen at opening, and by the next read of an object that was open."""
     sample = fk.sample(40)
@@ -195,6 +196,7 @@ def test_a_mirror_whose_loss_is_being_made_good_has_no_day(tmp_path: Path) -> No
     assert "no complete sync yet" in repr(mirror)
 
 
+@pytest.mark.slow
 def test_a_slow_look_replaces_no_later_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that began to read before a sync, and ends after it, takes no day back."""
     sample = fk.sample(40)

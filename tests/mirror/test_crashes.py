@@ -105,14 +105,12 @@ def test_a_first_sync_that_was_killed_is_put_right(
     assert contents(tmp_path) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "number", "moment"),
     [
-        ("runs", 1, "before"),
-        *slow(
-            ("units", 1, "before"), ("units", 2, "after"), ("units", 4, "after"),
-            ("compact", 2, "after"),
-        ),
+        ("runs", 1, "before"), ("units", 1, "before"), ("units", 2, "after"),
+        ("units", 4, "after"), ("compact", 2, "after"),
     ],
 )  # fmt: skip
 def test_an_increment_that_was_killed_loses_no_record(
@@ -139,7 +137,8 @@ def test_an_increment_that_was_killed_loses_no_record(
         assert register.records()[: len(rest)] == rest
 
 
-@pytest.mark.parametrize("number", [2, *slow((1,), (3,))])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_file_without_a_commit_is_nothing(tmp_path: Path, number: int) -> None:
     """A file without a commit is nothing: it is not read, and is swept away some day."""
     command = [sys.executable, "-c", KILLED, str(tmp_path), "1", "nowhere", "1", "before"]
@@ -225,6 +224,7 @@ FILLED = KILLED.replace(
 FILLED = FILLED.replace("import register_on", "import filings_on")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "number", "moment"),
     [

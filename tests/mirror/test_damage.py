@@ -74,6 +74,7 @@ FAULTS = {
     "flipped in a bit": flipped(0.3),
     "flipped in its last byte": flipped(1),
 }
+QUICK = ("statements", "runs")
 THREE = ("deleted", "emptied", "flipped in a bit")
 # Name of the kind, a pattern within the folder, and whether anything is lost with such a file.
 KINDS = [
@@ -90,9 +91,9 @@ KINDS = [
 
 
 def quick(kind: str, fault: str) -> bool:
-    """Return whether a case is none of the slow ones: one table stands for the others."""
-    faults = THREE[::2] if kind.startswith(("data", "commits")) else THREE[:1]
-    return fault in faults and ("of" not in kind or "units" in kind) and "writer" not in kind
+    """Return whether a case is none of the slow ones: the smaller tables stand for all."""
+    again = kind.startswith(("data", "commits")) and (kind.endswith("runs") or fault == "deleted")
+    return kind.endswith(QUICK) and not again
 
 
 CASES = [
@@ -108,7 +109,7 @@ CASES = [
     for fault in (THREE if "of" in kind and "units" not in kind else FAULTS)
 ]
 FOLDERS = [
-    pytest.param(name + rest, marks=[] if name == "units" else pytest.mark.slow)
+    pytest.param(name + rest, marks=[] if name in QUICK else pytest.mark.slow)
     for name in TABLES
     for rest in ("", "/_delta_log")
 ]

@@ -43,6 +43,7 @@ def counted(mirror: fk.Mirror) -> dict[str | None, int]:
     return dict(table.filter(pl.col("kind") != "gone").select("code", "count").rows())
 
 
+@pytest.mark.slow
 def test_gone_units_are_counted_as_such(mirror: fk.Mirror) -> None:
     """Deleted, non-public and missing units are one bar, whatever they once said."""
     with fk.using(mirror):
@@ -85,6 +86,7 @@ os._exit(0)  # daft's threads may crash while the interpreter is taken down
 """
 
 
+@pytest.mark.slow
 def test_daft_reads_the_table_as_it_is(mirror: fk.Mirror) -> None:
     """Daft reads the table as it is; in a process of its own, which its threads outlive."""
     command = [sys.executable, "-c", DAFT, str(mirror.path / "units")]
@@ -129,6 +131,7 @@ def assets_by_region(register: fk.Register) -> dict[str | None, list[int]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*reports_without_cells")
 def test_one_item_by_region_is_the_same_by_every_engine(
     filings: fk.Mirror, register: fk.Sample

@@ -90,6 +90,7 @@ def test_a_frozen_day_answers_as_on_that_day(mirror: fk.Mirror, register: Watche
     assert mirror.verify()["damaged"].sum() == 0
 
 
+@pytest.mark.slow
 def test_a_frozen_day_keeps_what_it_kept(
     mirror: fk.Mirror, register: Watched, tmp_path: Path
 ) -> None:

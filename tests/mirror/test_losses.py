@@ -64,6 +64,7 @@ def killed(path: Path) -> Watched:
     return register_on(1)
 
 
+@pytest.mark.slow
 def test_what_a_crash_left_is_sealed_first(tmp_path: Path) -> None:
     """What is damaged after that is found, also where the next sync did not come far."""
     register = killed(tmp_path)
@@ -87,6 +88,7 @@ def _interrupt(path: str, query: str) -> Reply | None:
     return None
 
 
+@pytest.mark.slow
 def test_what_a_crash_left_is_looked_at_before(tmp_path: Path) -> None:
     """A file without a checksum gets one only where each row is as it was written."""
     register = killed(tmp_path)
@@ -241,8 +243,8 @@ def test_a_table_of_format_1_that_vanishes_is_noticed(mirror: fk.Mirror) -> None
         reader.snapshot()
 
 
-@pytest.mark.parametrize("also", [(), *slow((("mirror.json",),), (("mirror.json", *LISTS[1:]),))])
-@pytest.mark.parametrize("name", [*LISTS[:2], *slow(*LISTS[2:])])
+@pytest.mark.parametrize("also", [(), ("mirror.json",), ("mirror.json", *LISTS[1:])])
+@pytest.mark.parametrize("name", LISTS)
 def test_a_list_lost_with_the_runs_is_fetched_again(
     mirror: fk.Mirror, register: Watched, name: str, also: tuple[str, ...]
 ) -> None:

@@ -60,6 +60,7 @@ def test_changes_are_one_row_per_field(mirror: fk.Mirror, register: Watched) -> 
     assert mirror.changes(first).schema == mirror.changes(second + timedelta(days=1)).schema
 
 
+@pytest.mark.slow
 def test_a_unit_that_comes_back_is_two_changes(new: fk.Mirror, register: Watched) -> None:
     """It was there, is missing, and is there again: two changes."""
     id_ = int(register.sample.units.ids(limit=1)["id"][0])
@@ -168,6 +169,7 @@ def test_records_that_are_not_there_are_named_as_by_a_register(
     assert kept.drop("id").row(0) == (None,) * 22
 
 
+@pytest.mark.slow
 def test_compaction_leaves_few_files_and_former_frames_readable(
     mirror: fk.Mirror, register: Watched
 ) -> None:
@@ -217,6 +219,7 @@ def test_a_reader_during_a_sync_gets_whole_batches(tmp_path: Path, first: Path) 
     assert set(seen) == {0, 100, 200}
 
 
+@pytest.mark.slow
 def test_a_reader_during_compaction_gets_everything(mirror: fk.Mirror, register: Watched) -> None:
     """It reads on beside a writer that puts files together, and always sees the whole."""
     ended = threading.Event()
@@ -298,6 +301,7 @@ def test_a_changed_value_is_found_by_verify(mirror: fk.Mirror, register: Watched
     assert "something else has put it there" in report["meaning"][0]
 
 
+@pytest.mark.slow
 def test_damage_is_repaired(mirror: fk.Mirror, register: Watched) -> None:
     """What verify says to do brings the mirror back in step."""
     file = max(mirror.path.glob("units/*.parquet"))

@@ -19,7 +19,6 @@ from finstat_kit.mirror.copied import CollectionName
 from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.wire import Reply
-from tests.support.examples import slow
 from tests.support.mirrors import CONTENTS, RECORDS, assert_contents_in_step, assert_in_step
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
@@ -109,6 +108,7 @@ def test_what_is_held_is_never_asked_again(mirror: fk.Mirror, register: Watched)
     assert len(found) == len(wanted)
 
 
+@pytest.mark.slow
 def test_filings_and_corrections_are_kept_as_versions(mirror: fk.Mirror, register: Watched) -> None:
     """The copy follows the register, and a former day stays as it was."""
     before = {name: getattr(mirror, name).scan().collect() for name in CONTENTS}
@@ -128,6 +128,7 @@ def test_filings_and_corrections_are_kept_as_versions(mirror: fk.Mirror, registe
     assert set(mirror.verify()["meaning"]) == {""}
 
 
+@pytest.mark.slow
 def test_contents_can_be_added_later_and_stay(tmp_path: Path, register: Watched) -> None:
     """Only the records are requested then; the mirror itself knows that it keeps them."""
     fk.Mirror(tmp_path / "ruz", register=register).sync()
@@ -142,6 +143,7 @@ def test_contents_can_be_added_later_and_stay(tmp_path: Path, register: Watched)
     assert_contents_in_step(plain, register.sample)
 
 
+@pytest.mark.slow
 def test_the_newest_statements_come_first(tmp_path: Path, register: Watched) -> None:
     """From the highest id down, each with its reports, and within the time given."""
     slow = Watched(register.sample, page_size=40, rate=1.0)
@@ -164,6 +166,7 @@ def test_the_newest_statements_come_first(tmp_path: Path, register: Watched) -> 
     assert_contents_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 def test_a_budget_stops_the_units_too(tmp_path: Path, register: Watched) -> None:
     """What was fetched is committed, and the next sync resumes there."""
     slow = Watched(fk.sample(300), page_size=100, rate=1.0)
@@ -257,6 +260,7 @@ def test_a_served_mirror_answers_records_of_units_alone(mirror: fk.Mirror) -> No
                 some.get(some.ids(limit=1))
 
 
+@pytest.mark.slow
 def test_a_change_that_is_not_fetched_is_not_answered(mirror: fk.Mirror, register: Watched) -> None:
     """Once a list names a record, its former version is no answer."""
     day_of_filings(register)
@@ -293,6 +297,7 @@ def test_cells_of_a_changed_report_are_no_answer(mirror: fk.Mirror, register: Wa
     assert again.to_list() == before.to_list()
 
 
+@pytest.mark.slow
 def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watched) -> None:
     """It is requested again by each sync, and is a row of nulls until it can be read."""
     bad = int(register.sample.statements.ids()["id"][5])
@@ -315,7 +320,8 @@ def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watc
     assert_contents_in_step(mirror, register.sample)
 
 
-@pytest.mark.parametrize("reply", [Reply(404, {}, b""), *slow((Reply(200, {}, b"{}"),))], ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("reply", [Reply(404, {}, b""), Reply(200, {}, b"{}")], ids=str)
 @pytest.mark.parametrize("name", CONTENTS)
 def test_an_unreadable_record_hides_no_other(
     tmp_path: Path, register: Watched, name: str, reply: Reply
@@ -341,8 +347,9 @@ def test_an_unreadable_record_hides_no_other(
     assert mirror.unreadable()["id"].to_list() == [bad]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "reply", [Reply(500, {}, b""), *slow((Reply(400, {}, b""),), (Reply(200, {}, b"{}"),))], ids=str
+    "reply", [Reply(500, {}, b""), Reply(400, {}, b""), Reply(200, {}, b"{}")], ids=str
 )
 def test_an_unreadable_template_delays_its_reports_alone(
     tmp_path: Path, register: Watched, reply: Reply
@@ -366,7 +373,8 @@ def test_an_unreadable_template_delays_its_reports_alone(
     assert bad in mirror.cells().select("template").collect()["template"]
 
 
-@pytest.mark.parametrize("lost", ["file", *slow("table")])
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", ["file", "table"])
 @pytest.mark.parametrize("name", CONTENTS)
 def test_lost_records_are_fetched_again(
     mirror: fk.Mirror, register: Watched, name: str, lost: str
@@ -390,6 +398,7 @@ def test_lost_records_are_fetched_again(
         then.get(then.ids())
 
 
+@pytest.mark.slow
 def test_a_lost_list_loses_no_change(mirror: fk.Mirror, register: Watched) -> None:
     """Where it is not known what changed since, all records of the list are fetched again."""
     for _ in range(3):
@@ -403,6 +412,7 @@ def test_a_lost_list_loses_no_change(mirror: fk.Mirror, register: Watched) -> No
     assert_contents_in_step(again, register.sample)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", ["runs", "reports_records"])
 def test_lost_settings_lose_no_change(mirror: fk.Mirror, register: Watched, lost: str) -> None:
     """Runs and tables show which records are kept where mirror.json is lost."""
@@ -511,6 +521,7 @@ def test_an_extract_is_whole_or_refused(register: Watched, tmp_path: Path, name:
     assert [path.name for path in tmp_path.iterdir()] == ["ruz"]
 
 
+@pytest.mark.slow
 def test_an_extract_has_the_unreadable_records_too(tmp_path: Path, register: Watched) -> None:
     """They are as unreadable in it, and no reason to refuse it."""
     bad = int(register.sample.reports.ids()["id"][5])
@@ -580,6 +591,7 @@ def test_a_month_of_filings_faults_and_crashes(tmp_path: Path) -> None:
     simulate(tmp_path / "ruz", 100, 31, random.Random(5).random)
 
 
+@pytest.mark.slow
 def test_a_window_overlaps_so_that_no_change_is_lost(mirror: fk.Mirror, register: Watched) -> None:
     """What changes after the sync, on the same day, comes with the next one."""
     day_of_filings(register)

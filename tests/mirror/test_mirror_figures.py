@@ -104,6 +104,7 @@ def test_a_query_gives_what_the_register_gives(
     assert_frame_equal(asked(lazy).collect(), asked(whole))
 
 
+@pytest.mark.slow
 def test_every_column_of_every_year(mirror: fk.Mirror) -> None:
     """Of all units, of those given in their order, and of those that share an IČO."""
     whole = wanted(None, False, True)
@@ -121,6 +122,7 @@ def test_every_column_of_every_year(mirror: fk.Mirror) -> None:
     assert_frame_equal(mirror.filings(UNITS, 2018), REGISTER.filings(UNITS, 2018))
 
 
+@pytest.mark.slow
 def test_corrections_changes_and_removals(tmp_path: Path) -> None:
     """The newest version of each filing counts, and of a former day that of the day."""
     register = fk.sample(16, seed=1)
@@ -146,6 +148,7 @@ def test_corrections_changes_and_removals(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_cell_that_is_no_number(tmp_path: Path) -> None:
     """An item with one is null, and a report of nothing else has the reason."""
     sample = fk.sample(12)
@@ -175,6 +178,7 @@ def test_a_cell_that_is_no_number(tmp_path: Path) -> None:
     assert money.filter(report_id=ids[1])["reason"].to_list() == ["not_a_number"]
 
 
+@pytest.mark.slow
 def test_what_is_not_held_has_the_reason(tmp_path: Path) -> None:
     """The newest years are answered before the older ones are there, each row or its reason."""
     slow = Watched(REGISTER, page_size=100, rate=1.0)
@@ -213,6 +217,7 @@ def test_a_mirror_without_statements_or_reports(tmp_path: Path) -> None:
     assert_frame_equal(mirror.filings(UNITS, 2018), REGISTER.filings(UNITS, 2018))
 
 
+@pytest.mark.slow
 def test_filters_reach_the_files(tmp_path: Path, read: Read) -> None:
     """Of a year and of a unit the files of later filings alone are read."""
     register = fk.sample(20, seed=3)

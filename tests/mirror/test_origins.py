@@ -71,6 +71,7 @@ def test_refusals_say_whose_they_are_too(request_: bytes, status: int) -> None:
     assert (seen, headers[HEADER.lower()]) == (status, "finstat_kit sample; seed=0; units=7")
 
 
+@pytest.mark.slow
 def test_the_newest_good_reply_counts() -> None:
     """The client remembers what the newest good reply said; nothing, where it said nothing."""
     sample = fk.sample(7)
@@ -105,6 +106,7 @@ def test_a_sample_is_known_by_its_recipe(tmp_path: Path) -> None:
     assert all(identity(other).isascii() for other in others)
 
 
+@pytest.mark.slow
 def test_another_sample_is_refused(tmp_path: Path, matrix: Told) -> None:
     """The error names both, and nothing is written."""
     mirror = fk.Mirror(tmp_path / "ruz", register=fk.sample(30))
@@ -123,6 +125,7 @@ def test_another_sample_is_refused(tmp_path: Path, matrix: Told) -> None:
     matrix("a mirror of one sample, synced with another", "UsageError, both named", "UsageError")
 
 
+@pytest.mark.slow
 def test_the_same_sample_elsewhere_is_the_same_register(tmp_path: Path) -> None:
     """In process or at any port, and whatever happened to it: it is the same register."""
     sample = fk.sample(30)
@@ -140,6 +143,7 @@ def test_the_same_sample_elsewhere_is_the_same_register(tmp_path: Path) -> None:
     assert "finstat_kit sample; seed=0; units=30" in repr(again)
 
 
+@pytest.mark.slow
 def test_two_tunnels_are_two_registers(tmp_path: Path) -> None:
     """Without the header the address counts, port included; and nothing is called invented."""
     sample = fk.sample(30)
@@ -179,6 +183,7 @@ def old_format(mirror: fk.Mirror, register: str) -> None:
         seals.rename(seals.with_name("_checksums.txt"))
 
 
+@pytest.mark.slow
 def test_a_mirror_of_format_1_is_read(tmp_path: Path) -> None:
     """It is read; which register of this machine it is of is not known, so all is compared."""
     sample = fk.sample(300)

@@ -107,6 +107,7 @@ def test_the_contents_of_some_units(
         mirror.reports.scan().collect()
 
 
+@pytest.mark.slow
 def test_later_syncs_follow_these_units(
     mirror: fk.Mirror, register: Watched, units: pl.DataFrame
 ) -> None:
@@ -132,6 +133,7 @@ def test_later_syncs_follow_these_units(
     assert_frame_equal(again.as_of(day).financials().collect(), before)
 
 
+@pytest.mark.slow
 def test_units_can_be_added(mirror: fk.Mirror, register: Watched, units: pl.DataFrame) -> None:
     """What is missing is fetched, nothing again, and a former day stays as it was."""
     before, day = mirror.financials().collect(), register.today
@@ -157,6 +159,7 @@ def test_units_can_be_added(mirror: fk.Mirror, register: Watched, units: pl.Data
         wider.extract(mirror.path.parent / "other", units["id"][5])
 
 
+@pytest.mark.slow
 def test_the_budget_and_the_end(tmp_path: Path, register: Watched, units: pl.DataFrame) -> None:
     """What is not fetched yet is not held, and the next sync resumes with it."""
     slow = Watched(register.sample, page_size=100, rate=1.0)
@@ -170,6 +173,7 @@ def test_the_budget_and_the_end(tmp_path: Path, register: Watched, units: pl.Dat
     assert_figures_of(mirror, slow, units[:3])
 
 
+@pytest.mark.slow
 def test_a_lost_or_damaged_list_of_units(
     mirror: fk.Mirror, register: Watched, units: pl.DataFrame
 ) -> None:

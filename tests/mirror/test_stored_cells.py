@@ -140,6 +140,7 @@ def test_snapshots_of_reports_have_all_but_the_tables(mirror: fk.Mirror) -> None
     assert columns[-2:] == ["gone", "seen"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", ["file", "table"])
 def test_lost_cells_are_an_error_with_the_cure(
     mirror: fk.Mirror, register: Watched, tmp_path: Path, lost: str

@@ -13,7 +13,6 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import Interrupted
 from finstat_kit.protocol.wire import Reply
-from tests.support.examples import slow
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
 from tests.support.syncs import PAGE, RECORD, SEED, UNITS, fail_at, next_day, well
@@ -84,7 +83,7 @@ def test_an_increment_fetches_what_changed(mirror: fk.Mirror, register: Watched)
     assert_in_step(mirror, register.sample)
 
 
-@pytest.mark.parametrize("number", [170, *slow(1, UNITS)])
+@pytest.mark.parametrize("number", [170, 1, UNITS])
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt(), Reply(403, {}, b"<p>Forbidden")], ids=["Ctrl-C", "403"]
 )
@@ -133,7 +132,7 @@ def test_the_window_only_moves_at_the_end(mirror: fk.Mirror, register: Watched) 
     assert f"zmenene-od={second - timedelta(days=1)}" in windows[-1]
 
 
-@pytest.mark.parametrize("when", ["during", *slow("before", "after")])
+@pytest.mark.parametrize("when", ["during", "before", "after"])
 def test_what_changes_during_a_walk_comes_with_the_next_sync(
     mirror: fk.Mirror, register: Watched, when: str
 ) -> None:
@@ -162,8 +161,8 @@ def test_what_changes_during_a_walk_comes_with_the_next_sync(
     [
         pytest.param(Reply(200, {}, b'{"id":1}'), id="another record"),
         pytest.param(Reply(404, {}, b""), id="404"),
-        pytest.param(Reply(500, {}, b""), id="500", marks=pytest.mark.slow),
-        pytest.param(Reply(400, {}, b"{}"), id="400", marks=pytest.mark.slow),
+        pytest.param(Reply(500, {}, b""), id="500"),
+        pytest.param(Reply(400, {}, b"{}"), id="400"),
     ],
 )
 def test_a_record_that_cannot_be_read_is_tried_again(
@@ -246,6 +245,7 @@ def test_an_outage_is_not_the_records_fault(new: fk.Mirror, register: Watched) -
     assert_in_step(new, register.sample)
 
 
+@pytest.mark.slow
 def test_vanished_units_are_found_by_a_full_sync(mirror: fk.Mirror, register: Watched) -> None:
     """Only a full sync can find them; more than 1 % are not believed unasked."""
     ids = register.sample.units.ids()["id"]
@@ -286,6 +286,7 @@ def test_a_full_sync_ends_what_was_cut_off(tmp_path: Path) -> None:
     assert contents(mirror.path) == before
 
 
+@pytest.mark.slow
 def test_a_cursor_above_all_ids_loses_nothing(new: fk.Mirror, register: Watched) -> None:
     """A run was cut off, and what its cursor points to and all above it are no more."""
     ids = register.sample.units.ids()["id"]
@@ -300,7 +301,8 @@ def test_a_cursor_above_all_ids_loses_nothing(new: fk.Mirror, register: Watched)
     assert_in_step(new, register.sample)
 
 
-@pytest.mark.parametrize("days", [-400, *slow(400)])
+@pytest.mark.slow
+@pytest.mark.parametrize("days", [-400, 400])
 def test_a_changed_clock_costs_no_change(new: fk.Mirror, register: Watched, days: int) -> None:
     """A clock that was wrong during a sync, by a year either way, costs no change."""
     sample, right = register.sample, register.today

@@ -22,7 +22,7 @@ from finstat_kit.protocol.outcome import first_words
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import CODELIST_CAP, PAGE_CAP
 from tests.conftest import Told
-from tests.support.examples import examples
+from tests.support.examples import examples, slow
 from tests.support.faults import FaultServer, reply
 from tests.support.memory import needs_proc
 
@@ -215,6 +215,11 @@ FAMILIES: dict[str, Callable[[int], bytes]] = {
         b'{"id":7,"prilohy":[' + b'{"velkostPrilohy":1},' * (n // 21) + b'{}],"obdobieOd":"2020-1"}'
     ),
 }
+LONGEST = (
+    "many keys, one repeated", "many keys", "numbers of 4,000 digits", "entries", "whole numbers",
+    "a key of a long text", "ids that are texts", "ids, the last a half",
+    "ids, the last of 310 digits", "blanks",
+)  # fmt: skip
 
 
 def seconds(read: Callable[[bytes], object], body: bytes, runs: int) -> float:
@@ -271,8 +276,7 @@ def test_work_is_linear_in_the_bytes(matrix: Told, family: str) -> None:
     assert worst < 3, ratios
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*slow(*LONGEST), *(f for f in FAMILIES if f not in LONGEST)])
 def test_a_full_body_is_judged_within_seconds(family: str) -> None:
     """A page, a record and a codelist of the most that is read are accepted or refused in 10 s."""
     page = FAMILIES[family](PAGE_CAP - 20_000)

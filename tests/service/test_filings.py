@@ -76,6 +76,7 @@ def case(report_id: int) -> str | None:
     return filers.case_of(filing)
 
 
+@pytest.mark.slow
 def test_every_sum_holds_but_in_the_marked_ones(reports: pl.DataFrame) -> None:
     """In about two of a hundred filings one sum does not, and those are known."""
     tabular = reports.filter(pl.col("tabulky").is_not_null(), pl.col("idSablony").is_not_null())
@@ -93,6 +94,7 @@ def test_every_sum_holds_but_in_the_marked_ones(reports: pl.DataFrame) -> None:
     assert set(tabular["idSablony"]) == {699, 687, 21, 22}
 
 
+@pytest.mark.slow
 def test_forms_fit_their_units(reports: pl.DataFrame, statements: pl.DataFrame) -> None:
     """A micro form is a small unit's, the old forms are of the years before 2014."""
     of = statements.select(pl.col("id").alias("idUctovnejZavierky"), "idUJ", "obdobieDo")
@@ -107,6 +109,7 @@ def test_forms_fit_their_units(reports: pl.DataFrame, statements: pl.DataFrame) 
     assert set(micro) <= {"00", "01", "02", "03", "04", "05"}
 
 
+@pytest.mark.slow
 def test_most_cells_are_blank(reports: pl.DataFrame) -> None:
     """As in real filings; a nought is written now and then."""
     tables = reports.select("idSablony", pl.col("tabulky").alias("cell")).explode("cell")
@@ -119,6 +122,7 @@ def test_most_cells_are_blank(reports: pl.DataFrame) -> None:
     assert cells["cell"].drop_nulls().str.contains(r"^(-?[0-9]+(\.[0-9]{2})?)?$").all()
 
 
+@pytest.mark.slow
 def test_a_year_tells_the_year_before(statements: pl.DataFrame) -> None:
     """The previous column is last year's current one, but where it was restated."""
     wide = statements.filter(pl.col("typ") == "Riadna", ~pl.col("konsolidovana").fill_null(False))
@@ -150,6 +154,7 @@ def column(report: dict[str, Any], table: int, number: int) -> list[float]:
     return [float(cell or 0) for cell in cells]
 
 
+@pytest.mark.slow
 def test_ids_grow_with_filing(statements: pl.DataFrame) -> None:
     """And nothing was filed after its last change, nor changed after its unit."""
     filed = statements.filter(pl.col("datumPodania").is_not_null())
@@ -176,6 +181,7 @@ def test_an_old_unit_has_many() -> None:
     assert 10 <= counts.min() <= counts.max() <= 17  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_corrections_and_twins(statements: pl.DataFrame) -> None:
     """They stand beside what they correct, unmarked, later and of the same period and kind."""
     filings = SAMPLE._store.filings
@@ -254,6 +260,7 @@ def test_pages_of_reports(after: int, size: int, since: date) -> None:
     assert SAMPLE.reports.count(changed_since=since, after_id=after) == due.len()
 
 
+@pytest.mark.slow
 def test_the_same_everywhere() -> None:
     """What is drawn is promised: the same bytes on every machine."""
     digest = hashlib.sha256()

@@ -181,6 +181,7 @@ def test_unknown_hosts_are_refused(url: str) -> None:
     assert raw(url, request.replace(b"Host: evil.example:80\r\n", b""))[0] in (400, 421)
 
 
+@pytest.mark.slow
 def test_slow_requests_hold_nothing_up() -> None:
     """Connections that dribble are closed; others are answered meanwhile."""
     with served(service(5), host="127.0.0.1", port=0, patience=0.3) as url:
@@ -197,6 +198,7 @@ def test_slow_requests_hold_nothing_up() -> None:
     assert ends == [b""] * 50
 
 
+@pytest.mark.slow
 def test_several_servers_run_at_a_time_and_end_cleanly() -> None:
     """Servers start at once, side by side, and leave nothing behind."""
     before = set(threading.enumerate())

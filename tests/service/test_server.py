@@ -129,6 +129,7 @@ def test_a_body_whose_request_is_answered_is_no_second_request(url: str) -> None
     assert re.findall(rb"HTTP/1.1 (\d+)", answer) == [b"405"]
 
 
+@pytest.mark.slow
 def test_a_request_that_begins_behind_another_has_to_end_too() -> None:
     """Its time runs from its first byte, though that came together with a whole request."""
     with served(service(5), host="127.0.0.1", port=0, patience=0.3) as url:
@@ -174,6 +175,7 @@ def test_hosts_are_compared_as_names(matrix: Told, url: str, host: str, local: b
     assert status == (200 if local else 421)
 
 
+@pytest.mark.slow
 def test_the_host_that_is_served_is_known_in_any_case() -> None:
     """The address given to `serve` is one of its names."""
     with fk.sample(1).serve(host="LocalHost") as url, fk.Register(url) as reg:

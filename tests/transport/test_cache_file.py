@@ -87,6 +87,7 @@ for id_ in range(int(sys.argv[2]), 10**6):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_killed_at_random(file: Path, times: int) -> None:
     """Whatever was committed is there and right, and the next process goes on."""
@@ -176,6 +177,7 @@ def flips(file: Path, copy: Path, times: int) -> None:
     assert refused > times / 4
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_is_refused(recorded: Path, file: Path) -> None:
     flips(recorded, file, 20)
 
@@ -204,6 +206,7 @@ def locked(file: Path) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 def test_a_locked_file_is_warned_of_once(
     recorded: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +237,7 @@ with fk.using("sample", cache=sys.argv[1]) as reg:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of files")
 def test_a_full_disk_is_warned_of_once(file: Path) -> None:
     command = [sys.executable, "-c", FULL, str(file)]

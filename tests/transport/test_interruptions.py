@@ -50,6 +50,7 @@ def test_a_stop_ends_all_threads() -> None:
     assert caught.value.partial["id"].to_list() in ([], [1], [1, 2])
 
 
+@pytest.mark.slow
 def test_a_real_ctrl_c_ends_many_records_at_once() -> None:
     """The signal itself, while threads wait for a register that hangs: over in half a second."""
     script = """
@@ -91,8 +92,7 @@ except fk.Interrupted as error:
     ("engine", "connections"),
     [
         ("in-memory", 4),
-        ("streaming", 1),
-        *slow(("in-memory", 1), ("streaming", 4), ("auto", 1), ("auto", 4)),
+        *slow(("in-memory", 1), ("streaming", 1), ("streaming", 4), ("auto", 1), ("auto", 4)),
     ],
 )
 def test_a_real_ctrl_c_ends_a_scan_at_once(matrix: Told, engine: str, connections: int) -> None:
@@ -191,6 +191,7 @@ print(steps)
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_a_lock_blocks_neither_the_next_request_nor_the_end() -> None:
     """Wherever it strikes, the next request is answered and the connections are closed."""
     with FaultServer([reply(b'{"pocetZostavajucichId":7}')]) as server:

@@ -29,10 +29,10 @@ explorer
 FULL_SIZE = "fk.LocationPicker(fk.sample(units=10, codelists={!r}))"
 
 
-@pytest.fixture(
-    scope="module",
-    params=["default", pytest.param("disabled", marks=pytest.mark.slow)],
-)
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", params=["default", "disabled"])
 def opened(
     request: pytest.FixtureRequest,
     browser: Browser,

@@ -150,6 +150,7 @@ def test_a_unit_without_filings_says_why() -> None:
     assert f"print(fk.filings([{SILENT}]))" in viewer.code()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blanks", [False, *slow(True)])
 def test_code_shows_the_same_forms_in_a_fresh_process(*, blanks: bool) -> None:
     """What is pasted elsewhere prints what `as_filed` gives for the shown reports."""
@@ -270,6 +271,7 @@ def test_a_mirror_says_that_it_has_no_statements(tmp_path: Path) -> None:
     wait_for(viewer.panel, "the copy of the register has no statements")
 
 
+@pytest.mark.slow
 def test_a_frozen_mirror_is_read_at_once(tmp_path: Path) -> None:
     """What is shown does not depend on timing; names come from the copy, also of an extract."""
     sample = fk.sample(12)
