@@ -8,6 +8,7 @@ from finstat_kit.frames import items, ratios
 from tests.support.figures_page import PAGE, page
 
 
+@pytest.mark.slow
 def test_the_page_is_what_is_written() -> None:
     """Every item and ratio stands on it; ``python -m tests.support.figures_page`` renews it."""
     if not PAGE.is_file():

@@ -171,7 +171,6 @@ def municipal(full_size: Path) -> tuple[fk.Sample, pl.DataFrame]:
     return register, units
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["sk", "en"])
 @pytest.mark.parametrize("size", [None, (6, 4), (5, 3.2)])
 def test_full_size_is_legible(

@@ -63,7 +63,6 @@ def test_quartiles_are_those_of_plain_python(money: pl.DataFrame) -> None:
         assert row["beyond"] == len(values) - len(inside)
 
 
-@pytest.mark.slow
 def test_a_ratio_is_computed_where_it_is_no_column(money: pl.DataFrame) -> None:
     """The same picture from financials as from ratios; a box for each region with enough units."""
     one = fk.plot_spread(money, "net_margin", by="kraj", lang="en", ax=axes())
@@ -127,7 +126,6 @@ def test_euro_is_written_as_the_language_does(money: pl.DataFrame) -> None:
     assert "m  (n = " in texts["en"]
 
 
-@pytest.mark.slow
 def test_a_district_of_few_is_grey(money: pl.DataFrame) -> None:
     """The median of fewer than five units is not shown."""
     values = fk.ratios(money).drop_nulls(["equity_ratio", "okres"])

@@ -13,7 +13,6 @@ import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.charts import tiles
 from finstat_kit.charts.tile_text import TileText
-from tests.support.examples import slow
 from tests.support.pictures import (
     axes,
     check_legible,
@@ -94,7 +93,7 @@ def test_tiles_lie_as_the_districts_do() -> None:
         assert apart == 1, (one, other)
 
 
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
+@pytest.mark.parametrize("lang", ["sk", "en"])
 @pytest.mark.parametrize(("by", "size"), [("kraj", (8, 3.9)), ("okres", (10, 6.4))])
 @pytest.mark.parametrize("scale", [0.7, 1.5])
 def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale: float) -> None:

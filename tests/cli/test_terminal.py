@@ -21,7 +21,6 @@ from finstat_kit.cli.commands import cli
 from finstat_kit.protocol.outcome import shown
 from tests.cli.test_commands import COMMAND
 from tests.conftest import Told
-from tests.support.examples import slow
 from tests.support.faults import FaultServer, reply
 
 # Colours, the title of the window, a line above, C1, marks that turn or hide text, line breaks.
@@ -90,7 +89,8 @@ def test_a_table_is_for_eyes(matrix: Told, url: str, tmp_path: Path, case: str) 
     assert len(printed.splitlines()) == len(printed.split("\n")) - 1
 
 
-@pytest.mark.parametrize("form", ["table", *slow("csv", "ndjson")])
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["table", "csv", "ndjson"])
 def test_what_a_terminal_gets_is_harmless(matrix: Told, url: str, form: str) -> None:
     """Whatever is printed on a terminal is harmless there, also data."""
     seen = on_a_terminal("codelist", "regions", "--url", url, "--format", form)

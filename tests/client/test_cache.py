@@ -99,6 +99,7 @@ def test_a_filing_is_fetched_again_once_its_own_list_names_it(file: Path, collec
     assert frame[4:].equals(before[4:])
 
 
+@pytest.mark.slow
 def test_changes_are_listed_once_per_call_from_the_day_before(behind: Behind, file: Path) -> None:
     ids = unchanged_ids(behind.sample, 1_000)
     behind.register(cache=file).units.get(ids)

@@ -31,6 +31,7 @@ def test_cells_of_a_sample(reports: pl.DataFrame) -> None:
     assert not {"length_mismatch", "template_mismatch", "unreadable"} & set(without["reason"])
 
 
+@pytest.mark.slow
 def test_sums_of_a_sample(reports: pl.DataFrame) -> None:
     """Every sum of the forms holds but in the share of filings that is marked."""
     checks = fk.check_reports(reports).filter(pl.col("checked") > 0)

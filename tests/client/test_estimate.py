@@ -316,6 +316,7 @@ def test_a_fault_before_the_first_record(fake: FakeClock, fault: Any, request_: 
     assert len(reg.asked) == request_
 
 
+@pytest.mark.slow
 def test_over_http(fake: FakeClock) -> None:
     """By URL, over real connections and with a clock of the test's own."""
     with SAMPLE.serve() as url:

@@ -145,6 +145,7 @@ def test_a_mirror_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     fk.use(None)
 
 
+@pytest.mark.slow
 def test_a_served_mirror_is_the_mirror(tmp_path: Path) -> None:
     sample = fk.sample(50)
     mirror = fk.Mirror(tmp_path / "ruz", register=sample)

@@ -15,7 +15,7 @@ import finstat_kit as fk
 from finstat_kit.frames.cells import CELLS
 from finstat_kit.frames.reasons import REASONS, WITHOUT
 from tests.support import filings
-from tests.support.examples import examples, slow
+from tests.support.examples import examples
 from tests.support.filings import BUSINESSES, drawn, frame, report, sizes
 from tests.support.registers import Scripted
 
@@ -34,7 +34,7 @@ def reasons(reports: pl.DataFrame) -> list[tuple[object, ...]]:
     ("template", "many"),
     [
         *((template, 300) for template in BUSINESSES),
-        *slow(*((template, 1_000) for template in BUSINESSES)),
+        *((template, 1_000) for template in BUSINESSES),
     ],
 )
 def test_a_second_reader_agrees(template: int, many: int) -> None:

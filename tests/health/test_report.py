@@ -207,6 +207,7 @@ def test_a_register_that_cannot_be_reached_is_one_line() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_latency_and_headers_are_reported_over_http() -> None:
     """By URL the latency is told, and headers are found in any spelling."""
     with fk.sample(3_000).serve() as url:

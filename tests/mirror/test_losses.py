@@ -18,7 +18,6 @@ from finstat_kit.mirror.syncing import LISTS
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.mirror.test_crashes import KILLED, run
-from tests.support.examples import slow
 from tests.support.mirrors import assert_in_step, register_on
 from tests.support.registers import Watched
 from tests.support.small_mirror import RECORD, looked_at, two_days_more
@@ -191,7 +190,8 @@ def test_a_loss_is_made_good_by_a_full_sync_alone(mirror: fk.Mirror, register: W
     assert missing["id"].to_list() == [gone]
 
 
-@pytest.mark.parametrize("name", ["units", *slow("statements", "runs")])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["units", "statements", "runs"])
 def test_a_reader_beside_a_cure_reads_the_new_table(
     mirror: fk.Mirror, register: Watched, name: str
 ) -> None:

@@ -391,6 +391,7 @@ def test_a_mirror_of_the_real_register_names_it(tmp_path: Path) -> None:
     assert not mirror.invented
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["deltalake", "filelock"])
 def test_without_the_extra_it_is_named(module: str) -> None:
     """Without what it needs a mirror says what to install; all else works."""

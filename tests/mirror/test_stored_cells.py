@@ -114,6 +114,7 @@ def test_all_cells_are_those_of_the_register(
     assert_frame_equal(found.filter(one).collect().sort(KEY), wanted.filter(one))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:some reports gave no number")
 def test_cells_as_of_a_day_are_those_of_the_day(mirror: fk.Mirror) -> None:
     frozen = mirror.as_of(FIRST)

@@ -322,6 +322,7 @@ def test_codelists_of_64_mib_take_bounded_memory(family: str) -> None:
     assert float(done.stdout) < 10 * CODELIST_CAP / 2**20
 
 
+@pytest.mark.slow
 def test_replies_longer_than_any_are_read() -> None:
     """A codelist of thirty times the entries of the longest, a page of more ids than asked."""
     body = FAMILIES["entries"](16 * 88_110)

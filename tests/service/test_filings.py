@@ -109,7 +109,6 @@ def test_forms_fit_their_units(reports: pl.DataFrame, statements: pl.DataFrame) 
     assert set(micro) <= {"00", "01", "02", "03", "04", "05"}
 
 
-@pytest.mark.slow
 def test_most_cells_are_blank(reports: pl.DataFrame) -> None:
     """As in real filings; a nought is written now and then."""
     tables = reports.select("idSablony", pl.col("tabulky").alias("cell")).explode("cell")
@@ -154,7 +153,6 @@ def column(report: dict[str, Any], table: int, number: int) -> list[float]:
     return [float(cell or 0) for cell in cells]
 
 
-@pytest.mark.slow
 def test_ids_grow_with_filing(statements: pl.DataFrame) -> None:
     """And nothing was filed after its last change, nor changed after its unit."""
     filed = statements.filter(pl.col("datumPodania").is_not_null())
@@ -181,7 +179,6 @@ def test_an_old_unit_has_many() -> None:
     assert 10 <= counts.min() <= counts.max() <= 17  # type: ignore[operator]
 
 
-@pytest.mark.slow
 def test_corrections_and_twins(statements: pl.DataFrame) -> None:
     """They stand beside what they correct, unmarked, later and of the same period and kind."""
     filings = SAMPLE._store.filings

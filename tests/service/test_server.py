@@ -16,6 +16,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.service.server import served
 from tests.conftest import Told
+from tests.support.examples import slow
 from tests.support.registers import service
 from tests.support.wire import raw
 
@@ -68,7 +69,7 @@ def told(url: str, *parts: bytes) -> bytes:
     return bytes(answers)
 
 
-@pytest.mark.parametrize("number", [100, 700, 3_000, 6_000])
+@pytest.mark.parametrize("number", [100, 700, 3_000, *slow(6_000)])
 def test_requests_one_behind_the_other_are_all_answered(
     matrix: Told, url: str, number: int
 ) -> None:

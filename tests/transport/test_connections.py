@@ -13,7 +13,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from _pytest.mark import ParameterSet
 
 import finstat_kit as fk
 from finstat_kit.transport.http import Sockets
@@ -38,15 +37,8 @@ BEHIND: list[tuple[str, Callable[[bytes, bytes], Sequence[Step]]]] = [
 ]
 
 
-def cases(rows: Sequence[tuple[Any, ...]], quick: tuple[int, ...]) -> list[ParameterSet]:
-    """Return the rows as parameters; those that are not *quick* are slow tests."""
-    return [
-        pytest.param(*row, id=row[0], marks=[] if number in quick else pytest.mark.slow)
-        for number, row in enumerate(rows)
-    ]
-
-
-@pytest.mark.parametrize(("case", "sent"), cases(BEHIND, (0,)))
+@pytest.mark.slow
+@pytest.mark.parametrize(("case", "sent"), BEHIND, ids=[row[0] for row in BEHIND])
 def test_no_answer_is_taken_for_another(
     matrix: Told, case: str, sent: Callable[[bytes, bytes], Sequence[Step]]
 ) -> None:
@@ -205,7 +197,10 @@ thread.join()
 
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system does not fork")
-@pytest.mark.parametrize(("case", "script", "expected"), cases(IN_CHILDREN, ()))
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "script", "expected"), IN_CHILDREN, ids=[row[0] for row in IN_CHILDREN]
+)
 def test_a_child_opens_its_own_connections(
     matrix: Told, case: str, script: str, expected: str
 ) -> None:

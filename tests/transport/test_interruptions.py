@@ -11,7 +11,6 @@ import pytest
 
 import finstat_kit as fk
 from tests.conftest import Told
-from tests.support.examples import slow
 from tests.support.faults import (
     HANG,
     FaultServer,
@@ -88,12 +87,10 @@ except fk.Interrupted as error:
     assert seen.stdout == "[1, 2] True []\n", seen.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "connections"),
-    [
-        ("in-memory", 4),
-        *slow(("in-memory", 1), ("streaming", 1), ("streaming", 4), ("auto", 1), ("auto", 4)),
-    ],
+    [(engine, number) for engine in ("in-memory", "streaming", "auto") for number in (1, 4)],
 )
 def test_a_real_ctrl_c_ends_a_scan_at_once(matrix: Told, engine: str, connections: int) -> None:
     """The signal itself, in a scan that polars collects: over long before the deadline."""

@@ -316,6 +316,7 @@ def test_code_gives_the_same_selection(place: str | None, given_frame: str) -> N
     assert ("ids = [" in script) == (given_frame in ("some", "narrow"))
 
 
+@pytest.mark.slow
 def test_code_gives_the_same_selection_in_a_fresh_process(tmp_path: Path) -> None:
     """It chooses and imports all that it needs."""
     explorer = fk.Explorer(SMALL_UNITS, SMALL)
