@@ -21,7 +21,7 @@ from finstat_kit.protocol import forms
 _KEY: Final = ["template", "table", "row", "column"]
 # Of the balance sheet, added up as items are; no item is called so.
 _SIDES: Final = ("side of assets", "side of liabilities")
-_CHECKED: Final = 20_000  # reports with all their cells in memory
+_CHECKED: Final = 5_000  # reports with all their cells in memory
 
 
 def figures(
