@@ -459,7 +459,7 @@ MUTATIONS = [
     Mutation("mirror/tables.py", "stamp(here) is not None and stamp(following) is None", "stamp(here) is not None", "edges mirror"),
     Mutation("mirror/plain.py", "if DataType.is_struct(kind):", "if False:", "engines"),
     Mutation("mirror/plain.py", "if DataType.is_large_list(kind):", "if False:", "engines"),
-    Mutation("mirror/answers.py", 'listed["id"].filter(~listed["id"].is_in(lack["id"].implode()))', 'listed["id"]', "mirror_contents"),
+    Mutation("mirror/answers.py", 'listed["id"].filter(~is_among(listed["id"], lack["id"]))', 'listed["id"]', "mirror_contents"),
     Mutation("mirror/answers.py", 'lost="gone")\n        self._held.refresh_records()\n', 'lost="gone")\n', "mirror_contents"),
     Mutation("mirror/answers.py", "if absent.len():", "if False:", "mirror_contents"),
     Mutation("mirror/answers.py", 'if lack.height or name == "reports":', 'if name == "reports":', "mirror_contents"),

@@ -22,7 +22,7 @@ from finstat_kit.mirror.store import CopiedStore, copied_store
 from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, current, joined
 from finstat_kit.mirror.syncing import LISTS
 from finstat_kit.mirror.tables import Table
-from finstat_kit.mirror.versions import MISSING, Known, completed_by, legible, near
+from finstat_kit.mirror.versions import MISSING, Known, completed_by, is_among, legible, near
 from finstat_kit.protocol import shaped
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
@@ -173,8 +173,8 @@ class Answers:
         with legible(self._held.path):
             records = self._held.current_records("reports", self._upto_record("reports"))
         # A report that a list has named since it was fetched is no answer: see `_contents`.
-        current_ids = listed["id"].filter(~listed["id"].is_in(lack["id"].implode()))
-        records = records.filter(pl.col("id").is_in(current_ids.implode()))
+        current_ids = listed["id"].filter(~is_among(listed["id"], lack["id"]))
+        records = records.filter(is_among(records["id"], current_ids))
         used = records["idSablony"].drop_nulls().unique()
         forms = {template: form_of(template) for template in used}
         known = {template: form for template, form in forms.items() if form is not None}

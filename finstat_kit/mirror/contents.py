@@ -21,6 +21,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, RegisterError, UsageError
 from finstat_kit.mirror import templates
 from finstat_kit.mirror.fetching import Budget, Fetched, Fetcher
+from finstat_kit.mirror.newest import latest
 from finstat_kit.mirror.some_units import REPORTS_OF
 from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, split
 from finstat_kit.mirror.tables import MANY_FILES
@@ -49,15 +50,13 @@ def schema_of(name: str) -> pl.Schema:
 def newest_listed(log: pl.LazyFrame) -> pl.DataFrame:
     """Return the ids that a list names, each with the newest version that names it, ascending."""
     keys = log.select("id", "version", pl.col("gone").eq_missing(pl.lit(MISSING)).alias("missing"))
-    latest = keys.collect().sort("version").unique("id", keep="last", maintain_order=True)
-    return latest.filter(~pl.col("missing")).select("id", "version").sort("id")
+    return latest(keys.collect()).filter(~pl.col("missing")).select("id", "version")
 
 
 def held_records(log: pl.LazyFrame) -> pl.DataFrame:
     """Return the ids with a record, each with what its newest row answers, ascending."""
     keys = log.select("id", "version", LISTED, pl.col("problem").is_null().alias("readable"))
-    latest = keys.collect().sort("version").unique("id", keep="last", maintain_order=True)
-    return latest.drop("version").sort("id")
+    return latest(keys.collect()).drop("version")
 
 
 def lacking(listed: pl.DataFrame, held: pl.DataFrame) -> pl.DataFrame:

@@ -30,7 +30,7 @@ from finstat_kit.protocol.shaped import KINDS
 _UNIT: Final = (*rule.UNIT, "nazovUJ", *assembling.CARRIED)
 _REPORT: Final = ("id", "idSablony", "mena", wire.STATE, "pristupnostDat", wire.CHANGED)
 _ANY_YEAR: Final = range(1, 10_000)
-_FILINGS: Final = 35_000  # in memory at a time
+_FILINGS: Final = 20_000  # in memory at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
 # What needs all items of a filing: whether there is any figure decides it.
 _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from finstat_kit.frames import filing_order, filings as rule
 from finstat_kit.mirror.answers import Answers
-from finstat_kit.mirror.versions import legible, near
+from finstat_kit.mirror.versions import is_among, legible, near
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shaped import KINDS
 
@@ -37,7 +36,7 @@ class Records:
     def rows(self, ids: pl.Series, *, where: pl.Expr | None = None) -> pl.LazyFrame:
         """Return the records that are held of some ids, in no guaranteed order."""
         wanted = ids.alias("id").unique().sort()
-        wanted = wanted.filter(_among(wanted, self._listed["id"]))
+        wanted = wanted.filter(is_among(wanted, self._listed["id"]))
         lack = self._lacking.select("id")
         named = wanted.to_frame().join(lack, on="id", how="anti")
         found = self._rows.filter(near("id", named["id"]), *([] if where is None else [where]))
@@ -107,12 +106,3 @@ def _statements_of(
             needed = filing_order.next_ids(own, hints, list(years))
             owners = owners.filter(pl.col("statement_id").is_in(needed.implode()))
     return found, owners["unit_id"].unique()
-
-
-def _among(values: pl.Series, ordered: pl.Series) -> pl.Series:
-    """Return which values stand in an ascending list."""
-    all_, some = ordered.to_numpy(), values.to_numpy()
-    if not len(all_):
-        return pl.Series(np.zeros(len(some), dtype=np.bool_))
-    at = np.minimum(np.searchsorted(all_, some), len(all_) - 1)
-    return pl.Series(all_[at] == some)

@@ -13,7 +13,7 @@ import polars as pl
 from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.contents import LISTED, held_records, lacking, newest_listed, schema_of
 from finstat_kit.mirror.folder import NAMED, About
-from finstat_kit.mirror.newest import newest_rows
+from finstat_kit.mirror.newest import latest, newest_rows
 from finstat_kit.mirror.some_units import OWNED, REPORTS_OF
 from finstat_kit.mirror.stored_cells import STORED
 from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS, STATE, newest_run, open_run
@@ -219,8 +219,7 @@ class Held:
             .scan()
             .filter(pl.col("problem").is_null() & (pl.col("version") <= upto))
         )
-        keys = log.select("id", "version", "idSablony").collect().sort("version")
-        return keys.unique("id", keep="last", maintain_order=True)
+        return latest(log.select("id", "version", "idSablony").collect())
 
     def used_templates(self) -> list[int]:
         """Return the templates that the kept reports are filed on, as last loaded."""

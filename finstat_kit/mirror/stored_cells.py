@@ -47,7 +47,7 @@ _KEY: Final = (
 )
 _TABLES: Final = pl.List(pl.List(pl.String))
 _WHOLE: Final = 2.0**53  # below it every whole number is a value of its own
-_PIECE: Final = 2_000  # reports
+_PIECE: Final = 1_000  # reports
 _CENTS: Final = 10.0**13  # below it every number of cents is
 
 

@@ -87,6 +87,15 @@ def near(column: str, ids: pl.Series) -> pl.Expr:
     )
 
 
+def is_among(values: pl.Series, ordered: pl.Series) -> pl.Series:
+    """Return which values stand in an ascending list."""
+    all_, some = ordered.to_numpy(), values.to_numpy()
+    if not len(all_):
+        return pl.Series(np.zeros(len(some), dtype=np.bool_))
+    at = np.minimum(np.searchsorted(all_, some), len(all_) - 1)
+    return pl.Series(all_[at] == some)
+
+
 class Row(NamedTuple):
     """The content of a record, or the reason why it could not be read."""
 
