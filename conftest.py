@@ -10,7 +10,7 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-# Workers are as many as cores: threads of polars and deltalake beside them would only wait.
+# The workers fill all cores: threads of polars and deltalake beside them would only wait.
 # Both read this when they are imported.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
@@ -38,6 +38,12 @@ class _AnyTest(LoadScopeScheduling):  # type: ignore[misc]
         if path.endswith((".ipynb", "test_completion.py")):
             return path
         return nodeid.partition("[")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Give one worker more than cores: some wait for a kernel, a process or a timeout."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(optionalhook=True)

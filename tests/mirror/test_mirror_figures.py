@@ -70,6 +70,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @examples(6)
 @given(
     year=st.sampled_from([None, 2013, 2018, (2014, 2017, 2020), tuple(range(2016, 2022))]),
