@@ -52,6 +52,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
     return _AnyTest(config, log)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the cells of a notebook in their order, also where plugins shuffle the tests."""
+    cells = [item for item in items if item.path.suffix == ".ipynb"]
+    ordered = iter(sorted(cells, key=lambda cell: (cell.path, vars(cell)["cell_num"])))
+    items[:] = [next(ordered) if item.path.suffix == ".ipynb" else item for item in items]
+
+
 def pytest_collection_finish() -> None:
     """Spare the tests looking again and again for garbage among all modules and test functions."""
     gc.collect()
