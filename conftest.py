@@ -23,10 +23,9 @@ _IN_A_BROWSER = (
 
 
 class _AnyTest(LoadScopeScheduling):  # type: ignore[misc]
-    """Any test to any worker, with all its cases; the cells of a notebook to one.
+    """Any test to any worker, but the cells of a notebook to one, and those in a browser.
 
-    So are those in a browser, and those of completion: what jedi has parsed once stays in the
-    memory of its process.
+    Those of completion too: what jedi has parsed once stays in the memory of its process.
 
     ``--dist=loadgroup`` would do the same by markers, but has no effect since pytest 9.2.
     """
@@ -35,9 +34,7 @@ class _AnyTest(LoadScopeScheduling):  # type: ignore[misc]
         path = nodeid.partition("::")[0]
         if path.endswith(_IN_A_BROWSER):
             return "browser"
-        if path.endswith((".ipynb", "test_completion.py")):
-            return path
-        return nodeid.partition("[")[0]
+        return path if path.endswith((".ipynb", "test_completion.py")) else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)
