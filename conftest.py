@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+from collections.abc import Generator
 
 import pytest
 from xdist.remote import Producer
@@ -37,10 +38,10 @@ class _AnyTest(LoadScopeScheduling):  # type: ignore[misc]
         return path if path.endswith((".ipynb", "test_completion.py")) else nodeid
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
     """Give one worker more than cores: some wait for a kernel, a process or a timeout."""
-    return (os.cpu_count() or 1) + 1
+    return (yield) + 1
 
 
 @pytest.hookimpl(optionalhook=True)

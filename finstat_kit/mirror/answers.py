@@ -22,7 +22,15 @@ from finstat_kit.mirror.store import CopiedStore, copied_store
 from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, current, joined
 from finstat_kit.mirror.syncing import LISTS
 from finstat_kit.mirror.tables import Table
-from finstat_kit.mirror.versions import MISSING, Known, completed_by, is_among, legible, near
+from finstat_kit.mirror.versions import (
+    MISSING,
+    Known,
+    completed_by,
+    is_among,
+    latest,
+    legible,
+    near,
+)
 from finstat_kit.protocol import shaped
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
@@ -275,8 +283,7 @@ class Answers:
         )
         # Few rows, found by the statistics of ids in the files.
         with legible(self._held.path):
-            found = table.scan().filter(asked).collect().sort("id", "version")
-        return found.unique("id", keep="last", maintain_order=True)
+            return latest(table.scan().filter(asked).collect())
 
     def reply(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's service would.

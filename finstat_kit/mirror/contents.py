@@ -21,11 +21,10 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, RegisterError, UsageError
 from finstat_kit.mirror import templates
 from finstat_kit.mirror.fetching import Budget, Fetched, Fetcher
-from finstat_kit.mirror.newest import latest
 from finstat_kit.mirror.some_units import REPORTS_OF
 from finstat_kit.mirror.stored_cells import DIGEST, LENGTHS, split
 from finstat_kit.mirror.tables import MANY_FILES
-from finstat_kit.mirror.versions import META, MISSING, Ints, Row, legible, state_of
+from finstat_kit.mirror.versions import META, MISSING, Ints, Row, latest, legible, state_of
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shaped import KINDS

@@ -13,12 +13,12 @@ import polars as pl
 from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.contents import LISTED, held_records, lacking, newest_listed, schema_of
 from finstat_kit.mirror.folder import NAMED, About
-from finstat_kit.mirror.newest import latest, newest_rows
+from finstat_kit.mirror.newest import newest_rows
 from finstat_kit.mirror.some_units import OWNED, REPORTS_OF
 from finstat_kit.mirror.stored_cells import STORED
 from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
-from finstat_kit.mirror.versions import META, UNREADABLE, legible, near
+from finstat_kit.mirror.versions import META, UNREADABLE, latest, legible, near
 from finstat_kit.protocol import replies, shaped
 
 

@@ -53,9 +53,3 @@ def _others(files: tuple[str, ...], upto: float) -> pl.DataFrame:
         raise MirrorError(f"the mirror cannot be read: {error}; see verify()") from error
     mask = newest(keys["id"].to_numpy(), keys["version"].to_numpy(), keys["counted"].to_numpy())
     return pl.DataFrame({_ROW: np.flatnonzero(~mask)}, schema={_ROW: pl.get_index_type()})
-
-
-def latest(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the row of the newest version of each id, by ascending id."""
-    ordered = rows.sort("id", "version")
-    return ordered.filter(pl.col("id").ne_missing(pl.col("id").shift(-1)))

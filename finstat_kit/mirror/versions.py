@@ -179,6 +179,12 @@ def newest(ids: Ints, versions: Ints, among: Mask) -> Mask:
     return mask
 
 
+def latest(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the row of the newest version of each id, by ascending id."""
+    ordered = rows.sort("id", "version")
+    return ordered.filter(pl.col("id").ne_missing(pl.col("id").shift(-1)))
+
+
 class Known:
     """The newest version of each id in a log: enough to detect changes."""
 
@@ -234,8 +240,7 @@ def completed_by(completed: pl.DataFrame, day: date) -> pl.DataFrame:
 def unread_in(log: pl.LazyFrame) -> pl.DataFrame:
     """Return the ids whose newest row has a problem, ascending."""
     waiting = log.filter(pl.col("id").is_in(Known(log).unread))
-    latest = waiting.select("id", "problem", "seen", "version").collect().sort("version")
-    return latest.unique("id", keep="last").sort("id").drop("version")
+    return latest(waiting.select("id", "problem", "seen", "version").collect()).drop("version")
 
 
 def changes_in(log: pl.LazyFrame, since: date, after: int) -> pl.DataFrame:

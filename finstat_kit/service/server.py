@@ -193,7 +193,7 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
                 self._timer = None
 
     class Server(uvicorn.Server):
-        """Signals when it is up and waits for its end, so that nothing is polled."""
+        """Signals when it is up and waits for its end: neither is polled."""
 
         def __init__(self, config: uvicorn.Config) -> None:
             super().__init__(config)

@@ -229,8 +229,8 @@ def _context(certificates: str) -> ssl.SSLContext:
         return httpx.create_ssl_context()
     except OSError as error:
         raise UsageError(
-            f"{certificates or 'certifi'}: the certificates cannot be read: {error}; correct the "
-            "variable or unset it"
+            f"{certificates or 'certifi'}: the certificates cannot be read: {error}; "
+            + ("correct the variable or unset it" if certificates else "install certifi again")
         ) from error
 
 
