@@ -19,6 +19,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
 from finstat_kit.widgets.keys import Keys
+from finstat_kit.widgets.texts import words
 
 LABEL_WIDTH: Final = "8.5em"  # of all controls, to align them; as in typeahead.css
 LAYOUT: Final = {"width": "340px", "max_width": "100%"}
@@ -75,6 +76,28 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _static(self) -> str:
         raise NotImplementedError
+
+
+def dropdown(name: str, options: Sequence[tuple[str, str]] = ()) -> ipywidgets.Dropdown:
+    """Make a drop-down of texts and values, with a class of CSS."""
+    control = ipywidgets.Dropdown(options=list(options), layout=LAYOUT)
+    control.style.description_width = LABEL_WIDTH
+    control.add_class(name)
+    return control
+
+
+def language(picker: Picker) -> ipywidgets.Dropdown:
+    """Make the drop-down of a picker's language; each follows the other."""
+    control = dropdown("fk-language", [("Slovenčina", "sk"), ("English", "en")])
+
+    def follow(_: object = None) -> None:
+        control.value = picker.lang
+        control.description = words(picker.lang).language
+
+    follow()
+    picker.observe(follow, "lang")
+    control.observe(lambda change: picker.set_trait("lang", change["new"]), "value")
+    return control
 
 
 def is_local(register: Register) -> bool:

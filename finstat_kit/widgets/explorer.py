@@ -82,13 +82,7 @@ class Explorer(base.Picker):
         # Each calls the other under its lock: two locks would wait for each other.
         self.location.share(self)
         self.change.share(self)
-        self.language = ipywidgets.Dropdown(
-            options=[("Slovenčina", "sk"), ("English", "en")],
-            value=self.lang,
-            layout=base.LAYOUT,
-        )
-        self.language.style.description_width = base.LABEL_WIDTH
-        self.language.add_class("fk-language")
+        self.language = base.language(self)
         self.line = base.line()
         self.line.add_class("fk-line")
         self.map = TileMap()
@@ -96,12 +90,10 @@ class Explorer(base.Picker):
         self.panel.add_class("fk-panel")
         self._hold(*self._arranged())
         self._records = LatestWins(self._fetch, self._arrived)
-        self._relabel()
         self._load()
         self.location.observe(self._on_place, "value")
         self.change.observe(self._on_day, "value")
         self.map.observe(self._on_map, "value")
-        self.language.observe(self._on_language, "value")
         self.observe(self._on_lang, "lang")
 
     def __repr__(self) -> str:
@@ -179,17 +171,10 @@ class Explorer(base.Picker):
         with self._lock:
             self._load()
 
-    def _on_language(self, change: traitlets.Bunch) -> None:
-        self.lang = change["new"]
-
     def _on_lang(self, _: traitlets.Bunch) -> None:
         with self._lock:
-            self._relabel()
+            self.location.lang = self.change.lang = self.lang
             self._draw()
-
-    def _relabel(self) -> None:
-        self.language.value = self.location.lang = self.change.lang = self.lang
-        self.language.description = words(self.lang).language
 
     def _load(self) -> None:
         """Get the records for the day: at once from a frame, else in the background."""

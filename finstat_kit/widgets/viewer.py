@@ -98,10 +98,10 @@ class StatementViewer(base.Picker):
         self.unit = TypeAhead()
         self.unit.layout = base.LAYOUT
         self.unit.add_class("fk-unit")
-        self.year = _dropdown("fk-year")
+        self.year = base.dropdown("fk-year")
         self.blanks = ipywidgets.Checkbox(indent=False, layout=base.line().layout)
         self.blanks.add_class("fk-blanks")
-        self.language = _dropdown("fk-language", [("Slovenčina", "sk"), ("English", "en")])
+        self.language = base.language(self)
         self.line = base.line()
         self.line.add_class("fk-line")
         self.panel = ipywidgets.HTML(layout={"min_width": "0"})
@@ -123,7 +123,6 @@ class StatementViewer(base.Picker):
         self.unit.observe(self._on_unit, "value")
         self.year.observe(self._on_year, "value")
         self.blanks.observe(self._on_blanks, "value")
-        self.language.observe(self._on_language, "value")
         self.observe(self._on_lang, "lang")
 
     def __repr__(self) -> str:
@@ -199,9 +198,6 @@ class StatementViewer(base.Picker):
         with self._lock:
             self._draw()
 
-    def _on_language(self, change: traitlets.Bunch) -> None:
-        self.lang = change["new"]
-
     def _on_lang(self, _: traitlets.Bunch) -> None:
         with self._lock:
             self._relabel()
@@ -211,8 +207,6 @@ class StatementViewer(base.Picker):
 
     def _relabel(self) -> None:
         said = words(self.lang)
-        self.language.value = self.lang
-        self.language.description = said.language
         self.year.description = said.year
         self.blanks.description = said.blank_rows
         self.unit.texts = {
@@ -353,10 +347,3 @@ class StatementViewer(base.Picker):
             chosen = said.nothing_chosen if self.value is None else str(self.value)
             return base.table(["", ""], [[said.unit, chosen], [said.year, said.nothing_chosen]])
         return filing_panel.static(self._shown(self._read))
-
-
-def _dropdown(name: str, options: list[tuple[str, str]] | None = None) -> ipywidgets.Dropdown:
-    control = ipywidgets.Dropdown(options=options or [], layout=base.LAYOUT)
-    control.style.description_width = base.LABEL_WIDTH
-    control.add_class(name)
-    return control
