@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 
@@ -49,42 +51,63 @@ def test_a_stop_ends_all_threads() -> None:
     assert caught.value.partial["id"].to_list() in ([], [1], [1, 2])
 
 
+class Hanging(FaultServer):
+    """Answers the records of the ids up to *last*, and no other; `all_hang` when none is read."""
+
+    def __init__(self, last: int, connections: int) -> None:
+        super().__init__([])
+        self.all_hang = threading.Event()
+        self._last = last
+        self._left = connections
+
+    def _next(self, request: str) -> Sequence[Step]:
+        super()._next(request)
+        if "?id=" not in request:
+            ids = b",".join(b"%d" % i for i in range(1, 3_001))
+            return [reply(b'{"id":[%b],"existujeDalsieId":false}' % ids)]
+        body = record(request)
+        if int(body[6:-1]) <= self._last:
+            return [reply(body)]
+        with self._lock:
+            self._left -= 1
+        if self._left == 0:
+            self.all_hang.set()
+        return [HANG]
+
+
+def struck(script: str, server: Hanging, *arguments: str) -> str:
+    """Return what a script prints that is struck by Ctrl-C when all its connections hang."""
+    start = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    command = [sys.executable, "-c", start + script, server.url, *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert server.all_hang.wait(60)
+            begun = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            printed, errors = process.communicate(timeout=20)
+            assert time.monotonic() - begun < 5  # the deadline of a request is 30 s
+        finally:
+            process.kill()
+    assert errors == ""
+    return printed
+
+
 @pytest.mark.slow
 def test_a_real_ctrl_c_ends_many_records_at_once() -> None:
-    """The signal itself, while threads wait for a register that hangs: over in half a second."""
+    """The signal itself, while threads wait for a register that hangs: over long before that."""
     script = """
-import os, signal, sys, threading, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
+import threading
 import finstat_kit as fk
-reg = fk.Register(sys.argv[1], connections=4)
-def strike():
-    while reg.stats.requests < 2:
-        time.sleep(0.01)
-    time.sleep(0.2)
-    struck.append(time.monotonic())
-    os.kill(os.getpid(), signal.SIGINT)
-struck = []
-threading.Thread(target=strike).start()
 try:
-    reg.units.get(range(1, 99))
+    fk.Register(sys.argv[1], connections=4).units.get(range(1, 99))
 except fk.Interrupted as error:
-    took = time.monotonic() - struck[0]
     left = [t.name for t in threading.enumerate() if t.name.startswith("finstat_kit")]
-    print(error.partial["id"].to_list(), took < 5, left)
+    print(error.partial["id"].to_list(), left)
 """
-
-    class First(FaultServer):
-        def _next(self, request: str) -> Sequence[Step]:
-            super()._next(request)
-            body = record(request)
-            return [reply(body)] if body in (b'{"id":1}', b'{"id":2}') else [HANG]
-
-    with First([]) as server:
-        seen = subprocess.run(
-            [sys.executable, "-c", script, server.url], capture_output=True, text=True, timeout=30
-        )
-
-    assert seen.stdout == "[1, 2] True []\n", seen.stderr
+    with Hanging(2, 4) as server:
+        assert struck(script, server) == "[1, 2] []\n"
 
 
 @pytest.mark.slow
@@ -95,52 +118,28 @@ except fk.Interrupted as error:
 def test_a_real_ctrl_c_ends_a_scan_at_once(matrix: Told, engine: str, connections: int) -> None:
     """The signal itself, in a scan that polars collects: over long before the deadline."""
     script = """
-import os, signal, sys, threading, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
+import threading
 import polars as pl
 import finstat_kit as fk
 reg = fk.Register(sys.argv[1], connections=int(sys.argv[3]))
-def strike():
-    # A list and 1,002 records; a connection on which one hangs has brought those before it.
-    while reg.stats.requests < 1_003 + int(sys.argv[3]):
-        time.sleep(0.01)
-    time.sleep(0.3)
-    struck.append(time.monotonic())
-    os.kill(os.getpid(), signal.SIGINT)
-struck = []
-threading.Thread(target=strike).start()
 scan = reg.units.scan().filter(pl.col("id") != 7).select("id", "ico")
 try:
     scan.collect(engine=sys.argv[2])
 except fk.Interrupted as error:
-    took = time.monotonic() - struck[0]
     left = [t.name for t in threading.enumerate() if t.name.startswith("finstat_kit")]
     ids = error.partial["id"].to_list()
     print(error.partial.columns, ids == [i for i in range(1, 1_003) if i != 7], error.cursor)
-    print(str(error).splitlines()[1], took < 5, left)
+    print(str(error).splitlines()[1], left)
 """
-
-    class Hanging(FaultServer):
-        def _next(self, request: str) -> Sequence[Step]:
-            super()._next(request)
-            if "?id=" not in request:
-                ids = b",".join(b"%d" % i for i in range(1, 3_001))
-                return [reply(b'{"id":[%b],"existujeDalsieId":false}' % ids)]
-            body = record(request)
-            return [HANG] if int(body[6:-1]) > 1_002 else [reply(body)]
-
-    with Hanging([]) as server:
-        seen = subprocess.run(
-            [sys.executable, "-c", script, server.url, engine, str(connections)],
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-
     expected = (
         "['id', 'ico'] True 1002\n"
-        '  fk.units.scan().filter(pl.col("id") > 1002) True []\n'
+        '  fk.units.scan().filter(pl.col("id") > 1002) []\n'
     )  # fmt: skip
-    matrix(f"Ctrl-C in a scan, {engine}", expected.splitlines()[0], seen.stdout.split("\n")[0])
-    assert seen.stdout == expected, seen.stderr
+    with Hanging(1_002, connections) as server:
+        seen = struck(script, server, engine, str(connections))
+
+    matrix(f"Ctrl-C in a scan, {engine}", expected.splitlines()[0], seen.split("\n")[0])
+    assert seen == expected
 
 
 # httpcore's locks are written in Python: Ctrl-C may strike when one is taken and its block has not
