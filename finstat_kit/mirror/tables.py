@@ -174,7 +174,7 @@ class Table:
         """
         if sealed is not None and commit < sealed.commit:
             return False
-        here, following = (self.path / COMMITS / f"{n:020}.json" for n in (commit, commit + 1))
+        here, following = (f"{self.path}/{COMMITS}/{n:020}.json" for n in (commit, commit + 1))
         return stamp(here) is not None and stamp(following) is None
 
     def _updated(self, delta: DeltaTable) -> DeltaTable | None:

@@ -547,7 +547,7 @@ def simulate(folder: Path, units: int, days: int, chance: Callable[[], float]) -
     former: dict[date, dict[str, pl.DataFrame]] = {}
 
     def instead(path: str, query: str) -> Reply | None:
-        return Reply(500, {}, b"") if chance() < 0.002 else None
+        return Reply(500, {}, b"") if chance() < 0.005 else None
 
     def crashing(*arguments: object) -> None:
         raise KeyboardInterrupt
@@ -588,7 +588,7 @@ def test_days_of_filings_and_crashes(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_month_of_filings_faults_and_crashes(tmp_path: Path) -> None:
     """The same over a month, with replies that fail."""
-    simulate(tmp_path / "ruz", 100, 31, random.Random(5).random)
+    simulate(tmp_path / "ruz", 40, 31, random.Random(5).random)
 
 
 @pytest.mark.slow
