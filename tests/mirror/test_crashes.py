@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.mirror.syncing import RUNS
@@ -22,7 +23,9 @@ from tests.support.mirrors import (
     contents,
     filings_on,
     register_on,
+    some_on,
 )
+from tests.support.registers import Watched
 
 ROOT = Path(__file__).parents[2]
 
@@ -258,4 +261,43 @@ def test_a_killed_sync_of_contents_is_put_right(
     assert len(asked) == len(set(asked))
     assert_contents_in_step(mirror, register.sample)
     assert_in_step(mirror, register.sample)
+    assert set(mirror.verify()["meaning"]) == {""}
+
+
+SOME = KILLED.replace(
+    "register=register_on(int(day))",
+    "contents=True, only=some_on(int(day)), register=filings_on(1)",
+)
+SOME = SOME.replace("import register_on", "import filings_on, some_on")
+
+
+def filed(register: Watched, units: pl.Series) -> pl.Series:
+    """Return the ids of the statements of some units."""
+    return register.sample.units.get(units)["idUctovnychZavierok"].explode().drop_nulls().sort()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("day", [1, 2])
+def test_a_sync_killed_as_it_names_its_units_is_put_right(
+    tmp_path: Path, day: int, moment: str
+) -> None:
+    """What is held stays so, the next sync fetches what the units named filed, and no more."""
+    register, named = filings_on(1), some_on(day)
+    if day == 2:
+        fk.Mirror(tmp_path, contents=True, only=some_on(1), register=register).sync()
+    assert run(SOME, tmp_path, day, "only.draft", 1, moment) == -signal.SIGKILL
+
+    if day == 2:
+        held = filed(register, some_on(1))
+        records = register.sample.statements.get(held)
+        assert_frame_equal(fk.Mirror(tmp_path).statements.get(held), records)
+    register.asked.clear()
+    fk.Mirror(tmp_path, contents=True, only=named, register=register).sync()
+    asked = [target for target in register.asked if "zavierka?id=" in target]
+    mirror = fk.Mirror(tmp_path)
+
+    assert sorted(int(t.rpartition("=")[2]) for t in asked) == filed(register, named).to_list()
+    some = pl.concat([some_on(1), named]).unique().sort()
+    assert_frame_equal(mirror.financials().collect(), register.sample.financials(some))
     assert set(mirror.verify()["meaning"]) == {""}
