@@ -16,7 +16,7 @@ from tests.support.mirrors import assert_in_step
 from tests.support.registers import Watched
 
 UNITS = 10_000
-CHANGES = 30  # a day
+CHANGES = 15  # a day
 
 
 class Crash(BaseException):

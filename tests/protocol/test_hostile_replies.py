@@ -249,7 +249,7 @@ def test_the_first_words_of_a_page_cost_little(family: str) -> None:
     assert seconds(first_words, PAGES[family](20_000), 3) < 0.05
 
 
-_WORTH = 0.02  # seconds
+_WORTH = 0.01  # seconds
 
 
 @pytest.mark.slow
