@@ -1,4 +1,4 @@
-"""A year of daily syncs of 10,000 units, with faults and crashes: in step, and hardly larger."""
+"""A year of daily syncs of 5,000 units, with faults and crashes: in step, and hardly larger."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import assert_in_step
 from tests.support.registers import Watched
 
-UNITS = 10_000
+UNITS = 5_000
 CHANGES = 15  # a day
 
 
