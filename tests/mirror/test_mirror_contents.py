@@ -543,7 +543,7 @@ def test_an_extract_has_the_unreadable_records_too(tmp_path: Path, register: Wat
 def simulate(
     folder: Path, units: int, days: int, chance: Callable[[], float], every: int = 1
 ) -> None:
-    """Let days pass with filings, corrections, failing replies and crashes; compare some of them."""
+    """Let days of filings, corrections, failing replies and crashes pass; compare some of them."""
     register = Watched(fk.sample(units), page_size=200)
     mirror = fk.Mirror(folder, contents=True, register=register)
     former: dict[date, dict[str, pl.DataFrame]] = {}
