@@ -46,8 +46,14 @@ def test_many_threads_keep_to_one_rate() -> None:
     with Faulty([], clock=clock.clock) as server:
         carrier = Sockets(server.url, clock.timing(luck=0.01))
         with (
+            # The clock runs on while a busy machine lets a reply wait: no deadline may pass by it.
             fk.Register(
-                server.url, connections=THREADS, rate=RATE, tries=20, transport=carrier
+                server.url,
+                connections=THREADS,
+                rate=RATE,
+                tries=20,
+                deadline=3_600,
+                transport=carrier,
             ) as reg,
             ThreadPoolExecutor(4) as pool,  # four callers share the client
         ):
