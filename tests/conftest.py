@@ -20,7 +20,7 @@ import finstat_kit as fk
 tqdm.monitor_interval = 0  # its thread outlives every bar
 
 # No deadline: a busy machine is not a fault of the code.
-settings.register_profile("thorough", deadline=None)
+settings.register_profile("thorough", deadline=None, max_examples=50)
 settings.register_profile("quick", deadline=None, max_examples=15)
 # For tests/mutate.py, which wants to know that a test fails, not by how little.
 settings.register_profile(

@@ -20,10 +20,10 @@ def cells(path: Path) -> list[dict[str, object]]:
 
 @pytest.mark.slow
 def test_a_rebuild_changes_nothing() -> None:
-    """notebooks/build.py would write what is committed."""
-    seen = subprocess.run(
-        [sys.executable, str(FOLDER / "build.py"), "--check"], capture_output=True, text=True
-    )
+    """notebooks/build.py would write what is committed: charts, pickers. nbval runs them all."""
+    rebuilt = [str(path) for path in NOTEBOOKS if path.stem.startswith(("03", "04"))]
+    command = [sys.executable, str(FOLDER / "build.py"), "--check", *rebuilt]
+    seen = subprocess.run(command, capture_output=True, text=True)
 
     assert seen.stdout == "differ: none\n"
     assert seen.returncode == 0

@@ -109,7 +109,7 @@ CASES = [
         marks=[] if quick(kind, fault) else pytest.mark.slow,
     )
     for kind, pattern, told in KINDS
-    for fault in (THREE if "of" in kind and "units" not in kind else FAULTS)
+    for fault in (THREE if " of " in kind else FAULTS)
 ]
 FOLDERS = [
     pytest.param(name + rest, marks=[] if name in QUICK else pytest.mark.slow)
