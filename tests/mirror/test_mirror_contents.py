@@ -540,10 +540,8 @@ def test_an_extract_has_the_unreadable_records_too(tmp_path: Path, register: Wat
     assert set(fk.Mirror(tmp_path / "small").verify()["meaning"]) == {""}
 
 
-def simulate(
-    folder: Path, units: int, days: int, chance: Callable[[], float], every: int = 1
-) -> None:
-    """Let days of filings, corrections, failing replies and crashes pass; compare some of them."""
+def simulate(folder: Path, units: int, days: int, chance: Callable[[], float]) -> None:
+    """Let days pass with filings, corrections, failing replies and crashes; compare each day."""
     register = Watched(fk.sample(units), page_size=200)
     mirror = fk.Mirror(folder, contents=True, register=register)
     former: dict[date, dict[str, pl.DataFrame]] = {}
@@ -569,10 +567,9 @@ def simulate(
                 mirror = fk.Mirror(folder, register=register)
         register.instead = lambda path, query: None
         mirror.sync()
-        if day % every == 0:
-            former[register.today] = {
-                name: getattr(register.sample, name).scan().collect() for name in RECORDS
-            }
+        former[register.today] = {
+            name: getattr(register.sample, name).scan().collect() for name in RECORDS
+        }
         if day % 10 == 9:
             mirror.compact(keep_hours=0)
     for then, records in former.items():
@@ -591,7 +588,7 @@ def test_days_of_filings_and_crashes(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_month_of_filings_faults_and_crashes(tmp_path: Path) -> None:
     """The same over a month, with replies that fail."""
-    simulate(tmp_path / "ruz", 40, 31, random.Random(5).random, every=5)
+    simulate(tmp_path / "ruz", 40, 31, random.Random(5).random)
 
 
 @pytest.mark.slow
