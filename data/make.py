@@ -206,7 +206,7 @@ def item_rows(fact: dict[str, str], form: int, forms: list[dict[str, str]]) -> l
         return []
     (letter,) = {letter for _, letter, _ in own}
     table = ITEM_TABLES[form][letter]
-    block = fact["block_21"] if form == 21 else ""
+    block = fact.get(f"block_{form}", "")
     signed = [(-1 if sign == "-" else 1, int(number)) for sign, _, number in own]
     # The sum row of the block adds nothing; it only shows that blank addends are noughts.
     signed += [(0, int(block[1:]))] if block else []

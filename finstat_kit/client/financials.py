@@ -98,10 +98,10 @@ class Financials(Filings):
 
         Returns:
             By unit in the order given, then by year: ``unit_id`` (Int64), ``ico``, ``name``,
-            ``kraj``, ``okres``, ``skNace``, ``velkostOrganizacie`` (String), ``year`` (Int32, of
-            the end of the period), ``period_from``, ``period_to`` (Date), ``months``,
-            ``periods_in_year`` (Int16), ``source_column`` (Enum ``current``, ``previous``),
-            ``kind`` (String), ``consolidated`` (Boolean), ``filed`` (Date),
+            ``kraj``, ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie`` (String),
+            ``year`` (Int32, of the end of the period), ``period_from``, ``period_to`` (Date),
+            ``months``, ``periods_in_year`` (Int16), ``source_column`` (Enum ``current``,
+            ``previous``), ``kind`` (String), ``consolidated`` (Boolean), ``filed`` (Date),
             ``supersedes`` (Int16, how many filings it corrects), ``statement_id``, ``report_id``
             (Int64; of two reports the balance sheet), ``template`` (Int32),
             ``currency`` (String, null where none is filed: euro), ``reason`` (Enum, null where

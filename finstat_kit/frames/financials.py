@@ -16,7 +16,7 @@ from finstat_kit.frames.templates import PERIOD
 from finstat_kit.protocol import wire
 
 # Carried along from the records of units, so that frames can be grouped and labelled at once.
-CARRIED: Final = ("kraj", "okres", "skNace", "velkostOrganizacie")
+CARRIED: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie")
 HEAD: Final = pl.Schema(
     {
         "unit_id": pl.Int64(),

@@ -34,6 +34,12 @@ ITEMS: Final = pl.Schema(
 # Forms that are filed together and hold the items among them.
 WHOLE: Final = ((699,), (687,), (21, 22))
 TEMPLATES: Final = tuple(template for together in WHOLE for template in together)
+# On 687 these hold the accruals (accounts 381 to 385), which have rows of their own elsewhere.
+WITH_ACCRUALS_ON_687: Final = (
+    "current_assets", "non_current_receivables", "current_receivables", "liabilities",
+    "non_current_payables", "non_current_liabilities_total", "current_payables",
+    "current_liabilities_total",
+)  # fmt: skip
 _CELL: Final = ["report_id", "template", "table", "row", "period"]
 # Of the assets the net; other tables have one column for each period.
 _READ: Final = pl.col("period").is_not_null() & (

@@ -22,8 +22,7 @@ from finstat_kit.frames import items
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 _DUE: Final = (
-    "current_liabilities + provisions_current + bank_loans_current"
-    " + short_term_financial_assistance"
+    "current_payables + provisions_current + bank_loans_current + short_term_financial_assistance"
 )
 
 
@@ -45,7 +44,7 @@ class Formula(NamedTuple):
 
 FORMULAS: Final = {
     "equity_ratio": Formula("podiel vlastného imania", "equity", "total_assets"),
-    "debt_to_equity": Formula("záväzky k vlastnému imaniu", "liabilities", "equity"),
+    "liabilities_to_equity": Formula("záväzky k vlastnému imaniu", "liabilities", "equity"),
     "current_ratio": Formula(
         "bežná likvidita", "current_assets - non_current_receivables", _DUE
     ),
@@ -70,7 +69,7 @@ CRISIS_BOUNDS: Final = {2016: 0.04, 2017: 0.06, 2018: 0.08}
 NAMES: Final = (*FORMULAS, BELOW_CRISIS)
 
 ESSENTIAL: Final = frozenset(
-    {"total_assets", "equity", "liabilities", "current_liabilities", "net_profit", "sales"}
+    {"total_assets", "equity", "liabilities", "current_payables", "net_profit", "sales"}
 )
 # The sum row of the block that a part stands in.
 SUM_ROWS: Final = {
@@ -90,22 +89,24 @@ _PART: Final = re.compile(r"([+-]?) ?(\w+)")
 def ratios(financials: Frame) -> Frame:
     """Compute the ratios of financial statements.
 
-    Null where an essential part is blank (total assets, equity, liabilities, current liabilities,
-    net profit and sales, each where it stands in the formula), where the divisor is not above
-    zero, and where the currency is not the euro; never infinite. Any other blank part counts as 0
-    when another part of its sum, or the sum row of its block, is filled. Forms 699 and 687 treat
-    accruals differently: ratios with liabilities are not comparable across the two. Periods of
-    other than 12 months carry ``months`` and are not scaled.
+    Balances are those of the end of the period, not averages, and nothing is scaled to 12 months:
+    ``months`` stands beside. Null where an essential part is blank (total assets, equity,
+    liabilities, current payables, net profit and sales, each where it stands in the formula), where
+    the divisor is not above zero, and where the currency is not the euro; never infinite. Any other
+    blank part counts as 0 when another part of its sum, or the sum row of its block, is filled. 687
+    holds accruals inside current assets and liabilities, the other forms outside: ratios of
+    liquidity and of liabilities are not comparable across them.
 
     Args:
         financials: As `financials` returns it; a LazyFrame stays lazy.
 
     Returns:
-        The same rows, without the items: ``equity_ratio``, ``debt_to_equity``, ``current_ratio``,
-        ``quick_ratio``, ``cash_ratio``, ``roa``, ``roe``, ``net_margin``, ``operating_margin``,
-        ``asset_turnover``, ``ebitda`` (euro; it includes impairment), ``interest_coverage``
-        (Float64) and ``below_crisis_ratio`` (Boolean: equity / liabilities under 0.04 in 2016, 0.06
-        in 2017, 0.08 since 2018; null before; an indicator, not a legal finding).
+        The same rows, without the items: ``equity_ratio``, ``liabilities_to_equity``,
+        ``current_ratio``, ``quick_ratio``, ``cash_ratio``, ``roa``, ``roe``, ``net_margin`` (of
+        sales), ``operating_margin`` (of operating revenue), ``asset_turnover``, ``ebitda`` (euro;
+        it includes impairment), ``interest_coverage`` (Float64) and ``below_crisis_ratio``
+        (Boolean: equity / liabilities under 0.04 in 2016, 0.06 in 2017, 0.08 since 2018; null
+        before; an indicator, not a legal finding, and of some legal forms only: ``pravnaForma``).
 
     Raises:
         UsageError: A column is missing.

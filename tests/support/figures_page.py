@@ -13,6 +13,7 @@ import polars as pl
 
 import finstat_kit as fk
 from finstat_kit.frames import items, number_format, ratios
+from finstat_kit.frames.financials import CARRIED
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "figures.md"
 FORMS: Final = {699: "699", 687: "687", (21, 22): "21, 22"}
@@ -32,15 +33,22 @@ def page() -> str:
         "`a` is the table of assets (net column), `p` of equity and liabilities, `v` the income "
         "statement; the number is that of the row as printed. A dash: the form has no such item, "
         "and the figure is null. An item of several rows counts a blank one as 0 when another is "
-        "filled, or the sum row of their block; an item of nothing but blanks is null.",
+        "filled, or the sum row of their block, which stands in brackets; an item of nothing but "
+        f"blanks is null. {_listed(_without_block())} have no sum row of their own: a blank row of "
+        "theirs counts as 0 only when another is filled. “Payables” are one block of the form, "
+        "without provisions, loans and assistance; the totals end in `_liabilities_total`.",
         table(["item", "in Slovak", "699", "687", "21, 22 (until 2013)", "mind"], _items()),
         "## Ratios",
         "A ratio is null where an essential part is blank ("
-        + ", ".join(f"`{name}`" for name in sorted(ratios.ESSENTIAL))
+        + _listed(sorted(ratios.ESSENTIAL))
         + "), where the divisor is not above zero, and where the currency is not the euro. Any "
         "other blank part counts as 0 when another part of its sum, or the sum row of its block, "
-        "is filled.",
-        table(["ratio", "in Slovak", "formula"], _ratios()),
+        "is filled. Balances are those of the end of the period, not averages, and nothing is "
+        "scaled.",
+        table(["ratio", "in Slovak", "formula", "mind"], _ratios()),
+        "The blocks: a blank part counts as 0 where one of these rows above it, or another part of "
+        "its sum, is filled.",
+        table(["part", "rows above it"], _blocks()),
         "## What misleads",
         "Each with an example of the sample, whose data are invented.",
         *(f"**{head}** {text}" for head, text in _traps(units, filed, money)),
@@ -77,22 +85,58 @@ def _items() -> Iterator[list[str]]:
 
 
 def _rows(item: items.Item, form: int) -> str:
-    """Write the rows of an item: ``v3 + v4 + v5``."""
+    """Write the rows of an item, and the sum row of their block: ``a59 + a60 (a55)``."""
     place, lines = item.forms[form]
     letter = _LETTERS[form][place]
-    return " + ".join(f"{letter}{line.number}" for line in lines if line.sign)
+    rows = " + ".join(f"{letter}{line.number}" for line in lines if line.sign)
+    return rows + "".join(f" ({letter}{line.number})" for line in lines if not line.sign)
+
+
+def _without_block() -> list[str]:
+    """Return the items of several rows that no sum row shows to be filled."""
+    return [
+        item.name
+        for item in items.item_table()
+        if any(len(lines) > 1 and all(x.sign for x in lines) for _, lines in item.forms.values())
+    ]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _blocks() -> Iterator[list[str]]:
+    for part in ratios.SUM_ROWS:
+        above = [part]
+        while above[-1] in ratios.SUM_ROWS:
+            above.append(ratios.SUM_ROWS[above[-1]])
+        yield [f"`{part}`", _listed(above[1:])]
 
 
 def _ratios() -> Iterator[list[str]]:
+    differing = {name for name, formula in ratios.FORMULAS.items() if differs_by_form(formula)}
+    minds = dict.fromkeys(differing, "differs by form: accruals, see below") | {
+        "net_margin": "of sales; `operating_margin` has another denominator",
+        "operating_margin": "of operating revenue; `net_margin` has another denominator",
+        "ebitda": "euro; includes impairment",
+        "interest_coverage": "null without interest, as in most filings, see below",
+    }
     for name, formula in ratios.FORMULAS.items():
-        yield [f"`{name}`", formula.label_sk, f"`{formula.text}`"]
+        yield [f"`{name}`", formula.label_sk, f"`{formula.text}`", minds.get(name, "")]
     bounds = ", ".join(f"{bound} in {year}" for year, bound in ratios.CRISIS_BOUNDS.items())
     yield [
         f"`{ratios.BELOW_CRISIS}`",
         ratios.CRISIS.label_sk,
         f"`{ratios.CRISIS.text}` under {bounds} and later; null before: an indicator after section "
         "67a of the Commercial Code, not a legal finding",
+        "concerns some legal forms only, see below; differs by form",
     ]
+
+
+def differs_by_form(formula: ratios.Formula) -> bool:
+    """Return whether a part of a ratio holds accruals on 687."""
+    parts = ratios.parts_of(f"{formula.over} + {formula.under or ''}")
+    return any(name in items.WITH_ACCRUALS_ON_687 for _, name in parts)
 
 
 def _sample() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
@@ -167,11 +211,38 @@ def _traps(
     )
     forms = now.drop_nulls("liabilities").group_by("template").len().sort("template")
     many = ", ".join(f"{n} on {template}" for template, n in forms.iter_rows())
+    differing = [name for name, formula in ratios.FORMULAS.items() if differs_by_form(formula)]
     yield (
-        "Liabilities of 699 and 687 are not the same.",
-        "On 699 accruals are a row of their own outside, on 687 they are inside: ratios with "
-        f"liabilities are not comparable across the two. Filings here: {many}; `template` stands "
-        "beside each.",
+        "Current assets, receivables and liabilities differ by form.",
+        "687 holds accruals inside these items, the other forms in rows of their own outside: "
+        f"{_listed(items.WITH_ACCRUALS_ON_687)}. So {_listed([*differing, ratios.BELOW_CRISIS])} "
+        "are not comparable across forms: the figures of one real filing give 1.008 or 0.908. "
+        f"Filings here: {many}; `template` stands beside each.",
+    )
+    yield (
+        "The year of a period is the year it ends in.",
+        "A fiscal year from July 2015 to June 2016 is 2016.",
+    )
+    yield (
+        "Codes are those of today, beside old years too.",
+        f"{_listed(CARRIED)} come from the unit's present record: where it has moved, or changed "
+        "its activity, its old figures stand under the new code.",
+    )
+    full = fk.ratios(now.filter(pl.col("reason").is_null()))
+    share = full["interest_coverage"].null_count() / full.height
+    yield (
+        "Most filings state no interest.",
+        f"`interest_coverage` is null in {number_format.percent(share, 'en')} of the filings with "
+        "figures: a median of it is one of units with debt.",
+    )
+    yield (
+        "The crisis ratio concerns some legal forms only.",
+        "Limited liability companies, joint-stock companies, and partnerships in which no natural "
+        "person is fully liable; it is computed for all units: filter by `pravnaForma`.",
+    )
+    yield (
+        "Income tax differs by form.",
+        "`income_tax` holds deferred tax on 699 and 22; 687 has a row for current tax only.",
     )
     icos = units["ico"].drop_nulls()
     shared = units.filter(pl.col("ico").is_in(icos.filter(icos.is_duplicated()).implode()))

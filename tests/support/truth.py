@@ -50,7 +50,7 @@ def figures_of(tables: dict[int, list[list[str]]], *, previous: bool = False) ->
             own = [(letter, int(n)) for letter, n in rows if letter in _LETTERS[template]]
             cells = [_cell(parts, template, *row, previous) for row in own]
             filled = [Decimal(cell) for cell in cells if cell]
-            block = fact["block_21"] if template == 21 else ""
+            block = fact.get(f"block_{template}", "")
             shown = block and own and _cell(parts, template, block[0], int(block[1:]), previous)
             if filled or shown:
                 found[fact["item"]] = sum(filled, Decimal(0))
@@ -128,9 +128,9 @@ def ratios_of(f: Figures, year: int) -> dict[str, Decimal | bool | None]:
         return None if top is None or bottom is None or bottom <= 0 else top / bottom
 
     due = None
-    if f["current_liabilities"] is not None:
+    if f["current_payables"] is not None:
         due = plus(
-            "current_liabilities",
+            "current_payables",
             "provisions_current",
             "bank_loans_current",
             "short_term_financial_assistance",
@@ -144,7 +144,7 @@ def ratios_of(f: Figures, year: int) -> dict[str, Decimal | bool | None]:
     cover = over(f["equity"], f["liabilities"])
     return {
         "equity_ratio": over(f["equity"], f["total_assets"]),
-        "debt_to_equity": over(f["liabilities"], f["equity"]),
+        "liabilities_to_equity": over(f["liabilities"], f["equity"]),
         "current_ratio": over(plus(*rest, shown_by=above), due),
         "quick_ratio": over(plus(*rest, f"-{stock}", shown_by=above), due),
         "cash_ratio": over(plus("cash_and_bank", shown_by=above), due),
