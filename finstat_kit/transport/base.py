@@ -33,10 +33,6 @@ class FinalTransportError(TransportError):
     """A permanent failure below HTTP, not worth another attempt."""
 
 
-class Repeated(TransportError):
-    """A reply that may belong to the previous request: its connection is closed."""
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of one attempt."""

@@ -24,7 +24,6 @@ from finstat_kit.transport import forks
 from finstat_kit.transport.base import (
     FinalTransportError,
     Limits,
-    Repeated,
     Stopped,
     TimedOut,
     Transport,
@@ -206,7 +205,7 @@ class Exchange:
         now = self._timing.clock()
         try:
             limits = Limits(now + self._deadline, self._timing.clock, request.cap)
-            reply, wire = self._sent(url, target, limits, 1)
+            reply, wire = self._transport.send(url, limits)
         except RegisterError as error:
             self._note(target, type(error).__name__, 0, 1, good=False)
             error.url = url
@@ -235,7 +234,7 @@ class Exchange:
         deadline = min(now + self._deadline, started + TOTAL_SECONDS)
         try:
             limits = Limits(deadline, self._timing.clock, request.cap, stop)
-            reply, wire = self._sent(url, target, limits, attempt)
+            reply, wire = self._transport.send(url, limits)
         except TransportError as error:
             self._note(target, type(error).__name__, 0, attempt, good=False)
             if isinstance(error, FinalTransportError):
@@ -290,16 +289,6 @@ class Exchange:
                 last_reply=max(stats.last_reply or kept.fetched, kept.fetched),
             )
         self.invented = shown(kept.reply.headers.get(INVENTED, ""))
-
-    def _sent(self, url: str, target: str, limits: Limits, attempt: int) -> tuple[Reply, int]:
-        """Send one request, and repeat it if the reply may belong to an earlier one."""
-        while True:
-            try:
-                return self._transport.send(url, limits)
-            except Repeated as error:
-                # Not a failure, hence not an attempt: only the connection is out of step.
-                self._note(target, type(error).__name__, 0, attempt, good=True)
-            self._wait_for_turn(limits.stop)
 
     def _wait_for_turn(self, stop: threading.Event | None) -> None:
         """Wait for a slot of the rate outside any pause that the register asked for."""

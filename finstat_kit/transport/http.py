@@ -1,13 +1,10 @@
 """The transport over the network. Only this module knows httpx and httpcore.
 
 httpx has no timeout for a whole request (its timeouts are per read), no size limit, and accepts a
-truncated gzip body. The first two are implemented here, below httpx, and hold for any
-``httpx.Client(transport=Sockets(url))``; the third in `Sockets.send`. Name lookup is the only wait
-that the timeout does not cover.
+truncated gzip body. Name lookup is the only wait that our timeout does not cover.
 
 HTTP/1.1 matches replies to requests by order alone, so a reply sent twice would be taken for the
-next one. A connection is reused only if nothing follows the last body, and a reply equal to the one
-before it, to another request, is requested again on a new connection.
+next one. A connection is reused only if nothing follows the last body.
 """
 
 from __future__ import annotations
@@ -26,13 +23,12 @@ from typing import Any, Final
 import httpcore
 import httpx
 
-from finstat_kit.errors import ProtocolError, TransportError, UsageError
-from finstat_kit.protocol.wire import CODELIST_CAP, Reply
+from finstat_kit.errors import TransportError, UsageError
+from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport import bodies, forks, machine
 from finstat_kit.transport.base import (
     FinalTransportError,
     Limits,
-    Repeated,
     TimedOut,
     Timing,
     Unreachable,
@@ -43,8 +39,6 @@ BaseTransport = httpx.BaseTransport
 
 _LOOK_UP: Final = 0.2  # seconds between checks of the deadline and for a stop
 _KEEP_ALIVE: Final = 50.0  # the register closes idle connections after 60 s
-_PIECE: Final = 2**14  # bytes sent at once: each part of a piece may wait as long as the whole
-_ENDS: Final = 1_000  # bytes at both ends of a body used to compare two bodies
 _FAILURES: Final = (
     httpcore.NetworkError,
     httpcore.ProtocolError,
@@ -53,7 +47,7 @@ _FAILURES: Final = (
 )
 
 
-class Sockets(BaseTransport):
+class Sockets:
     """The transport over the network: connections of httpcore, one for each request at a time.
 
     Connections end with the transport, even if it was never closed.
@@ -98,51 +92,13 @@ class Sockets(BaseTransport):
             raise UsageError(f"the transport is for {self._base_url}, not for {url}")
         address = httpcore.URL(**self._origin, target=self._path + target.encode("ascii"))
         request = httpcore.Request("GET", address, headers=self._headers)
-        with _our_errors():
-            response, raw = self._exchange(request, limits)
-        return bodies.reply(response.status, response.headers, raw, limits.cap), len(raw)
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send an httpx request and read the whole response; its body stays packed.
-
-        The read timeout limits the whole exchange, None is no limit. A body of more than 64 MiB,
-        before unpacking, is an ``httpx.RemoteProtocolError``.
-        """
-        seconds = request.extensions.get("timeout", {}).get("read")
-        deadline = math.inf if seconds is None else self.timing.clock() + seconds
-        limits = Limits(deadline, self.timing.clock, CODELIST_CAP)
-        sent = httpcore.Request(
-            request.method,
-            _address(request.url),
-            headers=request.headers.raw,
-            content=request.stream,
-            extensions=request.extensions,
-        )
-        while True:
-            try:
-                response, raw = self._exchange(sent, limits, whole=True)
-            except Repeated:
-                continue
-            except (httpcore.TimeoutException, *_FAILURES) as error:
-                # The errors of httpx have the names of httpcore's.
-                raise getattr(httpx, type(error).__name__)(str(error)) from error
-            except ProtocolError as error:
-                raise httpx.RemoteProtocolError(error.message) from error
-            return httpx.Response(
-                response.status,
-                headers=response.headers,
-                stream=httpx.ByteStream(raw),
-                extensions=response.extensions,
-            )
-
-    def _exchange(
-        self, request: httpcore.Request, limits: Limits, *, whole: bool = False
-    ) -> tuple[httpcore.Response, bytes]:
         connection = self._connection()
         try:
-            return connection.exchange(request, limits, whole=whole)
+            with _our_errors():
+                response, raw = connection.exchange(request, limits)
         finally:
             self._idle.append(connection)
+        return bodies.reply(response.status, response.headers, raw, limits.cap), len(raw)
 
     def _connection(self) -> _Connection:
         with contextlib.suppress(IndexError):
@@ -240,17 +196,16 @@ class _Connection:
     def __init__(self, context: ssl.SSLContext, proxy: str | None) -> None:
         self.limits: Limits  # of the current request
         self.stream: _Stream | None = None  # the newest
-        self.answered: tuple[bytes, object] | None = None  # its last request and good answer
         self._expires = -math.inf
         self._new_pool = partial(_pool, context, proxy, _Backend(self))
         self.pool = self._new_pool()
 
     def exchange(
-        self, request: httpcore.Request, limits: Limits, *, whole: bool
+        self, request: httpcore.Request, limits: Limits
     ) -> tuple[httpcore.Response, bytes]:
-        """Send a request; return the response and its packed body, *whole* even for an error."""
+        """Send a request; return the response and its packed body."""
         try:
-            return self._exchanged(request, limits, whole=whole)
+            return self._exchanged(request, limits)
         except Exception:
             raise
         except BaseException:
@@ -260,36 +215,23 @@ class _Connection:
             raise
 
     def _exchanged(
-        self, request: httpcore.Request, limits: Limits, *, whole: bool
+        self, request: httpcore.Request, limits: Limits
     ) -> tuple[httpcore.Response, bytes]:
         self.limits = limits
-        # A request that cannot be repeated uses a new connection, which cannot be out of step.
-        if limits.clock() >= self._expires or request.method != b"GET":
+        if limits.clock() >= self._expires:
             self.pool.close()
         response = self.pool.handle_request(request)
         try:
             assert isinstance(response.stream, Iterable)
-            raw = _body(response.stream, limits.cap, whole=whole or response.status == 200)
+            raw = _body(response.stream, limits.cap, whole=response.status == 200)
             left_behind = _left_behind(response)
         finally:
             response.close()
         self._expires = limits.clock() + _KEEP_ALIVE
-        # Replies other than 200 are often empty: a repeated one could not be recognized.
+        # A 404 names no id: sent again, it would be taken for the answer to the next request.
         if left_behind or response.status != 200:
             self.pool.close()
-        if response.status == 200 and self._repeats(request.url.target, response.headers, raw):
-            self.pool.close()
-            raise Repeated("the reply to the previous request was sent again")
         return response, raw
-
-    def _repeats(self, target: bytes, headers: list[tuple[bytes, bytes]], raw: bytes) -> bool:
-        """Remember a good reply; return whether it repeats the previous one, to another request."""
-        former, self.answered = self.answered, (target, (len(raw), raw[:_ENDS], raw[-_ENDS:]))
-        if former is None or former[0] == target or former[1] != self.answered[1]:
-            return False
-        # Unlike replies of the register, pages of a firewall may well be equal.
-        body = bodies.readable(raw, bodies.headers(headers).get("Content-Encoding", ""), len(raw))
-        return body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{"
 
     def let_go(self) -> None:
         """Close this process's end; another process that shares the connection keeps it."""
@@ -314,7 +256,6 @@ class _Backend(httpcore.NetworkBackend):
     ) -> httpcore.NetworkStream:
         left = _left(self._connection, httpcore.ConnectTimeout)
         stream = self._inner.connect_tcp(host, port, left, local_address, socket_options)
-        self._connection.answered = None
         return _Stream(stream, self._connection)
 
 
@@ -329,14 +270,12 @@ class _Stream(httpcore.NetworkStream):
             left = _left(self._connection, httpcore.ReadTimeout)
             # Short waits, so that a stop is noticed soon; a wait that ended early is resumed.
             try:
-                return self._inner.read(max_bytes, min(left or _LOOK_UP, _LOOK_UP))
+                return self._inner.read(max_bytes, min(left, _LOOK_UP))
             except httpcore.ReadTimeout:
                 pass
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        for start in range(0, len(buffer), _PIECE):
-            left = _left(self._connection, httpcore.WriteTimeout)
-            self._inner.write(buffer[start : start + _PIECE], left)
+        self._inner.write(buffer, _left(self._connection, httpcore.WriteTimeout))
 
     def close(self) -> None:
         self._inner.close()
@@ -354,22 +293,16 @@ class _Stream(httpcore.NetworkStream):
         return self._inner.get_extra_info(info)
 
 
-def _left(connection: _Connection, timeout: type[httpcore.TimeoutException]) -> float | None:
+def _left(connection: _Connection, timeout: type[httpcore.TimeoutException]) -> float:
     left = connection.limits.left()
     if left <= 0:
         raise timeout("the deadline has passed")
-    return None if left == math.inf else left
+    return left
 
 
 def _close(connections: Iterable[_Connection]) -> None:
     for connection in connections:
         connection.pool.close()
-
-
-def _address(url: httpx.URL) -> httpcore.URL:
-    return httpcore.URL(
-        scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
-    )
 
 
 def _pool(
@@ -380,7 +313,9 @@ def _pool(
     if proxy is None:
         return _interruptible(httpcore.ConnectionPool(**settings))
     named = httpx.Proxy(proxy)
-    settings |= {"proxy_url": _address(named.url), "proxy_auth": named.raw_auth}
+    url = named.url
+    address = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=b"")
+    settings |= {"proxy_url": address, "proxy_auth": named.raw_auth}
     if named.url.scheme.startswith("socks"):
         try:
             return _interruptible(httpcore.SOCKSProxy(**settings))

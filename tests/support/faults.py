@@ -191,16 +191,15 @@ class FaultServer:
 class ListServer(FaultServer):
     """Answers lists and counts of the ids 1 to *n* as the specification says.
 
-    *sent* makes the steps of each answer; the one before it on the same connection comes with it.
+    *sent* makes the steps of each answer.
     """
 
     def __init__(
-        self, n: int, sent: Callable[[bytes, bytes], Sequence[Step]] = lambda good, _: [good]
+        self, n: int, sent: Callable[[bytes], Sequence[Step]] = lambda good: [good]
     ) -> None:
         super().__init__([])
         self._n = n
         self._sent = sent
-        self._former = threading.local()  # a connection has a thread of its own
 
     def _next(self, request: str) -> Sequence[Step]:
         super()._next(request)
@@ -212,9 +211,7 @@ class ListServer(FaultServer):
         else:
             last = min(after + int(asked["max-zaznamov"]), self._n)
             content = {"id": list(range(after + 1, last + 1)), "existujeDalsieId": last < self._n}
-        good = reply(json.dumps(content).encode())
-        former, self._former.answer = getattr(self._former, "answer", b""), good
-        return self._sent(good, former)
+        return self._sent(reply(json.dumps(content).encode()))
 
 
 def _request(connection: socket.socket) -> str | None:

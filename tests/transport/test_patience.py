@@ -13,9 +13,7 @@ from dataclasses import replace
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport import machine
-from finstat_kit.transport.base import Limits, Repeated
 from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
 from tests.support.clock import FakeClock
@@ -67,32 +65,6 @@ def test_what_the_register_does_not_have_is_no_failure(fake: FakeClock, matrix: 
         f"{count}, retries {reg.stats.retries}",
     )
     assert (count, reg.stats.retries) == (7, 1)
-
-
-class OutOfStep:
-    """A transport whose connections are out of step again and again; then the register is busy."""
-
-    def __init__(self, fake: FakeClock) -> None:
-        self.timing = fake.timing()
-        self.replies = [Reply(500, {}, b""), Reply(200, {}, b'{"pocetZostavajucichId":7}')]
-        self.repeated = 25
-
-    def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
-        if self.repeated:
-            self.repeated -= 1
-            raise Repeated
-        return self.replies.pop(0), 0
-
-    def close(self) -> None:
-        pass
-
-
-def test_answers_that_came_again_are_no_failures(fake: FakeClock) -> None:
-    """However many there were, the next failure is tried again."""
-    reg = fk.Register("out of step:", transport=OutOfStep(fake))
-
-    assert reg.units.count() == 7
-    assert reg.stats.retries == 1
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-import httpx
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.transport.http import Sockets
 from tests.support.faults import HANG, SOON, FaultServer, reply
 from tests.support.tls import certificate, server_side
 
@@ -23,19 +20,10 @@ TUNNEL = b"HTTP/1.1 200 Connected\r\n\r\n"
 AUTHORIZATION = f"Proxy-Authorization: Basic {base64.b64encode(b'me:secret').decode()}\r\n"
 
 
-def by_register(url: str, timeout: float) -> list[int]:
+def counts(url: str, timeout: float) -> list[int]:
     """Return the counts of units and reports."""
     with fk.Register(url, deadline=timeout, tries=1, rate=None) as reg:
         return [reg.units.count(), reg.reports.count()]
-
-
-def by_httpx(url: str, timeout: float) -> list[int]:
-    with httpx.Client(transport=Sockets(url), timeout=timeout) as http:
-        return [http.get(f"{url}/{n}").json()["pocetZostavajucichId"] for n in range(2)]
-
-
-Counts = Callable[[str, float], list[int]]
-both = pytest.mark.parametrize("counts", [by_register, by_httpx])
 
 
 @pytest.fixture(autouse=True)
@@ -49,8 +37,7 @@ def with_password(url: str) -> str:
     return url.replace("://", "://me:secret@")
 
 
-@both
-def test_a_proxy_is_sent_the_whole_address(monkeypatch: pytest.MonkeyPatch, counts: Counts) -> None:
+def test_a_proxy_is_sent_the_whole_address(monkeypatch: pytest.MonkeyPatch) -> None:
     """The proxy is sent the whole address, and the name and password that stand in its own."""
     with FaultServer([reply(COUNT)], [reply(OTHER)]) as proxy:
         monkeypatch.setenv("http_proxy", with_password(proxy.url))
@@ -61,9 +48,8 @@ def test_a_proxy_is_sent_the_whole_address(monkeypatch: pytest.MonkeyPatch, coun
     assert proxy.connections == 1
 
 
-@both
 def test_a_tunnel_leads_to_a_host_with_a_known_certificate(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, counts: Counts
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Through a tunnel, to a host whose certificate SSL_CERT_FILE vouches for."""
     pem = certificate(tmp_path, HOST)
@@ -78,42 +64,38 @@ def test_a_tunnel_leads_to_a_host_with_a_known_certificate(
     assert proxy.connections == 1
 
 
-@both
 def test_a_certificate_that_is_not_known_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, counts: Counts
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """It is refused in the tunnel too."""
     pem = certificate(tmp_path, HOST)
     with FaultServer([TUNNEL, server_side(pem)], [reply(COUNT)]) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
-        with pytest.raises((fk.TransportError, httpx.ConnectError), match="self-signed"):
+        with pytest.raises(fk.TransportError, match="self-signed"):
             counts(f"https://{HOST}", 5.0)
 
     assert len(proxy.asked) == 1
 
 
-@both
-def test_a_proxy_that_refuses_is_quoted(monkeypatch: pytest.MonkeyPatch, counts: Counts) -> None:
+def test_a_proxy_that_refuses_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it said is in the error."""
     with FaultServer([reply(b"", 407)]) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
-        with pytest.raises((fk.TransportError, httpx.ProxyError), match="407"):
+        with pytest.raises(fk.TransportError, match="407"):
             counts(f"https://{HOST}", 5.0)
 
 
-@both
 @pytest.mark.parametrize("steps", [[HANG], [TUNNEL]], ids=["no tunnel", "no TLS in the tunnel"])
 def test_the_deadline_holds_through_a_proxy(
-    monkeypatch: pytest.MonkeyPatch, counts: Counts, steps: list[bytes]
+    monkeypatch: pytest.MonkeyPatch, steps: list[bytes]
 ) -> None:
     """It holds for what the proxy and the handshake behind it take."""
     with FaultServer(steps) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
         begin = time.monotonic()
-        with pytest.raises((fk.TransportError, httpx.TimeoutException)) as caught:
+        with pytest.raises(fk.TransportError, match="deadline"):
             counts(f"https://{HOST}", 0.25)
 
-    assert isinstance(caught.value, httpx.TimeoutException) or "deadline" in str(caught.value)
     assert 0.2 < time.monotonic() - begin < SOON
 
 
