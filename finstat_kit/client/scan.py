@@ -6,14 +6,16 @@ fetched rows, so that an unknown form costs time but never gives a wrong row.
 
 from __future__ import annotations
 
+import io
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
@@ -24,6 +26,8 @@ from finstat_kit.transport.threads import heeding_interrupts
 
 _STOPS: Final = 0.4  # seconds within which a stopped scan ends
 _PARAMETERS: Final = {"ico": "ico", "dic": "dic", "pravnaForma": "legal_form_code"}
+Spans = tuple[tuple[int, int], ...]  # first and last ids, ascending, none touching another
+EVERY: Final[Spans] = ((1, MAX_ID),)
 _FLIPPED: Final = {"Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq", "Eq": "Eq"}
 
 
@@ -45,16 +49,14 @@ class Needs:
     """The data that a query needs from the register.
 
     Attributes:
-        after_id: Only ids greater than this one.
-        last_id: Only ids up to this one, None for all.
+        spans: Only ids within these.
         since: Changed on this day or later.
         parameters: Equalities that the register supports, by their Python names.
         limit: Maximum number of rows, None for all.
         records: Whether records are needed, not only ids.
     """
 
-    after_id: int
-    last_id: int | None
+    spans: Spans
     since: date
     limit: int | None
     records: bool
@@ -63,7 +65,7 @@ class Needs:
     @property
     def whole(self) -> bool:
         """True if the scan covers the whole register."""
-        narrowed = self.after_id or self.last_id is not None or self.since > BEGINNING
+        narrowed = self.spans != EVERY or self.since > BEGINNING
         return not (narrowed or self.parameters or self.limit is not None)
 
 
@@ -82,7 +84,7 @@ def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFram
     ) -> Iterator[pl.DataFrame]:
         wanted = schema.names() if columns is None else columns
         used = set(wanted) | set(predicate.meta.root_names() if predicate is not None else ())
-        needs = Needs(0, None, since, n_rows, records=bool(used - {"id"}))
+        needs = Needs(EVERY, since, n_rows, records=bool(used - {"id"}))
         # polars applies n_rows before the predicate: narrowing the requests by the predicate would
         # then count other rows.
         if predicate is not None and n_rows is None:
@@ -205,26 +207,19 @@ def _scan(frame: pl.LazyFrame, runs: _Runs) -> pl.LazyFrame:
 
 
 def _narrowed(needs: Needs, predicate: pl.Expr) -> Needs:
-    narrowed = needs
     try:
-        for column, operator, value in _terms(json.loads(predicate.meta.serialize(format="json"))):
+        node = json.loads(predicate.meta.serialize(format="json"))
+        narrowed = replace(needs, spans=_spans(node))
+        for column, operator, value in _terms(node):
             narrowed = _with(narrowed, column, operator, value)
-    except (ValueError, TypeError, OverflowError, pl.exceptions.PolarsError):
+    except (ValueError, TypeError, OverflowError, RecursionError, pl.exceptions.PolarsError):
         return needs
     return narrowed
 
 
 def _with(needs: Needs, column: str, operator: str, value: object) -> Needs:
     """Narrow the needs by one comparison, if the register supports it."""
-    if column == "id" and type(value) is int:
-        low, high = _id_range(operator, value)
-        last = MAX_ID if needs.last_id is None else needs.last_id
-        return replace(
-            needs,
-            after_id=min(max(needs.after_id, low), MAX_ID),
-            last_id=None if min(last, high) == MAX_ID else min(last, high),
-        )
-    if column == CHANGED and isinstance(value, date):
+    if column == CHANGED and type(value) is date:
         day = {"GtEq": value, "Eq": value, "Gt": value + timedelta(days=1)}.get(operator)
         return needs if day is None else replace(needs, since=max(needs.since, day))
     if operator == "Eq" and column in _PARAMETERS and _askable(column, value):
@@ -235,15 +230,68 @@ def _with(needs: Needs, column: str, operator: str, value: object) -> Needs:
     return needs
 
 
+def _spans(node: object) -> Spans:
+    """Return the ids that can satisfy a predicate; all where its form is unknown."""
+    match node:
+        case {"BinaryExpr": {"left": left, "op": "And" | "LogicalAnd", "right": right}}:
+            return _shared(_spans(left), _spans(right))
+        case {"BinaryExpr": {"left": left, "op": "Or" | "LogicalOr", "right": right}}:
+            return _merged([*_spans(left), *_spans(right)])
+        case {"Function": {"input": [{"Column": "id"}, ids], "function": {"Boolean": {"IsIn": _}}}}:
+            values = _value(ids)
+            return _merged((id_, id_) for id_ in values) if isinstance(values, list) else EVERY
+        case {"Literal": _}:  # an empty is_in
+            return () if _value(node) is False else EVERY
+    spans = EVERY
+    for column, operator, value in _terms(node):
+        if column == "id" and type(value) is int:
+            spans = _shared(spans, (_id_range(operator, value),))
+    return spans
+
+
 def _id_range(operator: str, value: int) -> tuple[int, int]:
-    """Return the cursor and the last id that satisfy a comparison of ids."""
+    """Return the first and the last id that satisfy a comparison of ids."""
     return {
-        "Gt": (value, MAX_ID),
-        "GtEq": (value - 1, MAX_ID),
-        "Lt": (0, value - 1),
-        "LtEq": (0, value),
-        "Eq": (value - 1, value),
-    }.get(operator, (0, MAX_ID))
+        "Gt": (value + 1, MAX_ID),
+        "GtEq": (value, MAX_ID),
+        "Lt": (1, value - 1),
+        "LtEq": (1, value),
+        "Eq": (value, value),
+    }.get(operator, EVERY[0])
+
+
+def _shared(some: Spans, others: Spans) -> Spans:
+    """Return the ids within both."""
+    spans = []
+    i = j = 0
+    while i < len(some) and j < len(others):
+        low, high = max(some[i][0], others[j][0]), min(some[i][1], others[j][1])
+        if low <= high:
+            spans.append((low, high))
+        if some[i][1] < others[j][1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(spans)
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> Spans:
+    """Return spans in any order as ascending ones that do not touch."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(spans):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return _shared(tuple(merged), EVERY)
+
+
+def within(page: pl.DataFrame, spans: Spans) -> pl.DataFrame:
+    """Return the ids of a page that lie within spans."""
+    ids = page["id"].to_numpy()
+    bounds = np.array(spans)
+    place = bounds[:, 0].searchsorted(ids, side="right") - 1
+    return page.filter((place >= 0) & (ids <= bounds[place, 1]))
 
 
 def _askable(column: str, value: object) -> bool:
@@ -273,16 +321,13 @@ def _terms(node: object) -> Iterator[tuple[str, str, object]]:
 
 
 def _value(node: object) -> object:
-    """Return the value of a literal, None if its form is unknown."""
+    """Return the value of a literal, the values of a list, None if its form is unknown."""
     match node:
-        case {"Literal": {"Scalar": {"Date": int(days)}}}:
-            return date(1970, 1, 1) + timedelta(days=days)
-        case {"Literal": {"Scalar": {"String": str(text)}}}:
-            return text
-        case {
-            "Literal": {"Scalar": {"Int64": int(number)}}
-            | {"Scalar": {"Int32": int(number)}}
-            | {"Dyn": {"Int": int(number)}}
-        }:
-            return number
+        case {"Alias": [literal, _]}:  # such as a Series in is_in
+            return _value(literal)
+        case {"Literal": _}:
+            literal = pl.Expr.deserialize(io.StringIO(json.dumps(node)), format="json")
+            values = pl.select(literal).to_series()
+            value = values.explode().drop_nulls() if values.dtype == pl.List else values.item()
+            return value.to_list() if isinstance(value, pl.Series) else value
     return None

@@ -135,11 +135,11 @@ class Units(Collection):
         """Scan the units lazily: only the data that the query needs are fetched.
 
         If the query needs only ``id``, no record is fetched (to count rows, select it first).
-        ``id > a``, ``id <= b`` and the like become the cursor and the end of the walk, ``head(n)``
-        the size of its pages,
-        ``datumPoslednejUpravy >= day`` the change date, and ``ico == x``, ``dic == x``,
-        ``pravnaForma == x`` parameters of the request. Any other predicate is applied to the
-        fetched records. From ``/api/uctovne-jednotky`` and ``/api/uctovna-jednotka``.
+        ``id > a``, ``id.is_in(ids)`` and the like, joined by ``&`` or ``|``, choose the parts of
+        the list that are walked, ``head(n)`` the size of its pages, ``datumPoslednejUpravy >= day``
+        the change date, and ``ico == x``, ``dic == x``, ``pravnaForma == x`` parameters of the
+        request. Any other predicate is applied to the fetched records. From
+        ``/api/uctovne-jednotky`` and ``/api/uctovna-jednotka``.
 
         Args:
             changed_since: Only units changed on this day or later; None is everything.

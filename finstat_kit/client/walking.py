@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
@@ -22,7 +23,7 @@ from finstat_kit.client.records import (
     refuse_long_work,
     refuse_the_whole,
 )
-from finstat_kit.client.scan import Needs, lazy
+from finstat_kit.client.scan import Needs, lazy, within
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, RegisterError, UsageError, warn
 from finstat_kit.progress import Advance, bar
@@ -112,20 +113,25 @@ class Walking:
 
     def _scanned_ids(self, needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
         filters = filters_of(**{**dict.fromkeys(wire.FILTERS), **needs.parameters})
-        query = self._query(needs.since, needs.after_id, None, filters, warns=False)
-        limit = needs.limit
-        if needs.last_id is not None:
-            width = max(needs.last_id - needs.after_id, 0)  # ids that can lie there at the most
-            limit = width if limit is None else min(limit, width)
-        pages = self._pages(query, limit, stop)
+        query = self._query(needs.since, 0, None, filters, warns=False)
+        room = wire.MAX_ID if needs.limit is None else needs.limit
         yield pl.DataFrame(schema=replies.IDS)  # polars wants a frame, also where nothing matches
-        for page in pages:
-            if needs.last_id is None:
-                yield page
-                continue
-            yield page.filter(pl.col("id") <= needs.last_id)
-            if pages.cursor >= needs.last_id:
-                return
+        left = deque(needs.spans)
+        while left and room:
+            most = left[-1][1] - left[0][0] + 1  # ids that can lie there
+            if len(left) == 1:
+                most = min(most, room)
+            pages = self._pages(replace(query, after_id=left[0][0] - 1), most, stop)
+            for page in pages:
+                ids = within(page, needs.spans).head(room)
+                room -= ids.height
+                yield ids
+                while left and left[0][1] <= pages.cursor:
+                    left.popleft()
+                if not (left and room) or left[0][0] > pages.cursor + 1:
+                    break  # to the next span
+            else:
+                return  # the list ends here
 
     def _query(
         self,

@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
+from finstat_kit.transport.base import InProcess
 from tests.support.examples import examples
 from tests.support.registers import Watched
 
@@ -46,6 +47,8 @@ terms = st.one_of(
     st.builds(lambda v: v >= ID, id_values),
     st.builds(lambda v: v == ID, id_values),
     st.builds(lambda v: v != ID, id_values),
+    st.builds(lambda v: ID.is_in(v), st.lists(id_values, max_size=4)),
+    st.builds(lambda v: ID.is_in(pl.Series(v, dtype=pl.Int64).implode()), st.lists(id_values, max_size=2)),
     st.builds(
         lambda a, b, closed: ID.is_between(a, b, closed=closed),
         id_values, id_values, st.sampled_from(["both", "left", "right", "none"]),
@@ -118,7 +121,7 @@ def asked(query: Step) -> list[str]:
     return [*lists, f"{len(reg.asked) - len(lists)} records"]
 
 
-A, B = IDS[10], IDS[20]
+A, B, LAST = IDS[10], IDS[20], IDS[-1]
 ALL = "zmenene-od=2000-01-01"
 
 
@@ -132,6 +135,11 @@ ALL = "zmenene-od=2000-01-01"
         (lambda f: f.filter(ID == A), [f"{ALL}&max-zaznamov=1&pokracovat-za-id={A - 1}", "1 records"]),
         (lambda f: f.filter(ID.is_between(A, B)), [f"{ALL}&max-zaznamov=10000&pokracovat-za-id={A - 1}", "11 records"]),
         (lambda f: f.filter(IDS[2] > ID), [f"{ALL}&max-zaznamov=10000", "2 records"]),
+        (lambda f: f.filter(ID.is_in([])), ["0 records"]),
+        (lambda f: f.filter(ID.is_in([B, A])), [f"{ALL}&max-zaznamov=10000&pokracovat-za-id={A - 1}", "2 records"]),
+        (lambda f: f.filter((ID == A) | (ID > LAST)), [f"{ALL}&max-zaznamov=10000&pokracovat-za-id={A - 1}", "1 records"]),
+        (lambda f: f.filter(((ID == A) | (ID == B)) & (A < ID)), [f"{ALL}&max-zaznamov=1&pokracovat-za-id={B - 1}", "1 records"]),
+        (lambda f: f.filter((ID == A) | (pl.col("ico") == "00000007")), [f"{ALL}&max-zaznamov=10000", "35 records"]),
         (lambda f: f.filter(date(2026, 6, 30) <= DAY), ["zmenene-od=2026-06-30&max-zaznamov=10000", "4 records"]),
         (lambda f: f.filter(pl.col("ico") == "00000007"), [f"{ALL}&max-zaznamov=10000&ico=00000007", "5 records"]),
         (lambda f: f.filter(pl.col("dic") == "2020202020", pl.col("pravnaForma") == "112"), [f"{ALL}&max-zaznamov=10000&dic=2020202020&pravna-forma=112", "3 records"]),
@@ -141,6 +149,33 @@ ALL = "zmenene-od=2000-01-01"
 def test_a_scan_sends_these_requests_and_no_others(query: Step, requests: list[str]) -> None:
     """The requests of the shapes that can be pushed down are these and no others."""
     assert asked(query) == requests
+
+
+def test_ids_that_share_no_page_are_walked_to_directly() -> None:
+    """A page for each group of ids that are near each other, none of the ids between."""
+    reg = Watched(fk.sample(3_000), page_size=100)
+    ids = reg.units.ids()["id"].to_list()
+    reg.asked.clear()
+    chosen = [ids[n] for n in (5, 50, 90, 1_000, 2_500, 2_590)]
+
+    frame = reg.units.scan().filter(ID.is_in([*chosen, 1, ids[7] + 1])).select("id").collect()
+
+    assert frame["id"].to_list() == chosen
+    assert len(reg.asked) == 3
+
+
+def test_some_ids_of_a_real_host_are_not_refused_as_every_unit() -> None:
+    """Neither as a list nor one by one: only what is left open asks for every record."""
+
+    def answer(method: str, path: str, query: str) -> Reply:
+        return REG._answer(method, path.removeprefix("//register.example"), query)
+
+    reg = fk.Register("http://register.example", rate=None, transport=InProcess(answer))
+
+    for some in (ID.is_in([A, B]), (ID == A) | (ID == B), (ID == A) | ID.is_in([B])):
+        assert reg.units.scan().filter(some).collect()["id"].to_list() == [A, B]
+    with pytest.raises((fk.UsageError, pl.exceptions.ComputeError), match="six days"):
+        reg.units.scan().filter((ID == A) | (pl.col("kraj") == "SK010")).collect()
 
 
 def test_a_scan_has_the_columns_of_the_records() -> None:
