@@ -20,6 +20,7 @@ from finstat_kit.frames import number_format
 from finstat_kit.protocol import replies, shaped
 from finstat_kit.protocol.wire import INVENTED, UNITS, Reply
 from finstat_kit.service import changes, filed, population, routes
+from finstat_kit.service.cases import CASES
 from finstat_kit.service.places import FIRST_YEAR
 from finstat_kit.service.server import dated, served
 from finstat_kit.service.store import DELETED, NON_PUBLIC, Store
@@ -181,36 +182,100 @@ class Sample(Register):
         with self._changing:
             self._store = changes.without(self._store, which)
 
-    def file(self, ids: Ids, *, year: int, on: str | date | None = None) -> pl.DataFrame:
+    def file(
+        self, ids: Ids, *, year: int, on: str | date | None = None, case: str | None = None
+    ) -> pl.DataFrame:
         """File a statement of units for a year, with ids above all others; the units change.
 
         Args:
             ids: The units.
             year: Accounting year, 2010 or later.
             on: Day of filing; None is the sample's day.
+            case: What is awkward about the statement or its reports; None is nothing.
+
+        ======================  =======================================================
+        Case                    Filing
+        ======================  =======================================================
+        ``sum``                 a sum that does not hold
+        ``all_blank``           every cell is blank
+        ``previous_only``       numbers in the column of the previous period alone
+        ``empty_content``       ``obsah`` is ``{}``
+        ``no_content``          no ``obsah``
+        ``title_only``          a title page and no tables
+        ``attachments_only``    a PDF, without ``idSablony`` and ``obsah``
+        ``text_truths``         truth values of the title page are texts
+        ``deleted``             the records have the state ``ZMAZANÉ``
+        ``non_public_record``   the records have the state ``NEVEREJNÁ``
+        ``non_public``          the reports are ``Neverejné``
+        ``public_attachments``  of the reports the attachments alone are public
+        ``restated``            the previous column differs from the year before
+        ``interim``             ``typ`` is ``Priebežná``
+        ``combined``            ``typ`` is ``Kombinovaná``
+        ``extraordinary``       ``typ`` is ``Mimoriadna``
+        ``unknown_kind``        ``typ`` is ``Vymyslená``
+        ``no_kind``             no ``typ``, but ``typZavierky`` on the title page
+        ``no_kind_anywhere``    neither ``typ`` nor ``typZavierky``
+        ``no_kind_short``       neither, and the last six months of the period
+        ``short_period``        the last six months of the period
+        ``no_period``           no ``obdobieDo``
+        ``year_9999``           ``obdobieDo`` is ``9999-12``
+        ``consolidated``        ``konsolidovana`` is true
+        ``central_government``  ``konsolidovanaZavierkaUstrednejStatnejSpravy`` is true
+        ``summary``             ``suhrnnaUctovnaZavierkaVerejnejSpravy`` is true
+        ``fund``                ``nazovFondu`` is ``Vymyslený fond``
+        ``other_fund``          ``nazovFondu`` is ``Iný vymyslený fond``
+        ``not_own_statement``   ``idUJ`` is the sample's first other unit
+        ``not_own_report``      ``idUctovnejZavierky`` is the unit's first statement
+        ``two_of_one_form``     two reports on one form, with other figures
+        ``half``                until 2013: the balance sheet, no income statement
+        ``unknown_template``    ``idSablony`` is 9999, a template that does not exist
+        ``other_currency``      ``mena`` is ``USD``
+        ``not_a_number``        the total assets are the text ``1e3``
+        ``unreadable``          ``datumPodania`` of the statement is no day
+        ``unreadable_report``   ``mena`` of the reports is no text
+        ======================  =======================================================
 
         Returns:
             The ids of the statements: one column ``id`` (Int64).
+
+        Raises:
+            UsageError: An id is not of a unit, or *case* is unknown or not one of the year.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> sample = fk.sample(100)
+            >>> interim = sample.file(sample.units.ids(limit=1), year=2025, case="interim")
+            >>> sample.statements.get(interim)["typ"].item()
+            'Priebežná'
         """
         which = arguments.ids(ids).unique(maintain_order=True).to_numpy()
         year, day = arguments.whole("year", year, FIRST_YEAR, self.today.year), _checked_day(on)
+        _check_case(case)
         with self._changing:
-            self._store, found = changes.filed(self._store, which, year, on=day)
+            self._store, found = changes.filed(self._store, which, year, on=day, case=case)
         return pl.DataFrame({"id": found}, schema=replies.IDS)
 
-    def correct(self, ids: Ids, *, on: str | date | None = None) -> pl.DataFrame:
+    def correct(
+        self, ids: Ids, *, on: str | date | None = None, case: str | None = None
+    ) -> pl.DataFrame:
         """File corrections of statements: others of the same unit and year, which are not marked.
 
         Args:
             ids: The statements.
             on: Day of filing; None is the sample's day.
+            case: What is awkward about the correction, as in `file`; None is nothing, whatever is
+                awkward about the statement.
 
         Returns:
             The ids of the corrections: one column ``id`` (Int64).
+
+        Raises:
+            UsageError: An id is not of a statement, or *case* is unknown or not one of its year.
         """
         which, day = arguments.ids(ids).to_numpy(), _checked_day(on)
+        _check_case(case)
         with self._changing:
-            self._store, found = changes.corrected(self._store, which, on=day)
+            self._store, found = changes.corrected(self._store, which, on=day, case=case)
         return pl.DataFrame({"id": found}, schema=replies.IDS)
 
     def cases(self, most: int = 3) -> pl.DataFrame:
@@ -304,6 +369,11 @@ def _call(units: int, seed: int, strict: bool, codelists: str | Path | None) -> 
 
 def _checked_day(on: str | date | None) -> date | None:
     return None if on is None else arguments.day("on", on)
+
+
+def _check_case(case: str | None) -> None:
+    if case is not None:
+        arguments.one_of("case", case, tuple(CASES))
 
 
 def _checked_fields(fields: dict[str, object]) -> dict[str, object]:

@@ -16,7 +16,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.protocol.wire import STATEMENTS, UNITS
 from finstat_kit.service import population
 from finstat_kit.service.filings import Added, Filings
-from finstat_kit.service.places import CORRECTION, MAIN
+from finstat_kit.service.places import CORRECTION, MAIN, OLD_FORMS
 from finstat_kit.service.store import LIVING, Ints, Line, Store, day_number, ico_number
 
 
@@ -109,21 +109,32 @@ def without(store: Store, ids: Ints) -> Store:
 
 
 def filed(
-    store: Store, units: Ints, year: int, *, on: date | None = None, role: int = MAIN
+    store: Store,
+    units: Ints,
+    year: int,
+    *,
+    on: date | None = None,
+    role: int = MAIN,
+    case: str | None = None,
 ) -> tuple[Store, list[int]]:
-    """File a statement of each unit for a year; the units change with it.
+    """File a statement of each unit for a year, with a difficulty; the units change with it.
 
     Returns:
         The register after, and the ids of the statements.
 
     Raises:
-        UsageError: An id is not of a unit in *store*.
+        UsageError: An id is not of a unit in *store*, or the case is not one of the year.
     """
+    if case == "half" and year > OLD_FORMS:
+        raise UsageError(
+            f"case='half' leaves out one of the two reports of a year up to {OLD_FORMS}; in {year} "
+            "there is one"
+        )
     after = changed(store, units, on=on)
     filings = _filings(store)
     day = _day_number(store, on)
     added = tuple(
-        Added(unit, *_filer(store, filings, unit, row), year, role, day)
+        Added(unit, *_filer(store, filings, unit, row), year, role, day, case)
         for unit, row in zip(units.tolist(), _rows(store, units).tolist(), strict=True)
     )
     first = filings.drawn.size + len(filings.added)
@@ -140,11 +151,14 @@ def _filer(
     return drawn, {} if drawn is not None else store.living(unit, row)
 
 
-def corrected(store: Store, statements: Ints, *, on: date | None = None) -> tuple[Store, list[int]]:
+def corrected(
+    store: Store, statements: Ints, *, on: date | None = None, case: str | None = None
+) -> tuple[Store, list[int]]:
     """File a correction of each statement: another one of the same unit and year.
 
     Raises:
-        UsageError: An id is not of a statement in *store*, or its unit has vanished.
+        UsageError: An id is not of a statement in *store*, its unit has vanished, or the case is
+            not one of its year.
     """
     filings = _filings(store)
     ids: list[int] = []
@@ -154,7 +168,7 @@ def corrected(store: Store, statements: Ints, *, on: date | None = None) -> tupl
         if filing is None:
             raise UsageError(f"ids: {statement} is no statement of this sample")
         unit = np.array([filing.unit], dtype=np.int64)
-        store, found = filed(store, unit, filing.year, on=on, role=CORRECTION)
+        store, found = filed(store, unit, filing.year, on=on, role=CORRECTION, case=case)
         ids += found
     return store, ids
 

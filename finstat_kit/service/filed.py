@@ -14,7 +14,8 @@ from finstat_kit.protocol.wire import (
     STATE,
     STATEMENTS,
 )
-from finstat_kit.service.filers import CASES, Json, Unit, case_of, period_of, tabular, unit_of
+from finstat_kit.service.cases import CASES, NO_CASE, Case
+from finstat_kit.service.filers import Json, Unit, case_of, period_of, tabular, unit_of
 from finstat_kit.service.filing_tables import tables_of
 from finstat_kit.service.filings import Filings
 from finstat_kit.service.places import (
@@ -43,11 +44,11 @@ def statement(store: Store, id_: int) -> Json | None:
     if gone := _gone(filing, id_):
         return gone
     start, end = period_of(filing, unit_of(store, filing))
-    key, day = filing.key, filing.day
+    key, day, case = filing.key, filing.day, case_of(filing)
     drawn_up = day - 1 - key % 20
     record: Json = {
         "id": id_,
-        "idUJ": filing.unit,
+        "idUJ": filings.another_unit(filing) if case == "not_own_statement" else filing.unit,
         "obdobieOd": _month(start),
         "obdobieDo": _month(end),
         # What was filed on paper has no day.
@@ -65,7 +66,7 @@ def statement(store: Store, id_: int) -> Json | None:
         "zdrojDat": "FRSR",
         CHANGED: _day(filing.changed),
     }
-    return _without_nulls(record)
+    return _without_nulls({**record, **_fields(case).statement})
 
 
 def report(store: Store, id_: int) -> Json | None:
@@ -86,8 +87,10 @@ def report(store: Store, id_: int) -> Json | None:
     with_tables = template in tabular(unit, filing)
     record: Json = {
         "id": id_,
-        "idUctovnejZavierky": filings.id_of(STATEMENTS, filing.slot),
-        "idSablony": None if with_tables and case == "attachments_only" else template,
+        "idUctovnejZavierky": filings.another_statement(filing)
+        if case == "not_own_report"
+        else filings.id_of(STATEMENTS, filing.slot),
+        "idSablony": template,
         "mena": "EUR" if filing.key >> 6 & 1 else None,
         "kodDanovehoUradu": str(700 + unit.key % 9 * 10),
         "pristupnostDat": access,
@@ -96,8 +99,13 @@ def report(store: Store, id_: int) -> Json | None:
         "zdrojDat": "FRSR",
         CHANGED: _day(filing.changed),
     }
+    if with_tables:
+        record |= _fields(case).report
     if access == "Verejné":
-        record["obsah"] = _content(filings, filing, unit, template if with_tables else None, case)
+        again = template in templates[:place]
+        record["obsah"] = _content(
+            filings, filing, unit, template if with_tables else None, case, again=again
+        )
     if access != "Neverejné" and (
         not with_tables or filing.key >> 7 & 1 or case == "attachments_only"
     ):
@@ -140,7 +148,7 @@ def examples(store: Store, most: int) -> list[tuple[str, int, int]]:
     if filings is None:
         return []
     roles = {CORRECTION: "correction", TWIN: "consolidated", EXTRAORDINARY: "extraordinary"}
-    wanted = {*CASES, *roles.values(), "cents"}
+    wanted = {*(name for name, case in CASES.items() if case.share), *roles.values(), "cents"}
     # The newest first: they are the ones that people look at.
     newest = filings.slots.days.rows(0, 1, len(filings.slots.reports))[::-1].tolist()
     old = filings.drawn.places * (OLD_FORMS - FIRST_YEAR + 1)
@@ -212,7 +220,9 @@ def _templates(store: Store, filing: Filing) -> list[int]:
     assert filings is not None
     notes, auditor, notice = extras(filing.key)
     beside = [_NOTES] * notes + [_AUDITOR] * auditor + [_NOTICE] * notice
-    found = [*tabular(unit_of(store, filing), filing), *beside]
+    forms = tabular(unit_of(store, filing), filing)
+    again = forms[:1] if case_of(filing) == "two_of_one_form" else ()
+    found = [*forms, *again, *beside]
     found = found[: int(filings.slots.reports[filing.slot])]
     turn = (filing.key >> 28) % len(found)
     return found[turn:] + found[:turn]
@@ -226,7 +236,13 @@ def _access(unit: Unit, filing: Filing, case: str | None) -> str:
 
 
 def _content(
-    filings: Filings, filing: Filing, unit: Unit, template: int | None, case: str | None
+    filings: Filings,
+    filing: Filing,
+    unit: Unit,
+    template: int | None,
+    case: str | None,
+    *,
+    again: bool,
 ) -> Json | None:
     """Return what a report holds, None where it is a mere attachment."""
     if case in ("no_content", "attachments_only"):
@@ -235,7 +251,7 @@ def _content(
         return {}
     content: Json = {"titulnaStrana": _title(filing, unit, texts=case == "text_truths")}
     if case != "title_only":
-        content["tabulky"] = tables_of(filings, filing, unit, template, case)
+        content["tabulky"] = tables_of(filings, filing, unit, template, case, again=again)
     return content
 
 
@@ -269,7 +285,11 @@ def _title(filing: Filing, unit: Unit, *, texts: bool) -> Json:
         "predchadzajuceObdobieDo": _month(end - 12) if unit.founded < filing.year else None,
         "datumZostavenia": _day(filing.day - 1 - filing.key % 20),
     }
-    return _without_nulls(title)
+    return _without_nulls({**title, **_fields(case_of(filing)).title})
+
+
+def _fields(case: str | None) -> Case:
+    return CASES[case] if case else NO_CASE
 
 
 def _month(number: int) -> str:

@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from finstat_kit.service.cases import CASES
 from finstat_kit.service.figures import form_of, mixed
 from finstat_kit.service.places import EXTRAORDINARY, OLD_FORMS, Filing
 from finstat_kit.service.store import Store
 
 Json = dict[str, object]
 
-# The difficulties of filings, each with its share per thousand.
-CASES: Final = {
-    "sum": 20,  # a sum that does not hold
-    "all_blank": 5,
-    "previous_only": 5,
-    "empty_content": 5,  # obsah is {}
-    "no_content": 5,  # obsah is absent
-    "attachments_only": 10,  # a PDF and no template
-    "title_only": 5,
-    "text_truths": 10,  # truths of the title page are texts
-    "deleted": 5,
-    "non_public_record": 2,
-    "non_public": 5,
-    "public_attachments": 10,
-    "restated": 50,  # the previous column is not what was filed the year before
-}
 _PUBLIC_BODIES: Final = frozenset({"301", "321", "331", "343", "801", "803"})  # file cents
+_SHORT_PERIODS: Final = ("short_period", "no_kind_short")  # the last six months of the year
+_LAST_MONTH: Final = 12 * 9_999 + 11
 _SMALL: Final = frozenset({"00", "01", "02", "03", "04", "05"})
 # About how many work in a unit of a size class.
 _EMPLOYEES: Final = {
@@ -79,11 +66,13 @@ def _described(fields: Mapping[str, object], key: int) -> Unit:
 
 def case_of(filing: Filing) -> str | None:
     """Return the difficulty of a filing, None if it has none."""
+    if filing.case:
+        return filing.case
     number = (filing.key >> 40) % 1000
-    for case, share in CASES.items():
-        if number < share:
-            return case
-        number -= share
+    for name, case in CASES.items():
+        if number < case.share:
+            return name
+        number -= case.share
     return None
 
 
@@ -99,6 +88,14 @@ def kind_of(unit: Unit, filing: Filing) -> str:
 
 def period_of(filing: Filing, unit: Unit) -> tuple[int, int]:
     """Return the first and the last month of a filing, counted from the year 0."""
+    first, last = _period(filing, unit)
+    case = case_of(filing)
+    if case in _SHORT_PERIODS:
+        return last - 5, last
+    return first, _LAST_MONTH if case == "year_9999" else last
+
+
+def _period(filing: Filing, unit: Unit) -> tuple[int, int]:
     first = 12 * filing.year
     if filing.role == EXTRAORDINARY:
         return first, first + 5

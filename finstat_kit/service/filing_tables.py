@@ -11,16 +11,25 @@ from finstat_kit.service.filers import Json, Unit, kind_of
 from finstat_kit.service.filings import Filings
 from finstat_kit.service.places import CORRECTION, EXTRAORDINARY, TWIN, Filing
 
-_MAIN, _RESTATED, _CORRECTED, _CONSOLIDATED, _SHORT = range(5)
+_MAIN, _RESTATED, _CORRECTED, _CONSOLIDATED, _SHORT, _SECOND = range(6)
 _VARIANTS: Final = {CORRECTION: _CORRECTED, TWIN: _CONSOLIDATED, EXTRAORDINARY: _SHORT}
 
 
 def tables_of(
-    filings: Filings, filing: Filing, unit: Unit, template: int, case: str | None
+    filings: Filings,
+    filing: Filing,
+    unit: Unit,
+    template: int,
+    case: str | None,
+    *,
+    again: bool = False,
 ) -> list[Json]:
-    """Return the tables of a report on a template, as a reply has them."""
+    """Return the tables of a report on a template, as a reply has them.
+
+    A report *again* on the same template has other figures.
+    """
     form = form_of(kind_of(unit, filing))
-    variant = _VARIANTS.get(filing.role, _MAIN)
+    variant = _SECOND if again else _VARIANTS.get(filing.role, _MAIN)
     years = [_year(unit, filing.year, variant)]
     if unit.founded < filing.year:
         former = _MAIN
@@ -40,6 +49,8 @@ def tables_of(
             row = sums[1 + filing.key % (len(sums) - 1)]
             values[row, 0] += 1 + filing.key % 900
         cells = _written(values, filing, case, cents=unit.cents)
+        if case == "not_a_number" and place == number == 0:
+            cells[values.shape[1] - 2] = "1e3"  # of the total assets
         found.append({"nazov": form.names[place][number], "data": cells})
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ class Added(NamedTuple):
     Attributes:
         row: The unit's row as drawn, None for a later unit.
         fields: What its reports repeat of a later unit, as it was on the day of filing.
+        case: The difficulty that it was filed with, None for none.
     """
 
     unit: int
@@ -43,6 +45,13 @@ class Added(NamedTuple):
     year: int
     role: int
     day: int
+    case: str | None = None
+
+    @property
+    def reports(self) -> int:
+        """How many reports it has."""
+        of_year = 2 if self.year <= OLD_FORMS else 1
+        return of_year + {"two_of_one_form": 1, "half": -1}.get(str(self.case), 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,22 +81,29 @@ class Filings:
         assert self._drawn is not None
         return self._drawn
 
-    @property
+    @cached_property
     def slots(self) -> Slots:
-        """What is known of each place."""
+        """What is known of each place; made once, as long as nothing more is filed."""
         drawn = self.drawn.slots()
         if not self.added:
             return drawn
         changed = np.concatenate(
             [drawn.days.changed, np.array([one.day for one in self.added], dtype=np.uint16)]
         )
-        many = [2 if one.year <= OLD_FORMS else 1 for one in self.added]
-        more = np.array(many, dtype=np.uint8)
+        more = np.array([one.reports for one in self.added], dtype=np.uint8)
         return Slots(
             Days(changed),
             np.concatenate([drawn.reports, more]),
             np.concatenate([drawn.annual, 0 * more]),
         )
+
+    @cached_property
+    def _added_of(self) -> Mapping[int, Sequence[int]]:
+        """The numbers of what each unit filed since, so that no record goes through all of it."""
+        found: dict[int, list[int]] = {}
+        for number, one in enumerate(self.added):
+            found.setdefault(one.unit, []).append(number)
+        return found
 
     @property
     def lines(self) -> dict[str, AnyLine]:
@@ -104,7 +120,7 @@ class Filings:
         known = self.drawn.slots()
         statements = [s for s in slots if known.days.changed[s]]
         base = self.drawn.size
-        statements += [base + n for n, one in enumerate(self.added) if one.unit == unit]
+        statements += [base + n for n in self._added_of.get(unit, ())]
         if unit % 2:
             statements.reverse()
         half = len(statements) // 2
@@ -121,11 +137,10 @@ class Filings:
         A later correction must not change the filing: no list of changes would name it.
         """
         year, earlier = filing.year - 1, max(filing.slot - self.drawn.size, 0)
-        if any(
-            one.unit == filing.unit and one.year == year and one.role == CORRECTION
-            for one in self.added[:earlier]
-        ):
-            return True
+        for number in self._added_of.get(filing.unit, ()):
+            one = self.added[number]
+            if number < earlier and one.year == year and one.role == CORRECTION:
+                return True
         return filing.row is not None and self.drawn.was_corrected(filing.row, year)
 
     def id_of(self, collection: str, slot: int) -> int:
@@ -147,7 +162,19 @@ class Filings:
             return self.drawn.filing(slot)
         one = self.added[slot - base]
         key = mixed(self.seed, slot) % 2**32 | _NO_CASE
-        return Filing(slot, one.unit, one.row, one.year, one.role, key, one.day, one.day)
+        return Filing(slot, one.unit, one.row, one.year, one.role, key, one.day, one.day, one.case)
+
+    def another_unit(self, filing: Filing) -> int:
+        """Return the first unit that was drawn, the second for the first itself."""
+        units = [int(unit) for unit in self.origin.units.ids[:2] if unit != filing.unit]
+        return units[0] if units else filing.unit + 1
+
+    def another_statement(self, filing: Filing) -> int:
+        """Return the unit's first statement that was drawn, else the first of all."""
+        days = self.drawn.slots().days
+        own = [slot for slot in self.drawn.slots_of(filing.unit) if days.changed[slot]]
+        slots = own or days.rows(0, 1, 1).tolist() or [filing.slot + 1]
+        return self.id_of(STATEMENTS, slots[0])
 
     def later_unit(self, filing: Filing) -> Mapping[str, object]:
         """Return the fields of a unit that was published later, as it filed."""

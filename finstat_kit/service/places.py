@@ -51,6 +51,7 @@ class Filing(NamedTuple):
         key: 64 bits of its own, for all that is drawn of it.
         day: Day of filing, days since 2000-01-01.
         changed: Day of the last change.
+        case: The difficulty that it was filed with by name; None leaves it to the key.
     """
 
     slot: int
@@ -61,6 +62,7 @@ class Filing(NamedTuple):
     key: int
     day: int
     changed: int
+    case: str | None = None
 
 
 class Slots(NamedTuple):

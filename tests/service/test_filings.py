@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import tracemalloc
 from datetime import date
 from itertools import pairwise
 from typing import Any
@@ -16,12 +18,14 @@ from hypothesis import given, strategies as st
 import finstat_kit as fk
 from finstat_kit.protocol.forms import Form, shipped
 from finstat_kit.service import filers, filing_tables
+from finstat_kit.service.cases import CASES
 from finstat_kit.service.figures import PLANS, Year, form_of, mixed, mixed_each
 from finstat_kit.service.places import CORRECTION, MAIN
 from tests.support.examples import examples
 
 SAMPLE = fk.sample(900, seed=7)
 ID = pl.col("id")
+DRAWN = {name for name, case in CASES.items() if case.share}
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +209,12 @@ def test_every_awkward_case_can_be_found() -> None:
     cases = SAMPLE.cases(2)
     kinds = set(cases["case"])
 
-    assert kinds >= set(filers.CASES) | {"correction", "consolidated", "cents", "two_reports"}
+    assert kinds >= {name for name, case in CASES.items() if case.share} | {
+        "correction",
+        "consolidated",
+        "cents",
+        "two_reports",
+    }
     records = SAMPLE.reports.get(cases["report_id"])
     found = cases.with_columns(records.drop("id"))
 
@@ -323,6 +332,188 @@ def test_file_and_correct() -> None:
         sample.correct(5)
     with pytest.raises(fk.UsageError, match="year"):
         sample.file(units, year=2009)
+
+
+def filed_with(case: str | None, year: int = 2024) -> tuple[fk.Sample, dict[str, Any], Any]:
+    """Return the sample, the statement and the reports of one filing, as they are sent."""
+    sample = fk.sample(40, seed=2)
+    units = sample.units.get(sample.units.ids()).filter(pl.col("pravnaForma") == "112")
+    statement = sent(sample, "uctovna-zavierka", sample.file(units["id"][0], year=year, case=case))
+    reports = [
+        sent(sample, "uctovny-vykaz", id_) for id_ in statement.get("idUctovnychVykazov", ())
+    ]
+    return sample, statement, reports
+
+
+def sent(sample: fk.Sample, endpoint: str, id_: object) -> dict[str, Any]:
+    number = id_.item() if isinstance(id_, pl.DataFrame) else id_
+    found: dict[str, Any] = json.loads(
+        sample._answer("GET", f"/api/{endpoint}", f"id={number}").body
+    )
+    return found
+
+
+def changes(case: str, year: int = 2024) -> dict[str, object]:
+    """Return what a filing has other than one that is not awkward, by its path; None is absent."""
+    found: dict[str, object] = {}
+
+    def compare(path: str, plain: object, awkward: object) -> None:
+        if isinstance(plain, dict) and isinstance(awkward, dict):
+            for name in plain.keys() | awkward.keys():
+                compare(f"{path}.{name}", plain.get(name), awkward.get(name))
+        elif plain != awkward:
+            found[path] = awkward
+
+    (_, plain, reports), (_, awkward, others) = filed_with(None, year), filed_with(case, year)
+    compare("statement", plain, awkward)
+    compare("report", reports[0], others[0] if others else {})
+    return found
+
+
+FLAG = "konsolidovanaZavierkaUstrednejStatnejSpravy"
+SUMMARY = "suhrnnaUctovnaZavierkaVerejnejSpravy"
+TITLE = "report.obsah.titulnaStrana"
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ("interim", {"statement.typ": "Priebežná", f"{TITLE}.typZavierky": "Priebežná"}),
+        ("combined", {"statement.typ": "Kombinovaná", f"{TITLE}.typZavierky": "Kombinovaná"}),
+        ("extraordinary", {"statement.typ": "Mimoriadna", f"{TITLE}.typZavierky": "Mimoriadna"}),
+        ("unknown_kind", {"statement.typ": "Vymyslená", f"{TITLE}.typZavierky": "Vymyslená"}),
+        ("no_kind", {"statement.typ": None}),
+        ("no_kind_anywhere", {"statement.typ": None, f"{TITLE}.typZavierky": None}),
+        (
+            "no_kind_short",
+            {"statement.typ": None, f"{TITLE}.typZavierky": None, "statement.obdobieOd": "2024-07",
+             f"{TITLE}.obdobieOd": "2024-07", f"{TITLE}.predchadzajuceObdobieOd": "2023-07"},
+        ),
+        (
+            "short_period",
+            {"statement.obdobieOd": "2024-07", f"{TITLE}.obdobieOd": "2024-07",
+             f"{TITLE}.predchadzajuceObdobieOd": "2023-07"},
+        ),
+        ("no_period", {"statement.obdobieDo": None, f"{TITLE}.obdobieDo": None}),
+        (
+            "year_9999",
+            {"statement.obdobieDo": "9999-12", "statement.datumZostaveniaK": "9999-12-31",
+             f"{TITLE}.obdobieDo": "9999-12", f"{TITLE}.predchadzajuceObdobieDo": "9998-12"},
+        ),
+        ("consolidated", {"statement.konsolidovana": True, f"{TITLE}.konsolidovana": True}),
+        ("central_government", {f"statement.{FLAG}": True, f"{TITLE}.{FLAG}": True}),
+        ("summary", {f"statement.{SUMMARY}": True, f"{TITLE}.{SUMMARY}": True}),
+        ("unknown_template", {"report.idSablony": 9_999}),
+        ("other_currency", {"report.mena": "USD"}),
+        ("unreadable", {"statement.datumPodania": "včera"}),
+        ("unreadable_report", {"report.mena": 978}),
+    ],
+)  # fmt: skip
+def test_a_named_case_changes_that_and_nothing_else(case: str, expected: dict[str, object]) -> None:
+    """Beside what the case is about the filing is the one without it."""
+    assert changes(case) == expected
+
+
+def test_funds_are_named_apart() -> None:
+    """Two funds of one unit file each for itself."""
+    names = {changes(case)["statement.nazovFondu"] for case in ("fund", "other_fund")}
+
+    assert len(names) == 2
+    assert None not in names
+
+
+def test_filings_of_others_name_them() -> None:
+    """The unit lists a statement of another one, a statement a report of another one."""
+    sample, statement, reports = filed_with("not_own_statement")
+    other = sample.units.ids(limit=1)["id"].item()
+    assert statement["idUJ"] == other
+    (lists,) = (
+        unit
+        for unit in sample.units.get(sample.units.ids()).to_dicts()
+        if statement["id"] in (unit["idUctovnychZavierok"] or ())
+    )
+    assert lists["id"] != other
+    assert reports[0]["idUctovnejZavierky"] == statement["id"]
+
+    sample, statement, reports = filed_with("not_own_report")
+    former = sent(sample, "uctovna-zavierka", reports[0]["idUctovnejZavierky"])
+    assert former["id"] < statement["id"]
+    assert former["idUJ"] == statement["idUJ"]
+
+
+def test_two_reports_on_one_form_have_other_figures() -> None:
+    """Whichever counts can be seen in the figures; each holds its sums."""
+    _, _, (first, second) = filed_with("two_of_one_form")
+
+    assert first["idSablony"] == second["idSablony"]
+    tables = [[table["data"] for table in report["obsah"]["tabulky"]] for report in (first, second)]
+    assert tables[0] != tables[1]
+    assert [failing(first["idSablony"], each) for each in tables] == [[], []]
+
+
+def test_half_of_an_old_filing_is_its_balance_sheet() -> None:
+    """One of two reports is missing; from 2014 on there is one, which is no half."""
+    assert {report["idSablony"] for report in filed_with(None, 2013)[2]} == {21, 22}
+    assert [report["idSablony"] for report in filed_with("half", 2013)[2]] == [21]
+    with pytest.raises(fk.UsageError, match=r"case='half' .* up to 2013; in 2024"):
+        filed_with("half", 2024)
+
+
+def test_a_text_stands_where_the_total_was() -> None:
+    """One cell of the report, and the only one that changed."""
+    plain, awkward = (filed_with(case)[2][0] for case in (None, "not_a_number"))
+    cells, others = (report["obsah"]["tabulky"][0]["data"] for report in (plain, awkward))
+    (place,) = (n for n, cell in enumerate(cells) if cell != others[n])
+    width = len(form(plain["idSablony"]).tables[0].columns)
+
+    assert place == width - 2  # net, this year, of the first row
+    assert others[place] == "1e3"
+
+
+@pytest.mark.parametrize("case", sorted(DRAWN))
+def test_what_is_drawn_can_be_filed_and_corrected_by_name(case: str) -> None:
+    """The same difficulty as that of the sample's own filings of this name."""
+    sample, statement, _ = filed_with(case)
+    correction = sample.correct(statement["id"], case=case)["id"].item()
+
+    cases = sample.cases(10**6).filter(case=case)["statement_id"].to_list()
+    assert {statement["id"], correction} <= set(cases)
+    assert changes(case)
+
+
+def test_every_case_is_documented_and_no_other_is_known() -> None:
+    """The table of `Sample.file` has what can be filed; another name is refused, unsent."""
+    documented = re.findall(r"^ +``(\w+)`` ", fk.Sample.file.__doc__ or "", re.MULTILINE)
+    sample = fk.sample(10)
+    before = sample._store
+
+    assert sorted(documented) == sorted(CASES)
+    with pytest.raises(fk.UsageError, match=r"case='x' is not known; give one of \['sum'"):
+        sample.file(1, year=2024, case="x")
+    with pytest.raises(fk.UsageError, match="case=1 is not known"):
+        sample.correct(1, case=1)  # type: ignore[arg-type]
+    assert sample._store is before
+
+
+def test_a_reply_after_a_filing_does_not_go_through_all_filings() -> None:
+    """What is known of each is put together once per filing and not once per reply: see memory."""
+    sample = fk.sample()
+    filed = sample.file(sample.units.ids(limit=50), year=2024)
+    ids = sample.statements.get(filed)["idUctovnychVykazov"].explode().to_list()
+    sample.reports.get(ids)
+    filings = sample._store.filings
+    assert filings is not None
+
+    tracemalloc.start()
+    try:
+        for id_ in ids:
+            assert sample._answer("GET", "/api/uctovny-vykaz", f"id={id_}").status == 200
+        assert sample.reports.count(after_id=ids[0]) == len(ids) - 1
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert most < len(filings.slots.reports)  # not even the shortest column, a byte per filing
 
 
 def test_units_that_vanish_leave_their_filings() -> None:
