@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import operator
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -132,15 +133,39 @@ def whole(name: str, value: object, low: int, high: int) -> int:
 
 def lang(value: object, name: str = "lang") -> Lang:
     """Return the language of labels."""
-    if value not in get_args(Lang):
+    if not isinstance(value, str) or value not in get_args(Lang):
         raise UsageError(f"{name}={value!r} is not known; give 'sk' or 'en'")
     return value  # type: ignore[return-value]
 
 
-def one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
+def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Refuse a value outside the allowed ones."""
-    if value not in allowed:
-        raise UsageError(f"{name}={value!r} is not known; give one of {list(allowed)}")
+    if not isinstance(value, str) or value not in allowed:  # a frame has no truth value
+        cure = f"{near(value, allowed)}give one of {list(allowed)}"
+        raise UsageError(f"{name}={value!r} is not known; {cure}")
+
+
+def near(value: object, known: Iterable[str]) -> str:
+    """Return the beginning of a cure: the known names that a misspelt one is near to, if any.
+
+    >>> near("equity_rato", ["equity", "equity_ratio", "sales"])
+    "did you mean 'equity_ratio' or 'equity'? "
+    """
+    written = {name.casefold(): name for name in known}
+    found = difflib.get_close_matches(value.casefold(), written) if isinstance(value, str) else []
+    meant = " or ".join(repr(written[name]) for name in found)
+    return f"did you mean {meant}? " if meant else ""
+
+
+def names(name: str, value: object) -> list[str]:
+    """Return one name or several, each given once."""
+    several = [value] if isinstance(value, str) else value
+    listed = list(several) if isinstance(several, Iterable) else []
+    if not listed or not all(isinstance(one, str) for one in listed):
+        raise UsageError(f"{name}={value!r} is not allowed; give a name, or several in a list")
+    if repeated := [one for place, one in enumerate(listed) if one in listed[:place]]:
+        raise UsageError(f"{name}: {repeated[0]!r} stands there twice; give each name once")
+    return listed
 
 
 def digits(name: str, value: object, lengths: tuple[int, ...]) -> str:

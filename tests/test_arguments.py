@@ -10,6 +10,7 @@ import pytest
 import finstat_kit as fk
 
 REG = fk.sample(20)
+UNITS = REG.units.get(REG.units.ids())
 
 
 class DataFrame(dict[str, list[object]]):
@@ -49,6 +50,32 @@ def test_frames_of_pandas_are_refused_with_the_cure(name: str) -> None:
     """The text names the line that makes it one of polars."""
     with pytest.raises(fk.UsageError, match=r"is a pandas DataFrame; give pl.from_pandas\("):
         TAKING[name]()
+
+
+NEAR: Any = "kraje"
+MISSPELT: dict[str, tuple[Callable[[], object], str]] = {
+    "count_by": (lambda: REG.count_by(UNITS, NEAR), "kraj"),
+    "compare": (lambda: REG.compare(UNITS, UNITS, by=NEAR), "kraj"),
+    "count_last_changes": (lambda: REG.count_last_changes(UNITS, by=NEAR), "kraj"),
+    "estimate": (lambda: REG.estimate(NEAR), "kraj"),
+    "resolve_labels": (lambda: REG.resolve_labels(UNITS, columns=[NEAR]), "kraj"),
+    "a column": (lambda: REG.resolve_labels(UNITS, columns={"okress": "districts"}), "okres"),
+    "a codelist": (lambda: REG.resolve_labels(UNITS, columns={"okres": "district"}), "districts"),
+    "plot_counts": (lambda: REG.plot_counts(UNITS, NEAR), "kraj"),
+    "plot_map": (lambda: REG.plot_map(UNITS, NEAR), "kraj"),
+    "plot_spread": (lambda: REG.plot_spread(UNITS, "id", by=NEAR), "kraj"),
+    "plot_last_changes": (lambda: REG.plot_last_changes(UNITS, by=NEAR), "kraj"),
+    "fields": (lambda: fk.fields("unit"), "units"),
+    "publish": (lambda: REG.publish(PravnaForma="112"), "pravnaForma"),
+}
+
+
+@pytest.mark.parametrize("name", MISSPELT)
+def test_a_misspelt_name_names_its_neighbours(name: str) -> None:
+    """Wherever columns, codelists or collections are named."""
+    call, meant = MISSPELT[name]
+    with pytest.raises(fk.UsageError, match=rf"did you mean [^?]*'{meant}'"):
+        call()
 
 
 def test_columns_of_pandas_are_refused_with_the_cure() -> None:

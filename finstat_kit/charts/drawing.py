@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import colours, tiles
 from finstat_kit.client import current
@@ -274,8 +275,7 @@ def counts_given(frame: labels.Frame, by: By, maker: str) -> pl.DataFrame:
 def _given(
     frame: labels.Frame, by: By, columns: pl.Schema, numbers: tuple[str, ...], maker: str
 ) -> pl.DataFrame:
-    if by not in wire.BY_FIELD:
-        raise UsageError(f"by={by!r} is not a code column; give one of {list(wire.BY_FIELD)}")
+    arguments.one_of("by", by, tuple(wire.BY_FIELD))
     table = frame.lazy().select(columns.names()).collect()
     for column, dtype in columns.items():
         found = table.schema[column]

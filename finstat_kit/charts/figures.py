@@ -6,7 +6,7 @@ import re
 
 import polars as pl
 
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Lang, near
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import items, labels, number_format, ratios
 
@@ -28,9 +28,10 @@ def with_item(frame: labels.Frame, item: str) -> pl.DataFrame:
         return ratios.ratios(frame.lazy()).collect()
     if item not in schema or not schema[item].is_numeric():
         found = f"is {schema[item]}" if item in schema else "is no column"
+        known = [name for name, dtype in schema.items() if dtype.is_numeric()]
         raise UsageError(
-            f"{item!r} {found}; give a column of numbers, such as an item of fk.financials or a "
-            "ratio of fk.ratios"
+            f"{item!r} {found}; {near(item, [*known, *ratios.NAMES])}give a column of numbers, "
+            "such as an item of fk.financials or a ratio of fk.ratios"
         )
     return frame.lazy().collect()
 

@@ -9,6 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.charts import colours, drawing, figures
 from finstat_kit.charts.drawing import TEXT_SIZE
@@ -66,7 +67,8 @@ def plot_history(
         The Axes, to adjust or to save (``.figure.savefig``).
 
     Raises:
-        UsageError: Several items of several units, more than six lines, or a column is missing.
+        UsageError: No item or one twice, several items of several units, more than six lines, or a
+            column is missing.
 
     Example:
         >>> import finstat_kit as fk
@@ -77,11 +79,11 @@ def plot_history(
         Skúška Orol 510, s. r. o., sample (invented) data
     """
     source, lang = current.drawn_from(register, lang)
-    wanted = [items] if isinstance(items, str) else list(items)
+    wanted = arguments.names("items", items)
     table = _rows(financials, wanted)
     units = table["unit_id"].unique(maintain_order=True).to_list()
     names = dict(table.select("unit_id", "name").unique("unit_id").iter_rows())
-    if not wanted or len(wanted) > 1 < len(units) or len(wanted) * len(units) > _MOST:
+    if len(wanted) > 1 < len(units) or len(wanted) * len(units) > _MOST:
         raise UsageError(
             f"{len(wanted)} items of {len(units)} units: give one unit and up to {_MOST} items, or "
             f"up to {_MOST} units and one item"
@@ -127,7 +129,7 @@ def _rows(financials: labels.Frame, wanted: Sequence[str]) -> pl.DataFrame:
     for item in wanted:
         found = figures.with_item(financials, item)[item]
         table = table.with_columns(found.alias(item))
-    empty = pl.all_horizontal(pl.col(wanted).is_null()) if wanted else pl.lit(value=False)
+    empty = pl.all_horizontal(pl.col(wanted).is_null())
     return (
         table.filter(pl.col("year").is_not_null())
         .sort("unit_id", "year", empty, "source_column", maintain_order=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from finstat_kit.arguments import By, Lang
+from finstat_kit.arguments import By, Lang, near
 from finstat_kit.charts import figures, tiles
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
@@ -65,7 +65,9 @@ def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
     if value not in numbers:
         found = f"is {schema[value]}" if value in schema else "is not a column"
-        raise UsageError(f"value={value!r} {found}; give a column of numbers, of {numbers}")
+        raise UsageError(
+            f"value={value!r} {found}; {near(value, numbers)}give a column of numbers, of {numbers}"
+        )
     if not labels.holds_codes(schema["code"]):
         raise UsageError(f"the column 'code' is {schema['code']}; codes are text")
     kind = ["kind"] if schema.get("kind") == pl.String else []
@@ -91,9 +93,10 @@ def _counted(
 ) -> pl.DataFrame:
     """Return the counts of units by code, in the column ``value``."""
     if value != "count":
+        known = ["count", *labels.schema_of(frame), *ratios.NAMES]
         raise UsageError(
-            f"value={value!r}: units can only be counted here; give a frame with the columns "
-            f"'code' and {value!r}"
+            f"value={value!r}: units can only be counted here; {near(value, known)}give a frame "
+            f"with the columns 'code' and {value!r}"
         )
     counts = (register or current.register()).count_by(frame, by, lang=lang)
     return counts.rename({"count": "value"})

@@ -5,11 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from finstat_kit.arguments import Lang
+from finstat_kit.client.keywords import Checked
 from finstat_kit.frames import places
 from finstat_kit.protocol import wire
 
 
-class Codelists:
+class Codelists(Checked):
     """The codelists of a register, and its citation.
 
     A `Register` is its own source. The functions of the package are bound methods of one object

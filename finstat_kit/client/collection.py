@@ -8,7 +8,6 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Since
-from finstat_kit.client.keywords import with_cures
 from finstat_kit.client.pages import Pages
 from finstat_kit.client.records import get_records
 from finstat_kit.client.walking import Walking
@@ -24,7 +23,6 @@ class Collection(Walking):
     is current at each call; ``reg.units`` and its siblings always use ``reg``.
     """
 
-    @with_cures
     def count(self, *, changed_since: Since = None, after_id: int = 0) -> int:
         """Fetch the number of matching ids.
 
@@ -47,7 +45,6 @@ class Collection(Walking):
         """
         return self._count(self._query(changed_since, after_id, None))
 
-    @with_cures
     def ids(
         self,
         *,
@@ -88,7 +85,6 @@ class Collection(Walking):
         query = self._query(changed_since, after_id, page_size)
         return self._ids(query, limit, connections, progress)
 
-    @with_cures
     def pages(
         self,
         *,
@@ -114,7 +110,6 @@ class Collection(Walking):
         """
         return self._pages(self._query(changed_since, after_id, page_size), limit)
 
-    @with_cures
     def scan(self, *, changed_since: Since = None, max_requests: int | None = None) -> pl.LazyFrame:
         """Scan the records lazily: only the data that the query needs are fetched.
 
@@ -145,7 +140,6 @@ class Collection(Walking):
         """
         return self._scan(changed_since, max_requests)
 
-    @with_cures
     def get(
         self,
         ids: int | Iterable[int] | pl.Series | pl.DataFrame,

@@ -12,7 +12,6 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, Since
 from finstat_kit.client.kept import gathering, unchanged
-from finstat_kit.client.keywords import with_cures
 from finstat_kit.client.labelling import Labelling
 from finstat_kit.client.records import fetch_record, most_requests, refuse_long_work
 from finstat_kit.client.session import Session
@@ -39,7 +38,6 @@ class Estimating(Labelling):
         """Return the register to use."""
         return self
 
-    @with_cures
     def estimate(
         self,
         by: By = "kraj",
@@ -104,8 +102,7 @@ class Estimating(Labelling):
             >>> some.select("n", "N").row(0)
             (500, 20000)
         """
-        if not isinstance(by, str) or by not in wire.BY_FIELD:
-            raise UsageError(f"by={by!r} is not a code column; give one of {list(wire.BY_FIELD)}")
+        arguments.one_of("by", by, tuple(wire.BY_FIELD))
         seconds = 60 * arguments.positive("minutes", minutes)
         seed = arguments.whole("seed", seed, 0, wire.MAX_ID)
         if n is not None:

@@ -1,14 +1,15 @@
-"""Calls with unknown arguments: an error that names the fix."""
+"""Calls with unknown arguments: an error that names the fix, for every public method."""
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from datetime import date, timedelta
 from functools import wraps
+from types import FunctionType
 from typing import Final, ParamSpec, TypeVar
 
+from finstat_kit.arguments import near
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol import wire
 
@@ -31,47 +32,57 @@ class WrongCall(UsageError, TypeError):
     """A call with arguments unknown to a method; also a TypeError, as Python's own error is."""
 
 
-def with_cures(method: Callable[P, T]) -> Callable[P, T]:
-    """Raise a UsageError that names the fix if a call does not match the method's signature."""
+class Checked:
+    """Base of classes whose public methods raise a UsageError for a call that does not fit."""
+
+    def __init_subclass__(cls) -> None:
+        for name, member in list(vars(cls).items()):
+            if isinstance(member, FunctionType) and not name.startswith("_"):
+                setattr(cls, name, _checked(member))
+
+
+def _checked(method: Callable[P, T]) -> Callable[P, T]:
     signature = inspect.signature(method)
 
     @wraps(method)
     def checked(*args: P.args, **options: P.kwargs) -> T:
         try:
             signature.bind(*args, **options)
-        except TypeError:
-            raise WrongCall(_cure(method.__name__, signature, args, options)) from None
+        except TypeError as error:
+            fault = f"{method.__name__}(){_cure(signature, args, options, str(error))}"
+            raise WrongCall(fault) from None
         return method(*args, **options)
 
     return checked
 
 
 def _cure(
-    name: str, signature: inspect.Signature, args: tuple[object, ...], options: dict[str, object]
+    signature: inspect.Signature, args: tuple[object, ...], options: dict[str, object], fault: str
 ) -> str:
     own = [parameter for parameter in signature.parameters if parameter != "self"]
     for option, value in options.items():
         if option not in own:
-            return f"{name}() has no argument {option}={value!r}: {_instead(option, own)}"
-    surplus = args[sum(1 for p in signature.parameters.values() if p.kind != p.KEYWORD_ONLY) :]
-    if surplus and "changed_since" in own and isinstance(surplus[0], str | date | timedelta):
-        return f"{name}() takes its arguments by name: give changed_since={surplus[0]!r}"
-    if surplus:
-        return f"{name}() takes its arguments by name: {surplus[0]!r} may be one of {own}"
-    return f"{name}() lacks an argument; it takes {own}"
+            return f" has no argument {option}={value!r}: {_instead(option, own)}"
+    named = [p.name for p in signature.parameters.values() if p.kind == p.KEYWORD_ONLY]
+    surplus = args[len(signature.parameters) - len(named) :]
+    if surplus and "changed_since" in named and isinstance(surplus[0], str | date | timedelta):
+        return f" takes its arguments by name: give changed_since={surplus[0]!r}"
+    if surplus and named:
+        return f" takes its arguments by name: {surplus[0]!r} may be one of {named}"
+    return f": {fault}; it takes {own}"
 
 
 def _instead(option: str, own: list[str]) -> str:
-    if option in _UPPER_BOUNDS:
+    by_day = "changed_since" in own
+    if by_day and option in _UPPER_BOUNDS:
         return (
             "the register keeps only the day of the latest change and has no upper bound; give "
             f"changed_since, fetch the records and filter them by {wire.CHANGED}"
         )
     place = {**dict.fromkeys(wire.BY_FIELD), **{c.label: None for c in wire.CODELISTS.values()}}
-    if option in place and _MEANT.get(option) not in own:
+    if by_day and option in place and _MEANT.get(option) not in own:
         return (
             "the register filters by day of change, IČO, DIČ and legal form alone; fetch the "
             "records and filter those: fk.units.get(ids).filter(pl.col('kraj') == 'SK010')"
         )
-    near = _MEANT.get(option) or next(iter(difflib.get_close_matches(option, own, 1)), None)
-    return f"did you mean {near}=?" if near in own else f"it takes {own}"
+    return f"{near(_MEANT.get(option, option), own)}it takes {own}"

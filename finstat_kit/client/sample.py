@@ -380,7 +380,8 @@ def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
     settable = [name for name in shaped.UNITS if name not in ("id", "stav", "datumPoslednejUpravy")]
     for name in fields:
         if name not in settable:
-            raise UsageError(f"publish: {name!r} cannot be set; give some of {settable}")
+            cure = f"{arguments.near(name, settable)}give some of {settable}"
+            raise UsageError(f"publish: {name!r} cannot be set; {cure}")
     if fields.get("ico") is not None:
         arguments.digits("ico", fields["ico"], (8, 12))
     if fields.get("dic") is not None:

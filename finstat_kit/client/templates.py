@@ -9,6 +9,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.kept import kept_for_the_day
+from finstat_kit.client.keywords import Checked
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound
 from finstat_kit.frames import templates as frames
@@ -70,7 +71,7 @@ class Forms:
             return self._kept[template]
 
 
-class Templates:
+class Templates(Checked):
     """The methods of a register that describe its forms."""
 
     def _now(self) -> Templates:

@@ -8,7 +8,6 @@ import polars as pl
 
 from finstat_kit.arguments import Since
 from finstat_kit.client.collection import Collection
-from finstat_kit.client.keywords import with_cures
 from finstat_kit.client.pages import Pages
 from finstat_kit.client.walking import filters_of
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 class Units(Collection):
     """The accounting units: the only collection with filters."""
 
-    @with_cures
     def count(
         self,
         *,
@@ -53,7 +51,6 @@ class Units(Collection):
         filters = filters_of(ico, dic, legal_form_code)
         return self._count(self._query(changed_since, after_id, None, filters))
 
-    @with_cures
     def ids(
         self,
         *,
@@ -102,7 +99,6 @@ class Units(Collection):
         query = self._query(changed_since, after_id, page_size, filters)
         return self._ids(query, limit, connections, progress)
 
-    @with_cures
     def pages(
         self,
         *,
@@ -130,7 +126,6 @@ class Units(Collection):
         filters = filters_of(ico, dic, legal_form_code)
         return self._pages(self._query(changed_since, after_id, page_size, filters), limit)
 
-    @with_cures
     def scan(self, *, changed_since: Since = None, max_requests: int | None = None) -> pl.LazyFrame:
         """Scan the units lazily: only the data that the query needs are fetched.
 
@@ -162,7 +157,6 @@ class Units(Collection):
         """
         return self._scan(changed_since, max_requests)
 
-    @with_cures
     def get(
         self,
         ids: int | Iterable[int] | pl.Series | pl.DataFrame,

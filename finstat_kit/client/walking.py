@@ -15,6 +15,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Since
 from finstat_kit.client.kept import requests_for, unchanged
+from finstat_kit.client.keywords import Checked
 from finstat_kit.client.pages import Pages, how_to_go_on
 from finstat_kit.client.records import (
     fetch_records,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 _SCANNED: Final = 1_000  # records of a scan fetched at once
 
 
-class Walking:
+class Walking(Checked):
     """A collection without its public methods."""
 
     def __init__(self, name: str, session: Callable[[], Session]) -> None:

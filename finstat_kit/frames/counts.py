@@ -79,8 +79,7 @@ def _counted(
     """Count rows by code and further columns, in no order, with kind and label."""
     name = f"name_{checked_lang(lang)}"
     schema = labels.schema_of(frame)
-    if not isinstance(by, str) or by not in BY_FIELD:
-        raise UsageError(f"by={by!r} is not a code column; give one of {list(BY_FIELD)}")
+    arguments.one_of("by", by, tuple(BY_FIELD))
     (column,) = labels.code_columns(schema, [by])
     codelist = lookup(column.codelist)
     # A mirror marks removed rows in its own column, including rows missing from the register.

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from finstat_kit.arguments import Lang, lang as checked_lang, not_polars
+from finstat_kit.arguments import Lang, lang as checked_lang, near, not_polars
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol import old_codes
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS, LOCATION_FIELDS
@@ -156,11 +156,13 @@ def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
     for column in wanted:
         if not isinstance(column.codelist, str) or column.codelist not in CODELISTS:
             raise UsageError(
-                f"columns: {column.codelist!r} is not a codelist; give one of {list(CODELISTS)}"
+                f"columns: {column.codelist!r} is not a codelist; "
+                f"{near(column.codelist, CODELISTS)}give one of {list(CODELISTS)}"
             )
         if column.code not in schema:
             raise UsageError(
-                f"columns: the frame has no column {column.code!r}; it has {schema.names()}"
+                f"columns: the frame has no column {column.code!r}; {near(column.code, schema)}"
+                f"it has {schema.names()}"
             )
         dtype = schema[column.code]
         if not holds_codes(dtype):
@@ -176,8 +178,8 @@ def _known_field(field: str) -> CodeColumn:
         raise UsageError(f"columns: {field!r} is not known; give some of {list(BY_FIELD)}")
     if field not in BY_FIELD:
         raise UsageError(
-            f"columns: {field!r} is not known; give some of {list(BY_FIELD)}, or name its "
-            f"codelist: columns={{{field!r}: 'regions'}}"
+            f"columns: {field!r} is not known; {near(field, BY_FIELD)}give some of "
+            f"{list(BY_FIELD)}, or name its codelist: columns={{{field!r}: 'regions'}}"
         )
     return CodeColumn(field, BY_FIELD[field].name, BY_FIELD[field].label)
 

@@ -363,8 +363,8 @@ plot_last_changes: Any = fk.plot_last_changes
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda: plot_counts(UNITS, "region"), r"by='region' is not a code column.*'kraj'"),
-        (lambda: plot_counts(counts_of(2), "region"), r"by='region' is not a code column"),
+        (lambda: plot_counts(UNITS, "region"), r"by='region' is not known.*'kraj'"),
+        (lambda: plot_counts(counts_of(2), "region"), r"by='region' is not known"),
         (lambda: plot_counts(UNITS, top=0), "top=0 is not allowed; give a whole number, 1 to"),
         (lambda: plot_counts(UNITS, top=2_900), "top=2900 is not allowed"),
         (lambda: plot_counts(UNITS, lang="de"), "lang='de' is not known; give 'sk' or 'en'"),

@@ -22,6 +22,16 @@ from tests.support.pictures import axes, check_legible, tile_numbers, written
 SAMPLE = fk.sample(3_000, seed=5)
 LANGS: list[Lang] = ["sk", "en"]
 NO_CODE: Any = "sidlisko"
+NO_ITEM: Any = 5
+FORMER = {
+    "current_liabilities": "current_payables",
+    "non_current_liabilities": "non_current_payables",
+    "cost_of_goods_sold": "cost_of_merchandise_sold",
+    "sales_of_goods": "sales_of_merchandise",
+    "services": "services_purchased",
+    "materials_and_energy": "materials_and_energy_used",
+    "debt_to_equity": "liabilities_to_equity",
+}
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +202,9 @@ def test_a_short_period_is_hatched(years: pl.DataFrame) -> None:
         (lambda m: fk.plot_history(m, "equity"), "give one unit"),
         (lambda m: fk.plot_history(m.head(2), ["equity", "sales"]), "give one unit"),
         (lambda m: fk.plot_history(m.drop("months"), "equity"), "no column 'months'"),
+        (lambda m: fk.plot_history(m, []), r"items=\[\] is not allowed; give a name"),
+        (lambda m: fk.plot_history(m, NO_ITEM), "items=5 is not allowed; give a name"),
+        (lambda m: fk.plot_history(m, ["sales", "equity", "sales"]), "'sales' stands there twice"),
     ],
 )
 def test_what_cannot_be_drawn(
@@ -204,6 +217,18 @@ def test_what_cannot_be_drawn(
         call(money)
 
     assert plt.get_fignums() == before
+
+
+@pytest.mark.parametrize("misspelt", ["equity_rato", "Equity_Ratio", *FORMER])
+def test_a_misspelt_or_former_item_names_its_neighbours(misspelt: str, money: pl.DataFrame) -> None:
+    """Wherever a chart takes an item or a ratio."""
+    cure = rf"did you mean [^?]*'{FORMER.get(misspelt, 'equity_ratio')}'"
+    with pytest.raises(fk.UsageError, match=cure):
+        fk.plot_spread(money, misspelt)
+    with pytest.raises(fk.UsageError, match=cure):
+        fk.plot_history(money.head(1), misspelt)
+    with pytest.raises(fk.UsageError, match=cure):
+        fk.plot_map(money, value=misspelt)
 
 
 def test_nothing_to_show(money: pl.DataFrame) -> None:

@@ -403,7 +403,7 @@ def test_wrong_arguments(fake: FakeClock, options: dict[str, Any]) -> None:
 def test_a_misspelt_argument_has_a_cure() -> None:
     """As on the collections."""
     call: Any = partial(SAMPLE.estimate, "kraj")
-    with pytest.raises(fk.UsageError, match="did you mean changed_since="):
+    with pytest.raises(fk.UsageError, match="did you mean 'changed_since'"):
         call(since="2026-01-01")
     with pytest.raises(fk.UsageError, match="takes its arguments by name"):
         call(10)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from inspect import getattr_static
+from types import FunctionType
+
+import pytest
+
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
 
 REGISTER = [
     # Its data.
@@ -44,3 +50,25 @@ def test_a_register_has_these_names() -> None:
 def test_a_sample_has_these_names_and_its_verbs() -> None:
     """The same, and the verbs that change it."""
     assert shown(fk.sample()) == sorted(SAMPLE)
+
+
+METHODS = [name for name in SAMPLE if isinstance(getattr_static(Sample, name, None), FunctionType)]
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "publish"])
+def test_a_call_that_does_not_fit_names_the_function_and_its_arguments(name: str) -> None:
+    """And no class that the caller has not written."""
+    call = getattr(fk.sample(5), name)
+    for options in ({"misfit": 1}, {"misfit": 1, "lang": "en"}):
+        with pytest.raises(fk.UsageError, match=rf"^{name}\(\) has no argument misfit=1: "):
+            call(**options)
+
+
+def test_arguments_in_excess_and_absent_ones_are_named() -> None:
+    """By position, where names are needed, and where there is no place for more."""
+    with pytest.raises(fk.UsageError, match=r"^cite\(\) takes its arguments by name.*\['lang'\]"):
+        fk.sample(5).cite("en")  # type: ignore[call-arg]
+    with pytest.raises(fk.UsageError, match=r"^find_places\(\): missing .* 'text'; it takes"):
+        fk.sample(5).find_places()  # type: ignore[call-arg]
+    with pytest.raises(fk.UsageError, match=r"^find_places\(\): too many .*\['text', 'level'\]"):
+        fk.sample(5).find_places("a", None, 3)  # type: ignore[call-arg]
