@@ -121,7 +121,10 @@ def test_what_is_carried_along() -> None:
         labelled = fk.resolve_labels(money, columns=[*CARRIED])
         counts = fk.count_by(money, "kraj")
 
-    assert {"region", "district", "activity", "size_class"} <= set(labelled.columns)
+    labels = {"region", "district", "legal_form", "activity", "size_class"}
+    assert labels <= set(labelled.columns)
+    for field in ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie"):
+        assert money[field].to_list() == UNITS.head(50)[field].to_list()
     assert counts["count"].sum() == money.height
     assert money["name"].to_list() == UNITS.head(50)["nazovUJ"].to_list()
 
