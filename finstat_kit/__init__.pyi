@@ -5,7 +5,9 @@ from .charts.history import plot_history as plot_history
 from .charts.last_changes import plot_last_changes as plot_last_changes
 from .charts.spread import plot_spread as plot_spread
 from .charts.tile_map import plot_map as plot_map
-from .client.collection import Collection as Collection
+from .client.collections.collection import Collection as Collection
+from .client.collections.pages import Pages as Pages
+from .client.collections.units import Units as Units
 from .client.current import (
     activities as activities,
     annual_reports as annual_reports,
@@ -45,10 +47,8 @@ from .client.current import (
     use as use,
     using as using,
 )
-from .client.pages import Pages as Pages
 from .client.register import LIVE as LIVE, Register as Register
 from .client.sample import Sample as Sample, sample as sample
-from .client.units import Units as Units
 from .errors import (
     BadRequest as BadRequest,
     CacheError as CacheError,

@@ -14,7 +14,7 @@ from finstat_kit.cli.output import FORMATS
 from finstat_kit.errors import UsageError
 
 if TYPE_CHECKING:
-    from finstat_kit.client.collection import Collection
+    from finstat_kit.client.collections.collection import Collection
     from finstat_kit.client.register import Register
 
     Chosen = Callable[[], Register]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from finstat_kit.arguments import By, Lang
-    from finstat_kit.client.collection import Collection
+    from finstat_kit.client.collections.collection import Collection
     from finstat_kit.client.register import Register
 
 
@@ -161,7 +161,7 @@ def get(
     before are written.
     """
     from finstat_kit import arguments
-    from finstat_kit.client.stream import stream_records
+    from finstat_kit.client.collections.stream import stream_records
     from finstat_kit.protocol.shaped import KINDS
     from finstat_kit.protocol.shapes import Record
 

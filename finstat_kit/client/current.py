@@ -13,14 +13,14 @@ from typing import Final, overload
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
-from finstat_kit.client.collection import Collection
-from finstat_kit.client.estimate import Estimating
-from finstat_kit.client.financials import Financials
+from finstat_kit.client.collections.collection import Collection
+from finstat_kit.client.collections.units import Units
+from finstat_kit.client.methods.estimate import Estimating
+from finstat_kit.client.methods.financials import Financials
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.replay import Replay
 from finstat_kit.client.sample import sample
 from finstat_kit.client.session import Session
-from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
 from finstat_kit.transport import forks
 

@@ -20,13 +20,13 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
-from finstat_kit.client.collection import Collection
-from finstat_kit.client.estimate import Estimating
-from finstat_kit.client.financials import Financials
-from finstat_kit.client.kept import kept_for_the_day
+from finstat_kit.client.collections.collection import Collection
+from finstat_kit.client.collections.kept import kept_for_the_day
+from finstat_kit.client.collections.units import Units
+from finstat_kit.client.methods.estimate import Estimating
+from finstat_kit.client.methods.financials import Financials
+from finstat_kit.client.methods.templates import Forms
 from finstat_kit.client.session import Session
-from finstat_kit.client.templates import Forms
-from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.forms import Form

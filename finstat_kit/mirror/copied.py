@@ -13,7 +13,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.client.contents import Frame
+from finstat_kit.client.methods.contents import Frame
 from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.frames import cells as reading
 from finstat_kit.mirror import templates

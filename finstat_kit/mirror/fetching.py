@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from finstat_kit.client.records import fetch_record
+from finstat_kit.client.collections.records import fetch_record
 from finstat_kit.client.register import Register
 from finstat_kit.errors import (
     BadRequest,

@@ -7,7 +7,7 @@ from typing import overload
 
 import polars as pl
 
-from finstat_kit.client.filings import Given, Year, years_of
+from finstat_kit.client.methods.filings import Given, Year, years_of
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted
 from finstat_kit.mirror.answers import Answers

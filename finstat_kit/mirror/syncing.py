@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from finstat_kit.client.collection import Collection
+from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, MirrorError, ProtocolError, RegisterError
 from finstat_kit.mirror.fetching import Budget, Fetched, Fetcher, sliced

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
-from finstat_kit.client.downloads import DOWNLOADS
+from finstat_kit.client.methods.downloads import DOWNLOADS
 from finstat_kit.frames.attachments import ATTACHMENTS, file_name
 from finstat_kit.protocol.wire import Reply
 from tests.support.registers import Scripted

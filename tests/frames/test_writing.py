@@ -18,7 +18,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit import progress
-from finstat_kit.client import records
+from finstat_kit.client.collections import records
 from tests.support.faults import HANG, FaultServer, Step, reply
 from tests.support.registers import Scripted
 

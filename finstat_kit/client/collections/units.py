@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from finstat_kit.arguments import Since
-from finstat_kit.client.collection import Collection
-from finstat_kit.client.pages import Pages
-from finstat_kit.client.walking import filters_of
+from finstat_kit.client.collections.collection import Collection
+from finstat_kit.client.collections.pages import Pages
+from finstat_kit.client.collections.walking import filters_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

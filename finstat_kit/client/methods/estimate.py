@@ -11,11 +11,11 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, Since
-from finstat_kit.client.kept import gathering, unchanged
-from finstat_kit.client.labelling import Labelling
-from finstat_kit.client.records import fetch_record, most_requests, refuse_long_work
+from finstat_kit.client.collections.kept import gathering, unchanged
+from finstat_kit.client.collections.records import fetch_record, most_requests, refuse_long_work
+from finstat_kit.client.collections.units import Units
+from finstat_kit.client.methods.labelling import Labelling
 from finstat_kit.client.session import Session
-from finstat_kit.client.units import Units
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
 from finstat_kit.frames import estimation
 from finstat_kit.frames.estimation import NO_RECORD, UNREADABLE

@@ -9,8 +9,8 @@ from contextlib import closing
 
 import polars as pl
 
-from finstat_kit.client.kept import gathering, requests_for, unchanged
-from finstat_kit.client.records import fetch_record, refuse_long_work
+from finstat_kit.client.collections.kept import gathering, requests_for, unchanged
+from finstat_kit.client.collections.records import fetch_record, refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound, ProtocolError, UsageError
 from finstat_kit.progress import bar

@@ -8,9 +8,9 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Since
-from finstat_kit.client.pages import Pages
-from finstat_kit.client.records import get_records
-from finstat_kit.client.walking import Walking
+from finstat_kit.client.collections.pages import Pages
+from finstat_kit.client.collections.records import get_records
+from finstat_kit.client.collections.walking import Walking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from finstat_kit.arguments import not_polars
-from finstat_kit.client.filings import Filings, Given, Year, years_of
+from finstat_kit.client.methods.filings import Filings, Given, Year, years_of
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import financials as assembling, items as reading
 from finstat_kit.frames.cells import CELLS, FormOf

@@ -8,7 +8,7 @@ from typing import overload
 import polars as pl
 
 from finstat_kit.arguments import By, Lang
-from finstat_kit.client.codelists import Codelists
+from finstat_kit.client.methods.codelists import Codelists
 from finstat_kit.frames import comparison, counts, labels, matching, places
 
 

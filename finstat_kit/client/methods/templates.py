@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.kept import kept_for_the_day
+from finstat_kit.client.collections.kept import kept_for_the_day
 from finstat_kit.client.keywords import Checked
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound

@@ -13,8 +13,8 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.client.downloads import download
-from finstat_kit.client.templates import Templates
+from finstat_kit.client.methods.downloads import download
+from finstat_kit.client.methods.templates import Templates
 from finstat_kit.errors import Interrupted, UsageError, warn
 from finstat_kit.frames import cells as reading, reasons
 from finstat_kit.frames.as_filed import Filed, as_filed

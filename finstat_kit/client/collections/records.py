@@ -10,8 +10,8 @@ from typing import Final, TypeVar
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.kept import gathering, requests_for, unchanged
-from finstat_kit.client.scan import RecordsStopped
+from finstat_kit.client.collections.kept import gathering, requests_for, unchanged
+from finstat_kit.client.collections.scan import RecordsStopped
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
 from finstat_kit.progress import Advance, bar

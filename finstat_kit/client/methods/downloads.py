@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.records import refuse_long_work
+from finstat_kit.client.collections.records import refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
 from finstat_kit.frames.attachments import file_name

@@ -8,10 +8,10 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.collection import Collection
-from finstat_kit.client.contents import Contents
-from finstat_kit.client.records import refuse_long_work
-from finstat_kit.client.units import Units
+from finstat_kit.client.collections.collection import Collection
+from finstat_kit.client.collections.records import refuse_long_work
+from finstat_kit.client.collections.units import Units
+from finstat_kit.client.methods.contents import Contents
 from finstat_kit.errors import Interrupted, RegisterError, UsageError
 from finstat_kit.frames import filing_order, filings as rule
 from finstat_kit.frames.filing_plan import planned

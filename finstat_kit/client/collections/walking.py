@@ -14,17 +14,17 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Since
-from finstat_kit.client.kept import requests_for, unchanged
-from finstat_kit.client.keywords import Checked
-from finstat_kit.client.pages import Pages, how_to_go_on
-from finstat_kit.client.records import (
+from finstat_kit.client.collections.kept import requests_for, unchanged
+from finstat_kit.client.collections.pages import Pages, how_to_go_on
+from finstat_kit.client.collections.records import (
     fetch_records,
     most_requests,
     records_at_hand,
     refuse_long_work,
     refuse_the_whole,
 )
-from finstat_kit.client.scan import Needs, lazy, within
+from finstat_kit.client.collections.scan import Needs, lazy, within
+from finstat_kit.client.keywords import Checked
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, RegisterError, UsageError, warn
 from finstat_kit.progress import Advance, bar

@@ -1,0 +1,1 @@
+"""The four collections: their counts, ids, pages, records and scans."""
