@@ -13,5 +13,17 @@ the package costs next to nothing.
 
 import lazy_loader
 
+from finstat_kit.client.schemes import openers
+
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def _open_mirror(path, day):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    from finstat_kit.mirror.mirror import Mirror
+
+    mirror = Mirror(path)
+    return mirror if day is None else mirror.as_of(day)
+
+
+openers["mirror"] = _open_mirror

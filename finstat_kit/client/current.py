@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
+from functools import wraps
+from operator import attrgetter
 from pathlib import Path
-from typing import Final, overload
+from typing import Final, cast, overload
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.units import Units
-from finstat_kit.client.methods.estimate import Estimating
-from finstat_kit.client.methods.financials import Financials
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.replay import Replay
 from finstat_kit.client.sample import sample
-from finstat_kit.client.session import Session
+from finstat_kit.client.schemes import openers
 from finstat_kit.errors import UsageError
+from finstat_kit.protocol.shipped import template_bodies
+from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport import forks
+from finstat_kit.transport.base import InProcess
 
 _VARIABLE: Final = "FINSTAT_KIT_URL"
 _CHOICES: Final = (
     "  fk.use(fk.sample())   # invented data, no network\n"
     "  fk.use(fk.LIVE)       # the real register"
 )
+_NOT_CHOSEN: Final = f"no register is chosen; choose one first:\n{_CHOICES}"
+# They read what they are given, with the forms that the package ships.
+_NEED_NO_REGISTER: Final = frozenset(
+    {"cells", "reports_without_cells", "check_reports", "as_filed", "items"}
+)
+_FORM: Final = "/api/sablona"
 _DAY: Final = re.compile(r"(.*)@([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII | re.DOTALL)
 
 # A plain global under a lock: threads of widgets do not inherit a ContextVar. The only one that
@@ -159,7 +168,7 @@ def register() -> Register:
         if _current is None:
             named = os.environ.get(_VARIABLE)
             if not named:
-                raise UsageError(f"no register is chosen; choose one first:\n{_CHOICES}")
+                raise UsageError(_NOT_CHOSEN)
             _current = _made(named, _VARIABLE)
         return _current
 
@@ -218,10 +227,7 @@ def _mirror(path: str, name: str) -> Register:
             f"'mirror:{path}': there is no mirror in {path!r}; make it: "
             f"fk.Mirror({path!r}, register=fk.LIVE).sync()"
         )
-    # Found through the names of the package: nothing here imports a layer above.
-    mirror = import_module("finstat_kit").Mirror(path)
-    chosen: Register = mirror if day is None else mirror.as_of(day)
-    return chosen
+    return openers["mirror"](path, day)
 
 
 def named(choice: Register | str | None) -> Register:
@@ -242,56 +248,96 @@ def drawn_from(choice: Register | str | None, lang: Lang | None) -> tuple[Regist
     return chosen, chosen._language(lang)
 
 
-def _session() -> Session:
-    return register()._session
+def _shipped_forms(method: str, path: str, query: str) -> Reply:
+    """Answer what needs no register: the forms that the package ships.
+
+    Raises:
+        UsageError: Anything else is requested.
+    """
+    template = query.removeprefix("id=")
+    body = template_bodies().get(int(template)) if path == _FORM and template.isdigit() else None
+    if body is None:
+        raise UsageError(f"{path} has to be requested, and {_NOT_CHOSEN}")
+    return Reply(200, {"Content-Type": "application/json"}, body)
 
 
-class _Current(Estimating, Financials):
-    """The names of the register that is current at each call."""
+def _for_call(name: str) -> Register:
+    """Return the register that answers a call of a name of the package."""
+    try:
+        return register()
+    except UsageError:
+        if name not in _NEED_NO_REGISTER:
+            raise
+        return Register("none:", transport=InProcess(_shipped_forms))
+
+
+class _Forwarded:
+    """The public methods of a class, each called on an object of the register current then."""
+
+    def __init__(self, owner: type[object], path: str = "") -> None:
+        self._path = path
+        for name, method in inspect.getmembers(owner, inspect.isfunction):
+            if not name.startswith("_"):
+                setattr(self, name, _forwarded(method, f"{path}{name}"))
 
     def __repr__(self) -> str:
-        return "<the current register>"
+        return f"<{self._path.rstrip('.')} of the current register>"
 
-    def _now(self) -> Register:
-        return register()
-
-    def _language(self, lang: Lang | None) -> Lang:
-        return drawn_from(None, lang)[1]
+    def __reduce__(self) -> str:
+        return self._path.rstrip(".")
 
 
-_names: Final = _Current()
+_Forwarded.__module__ = "finstat_kit"  # where pickle finds the objects by their names
 
-units: Final = Units("units", _session)
-statements: Final = Collection("statements", _session)
-reports: Final = Collection("reports", _session)
-annual_reports: Final = Collection("annual_reports", _session)
-regions = _names.regions
-districts = _names.districts
-municipalities = _names.municipalities
-legal_forms = _names.legal_forms
-activities = _names.activities
-ownership_types = _names.ownership_types
-size_classes = _names.size_classes
-codelists = _names.codelists
-locations = _names.locations
-find_places = _names.find_places
-resolve_labels = _names.resolve_labels
-unresolved_codes = _names.unresolved_codes
-count_by = _names.count_by
-count_last_changes = _names.count_last_changes
-compare = _names.compare
-estimate = _names.estimate
-match_places = _names.match_places
-cite = _names.cite
-templates = _names.templates
-template = _names.template
-template_columns = _names.template_columns
-cells = _names.cells
-reports_without_cells = _names.reports_without_cells
-check_reports = _names.check_reports
-as_filed = _names.as_filed
-download = _names.download
-filings = _names.filings
-plan = _names.plan
-items = _names.items
-financials = _names.financials
+
+def _forwarded(method: Callable[..., object], name: str) -> Callable[..., object]:
+    """Return a function that looks a method up on the current register when it is called."""
+    find = attrgetter(name)
+
+    @wraps(method)
+    def forwarded(*args: object, **options: object) -> object:
+        return find(_for_call(name))(*args, **options)
+
+    signature = inspect.signature(method)
+    parameters = list(signature.parameters.values())[1:]  # without self
+    vars(forwarded)["__signature__"] = signature.replace(parameters=parameters)
+    forwarded.__module__, forwarded.__qualname__ = "finstat_kit", name
+    return forwarded
+
+
+_methods: Final = cast(Register, _Forwarded(Register))
+
+units: Final = cast(Units, _Forwarded(Units, "units."))
+statements: Final = cast(Collection, _Forwarded(Collection, "statements."))
+reports: Final = cast(Collection, _Forwarded(Collection, "reports."))
+annual_reports: Final = cast(Collection, _Forwarded(Collection, "annual_reports."))
+regions = _methods.regions
+districts = _methods.districts
+municipalities = _methods.municipalities
+legal_forms = _methods.legal_forms
+activities = _methods.activities
+ownership_types = _methods.ownership_types
+size_classes = _methods.size_classes
+codelists = _methods.codelists
+locations = _methods.locations
+find_places = _methods.find_places
+resolve_labels = _methods.resolve_labels
+unresolved_codes = _methods.unresolved_codes
+count_by = _methods.count_by
+count_last_changes = _methods.count_last_changes
+compare = _methods.compare
+estimate = _methods.estimate
+match_places = _methods.match_places
+cite = _methods.cite
+templates = _methods.templates
+template = _methods.template
+template_columns = _methods.template_columns
+cells = _methods.cells
+reports_without_cells = _methods.reports_without_cells
+check_reports = _methods.check_reports
+as_filed = _methods.as_filed
+download = _methods.download
+filings = _methods.filings
+plan = _methods.plan
+items = _methods.items
+financials = _methods.financials

@@ -1,42 +1,45 @@
-"""A register: where the address, the exchange, the replies and the labels meet."""
+"""A register: its address and settings, and what it answers."""
 
 from __future__ import annotations
 
 import os
 import re
-import threading
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
-from functools import partial, update_wrapper
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, Self, overload
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang, Span
+from finstat_kit.arguments import By, Lang, Since, Span
 from finstat_kit.client.collections.collection import Collection
-from finstat_kit.client.collections.kept import kept_for_the_day
 from finstat_kit.client.collections.units import Units
-from finstat_kit.client.methods.estimate import Estimating
-from finstat_kit.client.methods.financials import Financials
-from finstat_kit.client.methods.templates import Forms
+from finstat_kit.client.keywords import Checked
+from finstat_kit.client.methods import (
+    codelists,
+    contents,
+    downloads,
+    estimate,
+    filings,
+    financials,
+    templates,
+)
+from finstat_kit.client.methods.contents import Frame
+from finstat_kit.client.methods.filings import Given, Year
 from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
-from finstat_kit.protocol import requests, wire
-from finstat_kit.protocol.forms import Form
-from finstat_kit.transport import forks
+from finstat_kit.frames import comparison, counts, labels, matching, places
+from finstat_kit.frames.as_filed import Filed
+from finstat_kit.protocol import wire
 from finstat_kit.transport.base import Transport, is_loopback
 from finstat_kit.transport.exchange import Exchange, Stats
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from finstat_kit.transport.cache_file import CacheFile
     from finstat_kit.transport.cache_format import CacheState
     from finstat_kit.transport.http import BaseTransport
@@ -60,26 +63,9 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "received": "data received {first} to {last}",
     },
 }
-T = TypeVar("T")
 
 
-class _Above(Generic[T]):
-    """A public name of a layer above, called with the register on which it is looked up.
-
-    It is found through the names of the package at its first use: nothing here imports it.
-    """
-
-    def __set_name__(self, owner: type[object], name: str) -> None:
-        self._name = name
-
-    def __get__(self, register: Register | None, owner: type[object]) -> Callable[..., T]:
-        function: Callable[..., T] = getattr(import_module("finstat_kit"), self._name)
-        if register is None:
-            return function
-        return update_wrapper(partial(function, register=register), function)
-
-
-class Register(Estimating, Financials):
+class Register(Checked):
     """The register behind a base URL.
 
     Args:
@@ -155,14 +141,10 @@ class Register(Estimating, Financials):
         )
         self._max_age: float | None = None
         self._keep(cache, max_age)
-        self.units = Units("units", lambda: self._session)
-        self.statements = Collection("statements", lambda: self._session)
-        self.reports = Collection("reports", lambda: self._session)
-        self.annual_reports = Collection("annual_reports", lambda: self._session)
-        self._codelists: dict[str, pl.DataFrame] = {}
-        self._forms = Forms()
-        self._lock = threading.Lock()
-        forks.renew_in_child(self)
+        self.units = Units("units", self._session)
+        self.statements = Collection("statements", self._session)
+        self.reports = Collection("reports", self._session)
+        self.annual_reports = Collection("annual_reports", self._session)
 
     def _keep(self, cache: str | Path | None, max_age: Span | None) -> None:
         """Keep replies in a file, if one is given."""
@@ -179,7 +161,7 @@ class Register(Estimating, Financials):
         mark = "" if is_live(self.base_url) else self._mark
         about = About(self.base_url, mark, self.page_size)
         exchange.cache = CacheFile(path, about, lambda: self.today, lambda: exchange.now)
-        self._session = replace(self._session, max_age=self._max_age or 0.0)
+        self._session.max_age = self._max_age or 0.0
 
     def _carrier(self) -> Transport:
         if self._transport is None:
@@ -192,10 +174,6 @@ class Register(Estimating, Financials):
         from finstat_kit.transport.http import Adapted
 
         return Adapted(self._transport)
-
-    def _after_fork(self) -> None:
-        """Take a lock of its own: in the parent another thread may have held it."""
-        self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy as a new register with the same settings."""
@@ -266,17 +244,925 @@ class Register(Estimating, Financials):
         """Close the connections and the file of kept replies; they open again when needed."""
         self._session.exchange.close()
 
-    plot_counts: _Above[Axes] = _Above()
-    plot_map: _Above[Axes] = _Above()
-    plot_last_changes: _Above[Axes] = _Above()
-    plot_spread: _Above[Axes] = _Above()
-    plot_history: _Above[Axes] = _Above()
-    doctor: _Above[pl.DataFrame] = _Above()
-    LocationPicker: _Above[Any] = _Above()
-    ChangePicker: _Above[Any] = _Above()
-    Explorer: _Above[Any] = _Above()
-    StatementViewer: _Above[Any] = _Above()
-    Mirror: _Above[Register] = _Above()
+    def regions(self, *, refresh: bool = False) -> pl.DataFrame:
+        """Fetch the regions (kraje).
+
+        From ``/api/kraje``; fetched once per register.
+
+        Args:
+            refresh: Fetch again.
+
+        Returns:
+            ``code``, ``name_sk``, ``name_en``, ``parent_code`` (all String), sorted by code. The
+            live list has two entries for places abroad beside the eight regions.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.regions().head(2)
+            shape: (2, 4)
+            ┌───────┬───────────────────┬──────────────────────┬─────────────┐
+            │ code  ┆ name_sk           ┆ name_en              ┆ parent_code │
+            │ ---   ┆ ---               ┆ ---                  ┆ ---         │
+            │ str   ┆ str               ┆ str                  ┆ str         │
+            ╞═══════╪═══════════════════╪══════════════════════╪═════════════╡
+            │ SK010 ┆ Bratislavský kraj ┆ Region of Bratislava ┆ null        │
+            │ SK021 ┆ Trnavský kraj     ┆ Region of Trnava     ┆ null        │
+            └───────┴───────────────────┴──────────────────────┴─────────────┘
+        """
+        return codelists.codelist(self._session, "regions", refresh=refresh)
+
+    def districts(self, *, refresh: bool = False) -> pl.DataFrame:
+        """Fetch the districts (okresy), from ``/api/okresy``; otherwise as `regions`.
+
+        ``parent_code`` is the region's code.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.districts().height
+            79
+        """
+        return codelists.codelist(self._session, "districts", refresh=refresh)
+
+    def municipalities(self, *, refresh: bool = False) -> pl.DataFrame:
+        """Fetch the municipalities (sídla), from ``/api/sidla``; otherwise as `regions`.
+
+        ``parent_code`` is the district's code, null on a few. Names repeat: never join on a name.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.municipalities()["name_sk"].to_list().count("Lúčka")
+            4
+        """
+        return codelists.codelist(self._session, "municipalities", refresh=refresh)
+
+    def legal_forms(self, *, refresh: bool = False) -> pl.DataFrame:
+        """Fetch the legal forms, from ``/api/pravne-formy``.
+
+        Returns:
+            ``code``, ``name_sk``, ``name_en`` (all String), sorted by code.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.legal_forms().row(3)
+            ('112', 'Spol. s r. o.', 'Limited liability comp.')
+        """
+        return codelists.codelist(self._session, "legal_forms", refresh=refresh)
+
+    def activities(self, *, refresh: bool = False) -> pl.DataFrame:
+        """Fetch the economic activities (SK NACE), from ``/api/sk-nace``; as `legal_forms`.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.activities().row(0)
+            ('01110', 'Pestov.obilnín', 'Growing of cereals')
+        """
+        return codelists.codelist(self._session, "activities", refresh=refresh)
+
+    def ownership_types(self, *, refresh: bool = False) -> pl.DataFrame:
+        """Fetch the types of ownership, from ``/api/druhy-vlastnictva``; as `legal_forms`.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.ownership_types().row(2)
+            ('2', 'Súkromné tuzemské', 'Private inland')
+        """
+        return codelists.codelist(self._session, "ownership_types", refresh=refresh)
+
+    def size_classes(self, *, refresh: bool = False) -> pl.DataFrame:
+        """Fetch the size classes, from ``/api/velkosti-organizacie``; as `legal_forms`.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.size_classes().row(2)
+            ('02', '1 zamestnanec', '1 employees')
+        """
+        return codelists.codelist(self._session, "size_classes", refresh=refresh)
+
+    def locations(self, *, refresh: bool = False) -> pl.DataFrame:
+        """Fetch regions, districts and municipalities as one frame, with the codes above each.
+
+        From ``/api/kraje``, ``/api/okresy`` and ``/api/sidla``.
+
+        Returns:
+            ``level`` (``region``, ``district``, ``municipality``), ``code``, ``name_sk``,
+            ``name_en``, ``parent_code``, ``district_code``, ``region_code`` (all String); the last
+            two are filled for the entry's own level too and null where a parent is missing.
+            Regions first, each level sorted by code.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.locations().row(10)
+            ('district', 'SK0101', 'Bratislava I', 'Bratislava I', 'SK010', 'SK0101', 'SK010')
+        """
+        return codelists.locations(self._session, refresh=refresh)
+
+    def find_places(self, text: str, level: places.Level | None = None) -> pl.DataFrame:
+        """Search regions, districts and municipalities by name or code.
+
+        Args:
+            text: Part of a name, accents and case ignored, or the beginning of a code.
+            level: Only this level: ``"region"``, ``"district"`` or ``"municipality"``.
+
+        Returns:
+            ``level``, ``code``, ``name_sk``, ``name_en``, ``district``, ``region`` (Slovak names
+            of the places above); all String. Names that begin with the text come first, then
+            names with a word that does, then all other matches.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.find_places("ziar", level="municipality").row(0)[1:5]
+            ('SK032D516589', 'Žiar nad Hronom', 'Žiar nad Hronom', 'Žiar nad Hronom')
+        """
+        return places.find(self.locations(), text, level)
+
+    def codelists(self) -> pl.DataFrame:
+        """List the seven codelists and their use. Sends no request.
+
+        Returns:
+            ``name`` (of the function), ``endpoint``, ``source`` (list of the Statistical Office,
+            null where not known), ``field`` (of the records) and ``label`` (the column that
+            `resolve_labels` adds); all String.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.codelists().row(0)
+            ('regions', '/api/kraje', '0023/RSUJ3', 'kraj', 'region')
+        """
+        return codelists.all_codelists()
+
+    def cite(self, *, lang: Lang | None = None) -> str:
+        """Return one line for a footnote: register, URL, licence, and time of replies.
+
+        No other output of this package contains the time. For a sample the line states that the
+        data are invented.
+
+        Args:
+            lang: ``"sk"`` or ``"en"``; None is the register's own.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     print(fk.cite(lang="en"))
+            Invented data of the finstat_kit sample (20,000 units, as of 2026-06-30), not of the
+            Register of Financial Statements.
+        """
+        return self._citation(self._language(lang))
+
+    @overload
+    def resolve_labels(
+        self,
+        frame: pl.DataFrame,
+        *,
+        lang: Lang | None = None,
+        columns: labels.Columns = None,
+        front: bool = False,
+    ) -> pl.DataFrame: ...
+    @overload
+    def resolve_labels(
+        self,
+        frame: pl.LazyFrame,
+        *,
+        lang: Lang | None = None,
+        columns: labels.Columns = None,
+        front: bool = False,
+    ) -> pl.LazyFrame: ...
+    def resolve_labels(
+        self,
+        frame: pl.DataFrame | pl.LazyFrame,
+        *,
+        lang: Lang | None = None,
+        columns: labels.Columns = None,
+        front: bool = False,
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """Add the label behind each code, directly after the code's column.
+
+        A code gets the label of the entry with exactly that code; without such an entry, null.
+
+        Args:
+            frame: Any frame with code columns; a LazyFrame stays lazy.
+            lang: ``"sk"`` or ``"en"``; None is the register's own.
+            columns: None for those of ``kraj``, ``okres``, ``sidlo`` that the frame has; a list
+                of record fields, ``["kraj", "pravnaForma"]``; or a mapping of other columns to
+                codelists, ``{"home": "regions"}``, which adds ``home_label``.
+            front: Put the labels before all other columns, for reading.
+
+        Returns:
+            The same rows in the same order, with ``region``, ``district``, ``municipality``,
+            ``legal_form``, ``activity``, ``ownership``, ``size_class`` (String) after their
+            codes. An existing label column is replaced.
+
+        Raises:
+            UsageError: A column is missing, a code column is not String, or *frame* is not a
+                polars frame.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> with fk.using(fk.sample()):
+            ...     fk.resolve_labels(pl.DataFrame({"kraj": ["SK031", "1"]}), lang="en")
+            shape: (2, 2)
+            ┌───────┬──────────────────┐
+            │ kraj  ┆ region           │
+            │ ---   ┆ ---              │
+            │ str   ┆ str              │
+            ╞═══════╪══════════════════╡
+            │ SK031 ┆ Region of Žilina │
+            │ 1     ┆ null             │
+            └───────┴──────────────────┘
+        """
+        return labels.resolve_labels(
+            frame, self._lookup, lang=self._language(lang), columns=columns, front=front
+        )
+
+    def unresolved_codes(
+        self, frame: pl.DataFrame | pl.LazyFrame, *, columns: labels.Columns = None
+    ) -> pl.DataFrame:
+        """Count the codes of a frame without a label.
+
+        Args:
+            frame: Any frame with code columns.
+            columns: As in `resolve_labels`.
+
+        Returns:
+            ``column``, ``code`` (String), ``count`` (Int64) and ``likely`` (String): today's code
+            for an old one (``1``, ``103``, ``529354``), else null. `resolve_labels` never uses
+            it.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> with fk.using(fk.sample()):
+            ...     fk.unresolved_codes(pl.DataFrame({"okres": ["613", "613", "SK0101"]})).row(0)
+            ('okres', '613', 2, 'SK032D')
+        """
+        return labels.unresolved_codes(frame, self._lookup, columns=columns)
+
+    def count_by(
+        self, frame: pl.DataFrame | pl.LazyFrame, by: By, *, lang: Lang | None = None
+    ) -> pl.DataFrame:
+        """Count the rows of a frame by code, including rows without a label.
+
+        Args:
+            frame: Records, or any frame with the column *by*.
+            by: A code field: ``kraj``, ``okres``, ``sidlo``, ``pravnaForma``, ``skNace``,
+                ``druhVlastnictva`` or ``velkostOrganizacie``.
+            lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
+
+        Returns:
+            ``code``, ``label`` (String), ``count`` (Int64), ``share`` (Float64, 0 to 1, of all
+            rows) and ``kind``: ``labelled`` by count descending, then by code; ``unknown code``;
+            one row ``no code``; one row ``gone`` (rows with ``stav``). Counts add up to the height
+            of the frame.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> with fk.using(fk.sample()):
+            ...     fk.count_by(pl.DataFrame({"kraj": ["SK010", None, "SK010"]}), "kraj").rows()
+            [('SK010', 'Bratislavský kraj', 2, 0.666..., 'labelled'),
+             (None, None, 1, 0.333..., 'no code')]
+        """
+        return counts.count_by(frame, by, self._lookup, lang=self._language(lang))
+
+    def count_last_changes(
+        self,
+        units: pl.DataFrame | pl.LazyFrame,
+        by: By = "kraj",
+        *,
+        every: counts.Every = "1mo",
+        lang: Lang | None = None,
+    ) -> pl.DataFrame:
+        """Count units by the period of their **last** change and by code.
+
+        This is not a time series of events: the register keeps only the latest change. A unit
+        changed in February and again in May counts for May only, so earlier periods shrink on
+        every later run.
+
+        Args:
+            units: Records, or any frame with ``datumPoslednejUpravy`` (Date) and the column *by*.
+            by: A code field, as in `count_by`.
+            every: Length of a period: ``"1d"``, ``"1w"`` (from Monday), ``"1mo"``, ``"1q"`` or
+                ``"1y"``.
+            lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
+
+        Returns:
+            ``period`` (Date, its first day; null for units without a date, last), ``code``,
+            ``label`` (String), ``count`` (Int64, never 0: empty combinations have no row) and
+            ``kind`` as in `count_by`, sorted by period, then as in `count_by`. Counts add up to
+            the height of the frame.
+
+        Raises:
+            UsageError: A column is missing or has another type; *by*, *every* or *lang* is not one
+                of the allowed values.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> from datetime import date
+            >>> days = [date(2026, 3, 2), date(2026, 3, 30), date(2026, 5, 4)]
+            >>> units = pl.DataFrame({"datumPoslednejUpravy": days, "kraj": ["SK010"] * 3})
+            >>> with fk.using(fk.sample()):
+            ...     fk.count_last_changes(units, lang="en").rows()
+            [(datetime.date(2026, 3, 1), 'SK010', 'Region of Bratislava', 2, 'labelled'),
+             (datetime.date(2026, 5, 1), 'SK010', 'Region of Bratislava', 1, 'labelled')]
+        """
+        return counts.count_last_changes(
+            units, by, self._lookup, every=every, lang=self._language(lang)
+        )
+
+    def compare(
+        self,
+        a: pl.DataFrame | pl.LazyFrame,
+        b: pl.DataFrame | pl.LazyFrame,
+        by: By = "kraj",
+        *,
+        lang: Lang | None = None,
+    ) -> pl.DataFrame:
+        """Count two frames by code and align the counts; every row of both is counted.
+
+        Args:
+            a: Records, any frame with the column *by*, or counts as `count_by` returns them.
+            b: The same, to compare with *a*.
+            by: A code field, as in `count_by`; for counts, the field they were counted by.
+            lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
+
+        Returns:
+            ``code``, ``label`` (String), ``count_a``, ``count_b``, ``difference`` (*b* minus *a*;
+            Int64), ``share_a``, ``share_b`` (Float64, 0 to 1, of all rows of each; null where
+            there are none) and ``kind``, in the order of `count_by` for *a*. ``no code`` and
+            ``gone`` have one row each. `plot_counts` and `plot_map` draw it.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> a = pl.DataFrame({"kraj": ["SK010", "SK010", None]})
+            >>> b = pl.DataFrame({"kraj": ["SK010", None, None, "SK042"]})
+            >>> with fk.using(fk.sample()):
+            ...     fk.compare(a, b).select("code", "count_a", "count_b", "difference").rows()
+            [('SK010', 2, 1, -1), ('SK042', 0, 1, 1), (None, 1, 2, 1)]
+        """
+        lang = self._language(lang)
+        return comparison.compared(
+            *(comparison.counts_of(frame, by, self._lookup, lang) for frame in (a, b))
+        )
+
+    def match_places(
+        self, names: pl.Series | Sequence[str], *, level: places.Level
+    ) -> pl.DataFrame:
+        """Match names or codes of places, in any spelling, with today's codes.
+
+        To add a column of codes to other data:
+        ``frame.with_columns(okres=fk.match_places(frame["Okres"], level="district")["code"])``.
+
+        Args:
+            names: Names or codes. Accents, case, dashes and words such as *okres* or *kraj* do
+                not matter; English names and the codes used until 2018 are known too.
+            level: Level of the places: ``"region"``, ``"district"`` or ``"municipality"``.
+
+        Returns:
+            One row per name, in the order given: ``given``, ``code`` (null if uncertain),
+            ``name_sk``, ``how`` (``code``, ``old code``, ``name``, ``ambiguous``, ``unknown`` or
+            ``missing``; all String) and ``candidates`` (List of String: the codes of places
+            that share an ambiguous name).
+
+        Raises:
+            UsageError: *names* is neither a Series nor a list, or *level* is unknown.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     places = fk.match_places(["ziar n. hronom", "613", "Lučka"], level="district")
+            >>> places.select("code", "how").rows()
+            [('SK032D', 'name'), ('SK032D', 'old code'), (None, 'unknown')]
+        """
+        return matching.match(self.locations(), names, level)
+
+    def estimate(
+        self,
+        by: By = "kraj",
+        *,
+        minutes: float = 10,
+        n: int | None = None,
+        seed: int = 1,
+        changed_since: Since = None,
+        max_requests: int | None = None,
+        lang: Lang | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Estimate the counts by code of all units from the records that fit into ten minutes.
+
+        The ids are listed and ordered at random, by *seed* alone, and the records of the first *n*
+        are fetched: a simple random sample. A larger sample contains every smaller one, and an id
+        keeps its place when the list changes. From ``/api/uctovne-jednotky`` and
+        ``/api/uctovna-jednotka``.
+
+        Args:
+            by: A code field, as in `count_by`.
+            minutes: Time for listing the ids and fetching records, by the register's clock. The
+                sample size follows from the register's rate; records still missing at the end are
+                left out. In process and from a mirror all records fit. Ignored if *n* is given.
+            n: Number of records, whatever time they take; all records if there are fewer.
+            seed: Another number draws other units.
+            changed_since: Only units changed on this day or later; None is everything.
+            max_requests: Maximum number of records to fetch; None is 10,000 for a real host and
+                no limit elsewhere.
+            lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
+            progress: Show bars with the time left; None shows them for a real host in a notebook
+                or on a terminal.
+
+        Returns:
+            ``code``, ``label``, ``kind`` (String), ``count``, ``count_low``, ``count_high``
+            (Int64: units in the whole list), ``share``, ``share_low``, ``share_high`` (Float64, of
+            the whole list), ``n`` (records drawn) and ``N`` (ids listed), in the order of
+            `count_by`. Every code of the codelist has a row for every *by*: a code without a hit
+            has the count 0, and ``count_high`` is its upper bound. Every id drawn is counted; the
+            kinds are those of `count_by`, ``no record`` (404) and ``unreadable`` (a record that
+            breaks the register's format). Counts are rounded, so their sum may differ slightly
+            from ``N``. A complete sample (``n`` = ``N``) has the counts of `count_by`, without
+            uncertainty.
+
+            In at least 95 % of samples the true count of a code lies between ``count_low`` and
+            ``count_high``. This holds for each row separately: among a hundred rows, about five
+            intervals may miss. `plot_counts` and `plot_map` draw the intervals.
+
+        Raises:
+            UsageError: An argument is wrong, more records than *max_requests* are needed, or
+                *minutes* pass before the first record.
+            RegisterError: A request failed; ``.partial`` holds the estimate so far.
+            Interrupted: Ctrl-C; ``.partial`` holds the estimate so far, None before the first
+                record.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     some = fk.estimate("kraj", n=500, lang="en")
+            >>> some.select("label", "count", "count_low", "count_high").row(0)
+            ('Region of Bratislava', 6560, 5750, 7410)
+            >>> some.select("n", "N").row(0)
+            (500, 20000)
+        """
+        return estimate.estimate(
+            self._session, by, minutes=minutes, n=n, seed=seed, changed_since=changed_since,
+            max_requests=max_requests, lang=self._language(lang), progress=progress,
+        )  # fmt: skip
+
+    def templates(self, *, refresh: bool = False) -> pl.DataFrame:
+        """List the register's templates: every form that reports are filed on.
+
+        From ``/api/sablony``, fetched once per register.
+
+        Args:
+            refresh: Fetch again.
+
+        Returns:
+            ``id`` (Int64), ``name``, ``decree`` (String), ``valid_from``, ``valid_to`` (Date;
+            the register fills no end) and ``tables`` (Int16: how many the form has; most have
+            none; null if the list has no tables), sorted by id.
+
+        Raises:
+            ProtocolError: The reply breaks the register's format.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.templates().filter(id=699).row(0)
+            (699, 'Úč POD', 'MF/18009/2014-74', datetime.date(2014, 1, 1), None, 3)
+        """
+        return templates.listed(self._session, refresh=refresh)
+
+    def template(self, template: int, *, refresh: bool = False) -> pl.DataFrame:
+        """List the rows of a form: captions, and the sums that they state.
+
+        From ``/api/sablona``, fetched once per register.
+
+        Args:
+            template: Id of a template, such as 699 (businesses), 687 (micro), 21 and 22
+                (businesses until 2013); the ``idSablony`` of reports.
+            refresh: Fetch again.
+
+        Returns:
+            One row per row of the form, in its order: ``table``, ``row`` (Int16, both from 0: the
+            key), ``number`` (Int32, as printed; it repeats, some forms have none), ``mark``
+            (String, as printed; it repeats and has misprints), ``path`` (String, the mark
+            completed from the rows above, ``A.I.2.``; null for totals and results), ``level``
+            (Int8, 0 for totals), ``label_sk``, ``label_en`` (String, English where the register
+            has it) and ``terms`` (List of Struct ``sign`` Int8, ``table`` Int16, ``row`` Int16;
+            null where the caption states no sum). A template without tables has no rows.
+
+        Raises:
+            NotFound: The register has no such template.
+            ProtocolError: The reply breaks the register's format.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.template(699).row(1, named=True)["label_en"]
+            'Non-current assets line 03 + line 11 + line 21'
+        """
+        return templates.rows(self._session, template, refresh=refresh)
+
+    def template_columns(self, template: int, *, refresh: bool = False) -> pl.DataFrame:
+        """List the data columns of a form, as its header names them.
+
+        From ``/api/sablona``, fetched once per register.
+
+        Args:
+            template: Id of a template, as in `template`.
+            refresh: Fetch again.
+
+        Returns:
+            One row per data column: ``table``, ``column`` (Int16, both from 0), ``period`` (Enum
+            ``current``, ``previous``; null where the form has no periods), ``measure`` (Enum
+            ``gross``, ``correction``, ``net``, ``main``, ``business``, ``total``, ``untaxed``,
+            ``taxed``, ``other``; null where the header names nothing but a period),
+            ``header_sk``, ``header_en`` (String, the header's cells from top to bottom).
+
+        Raises:
+            NotFound: The register has no such template.
+            ProtocolError: The reply breaks the register's format.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.template_columns(699).select("table", "column", "period", "measure").rows()
+            [(0, 0, 'current', 'gross'), (0, 1, 'current', 'correction'), (0, 2, 'current', 'net'),
+             (0, 3, 'previous', 'net'), (1, 0, 'current', None), (1, 1, 'previous', None),
+             (2, 0, 'current', None), (2, 1, 'previous', None)]
+        """
+        return templates.columns(self._session, template, refresh=refresh)
+
+    def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame:
+        """Read reports into tidy cells: one row per filled cell.
+
+        The key of a cell is template, table, row and column; printed numbers and designations
+        repeat. The forms of businesses (699, 687, 21, 22) come with the package; another template
+        is requested once from ``/api/sablona``, when the first report of it is read. Where the
+        length of a table does not fit the template, no number of that report comes out.
+
+        Args:
+            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy, is read in
+                batches and needs little memory where the query streams.
+            labels: Add the captions of the rows.
+            blanks: Give a row to blank cells too; their value is null.
+
+        Returns:
+            In the order of the reports and of the form: ``report_id`` (Int64), ``template``
+            (Int32), ``table``, ``row``, ``column`` (Int16, from 0), ``number`` (Int32, of the row
+            as printed; null on forms without), ``period`` (Enum ``current``, ``previous``; null on
+            forms without), ``measure`` (Enum ``gross``, ``correction``, ``net``, ``main``,
+            ``business``, ``total``, ``untaxed``, ``taxed``, ``other``; null where the column has
+            none) and ``value`` (Float64, euro; exact to the cent below 10^13; null where what was
+            filed is no number). With *labels* also ``label_sk`` and ``label_en`` (String, English
+            where the register has it).
+
+        Raises:
+            UsageError: No frame of reports, or a template has to be requested and no register is
+                chosen.
+            RegisterError: A template cannot be fetched.
+            Interrupted: Ctrl-C while a template was requested.
+
+        Warns:
+            UserWarning: Once, if some reports gave no number; see `reports_without_cells`.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> tables = [["5", "", "3", "7"], *[[""] * 4] * 77], [["9", ""]] * 67, [["1", ""]] * 61
+            >>> report = {"id": 1, "idSablony": 699, "tabulky": [sum(t, []) for t in tables]}
+            >>> assets = fk.cells(pl.DataFrame([report])).filter(table=0)
+            >>> assets.select("number", "period", "measure", "value").rows()
+            [(1, 'current', 'gross', 5.0), (1, 'current', 'net', 3.0), (1, 'previous', 'net', 7.0)]
+        """
+        return contents.cells(self._session, reports, labels=labels, blanks=blanks)
+
+    def reports_without_cells(self, reports: Frame) -> Frame:
+        """List the reports and tables that gave no number, each with the first reason that applies.
+
+        Args:
+            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy.
+
+        Returns:
+            In the order of the reports: ``report_id`` (Int64), ``table`` (Int16, null where the
+            reason is the whole report's) and ``reason`` (Enum): ``deleted``, ``non_public``,
+            ``unreadable`` (no record), ``attachments_only`` (files and no tables), ``no_content``,
+            ``template_missing``, ``template_mismatch`` (another number of tables),
+            ``no_tables_in_template``, ``length_mismatch`` (no number of the whole report is read),
+            ``not_a_number`` (a filled cell is none; its value is null) or ``all_blank``.
+
+        Raises:
+            UsageError, RegisterError, Interrupted: As `cells`.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> tables = [[""] * 46, [""] * 44, [""] * 75]  # the last is one cell short
+            >>> report = {"id": 1, "idSablony": 687, "tabulky": tables}
+            >>> fk.reports_without_cells(pl.DataFrame([report])).rows()
+            [(1, 2, 'length_mismatch')]
+        """
+        return contents.reports_without_cells(self._session, reports)
+
+    def check_reports(self, reports: Frame) -> Frame:
+        """Check the sums that a form states in its captions on each report, in every column.
+
+        A blank addend counts as 0; a sum of nothing but blanks is not checked. A few in a hundred
+        filings fail: a filer's slip, not an error of reading.
+
+        Args:
+            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy.
+
+        Returns:
+            One row per report, in order: ``report_id`` (Int64), ``template`` (Int32),
+            ``checked``, ``failing`` (Int32: sums), ``balance_difference`` (Float64, euro: total
+            assets less equity and liabilities; null on forms without both), ``failures`` (List of
+            Struct ``table``, ``row``, ``column``, ``number``, ``label_sk``, ``stated``,
+            ``computed``; null where all hold) and ``reasons`` (List of Enum, as
+            `reports_without_cells` gives them; null where there are none).
+
+        Raises:
+            UsageError, RegisterError, Interrupted: As `cells`.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> tables = [["7", ""] + [""] * 44, [""] * 44, [""] * 76]  # row 1 is rows 2 + 14
+            >>> report = {"id": 1, "idSablony": 687, "tabulky": tables}
+            >>> checks = fk.check_reports(pl.DataFrame([report]))
+            >>> checks.select("checked", "failing", "balance_difference").row(0)
+            (2, 2, 7.0)
+            >>> checks["failures"][0][0]["label_sk"]
+            'SPOLU MAJETOK r. 02 + r. 14'
+        """
+        return contents.check_reports(self._session, reports)
+
+    def as_filed(
+        self,
+        report: pl.DataFrame | pl.LazyFrame,
+        *,
+        lang: Lang | None = None,
+        filled: bool = False,
+        title: bool | None = None,
+    ) -> Filed:
+        r"""Show one report as people know the form: its rows in order, its columns side by side.
+
+        Args:
+            report: One record, as `reports.get` returns it.
+            lang: ``"sk"`` or ``"en"``; None is the register's own. Where the register has no
+                English caption the Slovak one stands, marked ``[sk]``.
+            filled: Only rows with a filled cell.
+            title: Whether the title page is shown; None leaves out that of a natural person.
+
+        Returns:
+            A `Filed`: text where it is printed, a table in Jupyter. In euro, as filed; a report
+            without numbers shows why.
+
+        Raises:
+            UsageError: Not one report.
+            RegisterError, Interrupted: As `cells`.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> tables = [["1250", "", *[""] * 44], [""] * 44, [""] * 76]
+            >>> report = pl.DataFrame([{"id": 5, "idSablony": 687, "tabulky": tables}])
+            >>> fk.as_filed(report, lang="sk", filled=True).parts[0].lines[0].values
+            ['1\xa0250', '']
+        """
+        return contents.printed(
+            self._session, report, lang=self._language(lang), filled=filled, title=title
+        )
+
+    def download(
+        self,
+        attachments: pl.DataFrame,
+        folder: str | os.PathLike[str],
+        *,
+        max_bytes: int = wire.FILE_CAP,
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Download files of reports into a folder.
+
+        From ``/domain/financialreport/attachment``, one request per file. A file that is there and
+        right is not requested again, so an interrupted download resumes by the same call; each
+        appears whole or not at all, and one that fails does not stop the others.
+
+        Args:
+            attachments: What `attachments` returns.
+            folder: Where to; it is made if its parent is there. Names begin with the file's id
+                and are made safe.
+            max_bytes: No file larger than this; one per connection is held in memory.
+            max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
+                elsewhere.
+            progress: Show a bar; None shows one for a real host on a terminal or in a notebook.
+
+        Returns:
+            One row per file: ``id`` (Int64), ``path`` (String, null where it failed), ``bytes``
+            (Int64), ``checked`` (Boolean: its SHA-256 is that of its record), ``status`` (Enum
+            ``downloaded``, ``kept``, ``failed``) and ``problem`` (String, null where there is
+            none).
+
+        Raises:
+            UsageError: No such frame, no place for the folder, or more than *max_requests*.
+            Interrupted: Ctrl-C; the rows so far are in ``.partial``.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import tempfile
+            >>> with fk.using(fk.sample()), tempfile.TemporaryDirectory() as folder:
+            ...     reports = fk.annual_reports.get(fk.annual_reports.ids(limit=2))
+            ...     fk.download(fk.attachments(reports), folder)["status"].to_list()
+            ['downloaded', 'downloaded']
+        """
+        return downloads.download(
+            self._session, attachments, folder, max_bytes=max_bytes, max_requests=max_requests,
+            progress=progress,
+        )  # fmt: skip
+
+    def filings(
+        self,
+        units: Given = None,
+        year: Year = None,
+        *,
+        ico: str | None = None,
+        consolidated: bool = False,
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """List the filings of units: which one counts for each period, and what it supersedes.
+
+        Of several filings of a unit with the same period, kind and consolidated flag the one filed
+        last counts (one without a day goes first), then the one with the highest id. The others
+        stay, marked. From ``/api/uctovna-zavierka``, one request per statement, and as few as show
+        that the years are complete: ids that grow with the day of filing are used as a hint once
+        they were seen to; otherwise, and for ``year=None``, every statement is requested. The
+        hint does not show a correction filed more than three years after the end of its year, or
+        just when the unit would have filed its next statement; ``year=None`` finds these too.
+
+        Args:
+            units: Records of units, as `units.get` returns them, or ids of units.
+            year: Year in which the period ends: one, several, or None for all.
+            ico: In the place of *units*: all units that share this IČO.
+            consolidated: The consolidated statements, in the place of the individual ones.
+            max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
+                elsewhere. `plan` returns the number to expect.
+            progress: Show a bar; None shows one for a real host in a notebook or on a terminal.
+
+        Returns:
+            One row per filing, and one per unit, or unit and year, without any; by unit in the
+            order given, then by period: ``unit_id`` (Int64), ``ico`` (String), ``statement_id``
+            (Int64), ``period_from``, ``period_to`` (Date), ``months`` (Int16), ``year`` (Int32, of
+            the end of the period), ``kind`` (String, the register's ``typ``), ``consolidated``
+            (Boolean), ``filed`` (Date), ``report_ids`` (List of Int64), ``counts`` (Boolean),
+            ``superseded_by`` (Int64, the statement that counts in its place) and ``reason`` (Enum,
+            null for a readable filing): ``deleted``, ``non_public``, ``unreadable``, ``not_held``
+            (a mirror that lacks statements of the unit), ``no_filing`` or ``no_filing_for_year``.
+
+        Raises:
+            UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
+            RegisterError, Interrupted: With ``.partial``, the rows of the units finished so far.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     filed = fk.filings([365], year=2015)
+            >>> filed.select("year", "months", "kind", "counts").rows()
+            [(2015, 12, 'Riadna', True)]
+        """
+        return filings.filings(
+            self._session, units, year, ico=ico, consolidated=consolidated,
+            max_requests=max_requests, progress=progress,
+        )  # fmt: skip
+
+    def plan(self, units: Given, year: Year = None) -> pl.DataFrame:
+        """Estimate the work of `financials`, before any request.
+
+        Args:
+            units: Records of units, whose statements are counted, or ids of units; for ids the
+                records themselves are part of the work.
+            year: As in `filings`.
+
+        Returns:
+            One row for each of ``units``, ``statements`` and ``reports``: ``collection`` (String),
+            ``requests`` (Int64), ``seconds`` (Float64, at the register's rate; null without a
+            rate) and ``bytes`` (Int64). Templates are not counted: each is requested once.
+
+        Raises:
+            UsageError: No units, or no year.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()) as reg:
+            ...     units = fk.units.get(fk.units.ids(limit=200))
+            ...     fk.plan(units, year=2015).select("collection", "requests").rows()
+            [('units', 0), ('statements', 306), ('reports', 232)]
+        """
+        return filings.plan(self._session, units, year)
+
+    def items(self, cells: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+        """Read named line items out of cells: the same figure on every form that has it.
+
+        An item is a signed list of rows of one form. In an item of several rows a blank one counts
+        as 0 when another is filled, or the sum row of their block; an item of nothing but blanks
+        is null. Of the assets the net column is read. Forms 699, 687, 21 and 22 have items; where
+        the register's own form has another caption than the package's, the item is null. Each
+        form is requested once from ``/api/sablona``; without a register, or from a mirror, the
+        captions are not compared.
+
+        Args:
+            cells: As `cells` returns them.
+
+        Returns:
+            One row per report, period and item: ``report_id`` (Int64), ``template`` (Int32),
+            ``period`` (Enum ``current``, ``previous``), ``item`` (String), ``value`` (Float64,
+            euro), ``table`` (Int16), ``rows`` (List of Int16, from 0: the key of the cells),
+            ``terms`` (String, the same rows by their printed numbers: ``+3 +4 +5``) and ``reason``
+            (Enum ``item_not_in_form``, ``caption_mismatch``; null for figures and for blanks).
+
+        Raises:
+            UsageError: No frame of cells.
+            RegisterError: A form cannot be fetched.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> import polars as pl
+            >>> tables = [[""] * 312, [""] * 134, ["9", "", "", "", "5", "2", "", "", "3", "1"]]
+            >>> tables[2] += [""] * 112
+            >>> report = {"id": 1, "idSablony": 699, "tabulky": tables}
+            >>> found = fk.items(fk.cells(pl.DataFrame([report])))
+            >>> found.filter(item="sales").select("period", "value", "terms").rows()
+            [('current', 8.0, '+3 +4 +5'), ('previous', 3.0, '+3 +4 +5')]
+        """
+        return financials.items(self._session, cells)
+
+    def financials(
+        self,
+        units: Given = None,
+        year: Year = None,
+        *,
+        ico: str | None = None,
+        consolidated: bool = False,
+        from_previous: bool = False,
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Fetch the figures of units: one row per unit and year, one column per item.
+
+        The filing of each year is found as by `filings`, a regular one before an extraordinary
+        one, the longer of two periods, never an interim one; then its reports are requested until
+        the one with the tables is there. From ``/api/uctovna-zavierka``, ``/api/uctovny-vykaz``
+        and ``/api/sablona``; `plan` returns the number of requests to expect.
+
+        Args:
+            units: Records of units, as `units.get` returns them, or ids of units.
+            year: Year in which the period ends: one, several, or None for all.
+            ico: In the place of *units*: all units that share this IČO.
+            consolidated: The consolidated statements, in the place of the individual ones.
+            from_previous: Add rows for the year before, from the previous-period column of each
+                filing; ten years take five filings.
+            max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
+                elsewhere.
+            progress: Show a bar; None shows one for a real host in a notebook or on a terminal.
+
+        Returns:
+            By unit in the order given, then by year: ``unit_id`` (Int64), ``ico``, ``name``,
+            ``kraj``, ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie`` (String),
+            ``year`` (Int32, of the end of the period), ``period_from``, ``period_to`` (Date),
+            ``months``, ``periods_in_year`` (Int16), ``source_column`` (Enum ``current``,
+            ``previous``), ``kind`` (String), ``consolidated`` (Boolean), ``filed`` (Date),
+            ``supersedes`` (Int16, how many filings it corrects), ``statement_id``, ``report_id``
+            (Int64; of two reports the balance sheet), ``template`` (Int32),
+            ``currency`` (String, null where none is filed: euro), ``reason`` (Enum, null where
+            there is a figure), ``sums_failing`` (Int32), ``balance_difference`` (Float64; both
+            as by `check_reports`) and a column per item (Float64, euro; null where it is blank
+            or the form has none): ``total_assets``, ``equity``, ``sales``, ``net_profit`` and
+            the others of `items`.
+
+        Raises:
+            UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
+            RegisterError, Interrupted: With ``.partial``, the rows of the units finished so far.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     money = fk.financials([365], year=[2014, 2015])
+            >>> money.select("year", "template", "total_assets", "net_profit", "reason").rows()
+            [(2014, 699, 29192.0, 1334.0, None), (2015, 699, 25269.0, 4898.0, None)]
+        """
+        return financials.financials(
+            self._session, units, year, ico=ico, consolidated=consolidated,
+            from_previous=from_previous, max_requests=max_requests, progress=progress,
+        )  # fmt: skip
 
     def _source_name(self, lang: Lang) -> str:
         """Name the source of the data, for titles, panels and citations.
@@ -298,33 +1184,11 @@ class Register(Estimating, Financials):
     def _is_live(self) -> bool:
         return not self.invented and is_live(self.base_url)
 
-    def _now(self) -> Register:
-        return self
-
     def _language(self, lang: Lang | None) -> Lang:
         return arguments.lang(self.lang if lang is None else lang)
 
-    def _codelist(self, name: str, refresh: bool) -> pl.DataFrame:
-        with self._lock:
-            known = self._codelists.get(name)
-        if known is not None and not refresh:
-            return known
-        request = requests.codelist(wire.CODELISTS[name])
-        fresh = kept_for_the_day(self._session, request, refresh=refresh)
-        with self._lock:
-            self._codelists[name] = fresh
-        return fresh
-
-    def _form(
-        self, template: int, *, refresh: bool, stop: threading.Event | None = None
-    ) -> Form | None:
-        return self._forms.get(template, self._session, refresh=refresh, stop=stop)
-
-    def _own_session(self) -> Session:
-        return self._session
-
-    def _listed_forms(self, *, refresh: bool) -> list[tuple[Form, bool]]:
-        return self._forms.listed(self._session, refresh=refresh)
+    def _lookup(self, codelist: str) -> pl.DataFrame:
+        return codelists.codelist(self._session, codelist)
 
 
 def is_live(url: str) -> bool:

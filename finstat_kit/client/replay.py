@@ -49,7 +49,8 @@ class Replay(Register):
         )
         # As recorded: refusals and the paging of scans depend on it.
         remote = url.startswith("http") and not is_loopback(url)
-        self._session = replace(self._session, remote=remote, replayed=True)
+        self._session.remote = remote
+        self._session.replayed = True
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy by the path of the file."""

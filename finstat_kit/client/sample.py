@@ -24,6 +24,7 @@ from finstat_kit.service.cases import CASES
 from finstat_kit.service.places import FIRST_YEAR
 from finstat_kit.service.server import dated, served
 from finstat_kit.service.store import DELETED, NON_PUBLIC, Store
+from finstat_kit.transport import forks
 from finstat_kit.transport.base import InProcess
 
 Ids = int | Iterable[int] | pl.Series | pl.DataFrame
@@ -53,10 +54,10 @@ class Sample(Register):
         self._marks = {INVENTED: identity}
         self._changing = threading.Lock()
         super().__init__("sample:", transport=InProcess(self._answer))
+        forks.renew_in_child(self)
 
     def _after_fork(self) -> None:
-        """Take locks of its own: in the parent another thread may have held them."""
-        super()._after_fork()
+        """Take a new lock: in the parent another thread may have held it."""
         self._changing = threading.Lock()
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -1,37 +1,89 @@
-"""The settings and the exchange of a register, as its collections use them."""
+"""What the methods and collections of a register share: its exchange, settings and known forms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple, Protocol
 
 import polars as pl
 
+from finstat_kit.protocol.forms import Form
+from finstat_kit.transport import forks
 from finstat_kit.transport.exchange import Exchange
 
-AtHand = Callable[[str, pl.Series | None], pl.LazyFrame | None]
+
+class Part(NamedTuple):
+    """Which part of a register a copy holds.
+
+    Attributes:
+        since: First day of change of a partial copy, None for the whole register.
+        extract: Whether it is an extract: records by id, no lists.
+        undated: Collections whose days of change are not known.
+    """
+
+    since: date | None
+    extract: bool
+    undated: frozenset[str]
 
 
-def _of_the_whole() -> None:
-    return None
+class Copy(Protocol):
+    """What a register that answers from disk gives instead of requests."""
+
+    def part(self) -> Part:
+        """Return which part of the register it holds."""
+
+    def records(self, name: str, ids: pl.Series) -> pl.LazyFrame:
+        """Return the records held of some ids of a collection."""
+
+    def all_records(self, name: str) -> pl.LazyFrame | None:
+        """Return all records of a collection, None where they are only read page by page."""
+
+    def why_missing(self, name: str, ids: pl.Series) -> str:
+        """Return what explains that ids have no record, to be appended to an error."""
+
+    def codelist(self, name: str, *, refresh: bool) -> pl.DataFrame:
+        """Return a codelist."""
+
+    def form(self, template: int) -> Form | None:
+        """Return a form, None where it holds none of that template."""
+
+    def filings(
+        self, units: pl.DataFrame, years: Sequence[int] | None, *, consolidated: bool
+    ) -> pl.DataFrame:
+        """Return the filings of units."""
+
+    def figures(
+        self,
+        units: pl.DataFrame,
+        years: Sequence[int] | None,
+        *,
+        consolidated: bool,
+        from_previous: bool,
+    ) -> pl.DataFrame:
+        """Return the figures of units."""
 
 
-def _with_lists() -> bool:
-    return False
+class Fetched:
+    """The codelists and forms of a register, each fetched once."""
+
+    def __init__(self) -> None:
+        self.codelists: dict[str, pl.DataFrame] = {}
+        self.forms: dict[int, Form | None] = {}
+        self.listed_forms: list[Form] | None = None
+        self._after_fork()
+        forks.renew_in_child(self)
+
+    def _after_fork(self) -> None:
+        """Take a new lock: in the parent another thread may have held it."""
+        self.lock = threading.Lock()
 
 
-def _keeps_none(name: str) -> bool:
-    return False
-
-
-def _all_read(name: str) -> pl.Series:
-    return pl.Series("id", [], dtype=pl.Int64)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Session:
-    """The settings of a register and its exchange.
+    """The exchange of a register and its settings.
 
     Attributes:
         exchange: Sends the requests.
@@ -39,16 +91,11 @@ class Session:
         connections: Number of concurrent requests.
         rate: Maximum number of requests per second, None for no limit.
         remote: Whether the host is a real one: bars are shown and long work is refused.
-        at_hand: Returns the local records of a collection, all (None where some are lacking) or
-            those of some ids; None if every record is requested.
-        since: Returns the first day of change of a partial copy, None for the whole register.
-        extracted: Returns whether this is an extract of a copy: records by id, no lists.
-        keeps: Returns whether a copy keeps the records of a collection beside units.
-        unread: Returns the ids of a collection beside units that a copy could not read.
         today: Returns the register's day.
-        undated: Collections of a copy without known days of change.
+        copy: Answers from disk instead of requests; None if every record is requested.
         max_age: Seconds for which kept records are used without checking for changes.
         replayed: Whether all replies come from a file: nothing is sent, no bars are shown.
+        fetched: Codelists and forms fetched so far.
     """
 
     exchange: Exchange
@@ -57,14 +104,10 @@ class Session:
     rate: float | None
     remote: bool
     today: Callable[[], date]
-    at_hand: AtHand | None = None
-    since: Callable[[], date | None] = _of_the_whole
-    extracted: Callable[[], bool] = _with_lists
-    keeps: Callable[[str], bool] = _keeps_none
-    unread: Callable[[str], pl.Series] = _all_read
-    undated: frozenset[str] = frozenset()
+    copy: Copy | None = None
     max_age: float = 0.0
     replayed: bool = False
+    fetched: Fetched = field(default_factory=Fetched)
 
     @property
     def watched(self) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import threading
-from dataclasses import replace
+import weakref
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, overload
@@ -13,18 +13,22 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.client.methods.contents import Frame
-from finstat_kit.errors import MirrorError, UsageError
+from finstat_kit.client.methods.contents import Frame, form_lookup
+from finstat_kit.client.methods.filings import Given, Year, years_of
+from finstat_kit.client.register import Register
+from finstat_kit.client.session import Part
+from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.frames import cells as reading
 from finstat_kit.mirror import templates
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.describing import citation, described, source
 from finstat_kit.mirror.extracting import extract
-from finstat_kit.mirror.figured import Figured
+from finstat_kit.mirror.figures import Figures, Query
+from finstat_kit.mirror.filed import filings_of
 from finstat_kit.mirror.folder import Folder, checked_path, part
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.sealed import Stamp, stamp
-from finstat_kit.protocol import wire
+from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.forms import Form
 from finstat_kit.service.server import dated, served
 from finstat_kit.transport.base import InProcess
@@ -36,7 +40,7 @@ _UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records have a day o
 CollectionName = Literal["units", "statements", "reports", "annual_reports"]
 
 
-class Copied(Figured):
+class Copied(Register):
     """A register that answers from the directory of a mirror.
 
     Args:
@@ -53,18 +57,9 @@ class Copied(Figured):
         self._held = Held(self.path)
         self._folder = Folder(self.path)
         self._answers = Answers(self._folder, self._held, day)
-        self._fetched: dict[str, tuple[tuple[Path, Stamp | None], pl.DataFrame]] = {}
         super().__init__("mirror:", tries=1, transport=InProcess(self._answers.reply))
-        self._session = replace(
-            self._session,
-            at_hand=self._answers.records,
-            since=self._answers.since,
-            today=self._answers.today,  # refreshes first: requests are for the newest sync
-            undated=_UNDATED,
-            extracted=self._answers.extracted,
-            keeps=self._answers.keeps,
-            unread=self._answers.unread,
-        )
+        self._session.copy = _Door(self)
+        self._session.today = self._answers.today  # refreshes first: the newest sync answers
 
     def __repr__(self) -> str:
         return described(self._given, self._folder.known, self.since, self._held.known, self._day)
@@ -189,7 +184,83 @@ class Copied(Figured):
             raise UsageError("blanks=True needs reports: blank cells are not stored")
         self._answers.complete()
         schema = reading.schema_of_cells(labels=labels)
-        return self._answers.cells(schema, self._forms_at_call())
+        return self._answers.cells(schema, form_lookup(self._session))
+
+    @overload
+    def financials(
+        self,
+        units: None = None,
+        year: Year = None,
+        *,
+        ico: None = None,
+        consolidated: bool = False,
+        from_previous: bool = False,
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.LazyFrame: ...
+    @overload
+    def financials(
+        self,
+        units: Given = None,
+        year: Year = None,
+        *,
+        ico: str | None = None,
+        consolidated: bool = False,
+        from_previous: bool = False,
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame: ...
+    def financials(
+        self,
+        units: Given = None,
+        year: Year = None,
+        *,
+        ico: str | None = None,
+        consolidated: bool = False,
+        from_previous: bool = False,
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """Read the figures of units: of some, as `fk.financials` does, or of all that are listed.
+
+        Args:
+            units: Records or ids of units; None, without *ico*, is all units of the mirror, or
+                those whose contents alone it keeps (``only=``).
+            year: Year in which the period ends: one, several, or None for all.
+            ico: In the place of *units*: all units that share this IČO.
+            consolidated: The consolidated statements, in the place of the individual ones.
+            from_previous: Add rows for the year before; see `fk.financials`.
+            max_requests: Of no effect: no request is sent.
+            progress: Of no effect.
+
+        Returns:
+            The columns of `fk.financials`. Without *units* and *ico* a LazyFrame, by ascending id
+            of the unit: filters on units, filings and ``template`` narrow the records and cells
+            that are read, and of the items only the cells of those that the query uses. ``reason``
+            needs all items, ``sums_failing`` all cells: leave them out where they are not needed.
+            A filing whose statement or reports are not held has the reason ``not_held``.
+
+        Raises:
+            UsageError: Both *units* and *ico*, or the mirror keeps statements without reports.
+            MirrorError: No sync is complete yet, or something is lost.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> import polars as pl
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), contents=True, register=fk.sample(50))
+            >>> report = mirror.sync()
+            >>> money = mirror.financials(year=2020).filter(template=687)
+            >>> money.select(pl.col("equity", "net_profit").median()).collect().rows()
+            [(24987.0, 123.0)]
+        """
+        if units is not None or ico is not None:
+            return super().financials(
+                units, year, ico=ico, consolidated=consolidated, from_previous=from_previous,
+                max_requests=max_requests, progress=progress,
+            )  # fmt: skip
+        self._answers.complete()
+        query = Query(years_of(year), consolidated, from_previous)
+        return Figures(self._answers, form_lookup(self._session)).lazy(query)
 
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"
@@ -239,22 +310,90 @@ class Copied(Figured):
     def _citation(self, lang: Lang) -> str:
         return citation(self._folder.begun(), self.today, lang)
 
-    def _form(
-        self, template: int, *, refresh: bool, stop: threading.Event | None = None
-    ) -> Form | None:
-        """Return a template as the kept reports brought it, else as the package has it."""
-        if not self._folder.templates.exists():
-            self._held.refresh_records()
-            if self._held.used_templates():
-                raise MirrorError(f"{self._folder.templates} {templates.LOST}")
-        own = templates.form_of(self._folder.templates, template)
-        return super()._form(template, refresh=refresh, stop=stop) if own is None else own
 
-    def _codelist(self, name: str, refresh: bool) -> pl.DataFrame:
+class _Door:
+    """What a mirror gives instead of requests; see `Copy`."""
+
+    def __init__(self, copied: Copied) -> None:
+        self._copied = weakref.proxy(copied)
+        self._answers: Answers = copied._answers
+        self._codelists: dict[str, tuple[tuple[Path, Stamp | None], pl.DataFrame]] = {}
+
+    def part(self) -> Part:
+        return Part(self._answers.since(), self._answers.extracted(), _UNDATED)
+
+    def records(self, name: str, ids: pl.Series) -> pl.LazyFrame:
+        records = self._answers.records(name, ids)
+        assert records is not None
+        return records
+
+    def all_records(self, name: str) -> pl.LazyFrame | None:
+        if name != "units" and not self._answers.keeps(name):
+            return None
+        return self._answers.records(name, None)
+
+    def why_missing(self, name: str, ids: pl.Series) -> str:
+        text = ""
+        if name != "units":
+            unread = ids.filter(ids.is_in(self._answers.unread(name).implode()))
+            if unread.len():
+                text = (
+                    f"; {unread.len():,} are unreadable: {unread.head(5).to_list()}, each sync() "
+                    "requests them again"
+                )
+        if self._answers.extracted():
+            return text + "; this mirror is an extract of some units, the register may have them"
+        if (since := self._answers.since()) is not None:
+            text += (
+                "; ids without a record are not in this mirror (it holds changes since "
+                f"{since}), they may be in the register"
+            )
+        return text
+
+    def codelist(self, name: str, *, refresh: bool) -> pl.DataFrame:
         """Return a codelist as the newest sync left it, which may be another process's."""
         file = self._answers.codelists()
         now = file, stamp(file)
-        known = self._fetched.get(name)
+        known = self._codelists.get(name)
         if known is None or known[0] != now or refresh:
-            known = self._fetched[name] = now, super()._codelist(name, refresh=True)
+            request = requests.codelist(wire.CODELISTS[name])
+            fresh = self._copied._session.exchange.get(request)
+            known = self._codelists[name] = now, fresh
         return known[1]
+
+    def form(self, template: int) -> Form | None:
+        """Return a form as the kept reports brought it."""
+        folder, held = self._copied._folder, self._copied._held
+        if not folder.templates.exists():
+            held.refresh_records()
+            if held.used_templates():
+                raise MirrorError(f"{folder.templates} {templates.LOST}")
+        return templates.form_of(folder.templates, template)
+
+    def filings(
+        self, units: pl.DataFrame, years: Sequence[int] | None, *, consolidated: bool
+    ) -> pl.DataFrame:
+        ends = Query(years, consolidated, from_previous=False).ends()
+        return filings_of(self._answers, units, years, ends, consolidated=consolidated)
+
+    def figures(
+        self,
+        units: pl.DataFrame,
+        years: Sequence[int] | None,
+        *,
+        consolidated: bool,
+        from_previous: bool,
+    ) -> pl.DataFrame:
+        query = Query(years, consolidated, from_previous)
+        done: list[pl.DataFrame] = []
+        try:
+            for frame in Figures(self._answers, form_lookup(self._copied._session)).of(
+                units, query
+            ):
+                done.append(frame)  # noqa: PERF402  (they are kept where it is interrupted)
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted(
+                "interrupted while figures were read; .partial holds the rows before",
+                partial=pl.concat(done) if done else None,
+            ) from interrupt
+        return pl.concat(done)

@@ -107,7 +107,7 @@ def is_local(register: Register) -> bool:
     depend on timing.
     """
     session = register._session
-    return isinstance(register, Sample) or session.at_hand is not None or session.replayed
+    return isinstance(register, Sample) or session.copy is not None or session.replayed
 
 
 def records(frame: pl.DataFrame | pl.LazyFrame, needed: Sequence[str]) -> pl.DataFrame:

@@ -244,8 +244,8 @@ class StatementViewer(base.Picker):
         self._draw()
 
     def _fetch_units(self, _: None, __: Callable[[], bool]) -> pl.DataFrame:
-        units, at_hand = self._register.units, self._register._session.at_hand
-        copied = None if at_hand is None else at_hand("units", None)
+        units, copy = self._register.units, self._register._session.copy
+        copied = None if copy is None else copy.all_records("units")
         if copied is not None:
             found = copied.select(*_NEEDED, "mesto").head(_MOST_UNITS + 1).collect()
             number = found.height

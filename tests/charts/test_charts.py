@@ -179,10 +179,12 @@ def test_full_size_is_legible(
     """Of 2,900 municipalities the first are shown and the others are one bar."""
     register, units = municipal
     ax = axes(*size) if size else own(34)
-    register.plot_counts(units, "sidlo", lang=lang, ax=ax)
+    fk.plot_counts(units, "sidlo", register=register, lang=lang, ax=ax)
     check_legible(ax)
     if size is None:
-        check_legible(register.plot_last_changes(units, "sidlo", lang=lang, ax=axes(9, 4.8)))
+        check_legible(
+            fk.plot_last_changes(units, "sidlo", register=register, lang=lang, ax=axes(9, 4.8))
+        )
 
     assert sum(bars(ax).values()) == units.height
     assert len(bars(ax)) <= 34
@@ -250,7 +252,7 @@ def test_titles_name_the_sample(plot: Any) -> None:
     sk, en = (plot(UNITS, lang=lang, ax=axes()).get_title() for lang in LANGS)
 
     register = fk.Register("http://127.0.0.1:9")
-    register._codelists.update(codelists)
+    register._session.fetched.codelists.update(codelists)
     with fk.using(register):
         real = plot(UNITS, lang="en", ax=axes()).get_title()
 
@@ -286,7 +288,7 @@ def test_a_served_sample_is_invented_too() -> None:
     """A register behind a URL is named by it, and as invented once its replies say so."""
     with SAMPLE.serve() as url, fk.Register(url, lang="en") as reg:
         units = reg.units.get(UNITS["id"].head(10))
-        title = reg.plot_counts(units, ax=axes()).get_title()
+        title = fk.plot_counts(units, register=reg, ax=axes()).get_title()
 
     assert title.endswith(f"10 units, {url}, invented data")
     assert repr(reg).startswith(f"<Register {url}, invented data, ")

@@ -186,8 +186,8 @@ def test_the_unfinished_period_is_hatched(
     days += [days[0] - timedelta(days=400 * n) for n in range(1, 27)] if long else []
     frame = pl.DataFrame({"datumPoslednejUpravy": days, "kraj": ["SK010"] * len(days)})
 
-    for lang, to in (("sk", sk), ("en", en)):
-        ax = register.plot_last_changes(frame, every=every, lang=lang, ax=axes(9, 4.8))
+    for lang, to in zip(LANGS, (sk, en), strict=True):
+        ax = fk.plot_last_changes(frame, every=every, register=register, lang=lang, ax=axes(9, 4.8))
 
         places = list(panels(ax).values()) or [ax]
         assert bool(panels(ax)) == long

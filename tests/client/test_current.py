@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import inspect
+import pickle
 import threading
 import weakref
 from datetime import date
@@ -130,17 +132,6 @@ def test_a_register_has_its_own_language() -> None:
         fk.use("live", lang="de")  # type: ignore[call-overload]
 
 
-def test_names_above_ask_their_own_register() -> None:
-    """What is drawn or reported by a register's method is of that register."""
-    fk.use(ONE)
-
-    assert TWO.doctor().equals(fk.doctor(TWO))
-    assert TWO.LocationPicker()._register is TWO
-    assert "health" in (TWO.doctor.__doc__ or "")
-    with pytest.raises(AttributeError, match="plot_everything"):
-        TWO.plot_everything()
-
-
 def test_threads_see_the_same_register() -> None:
     """Callbacks of widgets run on other threads and must ask the same register."""
     fk.use(TWO)
@@ -188,7 +179,40 @@ def test_a_folder_of_a_mirror_is_named(tmp_path: Path) -> None:
     assert "mirror:" not in str(error.value)
 
 
-def test_functions_carry_the_methods_documentation() -> None:
-    """help(fk.count_by) says what Register.count_by says."""
+def test_functions_carry_what_the_method_says_of_itself() -> None:
+    """help(), the signature and completion of fk.count_by are those of the method."""
+    method = inspect.signature(fk.Register.count_by)
+    own = [parameter for name, parameter in method.parameters.items() if name != "self"]
+
+    assert inspect.signature(fk.count_by) == method.replace(parameters=own)
     assert fk.count_by.__doc__ == fk.Register.count_by.__doc__
+    assert fk.units.count.__doc__ == fk.register.__globals__["Units"].count.__doc__
     assert "count" in dir(fk.units)
+
+
+def test_functions_are_pickled_by_their_names() -> None:
+    """So that a pool of processes can call them."""
+    for function in (fk.count_by, fk.units.get, fk.reports.ids):
+        assert pickle.loads(pickle.dumps(function)) is function
+    assert pickle.loads(pickle.dumps(fk.units)) is fk.units
+
+
+def test_a_function_taken_earlier_is_of_the_register_current_at_the_call() -> None:
+    """Neither the import nor the access to an attribute settles which register answers."""
+    count = fk.units.count
+    fk.use(TWO)
+
+    assert count() == 2
+
+
+def test_reading_a_shipped_form_needs_no_register() -> None:
+    """Another form is requested, which does."""
+    tables = [["1"] * 46, ["1"] * 44, ["1"] * 76]
+    report = pl.DataFrame([{"id": 1, "idSablony": 687, "tabulky": tables}])
+
+    cells = fk.cells(report)
+    assert fk.items(cells)["reason"].null_count() > 0
+    with pytest.raises(fk.UsageError, match="no register is chosen"):
+        fk.cells(report.with_columns(idSablony=pl.lit(690)))
+    with pytest.raises(fk.UsageError, match="no register is chosen"):
+        fk.regions()

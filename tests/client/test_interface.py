@@ -24,9 +24,6 @@ REGISTER = [
     "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
     # What it estimates from a sample.
     "estimate",
-    # What is drawn, reported and picked of it.
-    "plot_counts", "plot_map", "plot_last_changes", "plot_spread", "plot_history", "doctor",
-    "LocationPicker", "ChangePicker", "Explorer", "StatementViewer", "Mirror",
     # What it is.
     "base_url", "page_size", "connections", "rate", "cache", "lang", "today", "since", "invented",
     "stats", "cite", "close",

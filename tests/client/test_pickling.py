@@ -44,7 +44,7 @@ def test_a_register_is_a_new_one_with_the_same_settings(
                 assert other._session.exchange._rate == 250
                 assert other.stats == Stats()
                 assert other.units.ids().equals(reg.units.ids())
-                assert other.units._session() is other._session
+                assert other.units._session is other._session
                 assert other._session.exchange is not reg._session.exchange
 
 

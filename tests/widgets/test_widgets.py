@@ -50,7 +50,7 @@ def test_pickers_take_what_use_takes() -> None:
         assert fk.ChangePicker(register=url, lang="en").fetch() == 10
     assert fk.LocationPicker("sample").lang == "sk"
     assert fk.LocationPicker(sample).lang == fk.Explorer(register=sample).lang == "en"
-    assert sample.ChangePicker().count == 10
+    assert fk.ChangePicker(register=sample).count == 10
 
 
 def test_hostile_labels_are_escaped(tmp_path: Path) -> None:

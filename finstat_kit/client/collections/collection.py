@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Collection(Walking):
     """One of the register's four collections: counts, ids, pages of ids, and records.
 
-    ``fk.units``, ``fk.statements``, ``fk.reports`` and ``fk.annual_reports`` use the register that
-    is current at each call; ``reg.units`` and its siblings always use ``reg``.
+    ``fk.units``, ``fk.statements``, ``fk.reports`` and ``fk.annual_reports`` are those of the
+    register that is current at each call.
     """
 
     def count(self, *, changed_since: Since = None, after_id: int = 0) -> int:
@@ -186,7 +186,7 @@ class Collection(Walking):
         return get_records(
             self._name,
             arguments.ids(ids),
-            self._session(),
+            self._session,
             keep=errors == "keep",
             max_requests=max_requests,
             progress=progress,

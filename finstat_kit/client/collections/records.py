@@ -12,7 +12,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.client.collections.kept import gathering, requests_for, unchanged
 from finstat_kit.client.collections.scan import RecordsStopped
-from finstat_kit.client.session import Session
+from finstat_kit.client.session import Copy, Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import requests, wire
@@ -104,8 +104,8 @@ def get_records(
     kind = KINDS[name]
     unique = asked.unique(maintain_order=True)
     refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
-    if session.at_hand is not None:
-        frame = records_at_hand(name, unique, session, keep=keep)
+    if session.copy is not None:
+        frame = copied_records(name, unique, session.copy, keep=keep)
     else:
         with bar("records", unique.len(), remote=session.watched, progress=progress) as advance:
             frame = fetch_records(kind, unique.to_list(), session, advance, keep=keep)
@@ -178,33 +178,23 @@ def fetch_records(
     return so_far()
 
 
-def records_at_hand(name: str, ids: pl.Series, session: Session, *, keep: bool) -> pl.DataFrame:
+def kept_records(name: str, ids: pl.Series, session: Session) -> pl.DataFrame:
+    """Return the records of ids, none repeated; an id without a readable one is a row of its id.
+
+    How many requests may be sent was checked before.
+    """
+    return get_records(name, ids, session, keep=True, max_requests=ids.len(), progress=False)
+
+
+def copied_records(name: str, ids: pl.Series, copy: Copy, *, keep: bool) -> pl.DataFrame:
     """Return records that need no request, in the order of their ids, as `fetch_records` does."""
-    assert session.at_hand is not None
-    rows = session.at_hand(name, ids)
-    assert rows is not None
-    found = rows.collect()
-    lost = ids.filter(~ids.is_in(found["id"].implode()))
-    frame = ids.to_frame().join(found, on="id", how="left", maintain_order="left")
+    rows = copy.records(name, ids).collect()
+    lost = ids.filter(~ids.is_in(rows["id"].implode()))
+    frame = ids.to_frame().join(rows, on="id", how="left", maintain_order="left")
     if lost.len() and not keep:
         there = frame.filter(~frame["id"].is_in(lost.implode()))
         error = _not_found(lost.to_list(), ids.len(), there)
-        since = session.since()
-        if (
-            name != "units"
-            and (unread := lost.filter(lost.is_in(session.unread(name).implode()))).len()
-        ):
-            error.message += (
-                f"; {unread.len():,} are unreadable: {unread.head(5).to_list()}, each sync() "
-                "requests them again"
-            )
-        if session.extracted():
-            error.message += "; this mirror is an extract of some units, the register may have them"
-        elif since is not None:
-            error.message += (
-                "; ids without a record are not in this mirror (it holds changes since "
-                f"{since}), they may be in the register"
-            )
+        error.message += copy.why_missing(name, lost)
         raise error
     return frame
 

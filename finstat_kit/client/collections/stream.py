@@ -39,7 +39,7 @@ def stream_records(
     """
     unique = ids.unique(maintain_order=True)
     refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
-    if session.at_hand is not None and kind is not KINDS["units"]:
+    if session.copy is not None and kind is not KINDS["units"]:
         raise UsageError(
             f"records of /api/{kind.endpoint} are not read one by one from a mirror; read them in "
             "Python: fk.reports.get(ids) and its siblings, or ask the register"
@@ -52,7 +52,7 @@ def _streamed(
 ) -> Generator[Fetched, None, None]:
     repeats = {id_ for id_, times in Counter(ids).items() if times > 1}
     kept: dict[int, Record | NotFound | ProtocolError] = {}
-    fetched = (_local if session.at_hand else _fetched)(kind, unique, session)
+    fetched = (_local if session.copy else _fetched)(kind, unique, session)
     with (
         closing(fetched),
         bar("records", unique.len(), remote=session.watched, progress=progress) as advance,
@@ -83,9 +83,7 @@ def _fetched(
 
 
 def _local(kind: Kind[Record], ids: pl.Series, session: Session) -> Generator[Fetched, None, None]:
-    assert session.at_hand is not None
-    rows = session.at_hand("units", ids)
-    assert rows is not None
-    found = rows.select(kind.schema.names()).collect()
+    assert session.copy is not None
+    found = session.copy.records("units", ids).select(kind.schema.names()).collect()
     records = {row["id"]: kind.shape(**row) for row in found.iter_rows(named=True)}
     return ((id_, records.get(id_) or NotFound("no record", ids=[id_])) for id_ in ids)

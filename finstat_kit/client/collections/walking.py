@@ -6,9 +6,9 @@ import contextlib
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -17,9 +17,9 @@ from finstat_kit.arguments import Since
 from finstat_kit.client.collections.kept import requests_for, unchanged
 from finstat_kit.client.collections.pages import Pages, how_to_go_on
 from finstat_kit.client.collections.records import (
+    copied_records,
     fetch_records,
     most_requests,
-    records_at_hand,
     refuse_long_work,
     refuse_the_whole,
 )
@@ -46,7 +46,7 @@ _SCANNED: Final = 1_000  # records of a scan fetched at once
 class Walking(Checked):
     """A collection without its public methods."""
 
-    def __init__(self, name: str, session: Callable[[], Session]) -> None:
+    def __init__(self, name: str, session: Session) -> None:
         self._name = name
         self._endpoint = wire.LISTS[name]
         self._kind = KINDS[name]
@@ -55,37 +55,29 @@ class Walking(Checked):
     def __repr__(self) -> str:
         return f"<collection {self._name}, /api/{self._endpoint}>"
 
-    def _bound(self) -> Self:
-        """Return this collection of the register that is current now, whichever is later."""
-        session = self._session()
-        return type(self)(self._name, lambda: session)
-
     def _scan(self, changed_since: Since, max_requests: int | None) -> pl.LazyFrame:
-        bound = self._bound()
-        since, session = bound._answered_since(changed_since), bound._session()
-        at_hand = None
-        if session.at_hand is not None and (self._name == "units" or session.keeps(self._name)):
-            at_hand = session.at_hand(self._name, None)
-        if at_hand is not None:
+        since, copy = self._answered_since(changed_since), self._session.copy
+        copied = None if copy is None else copy.all_records(self._name)
+        if copied is not None:
             changed = pl.col(wire.CHANGED) >= since
-            return (at_hand if changed_since is None else at_hand.filter(changed)).sort("id")
+            return (copied if changed_since is None else copied.filter(changed)).sort("id")
 
         def fetch(needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
             if needs.records:
-                yield from bound._scanned_records(needs, stop, max_requests)
+                yield from self._scanned_records(needs, stop, max_requests)
             else:
-                yield from bound._scanned_ids(needs, stop)
+                yield from self._scanned_ids(needs, stop)
 
         return lazy(self._name, self._kind.schema, since, fetch)
 
     def _scanned_records(
         self, needs: Needs, stop: threading.Event, max_requests: int | None
     ) -> Iterator[pl.DataFrame]:
-        session, kind = self._session(), self._kind
-        if session.at_hand is not None:
+        session, kind = self._session, self._kind
+        if session.copy is not None:
             for page in self._scanned_ids(needs, stop):
                 # What the copy could not read must not hide all others.
-                yield records_at_hand(self._name, page["id"], session, keep=True)
+                yield copied_records(self._name, page["id"], session.copy, keep=True)
             return
         most = most_requests(session, max_requests)
         if needs.whole and most < math.inf:
@@ -146,7 +138,7 @@ class Walking(Checked):
         return Query(
             endpoint=self._endpoint,
             changed_since=self._answered_since(changed_since, warns=warns),
-            page_size=self._session().page_size
+            page_size=self._session.page_size
             if page_size is None
             else arguments.whole("page_size", page_size, 1, wire.MAX_PAGE),
             after_id=arguments.whole("after_id", after_id, 0, wire.MAX_ID),
@@ -160,19 +152,22 @@ class Walking(Checked):
             UsageError: A copy holds a part that begins later, or does not know the days of change,
                 or has no lists.
         """
-        session = self._session()
+        session = self._session
         day = arguments.changed_since(changed_since, session.today)
         if warns and changed_since is not None and day > (today := session.today()):
             warn(
                 f"changed_since='{day}' lies after the register's day, {today} (.today of the "
                 "register): nothing can have changed since"
             )
-        if session.extracted():
+        if session.copy is None:
+            return day
+        part = session.copy.part()
+        if part.extract:
             raise UsageError(
                 f"this mirror is an extract of some units, and has no list of {self._name}; give "
                 "the ids that you want records of, or read all it holds: .snapshot()"
             )
-        since = session.since()
+        since = part.since
         if since is not None and day < since:
             asked = None if changed_since is None else day.isoformat()
             raise UsageError(
@@ -180,7 +175,7 @@ class Walking(Checked):
                 f"changed_since='{since}' or a later day, or copy the whole register: "
                 "fk.Mirror('another folder').sync()"
             )
-        if since is None and day != wire.BEGINNING and self._name in session.undated:
+        if since is None and day != wire.BEGINNING and self._name in part.undated:
             raise UsageError(
                 f"a mirror does not know when {self._name} changed; leave out changed_since, or "
                 "ask the register"
@@ -214,7 +209,7 @@ class Walking(Checked):
         progress: bool | None,
         over: threading.Event | None = None,
     ) -> pl.DataFrame:
-        session = self._session()
+        session = self._session
         if connections is None:
             connections = session.connections
         connections = arguments.whole("connections", connections, 1, 256)
@@ -258,7 +253,7 @@ class Walking(Checked):
     def _walk_split(
         self, walk: SplitWalk, connections: int, advance: Advance, over: threading.Event | None
     ) -> None:
-        session = self._session()
+        session = self._session
         exchange = session.exchange
 
         def fetch(query: Query, stop: threading.Event) -> replies.Page:
@@ -285,7 +280,7 @@ class Walking(Checked):
 
     @property
     def _exchange(self) -> Exchange:
-        return self._session().exchange
+        return self._session.exchange
 
 
 def filters_of(ico: object, dic: object, legal_form_code: object) -> dict[str, str]:

@@ -55,15 +55,16 @@ class _Result(NamedTuple):
 
 
 def download(
+    session: Session,
     attachments: pl.DataFrame,
     folder: str | os.PathLike[str],
-    session: Session,
     *,
     max_bytes: int,
     max_requests: int | None,
     progress: bool | None,
 ) -> pl.DataFrame:
     """Download files; see `Register.download`."""
+    max_bytes = arguments.whole("max_bytes", max_bytes, 1, 2**31)
     target = _folder(folder)
     files = _files(attachments, target)
     refuse_long_work(len(files), session, max_requests)

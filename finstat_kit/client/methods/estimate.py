@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import polars as pl
@@ -14,8 +15,8 @@ from finstat_kit.arguments import By, Lang, Since
 from finstat_kit.client.collections.kept import gathering, unchanged
 from finstat_kit.client.collections.records import fetch_record, most_requests, refuse_long_work
 from finstat_kit.client.collections.units import Units
-from finstat_kit.client.methods.labelling import Labelling
-from finstat_kit.client.session import Session
+from finstat_kit.client.methods.codelists import codelist
+from finstat_kit.client.session import Copy, Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
 from finstat_kit.frames import estimation
 from finstat_kit.frames.estimation import NO_RECORD, UNREADABLE
@@ -28,99 +29,36 @@ from finstat_kit.transport.threads import in_order
 _Drawn = tuple[str | None, str | None, str | None]  # code, state and problem of a unit
 
 
-class Estimating(Labelling):
-    """The methods of a register that draw a sample of its records."""
+def estimate(
+    session: Session,
+    by: By,
+    *,
+    minutes: float,
+    n: int | None,
+    seed: int,
+    changed_since: Since,
+    max_requests: int | None,
+    lang: Lang,
+    progress: bool | None,
+) -> pl.DataFrame:
+    """Return the estimated counts of a whole register; see `Register.estimate`."""
+    arguments.one_of("by", by, tuple(wire.BY_FIELD))
+    seconds = 60 * arguments.positive("minutes", minutes)
+    seed = arguments.whole("seed", seed, 0, wire.MAX_ID)
+    if n is not None:
+        n = arguments.whole("n", n, 1, wire.MAX_ID)
+    size = _Size(session, n, seconds, max_requests)
+    ids = _listed(Units("units", session), changed_since, size, progress)
+    # Before the records, so that any number of them gives an estimate.
+    codelist(session, wire.BY_FIELD[by].name)
+    chosen = estimation.drawn(ids, seed).head(size.of(ids.len()))
 
-    units: Units
-    _session: Session
+    def estimated(rows: pl.DataFrame) -> pl.DataFrame:
+        return estimation.estimated(rows, by, partial(codelist, session), ids.len(), lang=lang)
 
-    def _now(self) -> Estimating:
-        """Return the register to use."""
-        return self
-
-    def estimate(
-        self,
-        by: By = "kraj",
-        *,
-        minutes: float = 10,
-        n: int | None = None,
-        seed: int = 1,
-        changed_since: Since = None,
-        max_requests: int | None = None,
-        lang: Lang | None = None,
-        progress: bool | None = None,
-    ) -> pl.DataFrame:
-        """Estimate the counts by code of all units from the records that fit into ten minutes.
-
-        The ids are listed and ordered at random, by *seed* alone, and the records of the first *n*
-        are fetched: a simple random sample. A larger sample contains every smaller one, and an id
-        keeps its place when the list changes. From ``/api/uctovne-jednotky`` and
-        ``/api/uctovna-jednotka``.
-
-        Args:
-            by: A code field, as in `count_by`.
-            minutes: Time for listing the ids and fetching records, by the register's clock. The
-                sample size follows from the register's rate; records still missing at the end are
-                left out. In process and from a mirror all records fit. Ignored if *n* is given.
-            n: Number of records, whatever time they take; all records if there are fewer.
-            seed: Another number draws other units.
-            changed_since: Only units changed on this day or later; None is everything.
-            max_requests: Maximum number of records to fetch; None is 10,000 for a real host and
-                no limit elsewhere.
-            lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
-            progress: Show bars with the time left; None shows them for a real host in a notebook
-                or on a terminal.
-
-        Returns:
-            ``code``, ``label``, ``kind`` (String), ``count``, ``count_low``, ``count_high``
-            (Int64: units in the whole list), ``share``, ``share_low``, ``share_high`` (Float64, of
-            the whole list), ``n`` (records drawn) and ``N`` (ids listed), in the order of
-            `count_by`. Every code of the codelist has a row for every *by*: a code without a hit
-            has the count 0, and ``count_high`` is its upper bound. Every id drawn is counted; the
-            kinds are those of `count_by`, ``no record`` (404) and ``unreadable`` (a record that
-            breaks the register's format). Counts are rounded, so their sum may differ slightly
-            from ``N``. A complete sample (``n`` = ``N``) has the counts of `count_by`, without
-            uncertainty.
-
-            In at least 95 % of samples the true count of a code lies between ``count_low`` and
-            ``count_high``. This holds for each row separately: among a hundred rows, about five
-            intervals may miss. `plot_counts` and `plot_map` draw the intervals.
-
-        Raises:
-            UsageError: An argument is wrong, more records than *max_requests* are needed, or
-                *minutes* pass before the first record.
-            RegisterError: A request failed; ``.partial`` holds the estimate so far.
-            Interrupted: Ctrl-C; ``.partial`` holds the estimate so far, None before the first
-                record.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     some = fk.estimate("kraj", n=500, lang="en")
-            >>> some.select("label", "count", "count_low", "count_high").row(0)
-            ('Region of Bratislava', 6560, 5750, 7410)
-            >>> some.select("n", "N").row(0)
-            (500, 20000)
-        """
-        arguments.one_of("by", by, tuple(wire.BY_FIELD))
-        seconds = 60 * arguments.positive("minutes", minutes)
-        seed = arguments.whole("seed", seed, 0, wire.MAX_ID)
-        if n is not None:
-            n = arguments.whole("n", n, 1, wire.MAX_ID)
-        now = self._now()
-        lang = now._language(lang)
-        size = _Size(now._session, n, seconds, max_requests)
-        ids = _listed(now.units, changed_since, size, progress)
-        # Before the records, so that any number of them gives an estimate.
-        now._lookup(wire.BY_FIELD[by].name)
-        chosen = estimation.drawn(ids, seed).head(size.of(ids.len()))
-
-        def estimated(rows: pl.DataFrame) -> pl.DataFrame:
-            return estimation.estimated(rows, by, now._lookup, ids.len(), lang=lang)
-
-        if now._session.at_hand is not None:
-            return estimated(_at_hand(chosen, now._session, by))
-        return _fetched(chosen, now._session, by, size, estimated, progress)
+    if session.copy is not None:
+        return estimated(_copied(chosen, session.copy, by))
+    return _fetched(chosen, session, by, size, estimated, progress)
 
 
 class _Size:
@@ -132,7 +70,7 @@ class _Size:
         self._session, self._n, self._seconds = session, n, seconds
         self._max_requests = max_requests
         # The rate that turns time into a number of requests; None if all records fit.
-        self.rate = None if session.at_hand is not None else session.rate
+        self.rate = None if session.copy is not None else session.rate
         self._clock = session.exchange.clock
         self._end = math.inf if n is not None else self._clock() + seconds
         self.over: Final = _Over(self._clock, self._end)
@@ -159,7 +97,7 @@ class _Size:
             drawn = min(number, max(math.floor(left * self.rate), 0))
         if number and not drawn:
             raise self.too_short()
-        if self._session.at_hand is None:
+        if self._session.copy is None:
             refuse_long_work(drawn, self._session, self._max_requests)
         return drawn
 
@@ -255,12 +193,9 @@ def _fetched(
     return so_far()
 
 
-def _at_hand(ids: pl.Series, session: Session, by: str) -> pl.DataFrame:
+def _copied(ids: pl.Series, copy: Copy, by: str) -> pl.DataFrame:
     """Return the sample where records need no request."""
-    assert session.at_hand is not None
-    rows = session.at_hand("units", ids)
-    assert rows is not None
-    found = rows.select("id", by, wire.STATE).collect()
+    found = copy.records("units", ids).select("id", by, wire.STATE).collect()
     here = found.with_columns(problem=pl.lit(None, pl.String))
     lost = ids.filter(~ids.is_in(found["id"].implode())).to_frame()
     return pl.concat([here, lost.with_columns(problem=pl.lit(NO_RECORD))], how="diagonal")
