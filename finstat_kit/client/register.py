@@ -237,7 +237,11 @@ class Register(Checked):
 
     @property
     def cache(self) -> CacheState | None:
-        """What the file of kept replies holds; None for a register without one."""
+        """What the file of kept replies holds; None for a register without one.
+
+        Raises:
+            CacheError: The file is damaged.
+        """
         return None if self._cache is None else self._cache.state
 
     def close(self) -> None:

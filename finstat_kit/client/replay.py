@@ -39,11 +39,10 @@ class Replay(Register):
         if not self.path.is_file():
             raise CacheError(f"there is no file {str(path)!r}; record it: {_recorded(path)}")
         self._file = CacheFile(self.path, None)
-        self._about = self._file.about()
-        url = self._about.register
+        url = self._file.about.register
         super().__init__(
             "cache:",
-            page_size=self._about.page_size,
+            page_size=self._file.about.page_size,
             lang=lang,
             transport=InProcess(self._answer),
         )
@@ -58,17 +57,17 @@ class Replay(Register):
 
     def __repr__(self) -> str:
         kind = "SAMPLE DATA " if self.invented else ""
-        return f"{kind}<Replay {self.path} of {self._about.register}, recorded {self.today}>"
+        return f"{kind}<Replay {self.path} of {self._file.about.register}, recorded {self.today}>"
 
     @property
     def invented(self) -> bool:
         """Whether the recorded data are invented, according to the replies."""
-        return bool(self._about.invented)
+        return bool(self._file.about.invented)
 
     @property
     def today(self) -> date:
         """The register's day when the newest reply was recorded."""
-        return date.fromisoformat(self._about.today)
+        return date.fromisoformat(self._file.about.today)
 
     @property
     def stats(self) -> Stats:
@@ -87,10 +86,10 @@ class Replay(Register):
         self._file.close()
 
     def _source_name(self, lang: Lang) -> str:
-        return source_name(self._about.register, self.invented, lang)
+        return source_name(self._file.about.register, self.invented, lang)
 
     def _citation(self, lang: Lang) -> str:
-        source = source_name(self._about.register, self.invented, lang, cited=True)
+        source = source_name(self._file.about.register, self.invented, lang, cited=True)
         first, last = self._file.fetched()
         when = _WORDS[lang].format(first=moment(first), last=moment(last))
         return f"{source}, {when}."
@@ -101,7 +100,7 @@ class Replay(Register):
         if found is None:
             raise CacheError(
                 f"{target} is not in {self.path}; record it: run the same lines after "
-                f"{_recorded(self.path, self._about.register)}"
+                f"{_recorded(self.path, self._file.about.register)}"
             )
         return found.reply
 

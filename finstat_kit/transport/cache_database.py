@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import quote
 
 from finstat_kit.errors import CacheError, UsageError
 
-BUSY: Final = 5.0  # seconds to wait for another process's commit
 _KIND: Final = 0x66736B63  # application_id: a file of this package
 _FORMAT: Final = 1  # user_version
 _TABLES: Final = """
@@ -29,45 +30,42 @@ class Database:
 
     Attributes:
         path: The file, absolute: where it was meant, wherever the process goes.
+        creates: As given.
     """
 
     def __init__(self, path: Path, *, creates: bool) -> None:
         self.path = path.absolute()
+        self.creates = creates
         self._given = path
-        self._mode = "rwc" if creates else "rw"
         self._connection: sqlite3.Connection | None = None
         self._inherited: list[sqlite3.Connection | None] = []
-        self._opened: tuple[int, int] | None = None  # device and number of the file that is open
+        self._opened: tuple[int, ...] | None = None  # identity of the open file
 
-    def connection(self) -> sqlite3.Connection:
-        """Return the connection to the file that is there now.
+    @contextmanager
+    def transaction(
+        self, kind: Literal["DEFERRED", "IMMEDIATE"], waits: float
+    ) -> Iterator[sqlite3.Connection]:
+        """Yield a connection to the file that is there now, for one transaction.
+
+        Args:
+            kind: Of the transaction: to read, or to write.
+            waits: Seconds to wait for another process's commit.
 
         Raises:
             UsageError: It is another program's file.
             CacheError: A later version of this package wrote it.
         """
-        if self._connection is not None and self._opened != self._there():
-            self.close()  # another file took its place, or it was removed
+        # SQLite trusts what it has read of a file whose counter of commits is the same, as it may
+        # be in another file copied over this one.
+        if self._connection is not None and self._opened != self._identity():
+            self.close()
         if self._connection is None:
-            connection = sqlite3.connect(
-                f"file:{quote(str(self.path))}?mode={self._mode}",
-                uri=True,
-                timeout=BUSY,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-            try:
-                _prepare(connection, self._given)
-            except BaseException:
-                connection.close()
-                raise
-            self._connection, self._opened = connection, self._there()
-        return self._connection
-
-    def waits(self, seconds: float) -> None:
-        """Set how long the open connection waits for another process's commit."""
-        if self._connection is not None:
-            self._connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
+            self._opened = self._identity()
+            self._connection = self._open(waits)
+        self._connection.execute(f"PRAGMA busy_timeout = {waits * 1000:.0f}")
+        self._connection.execute(f"BEGIN {kind}")
+        with self._connection:
+            yield self._connection
 
     def close(self) -> None:
         """Close the connection, if one is open."""
@@ -80,12 +78,27 @@ class Database:
         self._inherited.append(self._connection)
         self._connection = None
 
-    def _there(self) -> tuple[int, int] | None:
+    def _open(self, waits: float) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"file:{quote(str(self.path))}?mode={'rwc' if self.creates else 'rw'}",
+            uri=True,
+            timeout=waits,
+            isolation_level=None,
+            check_same_thread=False,
+        )
         try:
-            found = self.path.stat()
+            _prepare(connection, self._given)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _identity(self) -> tuple[int, ...] | None:
+        try:
+            status = self.path.stat()
         except FileNotFoundError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -97,7 +110,9 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     def is_new() -> bool:
         return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
-    connection.execute("PRAGMA synchronous = NORMAL")
+    # The journal is enough after a kill. A power cut may damage the file: then its checksums and
+    # SQLite's own checks fail, and it is recorded again.
+    connection.execute("PRAGMA synchronous = OFF")
     if is_new():
         connection.execute("BEGIN IMMEDIATE")
         with connection:

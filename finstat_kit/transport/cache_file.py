@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sqlite3
 import threading
-import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -15,10 +13,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from finstat_kit.errors import CacheError, UsageError, warn
+from finstat_kit.errors import CacheError, RegisterError, UsageError, warn
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.transport import forks
-from finstat_kit.transport.cache_database import BUSY, Database
+from finstat_kit.transport.cache_database import Database
 from finstat_kit.transport.cache_format import (
     FIELDS,
     About,
@@ -32,22 +30,38 @@ from finstat_kit.transport.cache_format import (
     write_about,
 )
 
+_BUSY: Final = 5.0  # seconds to wait for another process's commit
+_LAST: Final = 1e11  # seconds since 1970: the year 5138
 _AT_ONCE: Final = 500  # keys per statement
-_SOON: Final = 0.3  # seconds between two commits within a block that gathers replies
+_LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+
+
+class _Locked(CacheError):
+    """Another process is writing to the file."""
 
 
 class CacheFile:
     """Replies by method, path and sorted parameters, the newest of each; the method is GET alone.
 
     Several threads and processes may share a file; SQLite's journal restores its last commit after
-    a process is killed. No other code opens it: closing a second handle would release the locks of
-    the first.
+    a process is killed. The file may be replaced at any time: every read and every write finds out
+    whose it is. No other code opens it: closing a second handle would release the locks of the
+    first.
 
     Args:
         path: The file; created when the first reply is kept.
-        register: The register of the file; None for a file that is only read.
+        register: The register of the replies; None for a file that is only read, whose register
+            remains the one that it names now.
         today: Returns the register's day; needed only for keeping replies.
         wall: Returns seconds since 1970; likewise.
+
+    Attributes:
+        path: As given.
+        about: The register of the replies, and the settings of the recording.
+
+    Raises:
+        CacheError: The file cannot be read, or is empty and only read.
+        UsageError: It is of another register, or in no folder.
     """
 
     def __init__(
@@ -59,78 +73,63 @@ class CacheFile:
     ) -> None:
         self.path = path
         self._database = Database(path, creates=register is not None)
-        self._register = register
-        self._agreed = register is None  # whether the kept replies are of this register
         self._today, self._wall = today, wall
         self._lock = threading.RLock()
+        self._waits = _BUSY
         self._warned = False
-        self._mark = ""  # name of the invented data in the kept replies
-        self._since = date.min  # the server's day of the newest reply
-        self._pending: dict[tuple[str, str], tuple[Row, bytes]] = {}  # for the next commit
-        self._gathering = 0  # open blocks that commit replies in batches
-        self._committed = -math.inf  # time of the last commit, on the process's clock
+        self._day: date | None = None  # the register's day of the newest reply
         self._state = CacheState(path)
         forks.renew_in_child(self)
         if not self._database.path.parent.is_dir():
             raise UsageError(
                 f"cache={str(path)!r}: there is no folder {str(path.parent)!r}; create it"
             )
-        if not self._database.path.exists():
-            return
-        try:
-            self._agreed = self._fits(read_about(self._database.connection(), self.path))
-        except sqlite3.OperationalError as error:  # locked: replies can be requested instead
+        if register is None:
+            with self._legible(), self._database.transaction("DEFERRED", _BUSY) as connection:
+                register = read_about(connection, path)
             if register is None:
-                raise self._unreadable(error) from error
+                raise CacheError(f"the file {path} holds no replies; record it first")
+        self.about = register
+        try:
+            with self._reading():
+                pass
+        except _Locked as error:  # replies can be requested instead
             self._warn(error)
-        except sqlite3.DatabaseError as error:
-            raise self._unreadable(error) from error
 
     def _after_fork(self) -> None:
         """Create a new lock and connection; the parent's is neither used nor closed."""
         self._lock = threading.RLock()
         self._database.leave_to_parent()
-        self._pending = {}  # the parent commits its own
-        self._gathering = 0
 
     def close(self) -> None:
         """Close the file; it opens again when it is needed."""
         with self._lock:
-            self._commit()
             self._database.close()
 
     @property
     def undecided(self) -> bool:
         """Whether only a reply can show that the file is of the same register."""
-        return not self._agreed and self._database.path.exists()
-
-    def about(self) -> About:
-        """Return the register and the settings of the file.
-
-        Raises:
-            CacheError: The file cannot be read, or is empty.
-        """
-        with self._lock, self._reading():
-            written = read_about(self._database.connection(), self.path)
-        if written is None:
-            raise CacheError(f"the file {self.path} holds no replies; record it first")
-        return written
+        try:
+            with self._reading() as connection:
+                return connection is None and self._database.path.exists()
+        except CacheError as error:
+            self._warn(error)
+            return False
 
     @property
     def state(self) -> CacheState:
-        """The content of the file; the last known one while another process is writing."""
-        with contextlib.suppress(sqlite3.Error, OSError), self._lock:
-            self._commit()
+        """The content of the file; the last known one while another process is writing.
+
+        Raises:
+            CacheError: The file cannot be read.
+        """
+        with contextlib.suppress(_Locked), self._lock, self._legible():
             if not self._database.path.exists():
                 return self._state
-            connection = self._database.connection()
-            self._database.waits(0)
-            try:
+            with self._database.transaction("DEFERRED", 0) as connection:
                 count, first, last = connection.execute(
                     "SELECT count(*), min(day), max(day) FROM replies"
                 ).fetchone()
-            finally:
-                self._database.waits(BUSY)
             days = (date.fromisoformat(day) for day in (first, last)) if count else (None, None)
             self._state = CacheState(self.path, count, self._database.path.stat().st_size, *days)
         return self._state
@@ -141,44 +140,41 @@ class CacheFile:
         Raises:
             CacheError: The file cannot be read.
         """
-        with self._lock, self._reading():
+        with self._reading() as connection:
+            if connection is None:
+                return 0.0, 0.0
             query = "SELECT min(fetched), max(fetched) FROM replies"
-            first, last = self._database.connection().execute(query).fetchone()
-        return first or 0.0, last or 0.0
+            first, last = (float(time or 0) for time in connection.execute(query).fetchone())
+            if not 0 <= first <= last < _LAST:
+                raise ValueError(f"replies fetched at {first:g} to {last:g} s")
+            return first, last
 
     def find(self, target: str) -> Kept | None:
         """Return the newest kept reply to a request, None if there is none.
 
         Raises:
             CacheError: The reply was altered.
+            UsageError: The file is of another register now.
         """
         path, query = key_of(target)
-        with self._lock, self._reading():
-            if (path, query) in self._pending:
-                self._commit()
-            if not self._agreed or not self._database.path.exists():
+        with self._reading() as connection:
+            if connection is None:
                 return None
-            row = (
-                self._database.connection()
-                .execute(
-                    f"SELECT {FIELDS}, body FROM replies WHERE path = ? AND query = ?",
-                    (path, query),
+            statement = f"SELECT {FIELDS}, body FROM replies WHERE path = ? AND query = ?"
+            found = connection.execute(statement, (path, query)).fetchone()
+            if found is None:
+                return None
+            *fields, seal, body = found
+            row = Row(*fields)
+            whole = isinstance(body, bytes) and sha256(body).digest() == row.sum
+            if row.seal(self.about.name, path, query) != seal or not whole:
+                raise CacheError(
+                    f"the reply to {target} in {self.path} is not as it was written; "
+                    "remove the file and record it again"
                 )
-                .fetchone()
-            )
-            mark = self._mark
-        if row is None:
-            return None
-        *fields, seal, body = row
-        found = Row(*fields)
-        whole = isinstance(body, bytes) and sha256(body).digest() == found.sum
-        if found.seal(path, query) != seal or not whole:
-            raise CacheError(
-                f"the reply to {target} in {self.path} is not as it was written; "
-                "remove the file and record it again"
-            )
-        reply = Reply(found.status, {INVENTED: mark} if mark else {}, zlib.decompress(body))
-        return Kept(reply, found.fetched, date.fromisoformat(found.day))
+            mark = self.about.invented
+            reply = Reply(row.status, {INVENTED: mark} if mark else {}, zlib.decompress(body))
+            return Kept(reply, row.fetched, date.fromisoformat(row.day))
 
     def usable(self, target: str) -> Kept | None:
         """As `find`, but None also for a damaged or locked reply, which can be requested."""
@@ -194,186 +190,148 @@ class CacheFile:
         Raises:
             UsageError: The reply is of another register than the file.
         """
-        path, query = key_of(target)
+        key = key_of(target)
         body = zlib.compress(reply.body if reply.status == 200 else b"", 6)
-        day, now = self._today(), float(self._wall())
-        since = min(day, day_of(reply, day))
-        seen = sha256(body).digest()
-        row = Row(reply.status, now, day.isoformat(), since.isoformat(), now, seen)
+        now, digest = float(self._wall()), sha256(body).digest()
         with self._lock:
-            self._pending[path, query] = row, body
-            if not self._is_agreed(reply):
-                self._commit(reply.headers.get(INVENTED, ""))
-            elif not self._gathering or time.monotonic() > self._committed + _SOON:
-                self._commit()
-
-    @contextlib.contextmanager
-    def gathering(self) -> Iterator[None]:
-        """Commit the replies of a block in batches, all of them by its end.
-
-        Each commit waits for the disk, longer than a fast register takes to reply.
-        """
-        with self._lock:
-            self._gathering += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._gathering -= 1
-                self._commit()
-
-    def _commit(self, mark: str | None = None) -> None:
-        """Write the pending replies; a new *mark* is compared with the file's."""
-        with self._lock:
-            pending, self._pending = self._pending, {}
-            if not pending:
-                return
+            self.note(reply)
+            row = Row(reply.status, now, self._today().isoformat(), _text(self._day), now, digest)
             self._write(
-                self._mark if mark is None else mark,
                 f"INSERT OR REPLACE INTO replies (path, query, body, {FIELDS})"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [(*key, body, *row, row.seal(*key)) for key, (row, body) in pending.items()],
+                [(*key, body, *row, row.seal(self.about.name, *key))],
             )
-            self._committed = time.monotonic()
+
+    def note(self, reply: Reply) -> None:
+        """Note which register sent a reply, and on which day by its clock."""
+        day = day_of(reply)
+        with self._lock:
+            self._day = None if day is None else min(day, self._today())
+            self.about = replace(self.about, invented=reply.headers.get(INVENTED, ""))
 
     def ages(self, path: str, ids: Sequence[int]) -> dict[int, Age]:
         """Return the age of every kept reply to ``path?id=…`` for some ids."""
         return {
-            id_: Age(date.fromisoformat(row.since), row.checked)
+            id_: Age(date.fromisoformat(row.since) if row.since else None, row.checked)
             for id_, row in self._rows(path, ids)
         }
 
     def confirm(self, path: str, ids: Iterable[int], now: float) -> None:
         """Record that the newest reply shows the replies of these ids to be unchanged."""
-        changed = [
-            (f"id={id_}", row._replace(since=self._since.isoformat(), checked=float(now)))
-            for id_, row in self._rows(path, list(ids))
-        ]
         with self._lock:
+            since = _text(self._day)
+            changed = [
+                (f"id={id_}", row._replace(since=since or row.since, checked=float(now)))
+                for id_, row in self._rows(path, list(ids))
+            ]
+            name = self.about.name
             self._write(
-                self._mark,
                 "UPDATE replies SET since = ?, checked = ?, seal = ? WHERE path = ? AND query = ?"
                 " AND sum = ?",
                 [
-                    (row.since, row.checked, row.seal(path, query), path, query, row.sum)
+                    (row.since, row.checked, row.seal(name, path, query), path, query, row.sum)
                     for query, row in changed
                 ],
             )
 
-    def missing(self, path: str, ids: Sequence[int]) -> int:
-        """Return how many ids have no kept reply."""
-        return len(ids) - len(self._rows(path, ids))
-
     def _rows(self, path: str, ids: Sequence[int]) -> list[tuple[int, Row]]:
-        found: list[tuple[int, Row]] = []
+        rows: list[tuple[int, Row]] = []
         try:
-            with self._lock, self._reading():
-                self._commit()
-                if not self._agreed or not self._database.path.exists():
+            with self._reading() as connection:
+                if connection is None:
                     return []
-                connection = self._database.connection()
                 for start in range(0, len(ids), _AT_ONCE):
-                    keys = [f"id={id_}" for id_ in ids[start : start + _AT_ONCE]]
-                    rows = connection.execute(
+                    keys = {f"id={id_}": id_ for id_ in ids[start : start + _AT_ONCE]}
+                    selected = connection.execute(
                         f"SELECT query, {FIELDS} FROM replies WHERE path = ? AND query IN "
                         f"({', '.join('?' * len(keys))})",
                         (path, *keys),
                     )
-                    for query, *fields, seal in rows:
+                    for query, *fields, seal in selected:
                         row = Row(*fields)
-                        if row.seal(path, query) == seal:
-                            found.append((int(query.removeprefix("id=")), row))
+                        if row.seal(self.about.name, path, query) == seal and query in keys:
+                            rows.append((keys[query], row))
         except CacheError as error:
             self._warn(error)
-        return found
+        return rows
 
-    def agree(self, reply: Reply) -> None:
-        """Compare the register of a reply with that of the file.
-
-        Raises:
-            UsageError: They differ.
-        """
-        with self._lock:
-            if not self._is_agreed(reply):
-                self._write(reply.headers.get(INVENTED, ""))
-
-    def _is_agreed(self, reply: Reply) -> bool:
-        """Record the server's day; return whether the reply is known to be of the register."""
-        day = self._today()
-        self._since = min(day, day_of(reply, day))
-        return self._agreed and self._mark == reply.headers.get(INVENTED, "")
-
-    def _agree(self, connection: sqlite3.Connection, mark: str) -> None:
-        """Write the register of a new file, unless the file is of another register."""
-        assert self._register is not None
-        register = replace(self._register, invented=mark, today=self._today().isoformat())
-        written = read_about(connection, self.path)
-        if written is not None and written.name != register.name:
-            raise self._another(written, register)
-        if written != register:
-            write_about(connection, register)
-        self._agreed, self._mark = True, mark
-
-    def _fits(self, written: About | None) -> bool:
+    def _is_ours(self, written: About | None) -> bool:
         """Return whether a file is of this register; False while only a reply can show it.
 
         Raises:
-            UsageError: The file is of another register.
+            UsageError: It is of another register.
         """
-        register = self._register
+        ours = self.about
         if written is None:
             return False
-        self._mark = written.invented or ""
-        if register is None:
+        if written.name == ours.name:
             return True
-        if register.invented is None and written.register != register.register:
+        if ours.invented is None and written.invented:
             # An invented register may be served at another URL.
-            if not written.invented:
-                raise self._another(written, register)
-            return False
-        if register.invented is not None and written.name != register.name:
-            raise self._another(written, register)
-        return True
-
-    def _another(self, written: About, register: About) -> UsageError:
-        return UsageError(
-            f"cache={str(self.path)!r}: the file is of {written.name}, not of {register.name}; "
+            if written.register != ours.register:
+                return False
+            self.about = replace(ours, invented=written.invented)
+            return True
+        if not self._database.creates:
+            raise CacheError(
+                f"the file {self.path} was replaced: it is of {written.name} now, no longer of "
+                f"{ours.name}; open it again: fk.use('cache:{self.path}')"
+            )
+        raise UsageError(
+            f"cache={str(self.path)!r}: the file is of {written.name}, not of {ours.name}; "
             "give another file"
         )
 
-    def _write(
-        self, mark: str, statement: str = "", rows: Sequence[tuple[object, ...]] = ()
-    ) -> None:
-        """Commit rows to a file of the same register; warn once of a full or locked disk."""
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        """Yield the file for one look at it, None where nothing is known to be of this register."""
+        with self._lock, self._legible():
+            if self._database.creates and not self._database.path.exists():
+                yield None
+                return
+            with self._database.transaction("DEFERRED", self._waits) as connection:
+                yield connection if self._is_ours(read_about(connection, self.path)) else None
+
+    def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Commit rows to a file of this register; warn once of a full or locked disk."""
         try:
-            connection = self._database.connection()
-            connection.execute("BEGIN IMMEDIATE")
-            with connection:
-                self._agree(connection, mark)
-                if rows:
-                    connection.executemany(statement, rows)
-        except (sqlite3.Error, CacheError) as error:
+            with (
+                self._legible(),
+                self._database.transaction("IMMEDIATE", self._waits) as connection,
+            ):
+                written = read_about(connection, self.path)
+                self._is_ours(written)
+                register = replace(self.about, today=self._today().isoformat())
+                if written != register:
+                    write_about(connection, register)
+                connection.executemany(statement, rows)
+        except CacheError as error:
             self._warn(error)
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _legible(self) -> Iterator[None]:
+        """Turn whatever the content of a damaged file raises into an error with the cure."""
         try:
             yield
-        except (sqlite3.Error, zlib.error) as error:
-            raise self._unreadable(error) from error
+        except RegisterError:
+            raise
+        except (sqlite3.Error, zlib.error, ValueError, TypeError, OSError) as error:
+            kind = _Locked if getattr(error, "sqlite_errorcode", 0) in _LOCKED else CacheError
+            raise kind(
+                f"the file of kept replies {self.path} cannot be read: {error}; if it is damaged, "
+                "remove it and record it again"
+            ) from error
 
-    def _unreadable(self, error: Exception) -> CacheError:
-        return CacheError(
-            f"the file of kept replies {self.path} cannot be read: {error}; if it is damaged, "
-            "remove it and record it again"
-        )
-
-    def _warn(self, error: Exception) -> None:
+    def _warn(self, error: CacheError) -> None:
+        """Warn once of a file that cannot be used; the work goes on without it."""
         if not self._warned:
             self._warned = True
-            with contextlib.suppress(sqlite3.Error):  # wait only once
-                self._database.waits(0.1)
+            self._waits = 0.1
             warn(
                 f"cache={str(self.path)!r}: {error}; replies are requested, and those that cannot "
                 "be written are not kept"
             )
+
+
+def _text(day: date | None) -> str:
+    return "" if day is None else day.isoformat()

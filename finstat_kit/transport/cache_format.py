@@ -78,11 +78,12 @@ class Age(NamedTuple):
     """The age of a kept reply.
 
     Attributes:
-        since: The register's day when it was last known to be unchanged; never too late.
-        checked: The same moment in seconds since 1970.
+        since: The register's day when it was last known to be unchanged, by the register's own
+            clock and never too late; None if its replies are without a date.
+        checked: The same moment in seconds since 1970, by our clock.
     """
 
-    since: date
+    since: date | None
     checked: float
 
 
@@ -92,13 +93,13 @@ class Row(NamedTuple):
     status: int
     fetched: float
     day: str
-    since: str
+    since: str  # "" if unknown
     checked: float
     sum: bytes  # SHA-256 of the packed body
 
-    def seal(self, path: str, query: str) -> bytes:
-        """Return the SHA-256 of the metadata and of the key of the reply."""
-        return sha256(repr((path, query, *self)).encode()).digest()
+    def seal(self, register: str, path: str, query: str) -> bytes:
+        """Return the SHA-256 of the metadata, of the key of the reply, and of its register."""
+        return sha256(repr((register, path, query, *self)).encode()).digest()
 
 
 def read_about(connection: sqlite3.Connection, path: Path) -> About | None:
@@ -110,9 +111,10 @@ def read_about(connection: sqlite3.Connection, path: Path) -> About | None:
     row = connection.execute("SELECT text, seal FROM about").fetchone()
     if row is None:
         return None
-    if sha256(row[0].encode()).digest() != row[1]:
+    text, seal = row
+    if not isinstance(text, str) or sha256(text.encode()).digest() != seal:
         raise CacheError(f"the file {path} is not as it was written; remove it and record it again")
-    return About(**json.loads(row[0]))
+    return About(**json.loads(text))
 
 
 def write_about(connection: sqlite3.Connection, about: About) -> None:
@@ -133,10 +135,10 @@ def key_of(target: str) -> tuple[str, str]:
     return path, urlencode(sorted(parse_qsl(query, keep_blank_values=True)))
 
 
-def day_of(reply: Reply, otherwise: date) -> date:
+def day_of(reply: Reply) -> date | None:
     """Return the day of a reply by its server's clock, which may differ from ours."""
     try:
         sent: datetime = parsedate_to_datetime(reply.headers.get("Date", ""))
         return sent.astimezone(_BRATISLAVA).date()
     except (ValueError, TypeError, OverflowError):
-        return otherwise
+        return None

@@ -276,7 +276,7 @@ class Exchange:
         if self.cache is not None and keep:
             self.cache.keep(target, reply)
         elif self.cache is not None:
-            self.cache.agree(reply)
+            self.cache.note(reply)
 
     def _used(self, kept: Kept) -> None:
         """Count a kept reply and record its time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import finstat_kit as fk
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
+from finstat_kit.service.server import dated
 from tests.support.behind import Behind, unchanged_ids
 from tests.support.examples import examples, slow
 from tests.support.registers import Scripted
@@ -50,6 +51,21 @@ class Amended(Behind):
                     page["id"] = sorted({*page["id"], id_})
                 reply = reply._replace(body=json.dumps(page).encode())
         return reply
+
+
+class Dated(Behind):
+    """A sample whose replies are dated some *days* after its own day, or not at all."""
+
+    def __init__(self, sample: fk.Sample, days: int | None) -> None:
+        super().__init__(sample)
+        self._days = days
+
+    def _answer(self, method: str, path: str, query: str) -> Reply:
+        reply = super()._answer(method, path, query)
+        headers = {name: value for name, value in reply.headers.items() if name != "Date"}
+        if self._days is not None:
+            headers |= dated(self.sample.today + timedelta(days=self._days))
+        return reply._replace(headers=headers)
 
 
 @pytest.mark.parametrize("collection", KINDS)
@@ -295,6 +311,84 @@ def test_young_records_need_no_list(behind: Behind, file: Path) -> None:
     behind.time.now += 200
     behind.register(cache=file, max_age=timedelta(hours=1)).units.get(ids)
     assert len(behind.sent(LIST)) == 1
+
+
+def test_the_age_of_records_is_not_that_of_a_clock_that_was_set_back(
+    behind: Behind, file: Path
+) -> None:
+    ids = unchanged_ids(behind.sample)
+    behind.register(cache=file).units.get(ids)
+    behind.time.now -= 60
+    behind.sent()
+    behind.register(cache=file, max_age="1h").units.get(ids)
+    assert len(behind.sent(LIST)) == 1
+
+
+@pytest.mark.parametrize(
+    ("clock", "replies"), [(9, 0), (0, 9), (9, None), (-9, None)],
+    ids=["our clock is ahead", "the register's clock is ahead", "no Date, our clock is ahead",
+         "no Date, our clock is behind"],
+)  # fmt: skip
+def test_a_wrong_clock_hides_no_change(file: Path, clock: int, replies: int | None) -> None:
+    """Of two days the earlier counts; where replies have none, our clock does not replace it."""
+    behind = Dated(fk.sample(300), replies)
+    true = datetime(2026, 6, 30, 12, tzinfo=UTC).timestamp() - behind.time.wall()
+    behind.time.now = true + clock * 86_400
+    ids = unchanged_ids(behind.sample)
+    behind.register(cache=file).units.get(ids)
+    behind.sample.set_today("2026-07-02")
+    behind.sample.delete(ids[1])
+    behind.time.now += 2 * 86_400
+
+    frame = behind.register(cache=file).units.get(ids)
+
+    assert frame.equals(behind.sample.units.get(ids))
+    assert frame["stav"][1] == "ZMAZANÉ"
+
+
+def test_records_of_unknown_age_count_as_requests(file: Path) -> None:
+    """They are requested again, without a list of changes that could show nothing."""
+    behind = Dated(fk.sample(300), None)
+    ids = unchanged_ids(behind.sample)
+    behind.register(cache=file).units.get(ids)
+    behind.sent()
+    with pytest.raises(fk.UsageError, match="this needs 5 requests"):
+        behind.register(cache=file).units.get(ids, max_requests=4)
+    behind.register(cache=file).units.get(ids)
+    assert behind.sent() == [f"{RECORD}?id={id_}" for id_ in ids]
+    behind.register(cache=file, max_age="1h").units.get(ids, max_requests=0)
+    assert behind.sent() == []
+
+
+def test_the_times_of_kept_replies_are_those_of_the_data(behind: Behind, file: Path) -> None:
+    """The oldest and the newest reply used, in whatever order they were used."""
+    times = []
+    ids = unchanged_ids(behind.sample, 3)
+    for id_ in ids:
+        behind.register(cache=file).units.get(id_)
+        times.append(behind.time.wall())
+        behind.time.now += 500
+    used = behind.register(cache=file, max_age="1d")
+    for id_ in (ids[1], ids[2], ids[0], ids[1]):
+        used.units.get(id_)
+    assert (used.stats.first_reply, used.stats.last_reply) == (times[0], times[2])
+    assert used.stats.requests == 0
+
+
+def test_the_list_of_changes_is_read_up_to_the_last_record(file: Path) -> None:
+    """A page that ends just before it leaves open whether it changed."""
+    behind = Behind(fk.sample(300))
+    ids = behind.sample.publish(6)["id"].to_list()
+    assert ids == list(range(ids[0], ids[0] + 6))
+    wanted = [ids[0], ids[5]]
+    behind.register(cache=file).units.get(wanted)
+    behind.sample.set_today("2026-07-02")
+    behind.sample.delete(ids)
+    behind.most = 5
+
+    states = behind.register(cache=file).units.get(wanted)["stav"]
+
+    assert states.to_list() == ["ZMAZANÉ", "ZMAZANÉ"]
 
 
 def test_codelists_are_kept_for_the_day(behind: Behind, file: Path) -> None:

@@ -75,6 +75,21 @@ def test_what_is_not_recorded_is_an_error_with_the_line_that_records_it(
     assert caught.value.partial["id"].to_list() == [recorded]
 
 
+@pytest.mark.parametrize("url", ["https://ruz.example", "http://127.0.0.1:9"])
+def test_a_replay_refuses_what_the_recorded_host_refuses(file: Path, url: str) -> None:
+    """The records of a whole real host, and none of a near one."""
+    behind = Behind(fk.sample(50), url)
+    far = url.startswith("https")
+    with behind.register(cache=file) as recorded:
+        recorded.reports.count() if far else recorded.reports.scan().collect()
+    with fk.using(f"cache:{file}") as replayed:
+        if far:
+            with pytest.raises(fk.UsageError, match="needs the record of every report"):
+                replayed.reports.scan().collect()
+        else:
+            assert replayed.reports.scan().collect().equals(behind.sample.reports.scan().collect())
+
+
 def test_replies_of_a_later_recording_replace_older_ones(behind: Behind, file: Path) -> None:
     ids = unchanged_ids(behind.sample)
     behind.register(cache=file).units.get(ids)

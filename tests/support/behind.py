@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,12 +15,18 @@ from tests.support.clock import FakeClock
 
 
 class Behind:
-    """A sample behind an address of its own, and the requests that reached it."""
+    """A sample behind an address of its own, and the requests that reached it.
+
+    Attributes:
+        instead: What answers each request, if anything.
+        most: The largest page, if it is smaller than requested.
+    """
 
     def __init__(self, sample: fk.Sample, url: str = "https://ruz.example") -> None:
         self.sample, self.url = sample, url
         self.requests: list[str] = []
         self.instead: Reply | BaseException | None = None
+        self.most: int | None = None
         self.time = FakeClock()
 
     def register(self, **options: Any) -> fk.Register:
@@ -38,6 +45,8 @@ class Behind:
         self.requests.append(f"{path}?{query}")
         if isinstance(self.instead, BaseException):
             raise self.instead
+        if self.most is not None:
+            query = re.sub(r"(?<=max-zaznamov=)[0-9]+", str(self.most), query)
         return self.instead or self.sample._answer(method, path, query)
 
 

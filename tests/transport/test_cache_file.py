@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -12,14 +14,17 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.cache_file import CacheFile
+from tests.support.behind import Behind
 
 ROOT = Path(__file__).parents[2]
 
@@ -209,7 +214,7 @@ def locked(file: Path) -> Iterator[None]:
 def test_a_locked_file_is_warned_of_once(
     recorded: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("finstat_kit.transport.cache_database.BUSY", 0.1)
+    monkeypatch.setattr("finstat_kit.transport.cache_file._BUSY", 0.1)
     shutil.copyfile(recorded, file)
     with locked(file), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
@@ -253,6 +258,161 @@ def test_a_file_removed_meanwhile_is_made_anew(file: Path) -> None:
         assert reg.cache is not None
         assert reg.cache.replies == 1
     assert assert_whole(file) == 1
+
+
+def moved(source: Path, target: Path) -> None:
+    source.replace(target)
+
+
+def checked_out(source: Path, target: Path) -> None:
+    target.unlink()
+    shutil.copyfile(source, target)
+
+
+REPLACED: list[Callable[[Path, Path], object]] = [shutil.copyfile, moved, checked_out]
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    """A file of another register, with as many commits and the same requests."""
+    file = tmp_path / "other.cache"
+    reg = Behind(fk.sample(300, seed=1), "https://other.example").register(cache=file)
+    reg.units.get(reg.units.ids(limit=5))
+    reg.regions()
+    return file
+
+
+def recording(file: Path) -> tuple[Behind, list[int]]:
+    behind = Behind(fk.sample(300))
+    reg = behind.register(cache=file)
+    ids = reg.units.ids(limit=5)["id"].to_list()
+    reg.units.get(ids)
+    reg.regions()
+    return behind, ids
+
+
+@pytest.mark.parametrize("replace", REPLACED)
+def test_a_file_replaced_while_it_is_open_answers_for_no_other_register(
+    file: Path, other: Path, replace: Callable[[Path, Path], object]
+) -> None:
+    """Neither is anything read from it, nor written to it."""
+    behind, ids = recording(file)
+    reg = behind.register(cache=file, max_age="1d")
+    assert reg.units.get(ids).equals(behind.sample.units.get(ids))
+    replace(other, file)
+    content = file.read_bytes()
+
+    for work in (lambda: reg.units.get(ids), reg.regions, reg.units.count, reg.cite):
+        with contextlib.suppress(fk.UsageError):
+            assert work() in (None, reg.cite())
+    with pytest.raises(fk.UsageError, match=r"the file is of finstat_kit sample.*seed=1.*not of"):
+        reg.units.get(ids)
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("replace", REPLACED)
+def test_a_recording_replaced_while_it_is_replayed_answers_for_no_other_register(
+    file: Path, other: Path, replace: Callable[[Path, Path], object]
+) -> None:
+    _, ids = recording(file)
+    replayed = fk.use(f"cache:{file}")
+    fk.use(None)
+    replayed.units.get(ids)
+    replace(other, file)
+
+    for work in (lambda: replayed.units.get(ids), replayed.regions, replayed.cite):
+        with pytest.raises(fk.CacheError, match=r"was replaced.*; open it again: fk\.use"):
+            work()
+
+
+@pytest.mark.parametrize("replace", REPLACED)
+def test_a_newer_recording_of_the_same_register_is_replayed(
+    file: Path, tmp_path: Path, replace: Callable[[Path, Path], object]
+) -> None:
+    behind, ids = recording(file)
+    replayed = fk.use(f"cache:{file}")
+    fk.use(None)
+    replayed.units.get(ids)
+    behind.sample.delete(ids[1])
+    newer = tmp_path / "newer.cache"
+    behind.register(cache=newer).units.get(ids)
+    replace(newer, file)
+
+    assert replayed.units.get(ids)["stav"].to_list() == [None, "ZMAZANÉ", None, None, None]
+
+
+def test_a_reply_of_another_register_is_refused_wherever_it_lies(file: Path, other: Path) -> None:
+    """As where a journal left by a kill is applied to the file that took the place of the first."""
+    recording(file)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("ATTACH ? AS other", (str(other),))
+        connection.execute("INSERT OR REPLACE INTO replies SELECT * FROM other.replies")
+    with fk.using(f"cache:{file}") as replayed:
+        with pytest.raises(fk.CacheError, match="not as it was written"):
+            replayed.regions()
+
+
+def test_each_reply_is_in_the_file_before_the_next_request(file: Path) -> None:
+    behind = Behind(fk.sample(300))
+    reg = behind.register(cache=file)
+    kept: list[int] = []
+
+    class Counting(Behind):
+        def _answer(self, method: str, path: str, query: str) -> Reply:
+            with closing(sqlite3.connect(file)) as connection:
+                kept.extend(connection.execute("SELECT count(*) FROM replies").fetchone())
+            return super()._answer(method, path, query)
+
+    ids = reg.units.ids(limit=5)
+    Counting(behind.sample).register(cache=file).units.get(ids)
+
+    assert kept == [1, 2, 3, 4, 5]
+
+
+DAMAGE: dict[str, Callable[[sqlite3.Connection], object]] = {
+    "a day that is none": lambda c: c.execute("UPDATE replies SET day = '2026-13-01'"),
+    "a day that is a number": lambda c: c.execute("UPDATE replies SET day = 5"),
+    "times that are none": lambda c: c.execute("UPDATE replies SET fetched = 'x'"),
+    "times beyond all calendars": lambda c: c.execute("UPDATE replies SET fetched = 1e300"),
+    "no replies": lambda c: c.execute("DROP TABLE replies"),
+    "no register": lambda c: c.execute("DROP TABLE about"),
+    "a register that is none": lambda c: c.execute("UPDATE about SET text = NULL"),
+    "another's description": lambda c: c.execute(
+        "UPDATE about SET text = ?, seal = ?", ("[5]", sha256(b"[5]").digest())
+    ),
+}
+
+
+def cache_error(look: Callable[[], object]) -> str | None:
+    try:
+        look()
+    except fk.CacheError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_file_is_an_error_with_the_cure(
+    file: Path, damage: Callable[[sqlite3.Connection], object]
+) -> None:
+    """From whatever looks at it; a register that can be requested goes on, with a warning."""
+    behind, ids = recording(file)
+    reg, replayed = behind.register(cache=file), fk.use(f"cache:{file}")
+    fk.use(None)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        damage(connection)
+
+    looks: list[Callable[[], object]] = [
+        lambda: reg.cache, lambda: replayed.cache, lambda: replayed.units.get(ids), replayed.cite,
+        lambda: fk.use(f"cache:{file}"), lambda: behind.register(cache=file),
+    ]  # fmt: skip
+    errors = list(filter(None, map(cache_error, looks)))
+    assert errors
+    for error in errors:
+        assert re.search("remove (it|the file) and record it again", error)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert reg.units.get(ids).equals(behind.sample.units.get(ids))
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TypeVar
 
 from finstat_kit.client.session import Session
@@ -47,25 +46,31 @@ def unchanged(
         session.exchange.get(requests.count(newest), stop, keep=False)
     now = session.exchange.now
     ages = file.ages(kind.path, ids)
-    young = {id_ for id_, age in ages.items() if 0 <= now - age.checked < session.max_age}
-    old = {id_: age for id_, age in ages.items() if id_ not in young}
-    if not old:
+    young = {id_ for id_, age in ages.items() if _is_young(age, session)}
+    # Our clock may be wrong: only the register's own day can be compared with its days of change.
+    dated = {id_: age.since for id_, age in ages.items() if age.since and id_ not in young}
+    if not dated:
         return frozenset(young)
-    checked = _not_named(session, kind.listed, old, stop)
+    checked = _not_named(session, kind.listed, dated, stop)
     if checked:
         file.confirm(kind.path, sorted(checked), now)
     return frozenset(young | checked)
 
 
+def _is_young(age: Age, session: Session) -> bool:
+    # A negative age is of a clock that was set back.
+    return 0 <= session.exchange.now - age.checked < session.max_age
+
+
 def _not_named(
-    session: Session, endpoint: str, old: dict[int, Age], stop: threading.Event | None
+    session: Session, endpoint: str, old: dict[int, date], stop: threading.Event | None
 ) -> set[int]:
     """Return the ids absent from the list of changes since the oldest check.
 
     The list takes at most as many requests as the records themselves would; ids above the point
     where it is abandoned count as changed.
     """
-    since = min(age.since for age in old.values()) - timedelta(days=1)
+    since = min(old.values()) - timedelta(days=1)
     last = max(old)
     query: Query | None = Query(
         endpoint, max(since, wire.BEGINNING), wire.MAX_PAGE, max(min(old) - 1, 0)
@@ -82,18 +87,13 @@ def _not_named(
     return {id_ for id_ in left if id_ <= query.after_id}
 
 
-def gathering(session: Session) -> AbstractContextManager[None]:
-    """Return a context in which replies are written to the cache in batches."""
-    file = session.exchange.cache
-    return nullcontext() if file is None else file.gathering()
-
-
 def requests_for(session: Session, kind: Kind[Record], ids: Sequence[int]) -> int:
     """Return how many requests the records of ids need: none for those that are kept."""
     file = session.exchange.cache
     if session.replayed:
         return 0
-    return len(ids) if file is None else file.missing(kind.path, ids)
+    ages = {} if file is None else file.ages(kind.path, ids)
+    return len(ids) - sum(bool(age.since) or _is_young(age, session) for age in ages.values())
 
 
 def kept_for_the_day(

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.collections.kept import gathering, requests_for, unchanged
+from finstat_kit.client.collections.kept import requests_for, unchanged
 from finstat_kit.client.collections.scan import RecordsStopped
 from finstat_kit.client.session import Copy, Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
@@ -148,19 +148,18 @@ def fetch_records(
 
     try:
         usable = unchanged(session, kind, ids, stop) if kept is None else kept
-        with gathering(session):
-            for id_, record in in_order(ids, fetch, session.connections, stop):
-                advance(1)
-                if isinstance(record, RegisterError):
-                    if keep:
-                        batch.append(kind.shape(id=id_))
-                    else:
-                        missing.append(id_)
+        for id_, record in in_order(ids, fetch, session.connections, stop):
+            advance(1)
+            if isinstance(record, RegisterError):
+                if keep:
+                    batch.append(kind.shape(id=id_))
                 else:
-                    batch.append(record)
-                if len(batch) >= _BATCH:
-                    frames.append(kind.frame(batch))
-                    batch.clear()
+                    missing.append(id_)
+            else:
+                batch.append(record)
+            if len(batch) >= _BATCH:
+                frames.append(kind.frame(batch))
+                batch.clear()
     except RegisterError as error:
         error.partial = so_far()
         raise

@@ -9,7 +9,7 @@ from contextlib import closing
 
 import polars as pl
 
-from finstat_kit.client.collections.kept import gathering, requests_for, unchanged
+from finstat_kit.client.collections.kept import requests_for, unchanged
 from finstat_kit.client.collections.records import fetch_record, refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound, ProtocolError, UsageError
@@ -78,8 +78,7 @@ def _fetched(
             return error
 
     kept = unchanged(session, kind, ids.to_list())
-    with gathering(session):
-        yield from in_order(ids.to_list(), fetch, session.connections)
+    yield from in_order(ids.to_list(), fetch, session.connections)
 
 
 def _local(kind: Kind[Record], ids: pl.Series, session: Session) -> Generator[Fetched, None, None]:

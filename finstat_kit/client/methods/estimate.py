@@ -12,7 +12,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, Since
-from finstat_kit.client.collections.kept import gathering, unchanged
+from finstat_kit.client.collections.kept import unchanged
 from finstat_kit.client.collections.records import fetch_record, most_requests, refuse_long_work
 from finstat_kit.client.collections.units import Units
 from finstat_kit.client.methods.codelists import codelist
@@ -174,10 +174,9 @@ def _fetched(
             # A record still missing at the end of the time is left out with all drawn after it:
             # otherwise quickly served records would be over-represented.
             kept = unchanged(session, KINDS["units"], ids.to_list(), size.over)
-            with gathering(session):
-                for _, row in in_order(ids.to_list(), fetch, session.connections, size.over):
-                    rows.append(row)
-                    advance(1)
+            for _, row in in_order(ids.to_list(), fetch, session.connections, size.over):
+                rows.append(row)
+                advance(1)
     except Stopped:
         if not rows:
             raise size.too_short() from None
