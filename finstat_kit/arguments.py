@@ -25,6 +25,7 @@ Since = str | date | timedelta | None
 Span = str | float | timedelta
 
 _SPAN: Final = re.compile(r"-[0-9]{1,6}d", re.ASCII)
+_UNSIGNED: Final = re.compile(r"\+?([0-9]{1,6}d)", re.ASCII)
 _LASTS: Final = re.compile(r"([0-9]{1,9})(s|min|h|d)", re.ASCII)
 _SECONDS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 _LONGEST: Final = timedelta(days=36_525)  # a century, longer than any register exists
@@ -64,6 +65,10 @@ def changed_since(value: object, today: Callable[[], date] | None = None) -> dat
             return today() - span
         raise UsageError(
             f"changed_since={value!r} is not a valid duration; give 0 to {_LONGEST.days:,} days"
+        )
+    if isinstance(value, str) and (days := _UNSIGNED.fullmatch(value)):
+        raise UsageError(
+            f"changed_since={value!r} is not a valid date; give '-{days[1]}' to count back"
         )
     return day("changed_since", value)
 

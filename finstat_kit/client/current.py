@@ -80,8 +80,8 @@ def use(
             ``"mirror:PATH"`` (a mirror on disk), ``"mirror:PATH@2026-06-30"`` (as of that day) or
             ``"cache:FILE"`` (recorded replies, replayed without a network); None forgets the
             current one.
-        lang: Default language of a register created from a URL or a name; None is that of
-            FINSTAT_KIT_LANG, else ``"sk"``.
+        lang: Language of the register from now on; None leaves it as it is, which for a register
+            created from a URL or a name is that of FINSTAT_KIT_LANG, else ``"sk"``.
         cache: A file that keeps the replies of a URL or of a name; see `Register`.
         max_age: For how long kept records are used without a look at what changed; see `Register`.
 
@@ -89,8 +89,8 @@ def use(
         The Register.
 
     Raises:
-        UsageError: Neither a register nor a URL; *lang*, *cache* or *max_age* with a `Register`,
-            which has its own; a *cache* that is another register's.
+        UsageError: Neither a register nor a URL; an unknown *lang*; *cache* or *max_age* with a
+            `Register`, which has its own; a *cache* that is another register's.
         CacheError: The file of ``"cache:FILE"`` is not there, or damaged.
 
     Example:
@@ -118,7 +118,7 @@ def using(
     """Set the register that the module-level functions use, for one block.
 
     At its end the former register is current again. A register created here, from a URL or a name,
-    is closed; one passed in stays open.
+    is closed; one passed in stays open, and has its former language again.
 
     Args:
         register: As in `use`, but for None.
@@ -139,6 +139,7 @@ def using(
         True
     """
     global _current
+    spoken = register.lang if isinstance(register, Register) else "sk"
     chosen = _made(register, "register", lang, cache, max_age)
     with _lock:
         former, _current = _current, chosen
@@ -149,6 +150,8 @@ def using(
             _current = former
         if chosen is not register:
             chosen.close()
+        elif lang is not None:
+            chosen.lang = spoken
 
 
 def register() -> Register:
@@ -181,22 +184,22 @@ def _made(
     max_age: Span | None = None,
 ) -> Register:
     if isinstance(register, Register):
-        if lang is not None:
-            raise UsageError(f"lang={lang!r}: a register has its own language; set its .lang")
         _refuse_cache(cache, max_age, "a register that is given has its own: Register(…, cache=)")
+        if lang is not None:
+            register.lang = arguments.lang(lang)
         return register
     kind, _, path = register.partition(":") if isinstance(register, str) else ("", "", "")
     if register == "live":
         return Register(LIVE, lang=lang, cache=cache, max_age=max_age)
     if register == "sample":
-        made = _spoken(sample(), lang)
+        made = sample(lang=lang)
         made._keep(cache, max_age)
         return made
     if kind in ("http", "https"):
         return Register(str(register), lang=lang, cache=cache, max_age=max_age)
     if kind == "mirror" and path:
         _refuse_cache(cache, max_age, "a mirror answers from disk")
-        return _spoken(_mirror(path, name), lang)
+        return _made(_mirror(path, name), name, lang)
     if kind == "cache" and path:
         _refuse_cache(cache, max_age, "recorded replies are only read")
         return Replay(path, lang=lang)
@@ -210,11 +213,6 @@ def _refuse_cache(cache: object, max_age: object, why: str) -> None:
     for name, value in (("cache", cache), ("max_age", max_age)):
         if value is not None:
             raise UsageError(f"{name}={value!r}: {why}; leave {name} out")
-
-
-def _spoken(register: Register, lang: Lang | None) -> Register:
-    register.lang = register._language(lang)
-    return register
 
 
 def _mirror(path: str, name: str) -> Register:

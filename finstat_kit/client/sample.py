@@ -44,6 +44,7 @@ class Sample(Register):
         recipe: str | None = None,
         again: Callable[[], Sample] | None = None,
         identity: str = "finstat_kit sample",
+        lang: Lang | None = None,
     ) -> None:
         self._store = store
         self._again = again
@@ -53,7 +54,7 @@ class Sample(Register):
         self._mark = identity
         self._marks = {INVENTED: identity}
         self._changing = threading.Lock()
-        super().__init__("sample:", transport=InProcess(self._answer))
+        super().__init__("sample:", lang=lang, transport=InProcess(self._answer))
         forks.renew_in_child(self)
 
     def _after_fork(self) -> None:
@@ -309,6 +310,7 @@ def sample(
     seed: int = 0,
     strict: bool = False,
     codelists: str | Path | None = None,
+    lang: Lang | None = None,
 ) -> Sample:
     """Make a register of invented units in this process, with no network.
 
@@ -323,6 +325,7 @@ def sample(
         strict: Answer 400 to everything that the specification leaves open.
         codelists: A folder with ``kraje.json``, ``okresy.json``, ``sidla.json`` and the like, the
             bodies of replies, to be served instead of the sample's own.
+        lang: As of `Register`.
 
     Returns:
         A `Register` with more verbs: ``publish``, ``touch``, ``delete``, ``hide``, ``vanish``,
@@ -347,6 +350,7 @@ def sample(
         recipe=_call(units, seed, strict, codelists),
         again=partial(sample, units, seed=seed, strict=strict, codelists=folder),
         identity=identity,
+        lang=lang,
     )
 
 

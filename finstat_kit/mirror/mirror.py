@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Span
+from finstat_kit.arguments import Lang, Span
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import MirrorError, UsageError
@@ -55,6 +55,7 @@ class Mirror(Copied):
             units, or those the mirror remembers.
         register: The register to copy: a URL, `fk.LIVE`, a `Register` or sample; None is the
             current one at each `sync`.
+        lang: As of `Register`.
 
     Raises:
         UsageError: The path is invalid, the mirror was created with another day, or it keeps
@@ -79,12 +80,14 @@ class Mirror(Copied):
         contents: bool | str | Iterable[str] = False,
         only: int | Iterable[int] | pl.Series | pl.DataFrame | pl.LazyFrame | None = None,
         register: Register | str | None = None,
+        lang: Lang | None = None,
     ) -> None:
         self._chosen = register
         self._contents = as_collections(contents)
         self._only = None if only is None else arguments.ids(only).unique().sort()
         self._since = None if changed_since is None else arguments.changed_since(changed_since)
         super().__init__(path)
+        self.lang = self._language(lang)
         about = self._folder.about if self._since else self._folder.read()
         some_units.checked(self._only, about, self._contents)
         if about and self._since and about.changed_since != self._since:

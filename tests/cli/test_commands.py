@@ -306,6 +306,10 @@ def test_a_mirror_is_synced_described_and_verified(tmp_path: Path) -> None:
     assert (well.exit_code, unsealed.exit_code, ill.exit_code) == (0, 0, 1)
     assert "there are no checksums" in unsealed.stdout  # a notice, no damage
     assert "it is not as it was written" in ill.stdout.splitlines()[1]
+    whole = called("count", "--mirror", folder)
+    assert whole.stderr.startswith(
+        "Error: this mirror holds what changed since 2026-06-01; give --changed-since 2026-06-01 "
+    )
     other = called("sync", folder, "--sample", "--changed-since", "2025-01-01")
     assert (other.returncode, other.stdout) == (2, "")
     assert "was created with '2026-06-01'" in other.stderr

@@ -122,14 +122,28 @@ def test_the_language_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
         fk.sample(10)
 
 
-def test_a_register_has_its_own_language() -> None:
-    """`use` and `using` change nothing about the register they are given."""
-    with pytest.raises(fk.UsageError, match=r"lang='en': a register has its own language"):
-        fk.use(ONE, lang="en")
-    with pytest.raises(fk.UsageError, match="lang='en'"), fk.using(ONE, lang="en"):
-        pass
+def test_a_register_that_is_given_speaks_the_language_given_with_it(tmp_path: Path) -> None:
+    """From then on with `use`, for its block with `using`; a mirror too, and at their making."""
+    mirror = fk.Mirror(tmp_path / "ruz", register=fk.sample(10))
+    mirror.sync()
+
+    for reg in (fk.sample(10), mirror, mirror.as_of(mirror.today)):
+        with fk.using(reg, lang="en"):
+            assert "nvented data" in fk.cite()
+        assert "nvented data" not in reg.cite()
+        assert fk.use(reg, lang="en") is reg
+        fk.use(reg)
+        assert "nvented data" in fk.cite()  # as it was left
+        with pytest.raises(fk.UsageError, match="lang='de'"):
+            fk.use(reg, lang="de")  # type: ignore[call-overload]
+    assert fk.sample(10, lang="en").lang == fk.Mirror(mirror.path, lang="en").lang == "en"
+    with pytest.raises(fk.UsageError, match="lang='de'"):
+        fk.sample(10, lang="de")  # type: ignore[arg-type]
     with pytest.raises(fk.UsageError, match="lang='de'"):
         fk.use("live", lang="de")  # type: ignore[call-overload]
+    with pytest.raises(fk.UsageError, match="cache='c': a register that is given has its own"):
+        fk.use(ONE, lang="en", cache="c")
+    assert ONE.lang == "sk"
 
 
 def test_threads_see_the_same_register() -> None:

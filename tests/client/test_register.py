@@ -217,6 +217,13 @@ def test_what_is_no_span_is_refused(span: Any) -> None:
         REG.units.count(changed_since=span)
 
 
+@pytest.mark.parametrize("span", ["30d", "+30d"])
+def test_a_span_without_its_sign_is_refused_with_the_one_meant(span: str) -> None:
+    """Days ahead are never meant; the cure can be pasted."""
+    with pytest.raises(fk.UsageError, match="give '-30d' to count back"):
+        REG.units.count(changed_since=span)
+
+
 def test_a_day_after_the_registers_own_is_warned_of() -> None:
     """It cannot match anything, and is hardly meant; the warning names the register's day."""
     for call in (REG.units.count, REG.reports.ids, REG.units.scan):

@@ -76,11 +76,11 @@ def test_an_earlier_day_is_refused_at_the_call(
 ) -> None:
     """Also where none is given, which means everything; the text has the cure."""
     for given in EARLIER:
-        asked = None if given is None else str(given)
+        argument = "" if given is None else f"changed_since='{given}': "
         with fk.using(part), pytest.raises(fk.UsageError) as caught:
             WAYS[way](getattr(fk if current else part, name), changed_since=given)
         assert str(caught.value) == (
-            f"changed_since={asked!r}: this mirror holds what changed since 2026-01-01; give "
+            f"{argument}this mirror holds what changed since 2026-01-01; give "
             "changed_since='2026-01-01' or a later day, or copy the whole register: "
             "fk.Mirror('another folder').sync()"
         )

@@ -169,9 +169,9 @@ class Walking(Checked):
             )
         since = part.since
         if since is not None and day < since:
-            asked = None if changed_since is None else day.isoformat()
+            given = "" if changed_since is None else f"changed_since='{day}': "
             raise UsageError(
-                f"changed_since={asked!r}: this mirror holds what changed since {since}; give "
+                f"{given}this mirror holds what changed since {since}; give "
                 f"changed_since='{since}' or a later day, or copy the whole register: "
                 "fk.Mirror('another folder').sync()"
             )
