@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Final, TextIO
 import click
 from click.shell_completion import shell_complete
 
-from finstat_kit.cli import options
+from finstat_kit.cli import options, reading
 from finstat_kit.cli.financials import financials
 from finstat_kit.cli.forms import form, statement
 from finstat_kit.cli.mirrors import mirror, sync
 from finstat_kit.cli.output import format_of, harmless, print_frame, silence
-from finstat_kit.cli.reading import as_text, with_types
 from finstat_kit.cli.records import count, get, ids
 from finstat_kit.cli.wording import worded
 from finstat_kit.errors import RegisterError, UsageError
@@ -102,9 +101,7 @@ def codelist(name: str, chosen: options.Chosen, form: str | None, output: Path |
 
 
 @cli.command()
-@click.argument(
-    "file", type=click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True)
-)
+@click.argument("file", type=reading.file)
 @options.lang
 @options.register
 @options.output
@@ -115,16 +112,16 @@ def label(
     form: str | None,
     output: Path | None,
 ) -> None:
-    """Add labels to a csv or parquet file, after each of its code columns.
+    """Add labels to a csv, ndjson or parquet file, after each of its code columns.
 
-    "-" reads csv from standard input. In parquet and xlsx, numbers and dates are typed values and
+    "-" reads standard input. In parquet and xlsx, numbers and dates are typed values and
     codes are text; in other formats all values stay the text that was read.
     """
     from finstat_kit.protocol.wire import BY_FIELD
 
     form = format_of(form, output)
     reg = chosen()
-    frame = with_types(file) if form in ("parquet", "xlsx") else as_text(file)
+    frame = reading.with_types(file) if form in ("parquet", "xlsx") else reading.as_text(file)
     present = [field for field in BY_FIELD if field in frame.columns]
     print_frame(reg.resolve_labels(frame, lang=lang, columns=present or None), form, output)
 
@@ -167,6 +164,12 @@ def main() -> None:
         with cli.make_context("finstat-kit", sys.argv[1:]) as context:
             cli.invoke(context)
         sys.stdout.flush()
+        if reading.unread():
+            warnings.warn(
+                "standard input has data, which this command does not read; add < /dev/null where "
+                "that is meant",
+                stacklevel=1,
+            )
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)
     except click.ClickException as error:

@@ -32,15 +32,13 @@ def financials(
     form: str | None,
     output: Path | None,
 ) -> None:
-    """Print figures of units, a row per unit and year; "-" reads ids from standard input.
+    """Print figures of units, a row per unit and year; "-" reads standard input, as `get` does.
 
     Where there are none the column "reason" shows why. Whatever ends the command early, the rows
     of the units finished before are written.
     """
-    from finstat_kit import arguments
-
     form = format_of(form, output)
-    wanted = arguments.ids(ids_given(id_)).unique(maintain_order=True)
+    wanted = ids_given(id_, "units").unique(maintain_order=True)
     reg = chosen()
     try:
         found = reg.financials(wanted, years or None, max_requests=max_requests)

@@ -9,12 +9,14 @@ import click
 
 from finstat_kit.cli import options
 from finstat_kit.cli.output import format_of, print_frame, write_all
+from finstat_kit.cli.records import ids_given
 from finstat_kit.errors import NotFound
 
 if TYPE_CHECKING:
     import polars as pl
 
     from finstat_kit.arguments import Lang
+    from finstat_kit.client.register import Register
 
 
 @click.command()
@@ -50,17 +52,25 @@ def _listed(rows: pl.DataFrame, lang: Lang) -> pl.DataFrame:
 
 
 @click.command()
-@click.argument("id_", type=click.IntRange(1), metavar="ID")
+@click.argument("id_", metavar="ID…", nargs=-1, required=True)
 @options.lang
 @options.register
-def statement(id_: int, lang: Lang | None, chosen: options.Chosen) -> None:
-    """Print a statement as it was filed: each of its reports, the columns side by side."""
+def statement(id_: tuple[str, ...], lang: Lang | None, chosen: options.Chosen) -> None:
+    """Print statements as they were filed: each of their reports, the columns side by side.
+
+    "-" reads ids, or records and figures that name statements, from standard input.
+    """
+    wanted = ids_given(id_, "statements")
     reg = chosen()
+    for number, one in enumerate(wanted):
+        write_all(b"\n\n\n" * (number > 0) + _printed(reg, one, lang).encode() + b"\n")
+
+
+def _printed(reg: Register, id_: int, lang: Lang | None) -> str:
     filed = reg.statements.get(id_).row(0, named=True)
     if filed["stav"] is not None:
         raise NotFound(f"statement {id_} is {filed['stav']} in the register", ids=[id_])
     if not filed["idUctovnychVykazov"]:
         raise NotFound(f"statement {id_} has no reports", ids=[id_])
     reports = reg.reports.get(filed["idUctovnychVykazov"])
-    shown = (str(reg.as_filed(report, lang=lang)) for report in reports.iter_slices(1))
-    write_all("\n\n\n".join([*shown]).encode() + b"\n")
+    return "\n\n\n".join(str(reg.as_filed(report, lang=lang)) for report in reports.iter_slices(1))

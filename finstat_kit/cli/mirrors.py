@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from finstat_kit.cli import options
+from finstat_kit.cli import options, reading
 from finstat_kit.cli.output import format_of, harmless, print_frame
-from finstat_kit.cli.reading import with_types
 
 
 @click.command()
@@ -21,8 +20,8 @@ from finstat_kit.cli.reading import with_types
 )
 @click.option(
     "--only",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Contents of these units alone, from now on: a csv or parquet file with a column id.",
+    type=reading.file,
+    help="Contents of these units alone, from now on: a file of their ids or records.",
 )
 @click.option("--budget", metavar="TIME", help="Stop after this time: 2h, 90s; a rerun resumes.")
 @click.option("--full", is_flag=True, help="Fetch everything again, and find missing records.")
@@ -49,7 +48,7 @@ def sync(
     form = format_of(form, output)
     from finstat_kit.mirror.mirror import Mirror
 
-    units = None if only is None else with_types(only)
+    units = None if only is None else reading.ids_in(only, "units")
     copy = Mirror(
         folder, changed_since=changed_since, contents=contents, only=units, register=chosen()
     )

@@ -1,11 +1,22 @@
-"""The files that the command reads, and their numeric and date columns."""
+"""Files and standard input, as the command reads them: frames, and the ids in them."""
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import io
+import os
+import re
+import select
+import stat
 import sys
+import threading
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import click
 
 from finstat_kit.errors import UsageError
 
@@ -19,21 +30,32 @@ _WHOLE: Final = r"^-?(0|[1-9][0-9]{0,17})$"
 _DECIMAL: Final = r"^-?(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?$"
 _DAY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _NUMBERS_KEPT_AS_TEXT: Final = ("ico", "dic", "sid", "psc")
+_ID: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
+# Columns of other records and of figures that name the records of a collection.
+_NAMING: Final = {
+    "units": ("unit_id", "idUJ"),
+    "statements": ("statement_id", "idUctovnejZavierky", "idUctovnychZavierok"),
+    "reports": ("report_id", "idUctovnychVykazov"),
+    "annual_reports": ("idVyrocnejSpravy", "idVyrocnychSprav"),
+}
+_PATIENCE: Final = 10.0  # seconds before a pipe without data is mentioned
+_GRACE: Final = 5.0  # seconds in which a command before this one may begin to write
+
+file = click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True)
 
 
 def as_text(file: Path) -> pl.DataFrame:
-    """Read a csv or parquet file with every column as text: a number would lose its zeros."""
+    """Read a file with every column as text: a number would lose its zeros."""
     import polars as pl
 
-    frame = _read(file)
-    return frame.cast(pl.String)
+    return _flat(_read(file)).cast(pl.String)
 
 
 def with_types(file: Path) -> pl.DataFrame:
-    """Read a csv or parquet file; numbers and dates become values, codes remain text."""
+    """Read a file; numbers and dates become values, codes remain text."""
     import polars as pl
 
-    frame = _read(file)
+    frame = _flat(_read(file))
     codes = [name for name in frame.columns if name in _codes()]
     frame = frame.cast(dict.fromkeys(codes, pl.String))
     return frame.with_columns(
@@ -63,38 +85,192 @@ def _inferred(column: pl.Series) -> pl.Series:
     return column
 
 
-def _read(file: Path) -> pl.DataFrame:
+def ids_in(file: Path, collection: str) -> pl.Series:
+    """Return the ids of a collection in a file: plain ids, or records and figures that name them.
+
+    Raises:
+        UsageError: There is none, or what stands there is no id.
+    """
+    data = _bytes(file)
+    ids = _plain_ids(data)
+    return _ids_named(_parsed(data, file), collection, file) if ids is None else ids
+
+
+def units_in(file: Path, by: str) -> pl.DataFrame:
+    """Return the units in a file, each once: rows with the column *by*, else ids alone."""
     import polars as pl
 
-    if file == STANDARD_INPUT:
-        return _csv(sys.stdin.buffer.read(), "standard input")
-    named = f"FILE {str(file)!r}"
-    if file.suffix.lower() == ".csv":
-        return _csv(file.read_bytes(), named)
-    if file.suffix.lower() != ".parquet":
-        raise UsageError(f"{named}: give a name that ends in .csv or .parquet")
-    try:
-        frame = pl.read_parquet(file)
-    except pl.exceptions.PolarsError as error:
-        raise UsageError(f"{named} cannot be read: {_first(error)}") from error
-    if any(frame.schema[name].is_nested() for name in frame.columns):
-        from finstat_kit.frames.writing import flat
+    data = _bytes(file)
+    ids = _plain_ids(data)
+    if ids is None:
+        frame = _parsed(data, file)
+        if by in frame.columns:
+            keys = [name for name in (*_NAMING["units"], "id") if name in frame.columns][:1]
+            frame = frame.unique(keys, keep="first", maintain_order=True) if keys else frame
+            return frame.with_columns(pl.col(by).cast(pl.String))
+        ids = _ids_named(frame, "units", file)
+    return ids.unique(maintain_order=True).to_frame()
 
-        frame = flat(frame)
-    return frame
+
+def ids_of(words: Sequence[str]) -> pl.Series:
+    """Return the ids that words are."""
+    from finstat_kit import arguments
+
+    for word in words:
+        if not _ID.fullmatch(word):
+            raise UsageError(
+                f"ID {word!r} is not an id; give whole numbers, or - for standard input"
+            )
+    return arguments.ids([int(word) for word in words])
+
+
+def _plain_ids(data: bytes) -> pl.Series | None:
+    """Return the ids that a text consists of, with the header that `ids` prints or without."""
+    words = data.decode(errors="replace").replace("\ufeff", "").split()
+    ids = [word for word in words if word != "id"]
+    return ids_of(ids) if words and all(map(_ID.fullmatch, ids)) else None
+
+
+def _ids_named(frame: pl.DataFrame, collection: str, file: Path) -> pl.Series:
+    """Return the ids of a collection that a frame names: its own, or those its rows refer to."""
+    import polars as pl
+
+    names = [name for name in _NAMING[collection] if name in frame.columns][:1]
+    if not names and not ("id" in frame.columns and collection in _kinds_of(frame)):
+        raise UsageError(
+            f"{_named(file)} has no ids of {collection.replace('_', ' ')}; its columns are "
+            f"{frame.columns}"
+        )
+    values = frame[names[0]].unique(maintain_order=True) if names else frame["id"]
+    if values.dtype == pl.String:
+        values = values.str.extract_all(r"\S+")  # csv has lists as texts
+    values = values.explode() if values.dtype == pl.List else values
+    return ids_of(values.drop_nulls().cast(pl.String).to_list())
+
+
+def _kinds_of(frame: pl.DataFrame) -> list[str]:
+    """Return the collections whose records may be the rows of a frame."""
+    from finstat_kit.protocol.shaped import KINDS
+
+    fields = {name: set(kind.schema) for name, kind in KINDS.items()}
+    given = set(frame.columns) & set().union(*fields.values())
+    return [name for name, known in fields.items() if given <= known]
+
+
+def is_piped() -> bool:
+    """Return whether standard input is a file or a pipe with data in it.
+
+    A terminal, a closed one, /dev/null and the empty pipe of a cron job are neither. Data of
+    another command may take a while.
+    """
+    mode = _mode_of_input()
+    if mode is None or not stat.S_ISFIFO(mode):
+        return mode is not None
+    hint = "waiting for standard input; to count the register's ids, add < /dev/null"
+    timer = threading.Timer(_PATIENCE, click.echo, [hint], {"err": True})
+    timer.start()
+    try:
+        data = sys.stdin.buffer.peek(1)  # type: ignore[union-attr]
+    finally:
+        timer.cancel()
+        timer.join()
+    if not data:
+        click.echo("standard input is empty: the register's own ids are counted", err=True)
+    return bool(data)
+
+
+def unread() -> bool:
+    """Return whether a file or a pipe at standard input has data that nobody has read.
+
+    Takes none away: a loop of the shell may go on reading them. A pipe without data is given some
+    seconds.
+    """
+    if _mode_of_input() is None:
+        return False
+    with contextlib.suppress(ImportError, OSError):
+        import fcntl
+        import termios
+
+        select.select([sys.stdin], [], [], _GRACE)
+        size = fcntl.ioctl(sys.stdin.fileno(), termios.FIONREAD, bytes(4))
+        return int.from_bytes(size, sys.byteorder) > 0
+    return False
+
+
+def refuse_input(command: str) -> None:
+    """Refuse what is piped to a command that reads nothing."""
+    if unread():
+        raise UsageError(
+            f"{command} does not read standard input, which has data; leave it out, or add "
+            "< /dev/null"
+        )
+
+
+def _mode_of_input() -> int | None:
+    """Return the mode of standard input, if it is a file or a pipe."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (AttributeError, ValueError, OSError):  # closed, or a stream of Python's
+        return None
+    return mode if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) else None
+
+
+def _read(file: Path) -> pl.DataFrame:
+    return _parsed(_bytes(file), file)
+
+
+def _named(file: Path) -> str:
+    return "standard input" if file == STANDARD_INPUT else f"FILE {str(file)!r}"
+
+
+def _bytes(file: Path) -> bytes:
+    """Return the bytes of a file, of a text those of UTF-8 without a byte order mark."""
+    if file == STANDARD_INPUT and sys.stdin is None:
+        raise UsageError("standard input is closed; give a file, or pipe the data")
+    data: bytes = sys.stdin.buffer.read() if file == STANDARD_INPUT else file.read_bytes()
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # as PowerShell writes
+        return data.decode("utf-16", errors="replace").encode()
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def _parsed(data: bytes, file: Path) -> pl.DataFrame:
+    import polars as pl
+
+    named = _named(file)
+    if data.startswith((b"PK\x03\x04", b"shape: (")):
+        form = "an xlsx file" if data.startswith(b"PK") else "a table"
+        raise UsageError(f"{named} is {form}; give csv, ndjson or parquet")
+    try:
+        if data.startswith(b"PAR1"):
+            return pl.read_parquet(io.BytesIO(data))
+        if data.startswith(b"{"):
+            return pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
+        return _csv(data, named)
+    except pl.exceptions.PolarsError as error:
+        # In the other lines polars recommends arguments of its own functions.
+        reason = str(error).partition("\n\n")[0]
+        raise UsageError(f"{named} cannot be read: {reason}") from error
 
 
 def _csv(data: bytes, named: str) -> pl.DataFrame:
     import polars as pl
 
-    try:
-        first = data.partition(b"\n")[0].decode("utf-8-sig")
-        separator = ";" if first.count(";") > first.count(",") else ","
-        return pl.read_csv(io.BytesIO(data), infer_schema=False, separator=separator)
-    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
-        raise UsageError(f"{named} cannot be read: {_first(error)}") from error
+    first = data.partition(b"\n")[0].decode(errors="replace")
+    separator = max(",;\t", key=first.count)
+    # polars gives repeated columns other names.
+    header = pl.read_csv(
+        io.BytesIO(data), infer_schema=False, separator=separator, has_header=False, n_rows=1
+    )
+    for name, number in Counter(header.row(0)).items():
+        if number > 1:
+            column = "a column without a name" if name is None else f"the column {name!r}"
+            raise UsageError(f"{named} has {column} {number} times; rename or remove it")
+    return pl.read_csv(io.BytesIO(data), infer_schema=False, separator=separator)
 
 
-def _first(error: Exception) -> str:
-    """Return the first line; in the others polars recommends arguments of its own functions."""
-    return str(error).partition("\n\n")[0]
+def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+    if any(dtype.is_nested() for dtype in frame.dtypes):
+        from finstat_kit.frames.writing import flat
+
+        return flat(frame)
+    return frame

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from finstat_kit.cli import options
+from finstat_kit.cli import options, reading
 from finstat_kit.cli.output import (
     format_of,
     harmless,
@@ -48,6 +47,7 @@ def ids(
 ) -> None:
     """Print ids as they arrive."""
     form = format_of(form, output)
+    reading.refuse_input("ids")
     listed = options.collection(chosen(), collection)
     if output is None and form in ("csv", "ndjson"):
         _stream_ids(listed, changed_since, after_id, limit, form)
@@ -96,17 +96,19 @@ def _cut_off(error: BaseException, printed: int, cursor: int | None) -> None:
 
 
 @click.command()
+@click.argument("file", type=reading.file, required=False)
 @options.selection
 @click.option(
     "--by",
     type=click.Choice(list(BY_FIELD)),
-    help="A table of the units' records by this code; needs one request per record.",
+    help="A table of the units by this code; needs one request per record that is not given.",
 )
 @options.max_requests
 @options.lang
 @options.register
 @options.output
 def count(
+    file: Path | None,
     collection: str,
     changed_since: str | None,
     after_id: int,
@@ -117,20 +119,37 @@ def count(
     form: str | None,
     output: Path | None,
 ) -> None:
-    """Print how many ids match, or with --by how many records have each code."""
+    """Print how many ids match, or with --by how many units have each code.
+
+    With a FILE, "-" or a pipe, those in it are counted: plain ids, or the records and figures that
+    other commands print. Each id counts once.
+    """
     if by is None and (form, output, lang, max_requests) != (None, None, None, None):
         raise click.UsageError("--format, --output, --lang and --max-requests go with --by")
     if by is not None and collection != "units":
         raise click.UsageError("--by counts records, which only the collection units has")
+    selects = changed_since is not None or after_id > 0
+    if selects and file is not None:
+        raise click.UsageError("--changed-since and --after-id select from the register, not FILE")
+    if selects:
+        reading.refuse_input("count with --changed-since or --after-id")
+    elif file is None and reading.is_piped():
+        file = reading.STANDARD_INPUT
     reg = chosen()
     if by is None:
         listed = options.collection(reg, collection)
-        click.echo(listed.count(changed_since=changed_since, after_id=after_id))
+        if file is None:
+            click.echo(listed.count(changed_since=changed_since, after_id=after_id))
+        else:
+            click.echo(reading.ids_in(file, collection.replace("-", "_")).n_unique())
         return
     form = format_of(form, output)
-    found = reg.units.ids(changed_since=changed_since, after_id=after_id)
-    records = reg.units.get(found, max_requests=max_requests)
-    print_frame(reg.count_by(records, by, lang=lang), form, output)
+    units = None if file is None else reading.units_in(file, by)
+    if units is None:
+        units = reg.units.ids(changed_since=changed_since, after_id=after_id)
+    if by not in units.columns:
+        units = reg.units.get(units, max_requests=max_requests)
+    print_frame(reg.count_by(units, by, lang=lang), form, output)
 
 
 @click.command()
@@ -154,21 +173,24 @@ def get(
     form: str | None,
     output: Path | None,
 ) -> None:
-    """Print records as they arrive; "-" reads ids from standard input.
+    """Print records as they arrive; "-" reads standard input.
+
+    There, ids may stand alone or in records and figures that name them: those of "get" and
+    "financials" name units, statements and reports.
 
     Rows of csv and ndjson are printed while others are fetched; a table, parquet, xlsx and the
     file of --output are written at the end. Whatever ends the command early, the records fetched
     before are written.
     """
-    from finstat_kit import arguments
     from finstat_kit.client.collections.stream import stream_records
     from finstat_kit.protocol.shaped import KINDS
     from finstat_kit.protocol.shapes import Record
 
     form = format_of(form, output)
-    wanted = arguments.ids(ids_given(id_))
+    name = collection.replace("-", "_")
+    wanted = ids_given(id_, name)
     reg = chosen()
-    kind = KINDS[collection.replace("-", "_")]
+    kind = KINDS[name]
     rows = Rows(kind, form, output)
     # A bar and rows on the same terminal would write over each other.
     progress = False if rows.streams and sys.stdout.isatty() else None
@@ -205,17 +227,11 @@ def get(
         raise SystemExit(1)
 
 
-def ids_given(words: tuple[str, ...]) -> list[int]:
+def ids_given(words: tuple[str, ...], collection: str) -> pl.Series:
     """Return the ids that the words of a command are, those of standard input for ``-``."""
-    given = sys.stdin.read().split() if words == ("-",) else list(words)
-    # What `ids` prints has a header.
-    given = [word for word in given if word != "id"]
-    wrong = [word for word in given if not re.fullmatch(r"[0-9]{1,19}", word, re.ASCII)]
-    if wrong:
-        raise UsageError(
-            f"ID {wrong[0]!r} is not an id; give whole numbers, or - for standard input"
-        )
-    return [int(word) for word in given]
+    if words == ("-",):
+        return reading.ids_in(reading.STANDARD_INPUT, collection)
+    return reading.ids_of(words)
 
 
 def _reason(id_: int, error: RegisterError) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TextIO
 
 import polars as pl
 import pytest
@@ -29,7 +31,7 @@ COMMAND = [
 ]
 
 
-def run(*arguments: str, stdin: str | None = None) -> Result:
+def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
     return CliRunner().invoke(cli, arguments, input=stdin, catch_exceptions=True)
 
 
@@ -39,11 +41,24 @@ def shell(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-def called(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command as `shell` does, but in this process, where all is imported already."""
-    given, out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(3))
-    given.write(stdin)
-    given.seek(0)
+def called(
+    *arguments: str, stdin: str | bytes | TextIO | None = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run the command as `shell` does, but in this process, where all is imported already.
+
+    Bytes come from a pipe; a text is no file of the system's, as where pytest captures.
+    """
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    given: TextIO | None
+    if isinstance(stdin, str):
+        given = io.TextIOWrapper(io.BytesIO(stdin.encode()))
+    elif isinstance(stdin, bytes):
+        reading, writing = os.pipe()
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(stdin)
+        given = os.fdopen(reading, encoding="utf-8")
+    else:
+        given = stdin
     code: object = 0
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.resetwarnings()  # they are printed, as in a shell
@@ -54,6 +69,8 @@ def called(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]
             main()
         except SystemExit as end:
             code = end.code or 0
+        if isinstance(stdin, bytes) and given is not None:
+            given.close()
         out.flush()
         err.flush()
     assert isinstance(code, int)

@@ -1,7 +1,9 @@
-"""The files that `label` reads, and which of their columns are numbers and days."""
+"""Files and standard input: which ids and columns a command takes from them, and when."""
 
 from __future__ import annotations
 
+import io
+import os
 from datetime import date
 from pathlib import Path
 
@@ -9,7 +11,8 @@ import openpyxl
 import polars as pl
 import pytest
 
-from tests.cli.test_commands import run
+import finstat_kit as fk
+from tests.cli.test_commands import called, run
 
 CSV = (
     "id,ico,psc,kraj,okres,sid,sum,share,day,yes,padded,odd day,name,none\n"
@@ -92,3 +95,165 @@ def test_find_names_places_in_one_language() -> None:
         "district,SK031B,Žilina,Žilina,Žilinský kraj",
     ]
     assert english.splitlines()[1] == "district,SK031B,Žilina,Žilina,Region of Žilina"
+
+
+SAMPLE = fk.sample()
+UNITS = SAMPLE.units.get(SAMPLE.units.ids(limit=9))
+COUNTED = SAMPLE.count_by(UNITS, "kraj").write_csv()
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        ["ids", "--limit", "9"],
+        ["ids", "--limit", "9", "--format", "ndjson"],
+        ["get", *map(str, UNITS["id"])],
+        ["get", *map(str, [*UNITS["id"], *UNITS["id"]]), "--format", "parquet"],
+        ["financials", *map(str, UNITS["id"])],
+    ],
+)
+def test_what_a_command_prints_is_counted_in_a_pipe(printed: list[str], tmp_path: Path) -> None:
+    """Piped, redirected, as a FILE or ``-``: the units in it count once, and no others."""
+    data = run(*printed, "--sample").stdout_bytes
+    file = tmp_path / "given"
+    file.write_bytes(data)
+
+    for given in ([], ["-"]):
+        assert called("count", *given, "--by", "kraj", "--sample", stdin=data).stdout == COUNTED
+        assert called("count", *given, "--sample", stdin=data).stdout == "9\n"
+    assert called("count", str(file), "--by", "kraj", "--sample").stdout == COUNTED
+    assert called("count", str(file), "--sample").stdout == "9\n"
+    with file.open() as redirected:
+        assert called("count", "--sample", stdin=redirected).stdout == "9\n"
+
+
+@pytest.mark.parametrize("form", ["csv", "ndjson", "parquet"])
+def test_records_lead_to_those_they_name(form: str) -> None:
+    """From units to statements, to reports and back: each command takes what another prints."""
+    unit = UNITS.filter(pl.col("idUctovnychZavierok").list.len() > 1).head(1)
+    statements = SAMPLE.statements.get(unit["idUctovnychZavierok"].explode())
+
+    def piped(data: bytes, *arguments: str) -> bytes:
+        result = run(*arguments, "-", "--sample", "--format", form, stdin=data)
+        assert result.exit_code == 0, result.exception
+        return result.stdout_bytes
+
+    def ids(data: bytes) -> list[int]:
+        name = {"csv": pl.read_csv, "ndjson": pl.read_ndjson, "parquet": pl.read_parquet}[form]
+        return name(io.BytesIO(data))["id"].to_list()  # type: ignore[operator, no-any-return]
+
+    first = piped(b"id\n%d\n" % unit["id"][0], "get")
+    filed = piped(first, "get", "--collection", "statements")
+    assert ids(filed) == statements["id"].to_list()
+    assert ids(piped(filed, "get")) == unit["id"].to_list()
+    money = piped(filed, "financials")
+    assert ids(piped(money, "get")) == unit["id"].to_list()
+    assert set(ids(piped(money, "get", "--collection", "statements"))) <= set(statements["id"])
+    if form != "csv":  # which cannot hold reports
+        reports = piped(filed, "get", "--collection", "reports")
+        assert ids(reports) == statements["idUctovnychVykazov"].explode().to_list()
+        assert ids(piped(reports, "get", "--collection", "statements")) == ids(filed)
+        refused = run("get", "-", "--sample", stdin=reports)
+        assert str(refused.exception).startswith("standard input has no ids of units; its columns")
+
+
+def test_statements_named_by_figures_are_printed() -> None:
+    """Each as it was filed, one after the other; the same as by their ids."""
+    money = run("financials", "365", "--year", "2015", "--year", "2016", "--sample").stdout
+    ids = pl.read_csv(io.StringIO(money), infer_schema_length=None)["statement_id"]
+
+    printed = run("statement", "-", "--sample", stdin=money).stdout
+
+    assert ids.n_unique() == 2
+    assert printed == run("statement", *map(str, ids), "--sample").stdout
+    for id_ in ids:
+        assert run("statement", str(id_), "--sample").stdout in printed
+
+
+@pytest.mark.parametrize("stdin", ["", None, b"", "null"])
+def test_no_input_is_no_empty_input(stdin: str | bytes | None) -> None:
+    """Closed, /dev/null, the empty pipe of a cron job, that of pytest: the register counts."""
+    with open(os.devnull) as null:  # noqa: PTH123 - no path
+        seen = called("count", "--sample", stdin=null if stdin == "null" else stdin)
+
+    assert (seen.stdout, seen.returncode) == ("20000\n", 0)
+    told = "standard input is empty: the register's own ids are counted\n"
+    assert seen.stderr == (told if stdin == b"" else "")
+
+
+def test_input_that_a_command_cannot_use_is_mentioned() -> None:
+    """Refused where the answer would be to another question, else warned of; nothing is lost."""
+    ids = UNITS.select("id").write_csv().encode()
+
+    for command in (["ids"], ["count", "--changed-since", "-30d"], ["count", "--after-id", "5"]):
+        seen = called(*command, "--sample", stdin=ids)
+        assert (seen.returncode, seen.stdout) == (2, "")
+        assert "does not read standard input, which has data" in seen.stderr
+    for command in (["codelist", "regions"], ["get", "210"], ["find", "ziar"]):
+        seen = called(*command, "--sample", stdin=ids)
+        assert (seen.returncode, seen.stdout) == (0, run(*command, "--sample").stdout)
+        assert seen.stderr.startswith("Warning: standard input has data, which this command does")
+        assert called(*command, "--sample", stdin=b"").stderr == ""
+    assert called("get", "-", "--sample", stdin=ids).stderr == ""
+    assert called("count", "x.csv", "--changed-since", "-30d", "--sample").returncode == 2
+
+
+def test_a_loop_of_the_shell_keeps_its_lines() -> None:
+    """A command within ``while read`` takes none of the lines that the loop goes on with."""
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as pipe:
+        pipe.write(b"365\n578\n")
+    with os.fdopen(reading, encoding="utf-8") as lines:
+        called("get", "210", "--sample", stdin=lines)
+        assert lines.read() == "365\n578\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_files_of_other_systems_are_read(encoding: str, end: str, tmp_path: Path) -> None:
+    """With a byte order mark, as our own files have, and the ends of lines of Windows."""
+    own = tmp_path / "own.csv"
+    run("ids", "--sample", "--limit", "9", "--output", str(own))
+    assert own.read_bytes().startswith(b"\xef\xbb\xbf")
+    assert called("count", "--sample", stdin=own.read_bytes() * 2).stdout == "9\n"
+
+    texts = {"ids": UNITS.select("id").write_csv(), "records": UNITS["id", "kraj"].write_csv()}
+    for text in texts.values():
+        data = text.replace("\n", end).encode(encoding)
+        assert called("count", "--by", "kraj", "--sample", stdin=data).stdout == COUNTED
+
+
+@pytest.mark.parametrize(
+    ("stdin", "told"),
+    [
+        (None, "standard input is closed; give a file, or pipe the data"),
+        (b"", "standard input cannot be read: empty CSV"),
+        (b"id\n5\nx7\n", "ID 'x7' is not an id"),
+        (b"PK\x03\x04", "standard input is an xlsx file; give csv, ndjson or parquet"),
+        (b"shape: (1, 1)\n", "standard input is a table; give csv, ndjson or parquet"),
+        (b"PAR1", "standard input cannot be read: "),
+        (b'{"id":', "standard input cannot be read: "),
+        (b"\xff\xfe\x00", "standard input"),
+        (b"code,label\nSK010,x\n", "standard input has no ids of units; its columns are"),
+    ],
+)
+def test_input_without_ids_is_refused(stdin: bytes | None, told: str) -> None:
+    """With a sentence and exit code 2, never with a traceback."""
+    for command in ("get", "financials", "count"):
+        seen = called(command, "-", "--sample", stdin=stdin)
+        assert (seen.returncode, seen.stdout) == (2, "")
+        assert seen.stderr.startswith(f"Error: {told}")
+
+
+@pytest.mark.parametrize(
+    ("header", "named"),
+    [("id,kraj,kraj", "the column 'kraj'"), ("id,,", "a column without a name")],
+)
+def test_a_repeated_column_is_refused(header: str, named: str, tmp_path: Path) -> None:
+    """Instead of renaming it in silence."""
+    (tmp_path / "u.csv").write_text(f"{header}\n1,SK010,x\n", encoding="utf-8")
+
+    seen = called("label", str(tmp_path / "u.csv"), "--sample")
+
+    assert (seen.returncode, seen.stdout) == (2, "")
+    assert f"has {named} 2 times; rename or remove it" in seen.stderr
