@@ -97,9 +97,18 @@ def file(name: str, value: object) -> Path:
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         raise UsageError(f"{name}={value!r} is not a file path; give one such as 'ruz.cache'")
     path = Path(value)
-    if path.is_dir():
+    try:
+        is_folder = path.is_dir()
+    except OSError as error:  # such as a name that is too long
+        raise UsageError(f"{name} is not a file path: {error.strerror}") from error
+    if is_folder:
         raise UsageError(f"{name}={str(path)!r} is a folder; give the path of a file in it")
     return path
+
+
+def exists(path: str | Path) -> bool:
+    """Return whether a path exists; one that the system refuses, such as a long one, does not."""
+    return os.path.exists(path)  # noqa: PTH110 - pathlib raises
 
 
 def refuse_url(name: str, path: str | Path, prefix: str = "") -> None:

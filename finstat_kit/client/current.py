@@ -204,7 +204,7 @@ def _made(
         _refuse_cache(cache, max_age, "recorded replies are only read")
         return Replay(path, lang=lang)
     choices = _CHOICES
-    if isinstance(register, str | Path) and Path(register, "mirror.json").is_file():
+    if isinstance(register, str | Path) and arguments.exists(Path(register, "mirror.json")):
         choices += f"\n  fk.use('mirror:{register}')   # the mirror in this folder"
     raise UsageError(f"{name}={register!r} is not a register; give a URL, or one of\n{choices}")
 
@@ -218,9 +218,9 @@ def _refuse_cache(cache: object, max_age: object, why: str) -> None:
 def _mirror(path: str, name: str) -> Register:
     arguments.refuse_url(name, path, "mirror:")
     day = None
-    if (dated := _DAY.fullmatch(path)) and not Path(path).exists():
+    if (dated := _DAY.fullmatch(path)) and not arguments.exists(path):
         path, day = dated.groups()
-    if not any(Path(path, part).exists() for part in ("mirror.json", "units")):
+    if not any(arguments.exists(Path(path, part)) for part in ("mirror.json", "units")):
         raise UsageError(
             f"'mirror:{path}': there is no mirror in {path!r}; make it: "
             f"fk.Mirror({path!r}, register=fk.LIVE).sync()"

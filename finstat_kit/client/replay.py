@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import LIVE, Register, moment, source_name
 from finstat_kit.errors import CacheError
@@ -36,7 +37,7 @@ class Replay(Register):
 
     def __init__(self, path: str | Path, *, lang: Lang | None = None) -> None:
         self.path = Path(path)
-        if not self.path.is_file():
+        if not arguments.exists(path) or self.path.is_dir():
             raise CacheError(f"there is no file {str(path)!r}; record it: {_recorded(path)}")
         self._file = CacheFile(self.path, None)
         url = self._file.about.register

@@ -175,11 +175,21 @@ def test_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fk.register() is ONE
 
 
-@pytest.mark.parametrize("wrong", ["registeruz.sk", 5, "file:///x"])
+@pytest.mark.parametrize("wrong", ["registeruz.sk", 5, "file:///x", "x" * 5_000, "x\0"])
 def test_what_is_no_register_is_refused(wrong: object) -> None:
     """A wrong choice names the right ones."""
     with pytest.raises(fk.UsageError, match=r"register=.*give a URL"):
         fk.use(wrong)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("path", ["x" * 5_000, "x\0", "none"])
+def test_a_path_that_cannot_be_is_refused_like_a_missing_one(path: str) -> None:
+    """No error of the system's is raised, whatever a path is made of."""
+    for name in (f"mirror:{path}", f"cache:{path}"):
+        with pytest.raises(fk.RegisterError, match="there is no"):
+            fk.use(name)
+    with pytest.raises(fk.RegisterError, match="too long"):
+        fk.use(fk.LIVE, cache="x" * 5_000)
 
 
 def test_a_folder_of_a_mirror_is_named(tmp_path: Path) -> None:
