@@ -635,7 +635,7 @@ MUTATIONS = [
     Mutation("client/collections/kept.py", "kind.listed, old, stop", "wire.UNITS, old, stop", "cache"),
     Mutation("client/collections/walking.py", "pages = [pl.concat(self._scanned_ids(needs, stop))]", "pages = self._scanned_ids(needs, stop)", "cache"),
     Mutation("client/methods/downloads.py", "stop, keep=False", "stop", "cache"),
-    Mutation("service/filings.py", "for one in self.added[:earlier]", "for one in self.added", "filings"),
+    Mutation("service/filings.py", "number < earlier and one.year", "one.year", "filings"),
     Mutation("service/filers.py", "filings.later_unit(filing)", "store.record(filing.unit) or {}", "filings"),
     Mutation("cli/forms.py", "term[\"sign\"] < 0", "term[\"sign\"] > 0", "printed_forms"),
     Mutation("cli/forms.py", "if filed[\"stav\"] is not None:", "if False:", "printed_forms"),

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import termios
 from collections.abc import Iterator
@@ -18,7 +19,9 @@ from click.testing import CliRunner
 
 import finstat_kit as fk
 from finstat_kit.cli.commands import cli
+from finstat_kit.cli.upright import upright
 from finstat_kit.protocol.outcome import shown
+from finstat_kit.protocol.wire import BY_FIELD
 from tests.cli.test_commands import COMMAND
 from tests.conftest import Told
 from tests.support.faults import FaultServer, reply
@@ -124,6 +127,24 @@ def test_a_value_upright_cannot_look_like_a_field() -> None:
 
     assert len(lines) == 23
     assert "nazovUJ               A ico   1?[31m" in lines
+
+
+def test_an_upright_record_is_a_harmless_line_per_field() -> None:
+    """Names of fields, values and labels alike: none ends its line or steers the terminal."""
+    label = BY_FIELD["kraj"].label
+    values = {HOSTILE: "x", "nazovUJ": f"{HOSTILE}\nico  1", "kraj": "SK010", label: HOSTILE}
+
+    printed = upright(pl.DataFrame(values | {"okres": None}))
+
+    name = shown(HOSTILE, None)
+    assert harmless(printed)
+    fields = [re.split("  +", line) for line in printed.split("\n")]
+    assert fields == [
+        [name, "x"],
+        ["nazovUJ", f"{name} ico", "1"],
+        ["kraj", "SK010", name],
+        ["okres", "–"],
+    ]
 
 
 @pytest.mark.slow

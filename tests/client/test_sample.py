@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -192,6 +193,21 @@ def test_published_units_get_new_ids_and_the_fields_given() -> None:
     assert (record["kraj"], record["nazovUJ"], record["pravnaForma"]) == ("SK031", "Vzor", "999")
     assert sample.units.get(older)["datumPoslednejUpravy"].item() == date(2020, 1, 1)
     assert sample.today == date(2026, 7, 1)
+
+
+def test_published_units_lie_in_the_codelists_served(tmp_path: Path) -> None:
+    """However few they have: every municipality of a unit is one of theirs, with its district."""
+    for name, most in (("kraje", None), ("okresy", None), ("sidla", 3)):
+        body = json.loads((data_folder() / "codelists" / f"{name}.json").read_bytes())
+        body["lokacie"] = body["lokacie"][:most]
+        (tmp_path / f"{name}.json").write_text(json.dumps(body), encoding="utf-8")
+    sample = fk.sample(5, codelists=tmp_path)
+    served = sample.municipalities()
+
+    units = sample.units.get(sample.publish(200)).drop_nulls("sidlo")
+
+    places = served.select("code", "parent_code")
+    assert set(units.select("sidlo", "okres").rows()) == set(places.rows())
 
 
 def test_verbs_do_what_the_register_does() -> None:

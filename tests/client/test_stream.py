@@ -11,6 +11,7 @@ import finstat_kit as fk
 from finstat_kit.client.collections.stream import stream_records
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.shapes import Record
+from tests.support.behind import Behind, unchanged_ids
 
 
 def streamed(ids: list[int], register: fk.Register) -> pl.DataFrame:
@@ -45,3 +46,20 @@ def test_a_mirror_needs_no_request(tmp_path: Path) -> None:
     found = streamed([*ids, 1, ids[0]], mirror)
 
     assert found.equals(mirror.units.get([*ids, ids[0]]))
+
+
+def test_a_kept_record_that_changed_is_streamed_as_it_is_now(behind: Behind, file: Path) -> None:
+    """Streamed records are those of a frame: what is kept is used until a list names it."""
+    ids = unchanged_ids(behind.sample)
+    with behind.register(cache=file) as register:
+        streamed(ids, register)
+    behind.sample.set_today("2026-08-01")
+    behind.sample.delete(ids[1])
+    behind.sent()
+
+    with behind.register(cache=file) as register:
+        found = streamed(ids, register)
+
+    assert found.equals(behind.sample.units.get(ids))
+    assert found["stav"][1] == "ZMAZANÉ"
+    assert behind.sent("/api/uctovna-jednotka") == [f"/api/uctovna-jednotka?id={ids[1]}"]

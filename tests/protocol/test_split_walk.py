@@ -17,6 +17,7 @@ from finstat_kit.protocol.paging import Query, check
 from finstat_kit.protocol.replies import Page
 from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
 from finstat_kit.protocol.wire import BEGINNING
+from tests.conftest import Told
 from tests.support.examples import examples
 from tests.support.paging import page_of
 
@@ -245,6 +246,34 @@ def test_a_page_that_runs_over_its_segment_covers_the_next() -> None:
         walk.deliver(replace(one, query=replace(one.query, after_id=after)), page)
     assert walk.covered()[0].to_list() == list(range(1, 25))
     assert walk.covered()[1] == 24
+
+
+@pytest.mark.parametrize("beyond", [0, 1, 2, 30])
+def test_one_id_behind_the_end_of_another_page_is_a_contradiction(
+    matrix: Told, beyond: int
+) -> None:
+    """A page ends the line at an id: nothing that came before it may lie behind that id."""
+    walk = SplitWalk(Query("/api/x", BEGINNING, 4))
+    ids = list(range(1, 41))
+    (first,) = walk.tasks(1)
+    assert isinstance(first, Ask)
+    walk.deliver(first, page_of(ids, first.query))
+    walk.expect(40, 2)
+    one, two = walk.tasks(2)
+    assert isinstance(one, Ask)
+    assert isinstance(two, Ask)
+    walk.deliver(two, Page(pl.Series("id", [24, 26 + beyond]), more=True))
+
+    end = Page(pl.Series("id", [24, 26]), more=False)
+    if beyond:
+        with pytest.raises(fk.PagingError, match=rf"end of the list at id 26, .* id {26 + beyond}"):
+            walk.deliver(one, end)
+        assert walk.covered()[1] == first.query.page_size
+        matrix(f"an end {beyond} below an id of another page", "PagingError", "PagingError")
+    else:
+        walk.deliver(one, end)
+        assert walk.done
+        assert walk.covered()[0].to_list() == [1, 2, 3, 4, 24, 26]
 
 
 def test_a_walk_goes_on_behind_an_end_that_a_page_runs_over() -> None:

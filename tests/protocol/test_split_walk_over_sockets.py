@@ -218,17 +218,47 @@ def test_being_asked_for_less_halves_the_connections() -> None:
     assert reg._session.exchange.pressure == 2
 
 
+class Noted(SplitWalk):
+    """A walk of pages of 20 that notes how many pages may be and how many are under way."""
+
+    def __init__(self) -> None:
+        super().__init__(Query("/api/x", BEGINNING, 20))
+        self.allowed: list[int] = []
+        self.under_way: list[int] = []
+
+    def tasks(self, free: int) -> list[Ask | Recount]:
+        self.allowed.append(free + self._busy)
+        tasks = super().tasks(free)
+        self.under_way.append(self._busy)
+        return tasks
+
+    @property
+    def _busy(self) -> int:
+        return sum(segment.busy for segment in self._segments)
+
+
+@pytest.mark.parametrize("connections", [2, 4, 8])
+def test_as_many_pages_are_under_way_as_connections_and_no_more(connections: int) -> None:
+    """A page that was requested takes its connection until it has come; a count takes none."""
+    ids, walk = list(range(1, 2_001)), Noted()
+
+    split(
+        walk,
+        connections,
+        lambda query, stop: page_of(ids, query),
+        lambda query, stop: len(ids),
+        pressure=lambda: 0,
+        pays=lambda: True,
+        advance=lambda n: None,
+    )
+
+    assert walk.covered()[0].to_list() == ids
+    assert max(walk.under_way) == max(walk.allowed) == connections
+
+
 def test_pressure_halves_the_connections_each_time() -> None:
     """Each time the register asks for less, half as many requests are under way."""
-    ids, allowed = list(range(1, 2_001)), [8]
-
-    class Noted(SplitWalk):
-        def tasks(self, free: int) -> list[Ask | Recount]:
-            busy = sum(segment.busy for segment in self._segments)
-            allowed.append(free + busy)
-            return super().tasks(free)
-
-    walk = Noted(Query("/api/x", BEGINNING, 20))
+    ids, walk = list(range(1, 2_001)), Noted()
     asked: list[int] = []
 
     def fetch(query: Query, stop: threading.Event) -> Page:
@@ -246,8 +276,8 @@ def test_pressure_halves_the_connections_each_time() -> None:
     )
 
     assert walk.covered()[0].to_list() == ids
-    assert {8, 4, 2} <= set(allowed)
-    assert allowed[-1] == 2
+    assert {8, 4, 2} <= set(walk.allowed)
+    assert walk.allowed[-1] == 2
 
 
 def test_a_count_that_hangs_leaves_room_for_pages() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+import finstat_kit as fk
 from finstat_kit.protocol import wire
 from finstat_kit.service import changes, population, routes
 from finstat_kit.service.store import DELETED, LIVING, NON_PUBLIC, Line, Store, ico_number
@@ -220,6 +221,21 @@ def test_filters_narrow_together() -> None:
     assert ids("ico=1") == []
     assert ids("dic=2020202020") == [4]
     assert ids("pravna-forma=999") == []
+
+
+@pytest.mark.parametrize("since", ["", "&zmenene-od=2015-01-01"])
+def test_a_filter_that_few_units_meet_lists_those_alone(since: str) -> None:
+    """Behind many thousands of others: the units of the filter, and the count of them."""
+    sample = fk.sample()
+    due = sample.publish(2, pravnaForma="999")["id"].to_list()
+
+    listed, counted = (
+        ask(sample._store, f"/api/{path}uctovne-jednotky?pravna-forma=999{since}").body
+        for path in ("", "zostavajuce-id/")
+    )
+
+    assert json.loads(listed) == {"id": due, "existujeDalsieId": False}
+    assert json.loads(counted) == {"pocetZostavajucichId": 2}
 
 
 MALFORMED = [
