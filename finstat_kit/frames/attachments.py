@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final, TypeVar
 
 import polars as pl
@@ -24,6 +25,8 @@ _FIELDS: Final[dict[str, pl.DataType]] = {
 }
 ATTACHMENTS: Final = pl.Schema({"report_id": pl.Int64(), **_FIELDS})
 _UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u2028\u2029]+')
+# A format character is invisible, or turns the direction of what follows: "fdp.exe" for "exe.pdf".
+_FORMAT: Final = "Cf"
 _LONGEST: Final = 120  # bytes of a name, with room for the id and a suffix
 _SUFFIXES: Final = {"application/pdf": ".pdf", "application/zip": ".zip", "text/xml": ".xml"}
 
@@ -83,7 +86,8 @@ def file_name(id_: int, name: str | None, kind: str | None) -> str:
     >>> file_name(7, "../správa: 2024.pdf", None)
     '7_správa 2024.pdf'
     """
-    last = re.split(r"[/\\]", name or "")[-1]
+    visible = "".join(sign for sign in name or "" if unicodedata.category(sign) != _FORMAT)
+    last = re.split(r"[/\\]", visible)[-1]
     safe = " ".join(_UNSAFE.sub(" ", last).split()).strip(". ").replace(" .", ".")
     stem, dot, suffix = safe.rpartition(".")
     if not dot or len(suffix) > 10:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Final, Literal
 
@@ -94,18 +95,33 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
         UsageError: The path cannot be a file.
     """
     if _is_a_file_or_nothing(path):
-        yield from _put_in_place(Path(os.path.realpath(path)), path)
+        with ExitStack() as stack:
+            try:
+                file = stack.enter_context(put_in_place(Path(os.path.realpath(path))))
+            except OSError as error:
+                raise _no_place(path, error) from error
+            yield file
         return
     whole = io.BytesIO()
     yield whole
-    with _opened(path, path) as file:
+    try:
+        file = path.open("wb")
+    except OSError as error:
+        raise _no_place(path, error) from error
+    with file:
         file.write(whole.getvalue())
 
 
-def _put_in_place(target: Path, named: Path) -> Iterator[IO[bytes]]:
-    # In the directory of the target, so that the last step is an atomic rename.
-    part = target.with_name(f".{target.name}.part")
-    file = _opened(part, named)
+@contextmanager
+def put_in_place(target: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file that takes a name at the end of a block without an error.
+
+    A link of that name is replaced, not followed.
+    """
+    # In the directory of the target, so that the last step is an atomic rename. Of a random name
+    # and exclusive, so that two writers share no file and no link is followed.
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    file = part.open("xb")
     try:
         with file:
             yield file
@@ -122,13 +138,6 @@ def _is_a_file_or_nothing(path: Path) -> bool:
         return True
     except (OSError, ValueError) as error:
         raise _no_place(path, error) from error
-
-
-def _opened(path: Path, named: Path) -> IO[bytes]:
-    try:
-        return path.open("wb")
-    except OSError as error:
-        raise _no_place(named, error) from error
 
 
 def _no_place(path: Path, error: Exception) -> UsageError:

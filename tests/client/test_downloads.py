@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import unicodedata
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from hypothesis import given, strategies as st
 import finstat_kit as fk
 from finstat_kit.client.methods.downloads import DOWNLOADS
 from finstat_kit.frames.attachments import ATTACHMENTS, file_name
+from finstat_kit.frames.writing import put_in_place
 from finstat_kit.protocol.wire import Reply
 from tests.support.registers import Scripted
 
@@ -62,7 +66,8 @@ def test_names_are_safe(id_: int, name: str) -> None:
 
     assert found.startswith(str(id_))
     assert Path(found).name == found
-    assert not set(found) & set('<>:"/\\|?*\n\r\x00\x1b')
+    assert not set(found) & set('<>:"/\\|?*')
+    assert not {unicodedata.category(sign) for sign in found} & {"Cc", "Cf", "Zl", "Zp"}
     assert len(found.encode()) < 200
     assert found == found.strip(". ")
 
@@ -79,6 +84,9 @@ def test_names_are_safe(id_: int, name: str) -> None:
         ("a\nb\x00c.pdf", None, "7_a b c.pdf"),
         ("x" * 500 + ".pdf", None, f"7_{'x' * 120}.pdf"),
         ("bez pripony", "application/pdf", "7_bez pripony.pdf"),
+        ("\u202efdp.exe", None, "7_fdp.exe"),
+        ("a\u2066b\u200bc\u00add\ufeff.pdf", None, "7_abcd.pdf"),
+        ("..\u200e/..\u200b", "application/pdf", "7.pdf"),
     ],
 )
 def test_names(name: str | None, kind: str | None, expected: str) -> None:
@@ -167,6 +175,73 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     assert victim.read_bytes() == b"mine"
     assert not (folder / "1_file 1.pdf").is_symlink()
     assert (folder / "1_file 1.pdf").read_bytes() == PDF
+
+
+def test_a_link_at_a_temporary_name_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever name a part has: here each is known in advance."""
+    names = {f".{'0' * 16}.part", ".1_file 1.pdf.part"}
+    monkeypatch.setattr("secrets.token_hex", lambda size: "0" * 2 * size)
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"mine")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in names:
+        (folder / name).symlink_to(victim)
+
+    report = Scripted(PDF).download(listed(file(1)), folder)
+
+    assert victim.read_bytes() == b"mine"
+    assert report["problem"].to_list() == ["cannot be written: File exists"]
+
+
+def test_two_downloads_of_one_file_share_no_part(tmp_path: Path) -> None:
+    """The second one ends while the first one writes: each time the name holds a whole file."""
+    files = listed(file(1), file(2, PDF * 2, meno="file 1.pdf"))
+    (path,) = {file_name(1, "file 1.pdf", None)}
+    seen: list[bytes] = []
+
+    with put_in_place(tmp_path / path) as first:
+        first.write(PDF[:50])
+        first.flush()
+        Scripted(PDF, PDF * 2).download(files, tmp_path)
+        seen.append((tmp_path / path).read_bytes())
+        first.write(PDF[50:])
+    seen.append((tmp_path / path).read_bytes())
+
+    assert seen == [PDF, PDF]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["1_file 1.pdf", "2_file 1.pdf"]
+
+
+def test_a_file_of_the_right_size_is_fetched_again_where_its_digest_is_another(
+    tmp_path: Path,
+) -> None:
+    """And without a digest, a file of another size."""
+    files = listed(file(1), file(2, digest=None), file(3, digest=None))
+    for id_, content in {1: b"y" * len(PDF), 2: PDF[:-1], 3: b"y" * len(PDF)}.items():
+        (tmp_path / f"{id_}_file {id_}.pdf").write_bytes(content)
+
+    report = Scripted(PDF, PDF).download(files, tmp_path)
+
+    assert report["status"].to_list() == ["downloaded", "downloaded", "kept"]
+    assert report["bytes"].to_list() == [len(PDF)] * 3
+
+
+def test_a_disk_that_is_full_leaves_no_part(tmp_path: Path) -> None:
+    """The file that does not fit is reported, and nothing of it is left."""
+    line = f"""
+import resource
+from pathlib import Path
+from tests.client.test_downloads import PDF, Scripted, file, listed
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+report = Scripted(PDF, PDF * 90).download(listed(file(1), file(2, PDF * 90)), {str(tmp_path)!r})
+print(report["problem"].to_list())
+"""
+    seen = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True)
+
+    assert seen.stdout == "[None, 'cannot be written: File too large']\n", seen.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["1_file 1.pdf"]
 
 
 def test_interrupted(tmp_path: Path) -> None:

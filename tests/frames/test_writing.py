@@ -110,7 +110,7 @@ def test_what_cannot_be_written_is_refused(frame: object, path: Any, note: Any, 
 
 
 @pytest.mark.parametrize(
-    "name", ["none/x.csv", "file/x.csv", "y" * 250 + ".csv", "y" * 300 + ".csv", "x\0.csv", "l.csv"]
+    "name", ["none/x.csv", "file/x.csv", "y" * 252 + ".csv", "y" * 300 + ".csv", "x\0.csv", "l.csv"]
 )
 def test_places_where_no_file_can_be_are_refused(tmp_path: Path, name: str) -> None:
     """The error names the path, and nothing is left behind."""

@@ -16,6 +16,7 @@ from finstat_kit.client.collections.records import refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
 from finstat_kit.frames.attachments import file_name
+from finstat_kit.frames.writing import put_in_place
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests
 from finstat_kit.transport.threads import in_order
@@ -130,7 +131,8 @@ def _fetched(file: _File, session: Session, most: int, stop: threading.Event) ->
             return _failed(file, f"{file.size:,} bytes, more than max_bytes={most:,}")
         body = session.exchange.get(requests.attachment(file.id, most), stop, keep=False)
         _check(file, body)
-        _put(file.path, body)
+        with put_in_place(file.path) as opened:
+            opened.write(body)
     except NotFound:
         return _failed(file, "the register has no such file (404); it may have been deleted")
     except RegisterError as error:
@@ -164,16 +166,6 @@ def _check(file: _File, body: bytes) -> None:
             )
     elif file.size is not None and len(body) != file.size:
         raise ProtocolError(f"it has {len(body):,} bytes, expected {file.size:,} as in its record")
-
-
-def _put(path: Path, body: bytes) -> None:
-    """Write a whole file in one step; a link there is replaced, not followed."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_bytes(body)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _result(file: _File, size: int, status: str) -> _Result:
