@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import threading
@@ -19,6 +20,34 @@ _LOOPBACK: Final = re.compile(r"localhost|127(\.\d{1,3}){3}|::1|0\.0\.0\.0")
 
 class Stopped(Exception):
     """A request abandoned because the work it belongs to was stopped."""
+
+
+class Stop(threading.Event):
+    """An event that is also set when one of some outer events is, or at a time.
+
+    Attributes:
+        end: The time on the clock, or the earlier one of an outer event; infinity for none.
+    """
+
+    def __init__(
+        self,
+        *outer: threading.Event | None,
+        clock: Callable[[], float] = time.monotonic,
+        end: float = math.inf,
+    ) -> None:
+        super().__init__()
+        self._outer = [event for event in outer if event is not None]
+        self._clock, self._end = clock, end
+        ends = [event.end for event in self._outer if isinstance(event, Stop)]
+        self.end: float = min([end, *ends])
+
+    def is_set(self) -> bool:
+        """Return whether the work is to end."""
+        return (
+            super().is_set()
+            or any(event.is_set() for event in self._outer)
+            or (self._end < math.inf and self._clock() >= self._end)
+        )
 
 
 class TimedOut(TransportError):

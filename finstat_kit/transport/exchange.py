@@ -24,6 +24,7 @@ from finstat_kit.transport import forks
 from finstat_kit.transport.base import (
     FinalTransportError,
     Limits,
+    Stop,
     Stopped,
     TimedOut,
     Transport,
@@ -231,11 +232,14 @@ class Exchange:
         keep: bool,
     ) -> T:
         now = self._timing.clock()
-        deadline = min(now + self._deadline, started + TOTAL_SECONDS)
+        end = stop.end if isinstance(stop, Stop) else math.inf
+        deadline = min(now + self._deadline, started + TOTAL_SECONDS, end)
         try:
             limits = Limits(deadline, self._timing.clock, request.cap, stop)
             reply, wire = self._transport.send(url, limits)
         except TransportError as error:
+            if deadline == end and isinstance(error, TimedOut):
+                raise Stopped from error
             self._note(target, type(error).__name__, 0, attempt, good=False)
             if isinstance(error, FinalTransportError):
                 raise TransportError(error.message, url=url) from error.__cause__
@@ -294,6 +298,8 @@ class Exchange:
         """Wait for a slot of the rate outside any pause that the register asked for."""
         turn: float | None = None
         while True:
+            if stop is not None and stop.is_set():
+                raise Stopped  # without one more request
             with self._lock:
                 now = self._timing.clock()
                 # A slot within a pause is void: used all at once at the end of the pause, such

@@ -15,23 +15,13 @@ from finstat_kit.errors import RegisterError
 from finstat_kit.protocol.paging import Query
 from finstat_kit.protocol.replies import Page
 from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
+from finstat_kit.transport.base import Stop
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _LOOK_UP: Final = 0.1  # seconds between checks for Ctrl-C
 _AHEAD: Final = 4  # items in flight or waiting to be consumed, per connection
-
-
-class _Stop(threading.Event):
-    """An event that is set with another one, too."""
-
-    def __init__(self, outer: threading.Event | None) -> None:
-        super().__init__()
-        self._outer = outer
-
-    def is_set(self) -> bool:
-        return super().is_set() or (self._outer is not None and self._outer.is_set())
 
 
 def in_order(
@@ -45,7 +35,7 @@ def in_order(
     The first error is raised at its item's turn, after everything before it was yielded. Whatever
     ends the loop, Ctrl-C too or *outer*, stops the threads before it goes on.
     """
-    stop = _Stop(outer)
+    stop = Stop(outer)
     if connections == 1:
         for item in items:
             yield item, work(item, stop)
@@ -119,6 +109,7 @@ def split(
     pressure: Callable[[], int],
     pays: Callable[[], bool],
     advance: Callable[[int], object],
+    outer: threading.Event | None = None,
 ) -> None:
     """Walk a list over several connections, as *walk* cuts it.
 
@@ -130,8 +121,9 @@ def split(
         pressure: How often the register asked for less, or was too slow, so far.
         pays: Whether several connections are faster than one; until then the walk is not cut.
         advance: Called with the number of ids of each page.
+        outer: Ends the walk when it is set.
     """
-    stop = threading.Event()
+    stop = Stop(outer)
     # One thread more than connections: a count that hangs leaves room for every page.
     pool = ThreadPoolExecutor(connections + 1, thread_name_prefix="finstat_kit")
     under_way: dict[Future[Page | int], Ask | Recount] = {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,9 @@ import finstat_kit as fk
 from finstat_kit.frames import estimation
 from finstat_kit.frames.estimation import ESTIMATES
 from finstat_kit.protocol.wire import BY_FIELD, Reply
-from finstat_kit.transport.base import InProcess
+from finstat_kit.transport.base import InProcess, Limits
 from tests.support.clock import FakeClock
+from tests.support.faults import HANG, FaultServer, Step, reply
 from tests.support.registers import Watched, timed
 
 SAMPLE = fk.sample(1_200)
@@ -200,6 +202,72 @@ def test_a_wait_does_not_outlast_the_time(fake: FakeClock) -> None:
 
     assert 60 <= fake.now <= 60.5
     assert table["n"][0] == 100 - 12 - 1  # pages of the list, and a codelist
+
+
+class Running(FakeClock):
+    """A clock that also moves by *step* seconds at each look at it."""
+
+    step = 0.0
+
+    def clock(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+class Hanging(FaultServer):
+    """Answers as a sample does, until the first request whose target holds a text: that hangs."""
+
+    def __init__(self, text: str, clock: Running) -> None:
+        super().__init__([])
+        self._text, self._running = text, clock
+
+    def _next(self, request: str) -> Sequence[Step]:
+        super()._next(request)
+        path, _, query = request.split(" ")[1].partition("?")
+        if self._text in f"{path}?{query}":
+            self._running.step = 5.0
+            return [HANG]
+        return [reply(SAMPLE._answer("GET", path, query).body)]
+
+
+@pytest.mark.parametrize("progress", [False, True])
+@pytest.mark.parametrize("connections", [1, 4])
+@pytest.mark.parametrize("text", ["uctovne-jednotky?", "za-id=", "zostavajuce", "kraje", "?id="])
+def test_a_register_that_hangs_is_not_waited_for_longer(
+    text: str, connections: int, progress: bool
+) -> None:
+    """In the first page, a later one, a count, the codelist, or the records."""
+    running = Running()
+    with Hanging(text, running) as server:
+        reg = timed(server.url, running, rate=50, connections=connections, page_size=500)
+        began = running.now
+        with contextlib.suppress(fk.UsageError):  # there was no time for a record
+            reg.estimate(minutes=1, progress=progress)
+        took = running.now - began
+        reg.close()
+
+    assert took < 60 + 5 * 5 * connections  # each thread looks at the clock until it ends
+
+
+def test_no_attempt_may_take_longer_than_the_time_that_is_left(fake: FakeClock) -> None:
+    """So that a connection that is not made, which nothing interrupts, is not waited for either."""
+    left: list[float] = []
+
+    class Noting(InProcess):
+        def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
+            left.append(began + 60 - limits.deadline)
+            fake.now += 5
+            return super().send(url, limits)
+
+    reg = fk.Register(
+        "noting:", connections=1, rate=5, page_size=500,
+        transport=Noting(SAMPLE._answer, fake.timing()),
+    )  # fmt: skip
+    began = fake.now
+    reg.estimate(minutes=1)
+
+    assert len(left) > 10
+    assert min(left) >= 0
 
 
 def test_n_takes_the_time_that_it_takes(fake: FakeClock) -> None:

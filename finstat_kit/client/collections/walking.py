@@ -32,7 +32,7 @@ from finstat_kit.protocol import replies, requests, wire
 from finstat_kit.protocol.paging import Query
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.split_walk import SplitWalk
-from finstat_kit.transport.base import Stopped
+from finstat_kit.transport.base import Stop, Stopped
 from finstat_kit.transport.exchange import Exchange
 from finstat_kit.transport.threads import split
 
@@ -229,7 +229,7 @@ class Walking(Checked):
             return frame, int(frame["id"][-1]) if frame.height else query.after_id
 
         def total(stop: threading.Event) -> int | None:
-            count = self._count_or_none(query, stop)
+            count = self._count_or_none(query, Stop(stop, over))
             return count if limit is None or count is None else min(limit, count)
 
         try:
@@ -259,11 +259,6 @@ class Walking(Checked):
         def fetch(query: Query, stop: threading.Event) -> replies.Page:
             return exchange.get(requests.page(query), stop)
 
-        def advanced(ids: int) -> None:
-            advance(ids)
-            if over is not None and over.is_set():
-                raise Stopped
-
         def pays() -> bool:
             # Where the rate is the bottleneck more connections would only wait for their turn.
             return session.rate is None or 1 < session.rate * exchange.latency < math.inf
@@ -275,7 +270,8 @@ class Walking(Checked):
             self._count,
             pressure=lambda: exchange.pressure,
             pays=pays,
-            advance=advanced,
+            advance=advance,
+            outer=over,
         )
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import polars as pl
 
 from finstat_kit.client.collections.kept import kept_for_the_day
@@ -10,14 +12,16 @@ from finstat_kit.frames import places
 from finstat_kit.protocol import requests, wire
 
 
-def codelist(session: Session, name: str, *, refresh: bool = False) -> pl.DataFrame:
-    """Return a codelist, fetched at the first call."""
+def codelist(
+    session: Session, name: str, *, refresh: bool = False, stop: threading.Event | None = None
+) -> pl.DataFrame:
+    """Return a codelist, fetched at the first call, unless *stop* is set meanwhile."""
     if session.copy is not None:
         return session.copy.codelist(name, refresh=refresh)
     known = session.fetched.codelists
     if name not in known or refresh:
         request = requests.codelist(wire.CODELISTS[name])
-        known[name] = kept_for_the_day(session, request, refresh=refresh)
+        known[name] = kept_for_the_day(session, request, stop, refresh=refresh)
     return known[name]
 
 

@@ -23,7 +23,7 @@ from finstat_kit.frames.estimation import NO_RECORD, UNREADABLE
 from finstat_kit.progress import bar
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shaped import KINDS
-from finstat_kit.transport.base import Stopped
+from finstat_kit.transport.base import Stop, Stopped
 from finstat_kit.transport.threads import in_order
 
 _Drawn = tuple[str | None, str | None, str | None]  # code, state and problem of a unit
@@ -48,9 +48,7 @@ def estimate(
     if n is not None:
         n = arguments.whole("n", n, 1, wire.MAX_ID)
     size = _Size(session, n, seconds, max_requests)
-    ids = _listed(Units("units", session), changed_since, size, progress)
-    # Before the records, so that any number of them gives an estimate.
-    codelist(session, wire.BY_FIELD[by].name)
+    ids = _listed(session, by, changed_since, size, progress)
     chosen = estimation.drawn(ids, seed).head(size.of(ids.len()))
 
     def estimated(rows: pl.DataFrame) -> pl.DataFrame:
@@ -73,7 +71,7 @@ class _Size:
         self.rate = None if session.copy is not None else session.rate
         self._clock = session.exchange.clock
         self._end = math.inf if n is not None else self._clock() + seconds
-        self.over: Final = _Over(self._clock, self._end)
+        self.over: Final = Stop(clock=self._clock, end=self._end)
 
     @property
     def doubtful(self) -> bool:
@@ -109,19 +107,11 @@ class _Size:
         )
 
 
-class _Over(threading.Event):
-    """An event that is set at a given time of the register's clock."""
-
-    def __init__(self, clock: Callable[[], float], end: float) -> None:
-        super().__init__()
-        self._clock, self._end = clock, end
-
-    def is_set(self) -> bool:
-        return self._clock() >= self._end
-
-
-def _listed(units: Units, since: Since, size: _Size, progress: bool | None) -> pl.Series:
+def _listed(
+    session: Session, by: str, since: Since, size: _Size, progress: bool | None
+) -> pl.Series:
     """Return all ids; refuse too large a sample before listing them."""
+    units = Units("units", session)
     query = units._query(since, 0, None)
     try:
         if size.doubtful:
@@ -129,7 +119,9 @@ def _listed(units: Units, since: Since, size: _Size, progress: bool | None) -> p
             if number is not None:
                 pages = -(-number // query.page_size)
                 size.of(number, before=pages / (size.rate or math.inf))
-        return units._ids(query, None, None, progress, size.over)["id"]
+        ids = units._ids(query, None, None, progress, size.over)["id"]
+        # Before the records, so that any number of them gives an estimate.
+        codelist(session, wire.BY_FIELD[by].name, stop=size.over)
     except Stopped:
         raise size.too_short() from None
     except RegisterError as error:
@@ -139,6 +131,7 @@ def _listed(units: Units, since: Since, size: _Size, progress: bool | None) -> p
         raise Interrupted(
             "interrupted while the ids were listed: there is no estimate yet"
         ) from interrupt
+    return ids
 
 
 def _fetched(
@@ -153,7 +146,7 @@ def _fetched(
 
     def fetch(id_: int, stop: threading.Event) -> _Drawn:
         if stop.is_set():
-            raise Stopped  # without one more request
+            raise Stopped  # without a kept record either
         try:
             record = fetch_record(session, KINDS["units"], id_, stop, kept)
         except NotFound:
