@@ -61,7 +61,7 @@ def contract(session: nox.Session) -> None:
     """Hold the embedded register to its own OpenAPI description."""
     session.install("-e", ".[contract]")
     options = ("-q", "-n", "logical", "--hypothesis-profile=thorough")
-    session.run("pytest", *options, "tests/service/test_contract.py", *session.posargs)
+    session.run("pytest", *options, "tests/service/http/test_contract.py", *session.posargs)
 
 
 @nox.session

@@ -12,7 +12,7 @@ from serving import Served, served
 from timing import Figure, side_by_side
 
 import finstat_kit as fk
-from finstat_kit.service.store import day_of
+from finstat_kit.service.state.store import day_of
 
 _UNITS = 1_000_000
 _TARGET = "/api/uctovne-jednotky?max-zaznamov=10000&zmenene-od="

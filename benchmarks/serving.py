@@ -20,7 +20,7 @@ from typing import IO
 import uvicorn
 
 import finstat_kit as fk
-from finstat_kit.service.asgi import App, Message, Receive, Scope, Send
+from finstat_kit.service.http.asgi import App, Message, Receive, Scope, Send
 
 
 @dataclass(frozen=True, slots=True)

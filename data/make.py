@@ -24,7 +24,7 @@ from typing import Final
 import orjson
 
 from finstat_kit.protocol import forms
-from finstat_kit.service import population
+from finstat_kit.service.state import population
 
 Json = dict[str, object]
 

@@ -19,11 +19,13 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames import number_format
 from finstat_kit.protocol import replies, shaped
 from finstat_kit.protocol.wire import INVENTED, UNITS, Reply
-from finstat_kit.service import changes, filed, population, routes
-from finstat_kit.service.cases import CASES
-from finstat_kit.service.places import FIRST_YEAR
-from finstat_kit.service.server import dated, served
-from finstat_kit.service.store import DELETED, NON_PUBLIC, Store
+from finstat_kit.service.filings import records
+from finstat_kit.service.filings.cases import CASES
+from finstat_kit.service.filings.drawn import FIRST_YEAR
+from finstat_kit.service.http import routes
+from finstat_kit.service.http.server import dated, served
+from finstat_kit.service.state import changes, population
+from finstat_kit.service.state.store import DELETED, NON_PUBLIC, Store
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import InProcess
 
@@ -294,7 +296,7 @@ class Sample(Register):
         Returns:
             ``case`` (String), ``statement_id`` and ``report_id`` (Int64), the report with tables.
         """
-        rows = filed.examples(self._store, arguments.whole("most", most, 1, 10**6))
+        rows = records.examples(self._store, arguments.whole("most", most, 1, 10**6))
         schema = {"case": pl.String, "statement_id": pl.Int64, "report_id": pl.Int64}
         return pl.DataFrame(rows, schema=schema, orient="row")
 

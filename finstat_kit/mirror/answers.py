@@ -34,7 +34,7 @@ from finstat_kit.mirror.versions import (
 from finstat_kit.protocol import shaped
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service import routes
+from finstat_kit.service.http import routes
 from finstat_kit.transport import forks
 
 _REFUSED: Final = frozenset(kind.path for name, kind in KINDS.items() if name != "units")

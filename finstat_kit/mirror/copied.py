@@ -30,7 +30,7 @@ from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.sealed import Stamp, stamp
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.forms import Form
-from finstat_kit.service.server import dated, served
+from finstat_kit.service.http.server import dated, served
 from finstat_kit.transport.base import InProcess
 
 if TYPE_CHECKING:

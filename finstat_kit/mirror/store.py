@@ -14,7 +14,7 @@ import polars as pl
 from finstat_kit.mirror import codelists
 from finstat_kit.mirror.versions import MISSING, Ints
 from finstat_kit.protocol.wire import BEGINNING, CHANGED, LISTS, UNITS
-from finstat_kit.service.store import Line, Store
+from finstat_kit.service.state.store import Line, Store
 
 # What the service compares: numbers that stand for an IČO, with those of twelve digits above all.
 _ICO: Final = (

@@ -10,7 +10,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.server import served
+from finstat_kit.service.http.server import served
 from tests.cli.test_commands import called, run
 
 

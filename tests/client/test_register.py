@@ -21,7 +21,7 @@ from hypothesis import given, strategies as st
 import finstat_kit as fk
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service import population
+from finstat_kit.service.state import population
 from tests.support.examples import examples
 from tests.support.memory import needs_proc, new_garbage_only
 from tests.support.registers import Scripted, changes, days, sample_of, store_of
@@ -436,7 +436,7 @@ def test_memory_of_a_long_walk_is_flat() -> None:
 from datetime import date
 import numpy as np
 import finstat_kit as fk
-from finstat_kit.service.store import Line
+from finstat_kit.service.state.store import Line
 from tests.support.memory import memory
 from tests.support.registers import store_of
 line = Line(np.arange(1, 1_000_001), np.full(1_000_000, 9_000, dtype=np.uint16))

@@ -16,8 +16,8 @@ from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol.shipped import data_folder
-from finstat_kit.service import population
-from finstat_kit.service.store import Place, Store
+from finstat_kit.service.state import population
+from finstat_kit.service.state.store import Place, Store
 from tests.support.examples import examples
 from tests.support.memory import needs_proc
 

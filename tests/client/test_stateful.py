@@ -29,7 +29,7 @@ from hypothesis.stateful import (
 import finstat_kit as fk
 from finstat_kit.client.collections.pages import Pages
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.store import day_number
+from finstat_kit.service.state.store import day_number
 from finstat_kit.transport.base import InProcess
 from tests.support.clock import FakeClock
 from tests.support.examples import examples

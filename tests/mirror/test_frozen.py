@@ -19,7 +19,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.population import load
+from finstat_kit.service.state.population import load
 from tests.support.mirrors import CODELISTS
 from tests.support.registers import Watched
 from tests.support.syncs import next_day

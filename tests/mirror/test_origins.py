@@ -15,7 +15,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.server import served
+from finstat_kit.service.http.server import served
 from tests.conftest import Told
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import service

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import uvicorn
 
 import finstat_kit as fk
-from finstat_kit.service.asgi import App, Message, Receive, Scope, Send
+from finstat_kit.service.http.asgi import App, Message, Receive, Scope, Send
 
 
 @contextlib.contextmanager

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS, Reply
-from finstat_kit.service import population, routes
-from finstat_kit.service.store import Line, Store, day_number as day_number
+from finstat_kit.service.http import routes
+from finstat_kit.service.state import population
+from finstat_kit.service.state.store import Line, Store, day_number as day_number
 from finstat_kit.transport.base import InProcess, Timing
 from finstat_kit.transport.http import Sockets
 from tests.support.clock import FakeClock

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.shipped import data_folder
 from finstat_kit.protocol.wire import STATEMENTS
-from finstat_kit.service import filers
-from finstat_kit.service.filing_tables import tables_of
-from finstat_kit.service.filings import Filings
-from finstat_kit.service.places import CORRECTION, EXTRAORDINARY, MAIN, SOLE_TRADER, Filing
+from finstat_kit.service.filings import filers
+from finstat_kit.service.filings.drawn import CORRECTION, EXTRAORDINARY, MAIN, SOLE_TRADER, Filing
+from finstat_kit.service.filings.filings import Filings
+from finstat_kit.service.filings.tables import tables_of
 
 Figures = dict[str, Decimal | None]
 _COLUMNS = {699: "form_699", 687: "form_687", 21: "forms_21_22", 22: "forms_21_22"}

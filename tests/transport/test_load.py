@@ -97,7 +97,7 @@ def test_the_rate_holds_after_a_pause() -> None:
 
 SERVE = """
 import sys, finstat_kit as fk
-from finstat_kit.service.server import served
+from finstat_kit.service.http.server import served
 with served(fk.sample(20_000)._answer, host="127.0.0.1", port=0, patience=3.0) as url:
     print(url, flush=True)
     sys.stdin.read()

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS
-from finstat_kit.service.figures import mixed, mixed_each
-from finstat_kit.service.store import (
+from finstat_kit.service.filings.figures import mixed, mixed_each
+from finstat_kit.service.state.store import (
     LIVING,
     NO_DAY,
     Days,

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS
-from finstat_kit.service.figures import mixed
-from finstat_kit.service.places import (
+from finstat_kit.service.filings.drawn import (
     CORRECTION,
     MOST_REPORTS,
     OLD_FORMS,
@@ -19,7 +18,8 @@ from finstat_kit.service.places import (
     Filing,
     Slots,
 )
-from finstat_kit.service.store import (
+from finstat_kit.service.filings.figures import mixed
+from finstat_kit.service.state.store import (
     AnyLine,
     Condition,
     Days,

@@ -13,8 +13,9 @@ from hypothesis import given, strategies as st
 import finstat_kit as fk
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import UNITS
-from finstat_kit.service import changes, population, routes
-from finstat_kit.service.store import DELETED, NON_PUBLIC, Ints, Store, day_number
+from finstat_kit.service.http import routes
+from finstat_kit.service.state import changes, population
+from finstat_kit.service.state.store import DELETED, NON_PUBLIC, Ints, Store, day_number
 from tests.support.examples import examples
 
 DAY = date(2026, 7, 2)

@@ -17,10 +17,10 @@ from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol.forms import Form, shipped
-from finstat_kit.service import filers, filing_tables
-from finstat_kit.service.cases import CASES
-from finstat_kit.service.figures import PLANS, Year, form_of, mixed, mixed_each
-from finstat_kit.service.places import CORRECTION, MAIN
+from finstat_kit.service.filings import filers, tables
+from finstat_kit.service.filings.cases import CASES
+from finstat_kit.service.filings.drawn import CORRECTION, MAIN
+from finstat_kit.service.filings.figures import PLANS, Year, form_of, mixed, mixed_each
 from tests.support.examples import examples
 
 SAMPLE = fk.sample(900, seed=7)
@@ -558,7 +558,7 @@ def test_nothing_is_stored() -> None:
 
     assert filings is not None
     assert len(filings.drawn.kept) <= filers._MOST_KEPT
-    assert filing_tables._VARIANTS
+    assert tables._VARIANTS
 
 
 def test_no_filing_changes_without_being_listed() -> None:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol.wire import STATEMENTS, UNITS
-from finstat_kit.service import population
-from finstat_kit.service.filings import Added, Filings
-from finstat_kit.service.places import CORRECTION, MAIN, OLD_FORMS
-from finstat_kit.service.store import LIVING, Ints, Line, Store, day_number, ico_number
+from finstat_kit.service.filings.drawn import CORRECTION, MAIN, OLD_FORMS
+from finstat_kit.service.filings.filings import Added, Filings
+from finstat_kit.service.state import population
+from finstat_kit.service.state.store import LIVING, Ints, Line, Store, day_number, ico_number
 
 
 def dated(store: Store, today: date) -> Store:

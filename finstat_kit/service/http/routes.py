@@ -18,9 +18,10 @@ import orjson
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shipped import template_bodies
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service import filed, parameters as rules
-from finstat_kit.service.openapi import description
-from finstat_kit.service.store import Condition, Store, day_number, ico_number
+from finstat_kit.service.filings import records
+from finstat_kit.service.http import parameters as rules
+from finstat_kit.service.http.openapi import description
+from finstat_kit.service.state.store import Condition, Store, day_number, ico_number
 
 _FILES: Final = f"/{wire.ATTACHMENT}/"
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -249,7 +250,7 @@ def _file(name: str) -> _Route:
     def route(store: Store, parameters: _Parameters, method: str) -> Reply:
         parameters.end()
         id_ = int(name) if rules.RECORD["id"].pattern.fullmatch(name) else -1
-        body = filed.file_of(store, id_) if 0 <= id_ <= wire.MAX_ID else None
+        body = records.file_of(store, id_) if 0 <= id_ <= wire.MAX_ID else None
         if body is None:
             return _reply(404, b"", method)
         reply = _reply(200, body, method)
@@ -268,9 +269,9 @@ _ROUTES: Final[dict[str, _Route]] = {
     **{f"/api/{wire.COUNTS}/{name}": _count(name) for name in wire.LISTS.values()},
     **{f"/api/{c.endpoint}": _codelist(c.endpoint) for c in wire.CODELISTS.values()},
     f"/api/{wire.UNIT}": _record(lambda store, id_: store.record(id_)),
-    f"/api/{wire.STATEMENT}": _record(filed.statement),
-    f"/api/{wire.REPORT}": _record(filed.report),
-    f"/api/{wire.ANNUAL_REPORT}": _record(filed.annual_report),
+    f"/api/{wire.STATEMENT}": _record(records.statement),
+    f"/api/{wire.REPORT}": _record(records.report),
+    f"/api/{wire.ANNUAL_REPORT}": _record(records.annual_report),
     f"/api/{wire.TEMPLATES}": _templates,
     f"/api/{wire.TEMPLATE}": _template,
     "/openapi.json": _description,

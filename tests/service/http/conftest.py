@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from finstat_kit.service import server
+from finstat_kit.service.http import server
 
 
 @pytest.fixture(autouse=True)

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import wire
-from finstat_kit.service import population
-from finstat_kit.service.asgi import App
-from finstat_kit.service.server import served
+from finstat_kit.service.http.asgi import App
+from finstat_kit.service.http.server import served
+from finstat_kit.service.state import population
 from tests.support.faults import SOON
 from tests.support.memory import needs_proc
 from tests.support.registers import Switched, changes, days, service, store_of
@@ -253,7 +253,7 @@ import sys
 from datetime import date
 import numpy as np
 import finstat_kit as fk
-from finstat_kit.service.store import Line
+from finstat_kit.service.state.store import Line
 from tests.support.registers import store_of
 line = Line(np.arange(1, 1_000_001), np.full(1_000_000, 9_000, dtype=np.uint16))
 store = store_of({})

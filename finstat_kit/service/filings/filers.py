@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from finstat_kit.service.cases import CASES
-from finstat_kit.service.figures import form_of, mixed
-from finstat_kit.service.places import EXTRAORDINARY, OLD_FORMS, Filing
-from finstat_kit.service.store import Store
+from finstat_kit.service.filings.cases import CASES
+from finstat_kit.service.filings.drawn import EXTRAORDINARY, OLD_FORMS, Filing
+from finstat_kit.service.filings.figures import form_of, mixed
+from finstat_kit.service.state.store import Store
 
 Json = dict[str, object]
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from finstat_kit.errors import UsageError
-from finstat_kit.service.asgi import Answer, App, host_name
-from finstat_kit.service.routes import refusal
+from finstat_kit.service.http.asgi import Answer, App, host_name
+from finstat_kit.service.http.routes import refusal
 
 if TYPE_CHECKING:
     import uvicorn

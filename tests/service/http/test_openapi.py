@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.service import population, routes
+from finstat_kit.service.http import routes
+from finstat_kit.service.state import population
 from tests.support.wire import get
 
 EMPTY = population.draw(0)

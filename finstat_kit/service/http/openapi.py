@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from finstat_kit.protocol import wire
-from finstat_kit.service import parameters as rules
-from finstat_kit.service.parameters import Rule
-from finstat_kit.service.record_schema import records
-from finstat_kit.service.store import STATES
-from finstat_kit.service.template_schema import templates
+from finstat_kit.service.http import parameters as rules
+from finstat_kit.service.http.parameters import Rule
+from finstat_kit.service.http.record_schema import records
+from finstat_kit.service.http.template_schema import templates
+from finstat_kit.service.state.store import STATES
 
 Json = dict[str, object]
 

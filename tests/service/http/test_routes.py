@@ -15,8 +15,9 @@ from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol import wire
-from finstat_kit.service import changes, population, routes
-from finstat_kit.service.store import DELETED, LIVING, NON_PUBLIC, Line, Store, ico_number
+from finstat_kit.service.http import routes
+from finstat_kit.service.state import changes, population
+from finstat_kit.service.state.store import DELETED, LIVING, NON_PUBLIC, Line, Store, ico_number
 from tests.support import model
 from tests.support.examples import examples
 from tests.support.model import Unit

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from finstat_kit.protocol.old_codes import old_district, old_municipality, old_region
 from finstat_kit.protocol.shipped import data_folder
 from finstat_kit.protocol.wire import CODELISTS, UNITS
-from finstat_kit.service.files import codelist_bodies
-from finstat_kit.service.filings import Filings
-from finstat_kit.service.store import (
+from finstat_kit.service.filings.filings import Filings
+from finstat_kit.service.state.codelists import codelist_bodies
+from finstat_kit.service.state.store import (
     DELETED,
     LIVING,
     NO_DAY,

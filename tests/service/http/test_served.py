@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, strategies as st
 
 import finstat_kit as fk
-from finstat_kit.service.server import served
+from finstat_kit.service.http.server import served
 from tests.support.examples import examples
 from tests.support.registers import Switched, sample_of
 from tests.support.wire import get

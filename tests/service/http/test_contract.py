@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.service.openapi import description
+from finstat_kit.service.http.openapi import description
 from tests.support.examples import examples
 
 pytest.importorskip("schemathesis", reason="needs finstat-kit[contract]")

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.routes import refusal
+from finstat_kit.service.http.routes import refusal
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

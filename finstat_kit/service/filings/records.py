@@ -14,11 +14,8 @@ from finstat_kit.protocol.wire import (
     STATE,
     STATEMENTS,
 )
-from finstat_kit.service.cases import CASES, NO_CASE, Case
-from finstat_kit.service.filers import Json, Unit, case_of, period_of, tabular, unit_of
-from finstat_kit.service.filing_tables import tables_of
-from finstat_kit.service.filings import Filings
-from finstat_kit.service.places import (
+from finstat_kit.service.filings.cases import CASES, NO_CASE, Case
+from finstat_kit.service.filings.drawn import (
     CORRECTION,
     EXTRAORDINARY,
     FIRST_YEAR,
@@ -29,7 +26,10 @@ from finstat_kit.service.places import (
     Filing,
     extras,
 )
-from finstat_kit.service.store import Store
+from finstat_kit.service.filings.filers import Json, Unit, case_of, period_of, tabular, unit_of
+from finstat_kit.service.filings.filings import Filings
+from finstat_kit.service.filings.tables import tables_of
+from finstat_kit.service.state.store import Store
 
 _NOTES, _AUDITOR, _NOTICE = 483, 700, 1171
 

@@ -17,7 +17,7 @@ from finstat_kit.protocol.shapes import (
     Title,
     Truth,
 )
-from finstat_kit.service.store import STATES
+from finstat_kit.service.state.store import STATES
 
 Json = dict[str, object]
 

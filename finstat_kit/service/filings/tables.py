@@ -6,10 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from finstat_kit.service.figures import Ints, Year, form_of, mixed
-from finstat_kit.service.filers import Json, Unit, kind_of
-from finstat_kit.service.filings import Filings
-from finstat_kit.service.places import CORRECTION, EXTRAORDINARY, TWIN, Filing
+from finstat_kit.service.filings.drawn import CORRECTION, EXTRAORDINARY, TWIN, Filing
+from finstat_kit.service.filings.figures import Ints, Year, form_of, mixed
+from finstat_kit.service.filings.filers import Json, Unit, kind_of
+from finstat_kit.service.filings.filings import Filings
 
 _MAIN, _RESTATED, _CORRECTED, _CONSOLIDATED, _SHORT, _SECOND = range(6)
 _VARIANTS: Final = {CORRECTION: _CORRECTED, TWIN: _CONSOLIDATED, EXTRAORDINARY: _SHORT}

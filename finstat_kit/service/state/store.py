@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from finstat_kit.protocol.wire import BEGINNING, CHANGED, STATE, UNITS
 
 if TYPE_CHECKING:
-    from finstat_kit.service.filings import Filings
+    from finstat_kit.service.filings.filings import Filings
 
 NO_DAY: Final = -(2**31)
 LIVING, DELETED, NON_PUBLIC, NON_PUBLIC_LOWER = range(4)

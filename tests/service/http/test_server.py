@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.service.server import served
+from finstat_kit.service.http.server import served
 from tests.conftest import Told
 from tests.support.examples import slow
 from tests.support.registers import service

@@ -1,0 +1,1 @@
+"""The invented filings: which there are, their records and their figures."""

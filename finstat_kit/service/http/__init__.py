@@ -1,0 +1,1 @@
+"""The embedded register's addresses, as a function, an ASGI application and a server."""

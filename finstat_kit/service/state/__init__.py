@@ -1,0 +1,1 @@
+"""What the embedded register holds, and what changes it."""
