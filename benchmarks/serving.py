@@ -20,6 +20,7 @@ from typing import IO
 import uvicorn
 
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
 from finstat_kit.service.http.asgi import App, Message, Receive, Scope, Send
 
 
@@ -58,7 +59,7 @@ def served(units: int, *, latency: float = 0.0) -> Iterator[Served]:
 
 
 @contextlib.contextmanager
-def _late(sample: fk.Sample, latency: float) -> Iterator[str]:
+def _late(sample: Sample, latency: float) -> Iterator[str]:
     """Serve a sample whose answers wait, many of them at the same time."""
     app = App(sample._answer, None)
 

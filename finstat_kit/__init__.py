@@ -13,10 +13,17 @@ the package costs next to nothing.
 
 import lazy_loader
 
-from finstat_kit.client.schemes import openers
+from finstat_kit.client.names import former_name, openers
 
 __version__ = "0.1.0"
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    try:
+        return _load(name)
+    except AttributeError as error:
+        raise former_name(name, str(error)) from None
 
 
 def _open_mirror(path, day):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202

@@ -1,46 +1,37 @@
 # The one list of public names: those that type checkers see, and those that are loaded lazily.
 
+from . import errors as errors
 from .charts.bars import plot_counts as plot_counts
 from .charts.history import plot_history as plot_history
 from .charts.last_changes import plot_last_changes as plot_last_changes
 from .charts.spread import plot_spread as plot_spread
 from .charts.tile_map import plot_map as plot_map
-from .client.collections.collection import Collection as Collection
-from .client.collections.pages import Pages as Pages
-from .client.collections.units import Units as Units
 from .client.current import (
-    activities as activities,
     annual_reports as annual_reports,
     as_filed as as_filed,
     cells as cells,
     check_reports as check_reports,
     cite as cite,
+    codelist as codelist,
     codelists as codelists,
     compare as compare,
     count_by as count_by,
-    count_last_changes as count_last_changes,
     districts as districts,
     download as download,
     estimate as estimate,
     filings as filings,
     financials as financials,
-    find_places as find_places,
     items as items,
-    legal_forms as legal_forms,
     locations as locations,
     match_places as match_places,
     municipalities as municipalities,
-    ownership_types as ownership_types,
-    plan as plan,
     regions as regions,
     register as register,
     reports as reports,
     reports_without_cells as reports_without_cells,
     resolve_labels as resolve_labels,
-    size_classes as size_classes,
     statements as statements,
     template as template,
-    template_columns as template_columns,
     templates as templates,
     units as units,
     unresolved_codes as unresolved_codes,
@@ -48,19 +39,11 @@ from .client.current import (
     using as using,
 )
 from .client.register import LIVE as LIVE, Register as Register
-from .client.sample import Sample as Sample, sample as sample
+from .client.sample import sample as sample
 from .errors import (
-    BadRequest as BadRequest,
-    CacheError as CacheError,
     Interrupted as Interrupted,
-    MirrorError as MirrorError,
     NotFound as NotFound,
-    PagingError as PagingError,
-    ProtocolError as ProtocolError,
-    RateLimited as RateLimited,
     RegisterError as RegisterError,
-    RegisterUnavailable as RegisterUnavailable,
-    TransportError as TransportError,
     UsageError as UsageError,
 )
 from .frames.attachments import attachments as attachments

@@ -197,7 +197,8 @@ def legal_form_code(value: object) -> str:
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,4}", value, re.ASCII):
         return value
     raise UsageError(
-        f"legal_form_code={value!r} is not a code; give one such as '112', see fk.legal_forms()"
+        f"legal_form_code={value!r} is not a code; give one such as '112', see "
+        "fk.codelist('legal_forms')"
     )
 
 

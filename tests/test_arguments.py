@@ -31,7 +31,7 @@ TAKING: dict[str, Callable[[], object]] = {
     "resolve_labels": lambda: REG.resolve_labels(FRAME),
     "unresolved_codes": lambda: REG.unresolved_codes(FRAME),
     "count_by": lambda: REG.count_by(FRAME, "kraj"),
-    "count_last_changes": lambda: REG.count_last_changes(FRAME),
+    "last_change": lambda: REG.count_by(FRAME, last_change="month"),
     "compare": lambda: REG.compare(FRAME, FRAME),
     "units.get": lambda: REG.units.get(FRAME),
     "write": lambda: fk.write(FRAME, "x.csv"),
@@ -56,7 +56,7 @@ NEAR: Any = "kraje"
 MISSPELT: dict[str, tuple[Callable[[], object], str]] = {
     "count_by": (lambda: REG.count_by(UNITS, NEAR), "kraj"),
     "compare": (lambda: REG.compare(UNITS, UNITS, by=NEAR), "kraj"),
-    "count_last_changes": (lambda: REG.count_last_changes(UNITS, by=NEAR), "kraj"),
+    "last_change": (lambda: REG.count_by(UNITS, NEAR, last_change="month"), "kraj"),
     "estimate": (lambda: REG.estimate(NEAR), "kraj"),
     "resolve_labels": (lambda: REG.resolve_labels(UNITS, columns=[NEAR]), "kraj"),
     "a column": (lambda: REG.resolve_labels(UNITS, columns={"okress": "districts"}), "okres"),

@@ -30,17 +30,17 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "count": "počet jednotiek",
         "heading": "Účtovné jednotky podľa {period} poslednej zmeny a {by}",
-        "1d": "dňa",
-        "1w": "týždňa",
-        "1mo": "mesiaca",
-        "1q": "štvrťroka",
-        "1y": "roka",
+        "day": "dňa",
+        "week": "týždňa",
+        "month": "mesiaca",
+        "quarter": "štvrťroka",
+        "year": "roka",
         "axis": "{period} poslednej zmeny jednotky",
-        "axis 1d": "deň",
-        "axis 1w": "týždeň",
-        "axis 1mo": "mesiac",
-        "axis 1q": "štvrťrok",
-        "axis 1y": "rok",
+        "axis day": "deň",
+        "axis week": "týždeň",
+        "axis month": "mesiac",
+        "axis quarter": "štvrťrok",
+        "axis year": "rok",
         "not": (
             "Každá jednotka je tu raz, v čase svojej poslednej zmeny. Po ďalšej zmene sa posunie "
             "doprava, preto staršie stĺpce časom klesajú. Nie je to vývoj počtu zmien."
@@ -51,17 +51,17 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "en": {
         "count": "number of units",
         "heading": "Accounting units by {period} of last change and {by}",
-        "1d": "day",
-        "1w": "week",
-        "1mo": "month",
-        "1q": "quarter",
-        "1y": "year",
+        "day": "day",
+        "week": "week",
+        "month": "month",
+        "quarter": "quarter",
+        "year": "year",
         "axis": "{period} of the unit's last change",
-        "axis 1d": "day",
-        "axis 1w": "week",
-        "axis 1mo": "month",
-        "axis 1q": "quarter",
-        "axis 1y": "year",
+        "axis day": "day",
+        "axis week": "week",
+        "axis month": "month",
+        "axis quarter": "quarter",
+        "axis year": "year",
         "not": (
             "Each unit stands here once, at its last change. When it changes again it moves "
             "right, so that older bars shrink. This is not the number of changes over time."
@@ -76,7 +76,7 @@ def plot_last_changes(
     units: labels.Frame,
     by: By = "kraj",
     *,
-    every: Every = "1mo",
+    every: Every = "month",
     lang: Lang | None = None,
     ax: Axes | None = None,
     register: Register | str | None = None,
@@ -85,7 +85,7 @@ def plot_last_changes(
 
     This is not a time series of events: the register keeps only the latest change. A unit changed
     in February and again in May counts for May only, so earlier periods shrink on every later run.
-    The numbers are those of `count_last_changes`.
+    The numbers are those of `count_by` with ``last_change``.
 
     The codes are stacked, each with the same colour in every chart. From 24 periods on, or if the
     codelist has more codes than there are colours (ten), each code has a panel instead, with shared
@@ -97,7 +97,8 @@ def plot_last_changes(
         by: A code field, as in `count_by`. The eight commonest codes, or fewer on small axes, are
             series of their own; the other labelled codes are one series, and rows without a label
             or gone another.
-        every: Length of a period: ``"1d"``, ``"1w"`` (from Monday), ``"1mo"``, ``"1q"``, ``"1y"``.
+        every: Length of a period: ``"day"``, ``"week"`` (from Monday), ``"month"``,
+            ``"quarter"`` or ``"year"``.
         lang: Language of title, labels and numbers, ``"sk"`` or ``"en"``; None is the register's.
         ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for the
             legend beside the axes. None makes a new figure.
@@ -120,7 +121,7 @@ def plot_last_changes(
     """
     source, lang = current.drawn_from(register, lang)
     asked = source or current.register()
-    changes = asked.count_last_changes(units, by, every=every, lang=lang)
+    changes = asked.count_by(units, by, last_change=every, lang=lang)
     codes = asked._lookup(wire.BY_FIELD[by].name)["code"]
     today = asked.today
     words = _WORDS[lang]
@@ -201,7 +202,7 @@ def _write_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> None:
         days = bounds.head(-1).dt.to_string(form).to_list()
         ax.set_xticks((edges[:-1] + edges[1:]) / 2, days)
     else:
-        most = 5 if every in ("1d", "1w") else 7  # whole dates are long
+        most = 5 if every in ("day", "week") else 7  # whole dates are long
         locator = mdates.AutoDateLocator(tz=UTC, minticks=3, maxticks=most)  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(periods.Days())

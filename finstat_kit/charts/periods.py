@@ -14,16 +14,16 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import Formatter
 
 from finstat_kit.arguments import Lang
-from finstat_kit.frames.counts import Every
+from finstat_kit.frames.counts import PERIODS, Every
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 FORMATS: Final[dict[Every, str]] = {
-    "1d": "%Y-%m-%d",
-    "1w": "%Y-%m-%d",
-    "1mo": "%Y-%m",
-    "1q": "%Y-%m",
-    "1y": "%Y",
+    "day": "%Y-%m-%d",
+    "week": "%Y-%m-%d",
+    "month": "%Y-%m",
+    "quarter": "%Y-%m",
+    "year": "%Y",
 }
 _MONTHS: Final[dict[Lang, str]] = {
     "sk": (
@@ -37,7 +37,9 @@ def bounds_of(changes: pl.DataFrame, every: Every) -> pl.Series:
     """Return the first day of each period, including empty ones, and the end of the last."""
     span = changes.select(
         pl.date_range(
-            pl.col("period").min(), pl.col("period").max().dt.offset_by(every), every
+            pl.col("period").min(),
+            pl.col("period").max().dt.offset_by(PERIODS[every]),
+            PERIODS[every],
         ).implode()
     )
     bounds: pl.Series = span.item()

@@ -41,7 +41,7 @@ def of_changes(
     """Return the series, commonest code first, then the rest, then rows without a label.
 
     Args:
-        changes: Counts as `count_last_changes` returns them.
+        changes: Counts as `count_by` with ``last_change`` returns them.
         periods: All periods.
         codes: The codelist. If there are enough colours for its codes, each code has a fixed
             colour; otherwise all share one colour.

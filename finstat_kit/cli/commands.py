@@ -97,7 +97,7 @@ def doctor(chosen: options.Chosen, form: str | None, output: Path | None) -> Non
 def codelist(name: str, chosen: options.Chosen, form: str | None, output: Path | None) -> None:
     """Print a codelist."""
     reg = chosen()
-    print_frame(getattr(reg, name.replace("-", "_"))(), form, output)
+    print_frame(reg.codelist(name.replace("-", "_")), form, output)
 
 
 @cli.command()

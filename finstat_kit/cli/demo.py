@@ -67,7 +67,7 @@ def _step(title: str, call: str) -> Iterator[str]:
 def _codelists(reg: Register, lang: Lang) -> Iterator[str]:
     yield from _step("Codelists", "fk.regions(), fk.districts() …")
     for name, endpoint, *_ in reg.codelists().iter_rows():
-        frame: pl.DataFrame = getattr(reg, name)()
+        frame = reg.codelist(name)
         example = frame.row(0, named=True)
         yield (
             f"   {name:<16}{number_format.whole(frame.height, lang):>5}   {endpoint:<27}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def found(reg: Register, text: str, level: Level | None, lang: Lang | None) -> pl.DataFrame:
-    """Return the places of `Register.find_places` with one name each, and the names above them.
+    """Return the places of `Register.locations` with one name each, and the names above them.
 
     Returns:
         ``level``, ``code``, ``name``, ``district``, ``region``; all String. A place without a name
@@ -28,7 +28,7 @@ def found(reg: Register, text: str, level: Level | None, lang: Lang | None) -> p
     for part in ("district", "region"):
         up = names.rename({"code": f"{part}_code", "name": part}).unique(f"{part}_code")
         places = places.join(up, on=f"{part}_code", how="left", maintain_order="left")
-    order = reg.find_places(text, level).select("level", "code")
+    order = reg.locations(text, level=level).select("level", "code")
     return order.join(
         places, on=["level", "code"], how="left", maintain_order="left", validate="m:1"
     ).select("level", "code", "name", "district", "region")

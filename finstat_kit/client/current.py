@@ -17,10 +17,10 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.units import Units
+from finstat_kit.client.names import openers
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.replay import Replay
 from finstat_kit.client.sample import sample
-from finstat_kit.client.schemes import openers
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol.shipped import template_bodies
 from finstat_kit.protocol.wire import Reply
@@ -255,7 +255,8 @@ def _shipped_forms(method: str, path: str, query: str) -> Reply:
     template = query.removeprefix("id=")
     body = template_bodies().get(int(template)) if path == _FORM and template.isdigit() else None
     if body is None:
-        raise UsageError(f"{path} has to be requested, and {_NOT_CHOSEN}")
+        what = f"template {template}" if path == _FORM else path
+        raise UsageError(f"{what} has to be requested, and {_NOT_CHOSEN}")
     return Reply(200, {"Content-Type": "application/json"}, body)
 
 
@@ -312,30 +313,23 @@ annual_reports: Final = cast(Collection, _Forwarded(Collection, "annual_reports.
 regions = _methods.regions
 districts = _methods.districts
 municipalities = _methods.municipalities
-legal_forms = _methods.legal_forms
-activities = _methods.activities
-ownership_types = _methods.ownership_types
-size_classes = _methods.size_classes
+codelist = _methods.codelist
 codelists = _methods.codelists
 locations = _methods.locations
-find_places = _methods.find_places
 resolve_labels = _methods.resolve_labels
 unresolved_codes = _methods.unresolved_codes
 count_by = _methods.count_by
-count_last_changes = _methods.count_last_changes
 compare = _methods.compare
 estimate = _methods.estimate
 match_places = _methods.match_places
 cite = _methods.cite
 templates = _methods.templates
 template = _methods.template
-template_columns = _methods.template_columns
 cells = _methods.cells
 reports_without_cells = _methods.reports_without_cells
 check_reports = _methods.check_reports
 as_filed = _methods.as_filed
 download = _methods.download
 filings = _methods.filings
-plan = _methods.plan
 items = _methods.items
 financials = _methods.financials

@@ -31,9 +31,17 @@ from finstat_kit.client.methods import (
 )
 from finstat_kit.client.methods.contents import Frame
 from finstat_kit.client.methods.filings import Given, Year
+from finstat_kit.client.names import former_name
 from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
-from finstat_kit.frames import comparison, counts, labels, matching, places
+from finstat_kit.frames import (
+    comparison,
+    counts,
+    labels,
+    matching,
+    places,
+    templates as form_frames,
+)
 from finstat_kit.frames.as_filed import Filed
 from finstat_kit.protocol import wire
 from finstat_kit.transport.base import Transport, is_loopback
@@ -202,6 +210,11 @@ class Register(Checked):
     ) -> None:
         self.close()
 
+    if not TYPE_CHECKING:  # or every misspelt name would be one
+
+        def __getattr__(self, name: str) -> object:
+            raise former_name(name, f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __repr__(self) -> str:
         many = "s" if self.connections > 1 else ""
         rate = "no rate limit" if self.rate is None else f"{self.rate:g} requests/s"
@@ -302,91 +315,66 @@ class Register(Checked):
         """
         return codelists.codelist(self._session, "municipalities", refresh=refresh)
 
-    def legal_forms(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch the legal forms, from ``/api/pravne-formy``.
+    def codelist(self, name: wire.CodelistName | str, *, refresh: bool = False) -> pl.DataFrame:
+        """Fetch a codelist by its name, from ``/api/pravne-formy`` and the like.
+
+        Args:
+            name: ``"legal_forms"``, ``"activities"`` (SK NACE), ``"ownership_types"``,
+                ``"size_classes"``, ``"regions"``, ``"districts"`` or ``"municipalities"``.
+            refresh: Fetch again instead of returning the list fetched before.
 
         Returns:
-            ``code``, ``name_sk``, ``name_en`` (all String), sorted by code.
+            ``code``, ``name_sk``, ``name_en`` (all String), sorted by code; the three of places
+            have ``parent_code`` (String) too.
+
+        Raises:
+            UsageError: There is no such codelist.
 
         Example:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
-            ...     fk.legal_forms().row(3)
+            ...     fk.codelist("legal_forms").row(3)
             ('112', 'Spol. s r. o.', 'Limited liability comp.')
         """
-        return codelists.codelist(self._session, "legal_forms", refresh=refresh)
+        arguments.one_of("name", name, tuple(wire.CODELISTS))
+        return codelists.codelist(self._session, name, refresh=refresh)
 
-    def activities(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch the economic activities (SK NACE), from ``/api/sk-nace``; as `legal_forms`.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.activities().row(0)
-            ('01110', 'Pestov.obilnín', 'Growing of cereals')
-        """
-        return codelists.codelist(self._session, "activities", refresh=refresh)
-
-    def ownership_types(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch the types of ownership, from ``/api/druhy-vlastnictva``; as `legal_forms`.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.ownership_types().row(2)
-            ('2', 'Súkromné tuzemské', 'Private inland')
-        """
-        return codelists.codelist(self._session, "ownership_types", refresh=refresh)
-
-    def size_classes(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch the size classes, from ``/api/velkosti-organizacie``; as `legal_forms`.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.size_classes().row(2)
-            ('02', '1 zamestnanec', '1 employees')
-        """
-        return codelists.codelist(self._session, "size_classes", refresh=refresh)
-
-    def locations(self, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch regions, districts and municipalities as one frame, with the codes above each.
+    def locations(
+        self,
+        text: str | None = None,
+        *,
+        level: places.Level | None = None,
+        refresh: bool = False,
+    ) -> pl.DataFrame:
+        """Fetch regions, districts and municipalities as one frame, or search in it.
 
         From ``/api/kraje``, ``/api/okresy`` and ``/api/sidla``.
 
-        Returns:
-            ``level`` (``region``, ``district``, ``municipality``), ``code``, ``name_sk``,
-            ``name_en``, ``parent_code``, ``district_code``, ``region_code`` (all String); the last
-            two are filled for the entry's own level too and null where a parent is missing.
-            Regions first, each level sorted by code.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.locations().row(10)
-            ('district', 'SK0101', 'Bratislava I', 'Bratislava I', 'SK010', 'SK0101', 'SK010')
-        """
-        return codelists.locations(self._session, refresh=refresh)
-
-    def find_places(self, text: str, level: places.Level | None = None) -> pl.DataFrame:
-        """Search regions, districts and municipalities by name or code.
-
         Args:
-            text: Part of a name, accents and case ignored, or the beginning of a code.
+            text: Only places with this part of a name, accents and case ignored, or with a code
+                that begins so; None is all places.
             level: Only this level: ``"region"``, ``"district"`` or ``"municipality"``.
+            refresh: Fetch again.
 
         Returns:
             ``level``, ``code``, ``name_sk``, ``name_en``, ``district``, ``region`` (Slovak names
-            of the places above); all String. Names that begin with the text come first, then
-            names with a word that does, then all other matches.
+            of the places above), ``parent_code``, ``district_code``, ``region_code`` (all String);
+            what is above a place is filled for its own level too and null where a parent is
+            missing. Regions first, each level sorted by code. With *text* names that begin with it
+            come first, then names with a word that does, then all other matches.
+
+        Raises:
+            UsageError: *text* is empty, or there is no such level.
 
         Example:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
-            ...     fk.find_places("ziar", level="municipality").row(0)[1:5]
-            ('SK032D516589', 'Žiar nad Hronom', 'Žiar nad Hronom', 'Žiar nad Hronom')
+            ...     fk.locations("ziar", level="municipality").row(0)[1:6]
+            ('SK032D516589', 'Žiar nad Hronom', 'Žiar nad Hronom', 'Žiar nad Hronom',
+             'Banskobystrický kraj')
         """
-        return places.find(self.locations(), text, level)
+        found = codelists.locations(self._session, refresh=refresh)
+        return places.search(found, text, level)
 
     def codelists(self) -> pl.DataFrame:
         """List the seven codelists and their use. Sends no request.
@@ -512,77 +500,59 @@ class Register(Checked):
         return labels.unresolved_codes(frame, self._lookup, columns=columns)
 
     def count_by(
-        self, frame: pl.DataFrame | pl.LazyFrame, by: By, *, lang: Lang | None = None
+        self,
+        frame: pl.DataFrame | pl.LazyFrame,
+        by: By = "kraj",
+        *,
+        last_change: counts.Every | None = None,
+        lang: Lang | None = None,
     ) -> pl.DataFrame:
         """Count the rows of a frame by code, including rows without a label.
 
+        With *last_change*, also by the period of the **last** change. That is not a time series of
+        events: the register keeps only the latest change. A unit changed in February and again in
+        May counts for May only, so earlier periods shrink on every later run.
+
         Args:
-            frame: Records, or any frame with the column *by*.
+            frame: Records, or any frame with the column *by*, and with ``datumPoslednejUpravy``
+                (Date) for *last_change*.
             by: A code field: ``kraj``, ``okres``, ``sidlo``, ``pravnaForma``, ``skNace``,
                 ``druhVlastnictva`` or ``velkostOrganizacie``.
+            last_change: Length of a period: ``"day"``, ``"week"`` (from Monday), ``"month"``,
+                ``"quarter"`` or ``"year"``; None counts by code alone.
             lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
 
         Returns:
             ``code``, ``label`` (String), ``count`` (Int64), ``share`` (Float64, 0 to 1, of all
             rows) and ``kind``: ``labelled`` by count descending, then by code; ``unknown code``;
             one row ``no code``; one row ``gone`` (rows with ``stav``). Counts add up to the height
-            of the frame.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> import polars as pl
-            >>> with fk.using(fk.sample()):
-            ...     fk.count_by(pl.DataFrame({"kraj": ["SK010", None, "SK010"]}), "kraj").rows()
-            [('SK010', 'Bratislavský kraj', 2, 0.666..., 'labelled'),
-             (None, None, 1, 0.333..., 'no code')]
-        """
-        return counts.count_by(frame, by, self._lookup, lang=self._language(lang))
-
-    def count_last_changes(
-        self,
-        units: pl.DataFrame | pl.LazyFrame,
-        by: By = "kraj",
-        *,
-        every: counts.Every = "1mo",
-        lang: Lang | None = None,
-    ) -> pl.DataFrame:
-        """Count units by the period of their **last** change and by code.
-
-        This is not a time series of events: the register keeps only the latest change. A unit
-        changed in February and again in May counts for May only, so earlier periods shrink on
-        every later run.
-
-        Args:
-            units: Records, or any frame with ``datumPoslednejUpravy`` (Date) and the column *by*.
-            by: A code field, as in `count_by`.
-            every: Length of a period: ``"1d"``, ``"1w"`` (from Monday), ``"1mo"``, ``"1q"`` or
-                ``"1y"``.
-            lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
-
-        Returns:
-            ``period`` (Date, its first day; null for units without a date, last), ``code``,
-            ``label`` (String), ``count`` (Int64, never 0: empty combinations have no row) and
-            ``kind`` as in `count_by`, sorted by period, then as in `count_by`. Counts add up to
-            the height of the frame.
+            of the frame. With *last_change*: ``period`` (Date, its first day; null for rows
+            without a date, last), ``code``, ``label``, ``count`` (never 0) and ``kind``, sorted by
+            period first.
 
         Raises:
-            UsageError: A column is missing or has another type; *by*, *every* or *lang* is not one
-                of the allowed values.
+            UsageError: A column is missing or has another type; *by*, *last_change* or *lang* is
+                not one of the allowed values.
 
         Example:
             >>> import finstat_kit as fk
             >>> import polars as pl
             >>> from datetime import date
+            >>> with fk.using(fk.sample()):
+            ...     fk.count_by(pl.DataFrame({"kraj": ["SK010", None, "SK010"]}), "kraj").rows()
+            [('SK010', 'Bratislavský kraj', 2, 0.666..., 'labelled'),
+             (None, None, 1, 0.333..., 'no code')]
             >>> days = [date(2026, 3, 2), date(2026, 3, 30), date(2026, 5, 4)]
             >>> units = pl.DataFrame({"datumPoslednejUpravy": days, "kraj": ["SK010"] * 3})
             >>> with fk.using(fk.sample()):
-            ...     fk.count_last_changes(units, lang="en").rows()
+            ...     fk.count_by(units, last_change="month", lang="en").rows()
             [(datetime.date(2026, 3, 1), 'SK010', 'Region of Bratislava', 2, 'labelled'),
              (datetime.date(2026, 5, 1), 'SK010', 'Region of Bratislava', 1, 'labelled')]
         """
-        return counts.count_last_changes(
-            units, by, self._lookup, every=every, lang=self._language(lang)
-        )
+        lang = self._language(lang)
+        if last_change is None:
+            return counts.count_by(frame, by, self._lookup, lang=lang)
+        return counts.count_last_changes(frame, by, self._lookup, every=last_change, lang=lang)
 
     def compare(
         self,
@@ -744,14 +714,17 @@ class Register(Checked):
         """
         return templates.listed(self._session, refresh=refresh)
 
-    def template(self, template: int, *, refresh: bool = False) -> pl.DataFrame:
-        """List the rows of a form: captions, and the sums that they state.
+    def template(
+        self, template: int, *, part: Literal["rows", "columns"] = "rows", refresh: bool = False
+    ) -> pl.DataFrame:
+        """List the rows of a form, captions and the sums that they state, or its data columns.
 
         From ``/api/sablona``, fetched once per register.
 
         Args:
             template: Id of a template, such as 699 (businesses), 687 (micro), 21 and 22
                 (businesses until 2013); the ``idSablony`` of reports.
+            part: ``"rows"`` or ``"columns"``.
             refresh: Fetch again.
 
         Returns:
@@ -761,9 +734,17 @@ class Register(Checked):
             completed from the rows above, ``A.I.2.``; null for totals and results), ``level``
             (Int8, 0 for totals), ``label_sk``, ``label_en`` (String, English where the register
             has it) and ``terms`` (List of Struct ``sign`` Int8, ``table`` Int16, ``row`` Int16;
-            null where the caption states no sum). A template without tables has no rows.
+            null where the caption states no sum).
+
+            Or one row per data column, as the header names them: ``table``, ``column`` (Int16,
+            both from 0), ``period`` (Enum ``current``, ``previous``; null where the form has no
+            periods), ``measure`` (Enum ``gross``, ``correction``, ``net``, ``main``,
+            ``business``, ``total``, ``untaxed``, ``taxed``, ``other``; null where the header
+            names nothing but a period), ``header_sk``, ``header_en`` (String, the header's cells
+            from top to bottom). A template without tables has no rows.
 
         Raises:
+            UsageError: *part* is neither.
             NotFound: The register has no such template.
             ProtocolError: The reply breaks the register's format.
 
@@ -771,39 +752,16 @@ class Register(Checked):
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
             ...     fk.template(699).row(1, named=True)["label_en"]
+            ...     columns = fk.template(699, part="columns")
             'Non-current assets line 03 + line 11 + line 21'
-        """
-        return templates.rows(self._session, template, refresh=refresh)
-
-    def template_columns(self, template: int, *, refresh: bool = False) -> pl.DataFrame:
-        """List the data columns of a form, as its header names them.
-
-        From ``/api/sablona``, fetched once per register.
-
-        Args:
-            template: Id of a template, as in `template`.
-            refresh: Fetch again.
-
-        Returns:
-            One row per data column: ``table``, ``column`` (Int16, both from 0), ``period`` (Enum
-            ``current``, ``previous``; null where the form has no periods), ``measure`` (Enum
-            ``gross``, ``correction``, ``net``, ``main``, ``business``, ``total``, ``untaxed``,
-            ``taxed``, ``other``; null where the header names nothing but a period),
-            ``header_sk``, ``header_en`` (String, the header's cells from top to bottom).
-
-        Raises:
-            NotFound: The register has no such template.
-            ProtocolError: The reply breaks the register's format.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.template_columns(699).select("table", "column", "period", "measure").rows()
+            >>> columns.select("table", "column", "period", "measure").rows()
             [(0, 0, 'current', 'gross'), (0, 1, 'current', 'correction'), (0, 2, 'current', 'net'),
              (0, 3, 'previous', 'net'), (1, 0, 'current', None), (1, 1, 'previous', None),
              (2, 0, 'current', None), (2, 1, 'previous', None)]
         """
-        return templates.columns(self._session, template, refresh=refresh)
+        arguments.one_of("part", part, ("rows", "columns"))
+        form = templates.known(self._session, template, refresh)
+        return form_frames.rows_of(form) if part == "rows" else form_frames.columns_of(form)
 
     def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame:
         """Read reports into tidy cells: one row per filled cell.
@@ -1019,7 +977,7 @@ class Register(Checked):
             ico: In the place of *units*: all units that share this IČO.
             consolidated: The consolidated statements, in the place of the individual ones.
             max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
-                elsewhere. `plan` returns the number to expect.
+                elsewhere. ``financials(dry_run=True)`` returns the number to expect.
             progress: Show a bar; None shows one for a real host in a notebook or on a terminal.
 
         Returns:
@@ -1047,31 +1005,6 @@ class Register(Checked):
             self._session, units, year, ico=ico, consolidated=consolidated,
             max_requests=max_requests, progress=progress,
         )  # fmt: skip
-
-    def plan(self, units: Given, year: Year = None) -> pl.DataFrame:
-        """Estimate the work of `financials`, before any request.
-
-        Args:
-            units: Records of units, whose statements are counted, or ids of units; for ids the
-                records themselves are part of the work.
-            year: As in `filings`.
-
-        Returns:
-            One row for each of ``units``, ``statements`` and ``reports``: ``collection`` (String),
-            ``requests`` (Int64), ``seconds`` (Float64, at the register's rate; null without a
-            rate) and ``bytes`` (Int64). Templates are not counted: each is requested once.
-
-        Raises:
-            UsageError: No units, or no year.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()) as reg:
-            ...     units = fk.units.get(fk.units.ids(limit=200))
-            ...     fk.plan(units, year=2015).select("collection", "requests").rows()
-            [('units', 0), ('statements', 306), ('reports', 232)]
-        """
-        return filings.plan(self._session, units, year)
 
     def items(self, cells: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         """Read named line items out of cells: the same figure on every form that has it.
@@ -1117,6 +1050,7 @@ class Register(Checked):
         ico: str | None = None,
         consolidated: bool = False,
         from_previous: bool = False,
+        dry_run: bool = False,
         max_requests: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:
@@ -1125,7 +1059,7 @@ class Register(Checked):
         The filing of each year is found as by `filings`, a regular one before an extraordinary
         one, the longer of two periods, never an interim one; then its reports are requested until
         the one with the tables is there. From ``/api/uctovna-zavierka``, ``/api/uctovny-vykaz``
-        and ``/api/sablona``; `plan` returns the number of requests to expect.
+        and ``/api/sablona``.
 
         Args:
             units: Records of units, as `units.get` returns them, or ids of units.
@@ -1134,6 +1068,8 @@ class Register(Checked):
             consolidated: The consolidated statements, in the place of the individual ones.
             from_previous: Add rows for the year before, from the previous-period column of each
                 filing; ten years take five filings.
+            dry_run: Send nothing, and return how much work it would be. Templates are not counted:
+                each is requested once.
             max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
                 elsewhere.
             progress: Show a bar; None shows one for a real host in a notebook or on a terminal.
@@ -1152,6 +1088,11 @@ class Register(Checked):
             or the form has none): ``total_assets``, ``equity``, ``sales``, ``net_profit`` and
             the others of `items`.
 
+            With *dry_run* one row for each of ``units``, ``statements`` and ``reports``:
+            ``collection`` (String), ``requests`` (Int64), ``seconds`` (Float64, at the register's
+            rate; null without a rate) and ``bytes`` (Int64). Given records, the statements they
+            list are counted; given ids, the records themselves are part of the work.
+
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
             RegisterError, Interrupted: With ``.partial``, the rows of the units finished so far.
@@ -1162,7 +1103,14 @@ class Register(Checked):
             ...     money = fk.financials([365], year=[2014, 2015])
             >>> money.select("year", "template", "total_assets", "net_profit", "reason").rows()
             [(2014, 699, 29192.0, 1334.0, None), (2015, 699, 25269.0, 4898.0, None)]
+            >>> with fk.using(fk.sample()):
+            ...     units = fk.units.get(fk.units.ids(limit=200))
+            ...     work = fk.financials(units, year=2015, dry_run=True)
+            >>> work.select("collection", "requests").rows()
+            [('units', 0), ('statements', 306), ('reports', 232)]
         """
+        if dry_run:
+            return filings.plan(self._session, units, year, ico)
         return financials.financials(
             self._session, units, year, ico=ico, consolidated=consolidated,
             from_previous=from_previous, max_requests=max_requests, progress=progress,

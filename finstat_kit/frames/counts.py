@@ -36,9 +36,9 @@ LAST_CHANGES: Final = pl.Schema(
 )
 # The last two are of estimates alone: a record that is in a frame has been read.
 KINDS: Final = ("labelled", "unknown code", "no code", "gone", "no record", "unreadable")
-PERIODS: Final = ("1d", "1w", "1mo", "1q", "1y")
+PERIODS: Final = {"day": "1d", "week": "1w", "month": "1mo", "quarter": "1q", "year": "1y"}
 
-Every = Literal["1d", "1w", "1mo", "1q", "1y"]
+Every = Literal["day", "week", "month", "quarter", "year"]
 
 
 def count_by(
@@ -55,16 +55,21 @@ def count_by(
 
 
 def count_last_changes(
-    frame: labels.Frame, by: str, lookup: labels.Lookup, *, every: Every = "1mo", lang: Lang = "sk"
+    frame: labels.Frame,
+    by: str,
+    lookup: labels.Lookup,
+    *,
+    every: Every = "month",
+    lang: Lang = "sk",
 ) -> pl.DataFrame:
-    """Count rows by period of their last change and code; see `Register.count_last_changes`."""
-    arguments.one_of("every", every, PERIODS)
+    """Count rows by period of their last change and code; see `Register.count_by`."""
+    arguments.one_of("every", every, tuple(PERIODS))
     schema = labels.schema_of(frame)
     dtype = schema.get(CHANGED)
     if dtype not in (pl.Date, pl.Null):
         found = f"is {dtype}" if dtype else "is not there"
         raise UsageError(f"the column {CHANGED!r} {found}; give records as fk.units.get returns")
-    period = pl.col(CHANGED).cast(pl.Date).dt.truncate(every)
+    period = pl.col(CHANGED).cast(pl.Date).dt.truncate(PERIODS[every])
     order = ("period", pl.col("kind").cast(pl.Enum(KINDS)), "count", "code")
     return (
         _counted(frame, by, lookup, lang, {"period": period})

@@ -19,15 +19,14 @@ LOCATIONS: Final = pl.Schema(
             "code",
             "name_sk",
             "name_en",
+            "district",
+            "region",
             "parent_code",
             "district_code",
             "region_code",
         ),
         pl.String(),
     )
-)
-FOUND: Final = pl.Schema(
-    dict.fromkeys(("level", "code", "name_sk", "name_en", "district", "region"), pl.String())
 )
 
 
@@ -52,37 +51,35 @@ def locations(
     for level, frame in zip(LEVELS, levels, strict=True):
         if "region_code" not in frame.columns:
             frame = frame.join(region_of, on="district_code", how="left", maintain_order="left")
-        parts.append(frame.with_columns(pl.lit(level).alias("level")).select(LOCATIONS.names()))
-    return pl.concat(parts)
+        parts.append(frame.with_columns(pl.lit(level).alias("level")))
+    places = pl.concat(parts, how="diagonal")
+    for level in ("district", "region"):
+        names = places.select(pl.col("code").alias(f"{level}_code"), pl.col("name_sk").alias(level))
+        names = names.unique(f"{level}_code", keep="first", maintain_order=True)
+        places = places.join(names, on=f"{level}_code", how="left", maintain_order="left")
+    return places.select(LOCATIONS.names())
 
 
-def find(places: pl.DataFrame, text: str, level: str | None = None) -> pl.DataFrame:
-    """Search the frame of `locations`; see `Register.find_places`."""
-    if not isinstance(text, str) or not text.strip():
-        raise UsageError(f"text={text!r} is not allowed; give part of a name or of a code")
+def search(places: pl.DataFrame, text: str | None, level: str | None = None) -> pl.DataFrame:
+    """Search the frame of `locations`; see `Register.locations`."""
     if level is not None:
         arguments.one_of("level", level, LEVELS)
+        places = places.filter(level=level)
+    if text is None:
+        return places
+    if not isinstance(text, str) or not text.strip():
+        raise UsageError(f"text={text!r} is not allowed; give part of a name or of a code")
     sought = folded(text.strip())
     rank = [
         _rank(sought, code, name_sk or "", name_en or "")
         for code, name_sk, name_en in places.select("code", "name_sk", "name_en").iter_rows()
     ]
-    names = dict(places.select("code", "name_sk").iter_rows())
     order = pl.col("level").cast(pl.Enum(LEVELS))
     return (
-        places.with_columns(
-            pl.Series("rank", rank, dtype=pl.Int8),
-            *(
-                pl.Series(column, [names.get(code) for code in places[f"{column}_code"]], pl.String)
-                for column in ("district", "region")
-            ),
-        )
-        .filter(
-            pl.col("rank").is_not_null(),
-            pl.lit(value=True) if level is None else pl.col("level") == level,
-        )
+        places.with_columns(pl.Series("rank", rank, dtype=pl.Int8))
+        .drop_nulls("rank")
         .sort("rank", order, "name_sk", "code")
-        .select(FOUND.names())
+        .select(LOCATIONS.names())
     )
 
 

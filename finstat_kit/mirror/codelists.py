@@ -90,7 +90,7 @@ def renew(path: Path, register: Register, run: int) -> dict[str, int]:
     for name in wire.CODELISTS:
         before = former.get(name, [])
         try:
-            lists[name] = _entries(getattr(register, name)(refresh=True))
+            lists[name] = _entries(register.codelist(name, refresh=True))
         except ProtocolError as error:
             if not before:
                 raise

@@ -195,6 +195,7 @@ class Copied(Register):
         ico: None = None,
         consolidated: bool = False,
         from_previous: bool = False,
+        dry_run: bool = False,
         max_requests: int | None = None,
         progress: bool | None = None,
     ) -> pl.LazyFrame: ...
@@ -207,6 +208,7 @@ class Copied(Register):
         ico: str | None = None,
         consolidated: bool = False,
         from_previous: bool = False,
+        dry_run: bool = False,
         max_requests: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame: ...
@@ -218,6 +220,7 @@ class Copied(Register):
         ico: str | None = None,
         consolidated: bool = False,
         from_previous: bool = False,
+        dry_run: bool = False,
         max_requests: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame | pl.LazyFrame:
@@ -230,6 +233,7 @@ class Copied(Register):
             ico: In the place of *units*: all units that share this IČO.
             consolidated: The consolidated statements, in the place of the individual ones.
             from_previous: Add rows for the year before; see `fk.financials`.
+            dry_run: Return how many requests it takes: none.
             max_requests: Of no effect: no request is sent.
             progress: Of no effect.
 
@@ -256,7 +260,7 @@ class Copied(Register):
         if units is not None or ico is not None:
             return super().financials(
                 units, year, ico=ico, consolidated=consolidated, from_previous=from_previous,
-                max_requests=max_requests, progress=progress,
+                dry_run=dry_run, max_requests=max_requests, progress=progress,
             )  # fmt: skip
         self._answers.complete()
         query = Query(years_of(year), consolidated, from_previous)

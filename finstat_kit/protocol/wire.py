@@ -7,7 +7,7 @@ from here. The fields of records stand in `shapes`.
 from __future__ import annotations
 
 from datetime import date
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 API_VERSION: Final = "2.5"
 INVENTED: Final = "X-Invented-Data"  # marks replies with invented data and names their source
@@ -67,6 +67,12 @@ class Reply(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
+
+
+CodelistName = Literal[
+    "regions", "districts", "municipalities", "legal_forms", "activities", "ownership_types",
+    "size_classes",
+]  # fmt: skip
 
 
 class Codelist(NamedTuple):

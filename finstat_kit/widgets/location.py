@@ -118,7 +118,7 @@ class LocationPicker(base.Picker):
     def _known_code(self, proposal: traitlets.Bunch) -> str | None:
         code: str | None = proposal["value"] or None
         if code is not None and self._places.find(code) is None:
-            raise UsageError(f"value={code!r} is not the code of a place; see fk.find_places()")
+            raise UsageError(f"value={code!r} is not the code of a place; see fk.locations()")
         return code
 
     @traitlets.observe("value")

@@ -19,6 +19,7 @@ from nbclient import NotebookClient
 import finstat_kit as fk
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import cutting, drawing
+from finstat_kit.client.sample import Sample
 from finstat_kit.frames.counts import COUNTS, LAST_CHANGES
 from finstat_kit.protocol import wire
 from tests.support.examples import slow
@@ -158,7 +159,7 @@ def test_bars_are_legible(field: By, lang: Lang) -> None:
 
 
 @pytest.fixture(scope="module")
-def municipal(full_size: Path) -> tuple[fk.Sample, pl.DataFrame]:
+def municipal(full_size: Path) -> tuple[Sample, pl.DataFrame]:
     """Give a register with codelists of real size, and units in most of their municipalities."""
     register = fk.sample(10, codelists=full_size)
     codes = register.municipalities()["code"].to_numpy()
@@ -174,7 +175,7 @@ def municipal(full_size: Path) -> tuple[fk.Sample, pl.DataFrame]:
 @pytest.mark.parametrize("lang", ["sk", "en"])
 @pytest.mark.parametrize("size", [None, (6, 4), (5, 3.2)])
 def test_full_size_is_legible(
-    municipal: tuple[fk.Sample, pl.DataFrame], lang: Lang, size: tuple[float, float] | None
+    municipal: tuple[Sample, pl.DataFrame], lang: Lang, size: tuple[float, float] | None
 ) -> None:
     """Of 2,900 municipalities the first are shown and the others are one bar."""
     register, units = municipal
@@ -312,7 +313,7 @@ def test_last_changes_are_counted_by_period_and_code() -> None:
         }
     )
 
-    changes = fk.count_last_changes(frame, lang="en")
+    changes = fk.count_by(frame, last_change="month", lang="en")
 
     assert changes.schema == LAST_CHANGES
     assert changes.rows() == [
@@ -322,8 +323,8 @@ def test_last_changes_are_counted_by_period_and_code() -> None:
         (date(2026, 5, 1), None, None, 1, "gone"),
         (None, "SK021", "Region of Trnava", 1, "labelled"),
     ]
-    assert changes.equals(fk.count_last_changes(frame.lazy(), lang="en"))
-    weeks = fk.count_last_changes(frame, every="1w")
+    assert changes.equals(fk.count_by(frame.lazy(), last_change="month", lang="en"))
+    weeks = fk.count_by(frame, last_change="week")
     assert weeks["period"].unique().sort(nulls_last=True).to_list() == [
         date(2026, 2, 23),
         date(2026, 3, 30),
@@ -332,7 +333,7 @@ def test_last_changes_are_counted_by_period_and_code() -> None:
     ]
     ax = fk.plot_last_changes(frame, lang="en", ax=axes(9, 4.8))
     assert "Without a date of change (not shown): 1." in ax.get_xlabel()
-    assert fk.count_last_changes(frame.head(0)).schema == LAST_CHANGES
+    assert fk.count_by(frame.head(0), last_change="month").schema == LAST_CHANGES
 
 
 def test_foreign_text_is_no_formula() -> None:
@@ -464,7 +465,7 @@ def test_what_was_drawn_before_stays() -> None:
     ax = axes(9, 4.8)
     ax.add_patch(Rectangle((0, 0), 1, 1, label="mine"))
 
-    fk.plot_last_changes(UNITS, every="1y", ax=ax)
+    fk.plot_last_changes(UNITS, every="year", ax=ax)
 
     legend = ax.get_legend()
     assert legend is not None

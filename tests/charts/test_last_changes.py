@@ -59,16 +59,16 @@ def hatched(ax: Axes) -> list[Any]:
     return [patch for patch in ax.patches if patch.get_hatch()]
 
 
-@pytest.mark.parametrize("every", ["1mo", "1y"])
+@pytest.mark.parametrize("every", ["month", "year"])
 def test_last_changes_are_the_counts(every: Any) -> None:
     """What is drawn of a period is what was last changed in it, by code."""
-    changes = fk.count_last_changes(UNITS, every=every)
+    changes = fk.count_by(UNITS, last_change=every)
     ax = fk.plot_last_changes(UNITS, every=every, ax=axes(9, 4.8))
 
     sizes = drawn_heights(ax)
     by_code = dict(changes.group_by("code").agg(pl.col("count").sum()).rows())
-    short = "" if every == "1mo" else " kraj"
-    assert (ax.get_legend() is None) == (every == "1mo")
+    short = "" if every == "month" else " kraj"
+    assert (ax.get_legend() is None) == (every == "month")
     assert sum(sum(numbers) for numbers in sizes.values()) == UNITS.height
     assert sum(sizes[f"Bratislavský{short}"]) == by_code["SK010"]
     assert sum(sizes["ostatné (2)"]) == by_code["SKZZ"] + by_code["SKZZZ"]
@@ -86,7 +86,7 @@ def test_last_changes_are_the_counts(every: Any) -> None:
 @pytest.mark.parametrize("field", ["kraj", *slow("okres", "pravnaForma")])
 def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
     """No unit is lost, whatever the period and the code."""
-    changes = fk.count_last_changes(UNITS, field, every=every)
+    changes = fk.count_by(UNITS, field, last_change=every)
     ax = fk.plot_last_changes(UNITS, field, every=every, lang="en", ax=axes(9, 4.8))
 
     assert changes["count"].sum() == UNITS.height
@@ -100,7 +100,7 @@ def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
 @pytest.mark.parametrize("field", ["kraj", "sidlo", "velkostOrganizacie"])
 def test_panels_are_legible_in_any_size(field: By, lang: Lang, size: tuple[float, float]) -> None:
     """Headings and labels of panels lie on nothing, in figures of any shape."""
-    for every in ("1d", "1mo"):
+    for every in ("day", "month"):
         check_legible(fk.plot_last_changes(UNITS, field, every=every, lang=lang, ax=axes(*size)))
 
 
@@ -125,7 +125,7 @@ def test_panels_begin_at_24_periods() -> None:
 
 def test_a_great_rest_flattens_nothing() -> None:
     """A sum that is higher than any code has a scale of its own, which its heading names."""
-    few = fk.plot_last_changes(UNITS, "okres", every="1y", lang="en", ax=axes(9, 4.8))
+    few = fk.plot_last_changes(UNITS, "okres", every="year", lang="en", ax=axes(9, 4.8))
 
     found = panels(few)
     (name,) = [name for name in found if "other scale" in name]
@@ -150,9 +150,9 @@ def test_a_colour_belongs_to_its_code() -> None:
     """The same in each selection, in stacks and in panels; no two codes share one."""
     regions = fk.regions()
     charts = [
-        fk.plot_last_changes(UNITS, every="1y", ax=axes(9, 4.8)),
+        fk.plot_last_changes(UNITS, every="year", ax=axes(9, 4.8)),
         fk.plot_last_changes(UNITS, ax=axes(9, 4.8)),
-        fk.plot_last_changes(UNITS.filter(kraj="SK042"), every="1y", ax=axes(9, 4.8)),
+        fk.plot_last_changes(UNITS.filter(kraj="SK042"), every="year", ax=axes(9, 4.8)),
     ]
 
     for n, (code, name) in enumerate(regions.head(8).select("code", "name_sk").iter_rows()):
@@ -164,15 +164,15 @@ def test_a_colour_belongs_to_its_code() -> None:
 @pytest.mark.parametrize(
     ("today", "every", "sk", "en"),
     [
-        ("2026-06-15", "1mo", "do 15. júna", "to 15 June"),
-        ("2026-06-30", "1mo", None, None),
-        ("2026-06-30", "1q", None, None),
-        ("2026-06-30", "1y", "do 30. júna", "to 30 June"),
-        ("2026-06-30", "1w", "do 30. júna", "to 30 June"),
-        ("2026-06-30", "1d", None, None),
-        ("2026-07-01", "1mo", None, None),
-        ("2026-12-30", "1y", "do 30. decembra", "to 30 December"),
-        ("2026-12-31", "1y", None, None),
+        ("2026-06-15", "month", "do 15. júna", "to 15 June"),
+        ("2026-06-30", "month", None, None),
+        ("2026-06-30", "quarter", None, None),
+        ("2026-06-30", "year", "do 30. júna", "to 30 June"),
+        ("2026-06-30", "week", "do 30. júna", "to 30 June"),
+        ("2026-06-30", "day", None, None),
+        ("2026-07-01", "month", None, None),
+        ("2026-12-30", "year", "do 30. decembra", "to 30 December"),
+        ("2026-12-31", "year", None, None),
     ],
 )
 @pytest.mark.parametrize("long", [False, True])

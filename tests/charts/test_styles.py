@@ -40,8 +40,8 @@ CHARTS: dict[str, Any] = {
     "map of differences": lambda ax: fk.plot_map(_compared("okres"), "okres", ax=ax),
     "estimate": lambda ax: fk.plot_counts(_estimate("kraj"), ax=ax),
     "map of an estimate": lambda ax: fk.plot_map(_estimate("okres"), "okres", ax=ax),
-    "years": lambda ax: fk.plot_last_changes(UNITS, every="1y", ax=ax),
-    "months": lambda ax: fk.plot_last_changes(UNITS, every="1mo", ax=ax),
+    "years": lambda ax: fk.plot_last_changes(UNITS, every="year", ax=ax),
+    "months": lambda ax: fk.plot_last_changes(UNITS, every="month", ax=ax),
     "nothing": lambda ax: fk.plot_last_changes(UNITS.head(0), ax=ax),
 }
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import BadRequest
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http.server import served
 from tests.cli.test_commands import called, run
@@ -78,7 +79,7 @@ def test_what_was_finished_before_an_error_is_written() -> None:
             stdin=records.select("id").write_csv(),
         )  # fmt: skip
 
-    assert isinstance(result.exception, fk.BadRequest)
+    assert isinstance(result.exception, BadRequest)
     rows = pl.read_csv(io.StringIO(result.stdout), infer_schema_length=None)
     assert rows["unit_id"].to_list() == whole["unit_id"].head(200).to_list()
     assert "cut off after 200 units; to resume, give the ids from " in result.stderr

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http.server import dated
@@ -27,7 +28,7 @@ FILED = ("statements", "reports", "annual_reports")
 class Amended(Behind):
     """A sample in which single records of any collection change, and their own list names them."""
 
-    def __init__(self, sample: fk.Sample) -> None:
+    def __init__(self, sample: Sample) -> None:
         super().__init__(sample)
         self._changes: dict[tuple[str, int], tuple[date, str]] = {}
 
@@ -56,7 +57,7 @@ class Amended(Behind):
 class Dated(Behind):
     """A sample whose replies are dated some *days* after its own day, or not at all."""
 
-    def __init__(self, sample: fk.Sample, days: int | None) -> None:
+    def __init__(self, sample: Sample, days: int | None) -> None:
         super().__init__(sample)
         self._days = days
 

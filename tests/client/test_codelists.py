@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import replies, wire
 from tests.support.registers import Scripted
 
@@ -21,9 +22,9 @@ def locations(*entries: dict[str, object]) -> bytes:
 def test_all_seven_are_sorted_by_code() -> None:
     """Each function gives its list, sorted by code, with the columns of its kind."""
     with fk.using(fk.sample()):
-        heights = {name: getattr(fk, name)().height for name in wire.CODELISTS}
+        heights = {name: fk.codelist(name).height for name in wire.CODELISTS}
         for name in wire.CODELISTS:
-            frame = getattr(fk, name)()
+            frame = fk.codelist(name)
             located = name in ("regions", "districts", "municipalities")
             assert frame.schema == (replies.LOCATIONS if located else replies.CLASSIFICATION)
             assert frame["code"].is_sorted()
@@ -57,7 +58,8 @@ def test_codelists_names_function_endpoint_and_field() -> None:
 
     assert frame.columns == ["name", "endpoint", "source", "field", "label"]
     assert frame.row(2) == ("municipalities", "/api/sidla", "0025/LSUJ2", "sidlo", "municipality")
-    assert all(hasattr(fk, name) for name in frame["name"])
+    with fk.using(fk.sample()):
+        assert all(fk.codelist(name).height for name in frame["name"])
 
 
 def test_locations_have_the_path_up() -> None:
@@ -66,7 +68,8 @@ def test_locations_have_the_path_up() -> None:
         frame = fk.locations()
 
     assert frame.columns == [
-        "level", "code", "name_sk", "name_en", "parent_code", "district_code", "region_code",
+        "level", "code", "name_sk", "name_en", "district", "region", "parent_code",
+        "district_code", "region_code",
     ]  # fmt: skip
     assert frame.height == 10 + 79 + 119
     path = {row["code"]: (row["district_code"], row["region_code"]) for row in frame.to_dicts()}
@@ -93,7 +96,7 @@ def test_locations_have_the_path_up() -> None:
 )
 def test_broken_codelists_are_errors(body: bytes, named: str) -> None:
     """A list that is not there is an error, not an empty list."""
-    with pytest.raises(fk.ProtocolError, match=named):
+    with pytest.raises(ProtocolError, match=named):
         Scripted(body).regions()
 
 
@@ -138,7 +141,7 @@ def test_recorded_codelists_of_2018_are_read(recorded: Path) -> None:
             entries = next(
                 iter(json.loads((folder / f"{codelist.endpoint}.json").read_bytes()).values())
             )
-            frame = getattr(fk, name)()
+            frame = fk.codelist(name)
             assert frame.height == len({str(e["kod"]) for e in entries})
             assert dict(zip(frame["code"], frame["name_sk"], strict=True)) == {
                 str(e["kod"]): e["nazov"]["sk"] for e in entries

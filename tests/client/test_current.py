@@ -17,6 +17,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit import units
 from finstat_kit.client import current
+from finstat_kit.client.sample import Sample
 from tests.support.memory import new_garbage_only
 from tests.support.registers import sample_of
 
@@ -161,7 +162,7 @@ def test_threads_see_the_same_register() -> None:
 def test_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """FINSTAT_KIT_URL is asked when nothing is chosen: sample, live or a URL."""
     monkeypatch.setenv("FINSTAT_KIT_URL", "sample")
-    assert isinstance(fk.register(), fk.Sample)
+    assert isinstance(fk.register(), Sample)
 
     fk.use(None)
     monkeypatch.setenv("FINSTAT_KIT_URL", "live")

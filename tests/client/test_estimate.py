@@ -13,6 +13,8 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
+from finstat_kit.errors import BadRequest, RegisterUnavailable
 from finstat_kit.frames import estimation
 from finstat_kit.frames.estimation import ESTIMATES
 from finstat_kit.protocol.wire import BY_FIELD, Reply
@@ -36,7 +38,7 @@ class Paced(fk.Register):
         self,
         fake: FakeClock,
         *,
-        sample: fk.Sample = SAMPLE,
+        sample: Sample = SAMPLE,
         seconds: float = 0.0,
         instead: Callable[[str, int], Reply | None] = lambda target, request: None,
         base_url: str = "paced:",
@@ -294,12 +296,12 @@ def test_no_time_for_a_record(fake: FakeClock, seconds: float, connections: int)
 
 
 @pytest.fixture(scope="module")
-def large() -> fk.Sample:
+def large() -> Sample:
     return fk.sample(40_000)
 
 
 @pytest.mark.parametrize("options", [{"n": 10_001}, {"minutes": 60}, {"minutes": 1e6}])
-def test_long_work_is_refused(fake: FakeClock, large: fk.Sample, options: dict[str, Any]) -> None:
+def test_long_work_is_refused(fake: FakeClock, large: Sample, options: dict[str, Any]) -> None:
     """More than 10,000 records of a real host need a word; one count is all that is asked."""
     reg = Paced(fake, sample=large, base_url=FAR, page_size=10_000)
 
@@ -332,8 +334,8 @@ def test_ten_thousand_are_allowed_by_a_word(fake: FakeClock) -> None:
     ("fault", "error"),
     [
         (KeyboardInterrupt(), fk.Interrupted),
-        (Reply(200, {}, b"<html>Request Rejected</html>"), fk.RegisterUnavailable),
-        (Reply(400, {}, b"{}"), fk.BadRequest),
+        (Reply(200, {}, b"<html>Request Rejected</html>"), RegisterUnavailable),
+        (Reply(400, {}, b"{}"), BadRequest),
     ],
     ids=["Ctrl-C", "blocked", "400"],
 )
@@ -376,7 +378,7 @@ def test_a_fault_before_the_first_record(fake: FakeClock, fault: Any, request_: 
 
     reg = Paced(fake, instead=faulty)
 
-    with pytest.raises((fk.Interrupted, fk.BadRequest)) as caught:
+    with pytest.raises((fk.Interrupted, BadRequest)) as caught:
         reg.estimate()
 
     assert vars(caught.value)["partial"] is None

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
+from finstat_kit.errors import TransportError
 from tests.support.examples import examples
 from tests.support.registers import Renumbered, Watched
 
@@ -122,7 +123,7 @@ def test_a_mirror_holds_no_statements(tmp_path: object) -> None:
 
     assert len(watched.asked) == before
     assert set(found["reason"]) == {"deleted", "non_public", "no_filing", "not_held"}
-    assert mirror.plan(units, 2020)["requests"].sum() == 0
+    assert mirror.financials(units, 2020, dry_run=True)["requests"].sum() == 0
 
 
 @pytest.mark.slow
@@ -167,10 +168,10 @@ def test_an_error_keeps_the_finished_units() -> None:
 
     def fails(path: str, query: str) -> None:
         if "zavierka" in path and len(watched.asked) > 300:
-            raise fk.TransportError("cut")
+            raise TransportError("cut")
 
     watched.instead = fails
-    with pytest.raises(fk.TransportError) as caught:
+    with pytest.raises(TransportError) as caught:
         watched.filings(units, 2018)
 
     partial = caught.value.partial
@@ -184,11 +185,11 @@ def test_what_is_planned() -> None:
     watched = Watched(SAMPLE)
     units = UNITS.head(200)
     for year in (2012, 2018, [2017, 2018, 2019], None):
-        planned = watched.plan(units, year)
+        planned = watched.financials(units, year, dry_run=True)
         asked = len(watched.asked)
         watched.filings(units, year)
         sent = len(watched.asked) - asked
         assert 0.4 < sent / planned["requests"][1] < 1.15, year
     slow = fk.Register("http://127.0.0.1:1", rate=5)
-    assert slow.plan([1, 2, 3])["requests"].to_list() == [3, 36, 54]
-    assert slow.plan([1, 2, 3])["seconds"][1] == 36 / 5
+    assert slow.financials([1, 2, 3], dry_run=True)["requests"].to_list() == [3, 36, 54]
+    assert slow.financials([1, 2, 3], dry_run=True)["seconds"][1] == 36 / 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 from inspect import getattr_static
 from types import FunctionType
 
+import polars as pl
 import pytest
 
 import finstat_kit as fk
@@ -13,15 +14,14 @@ from finstat_kit.client.sample import Sample
 REGISTER = [
     # Its data.
     "units", "statements", "reports", "annual_reports",
-    "regions", "districts", "municipalities", "legal_forms", "activities", "ownership_types",
-    "size_classes", "codelists", "locations", "find_places", "match_places",
-    "templates", "template", "template_columns",
+    "regions", "districts", "municipalities", "codelist", "codelists", "locations", "match_places",
+    "templates", "template",
     # What it reads out of reports.
     "cells", "reports_without_cells", "check_reports", "as_filed", "download",
     # What it finds of units.
-    "filings", "plan", "items", "financials",
+    "filings", "items", "financials",
     # What it makes of a frame.
-    "resolve_labels", "unresolved_codes", "count_by", "count_last_changes", "compare",
+    "resolve_labels", "unresolved_codes", "count_by", "compare",
     # What it estimates from a sample.
     "estimate",
     # What it is.
@@ -65,7 +65,26 @@ def test_arguments_in_excess_and_absent_ones_are_named() -> None:
     """By position, where names are needed, and where there is no place for more."""
     with pytest.raises(fk.UsageError, match=r"^cite\(\) takes its arguments by name.*\['lang'\]"):
         fk.sample(5).cite("en")  # type: ignore[call-arg]
-    with pytest.raises(fk.UsageError, match=r"^find_places\(\): missing .* 'text'; it takes"):
-        fk.sample(5).find_places()  # type: ignore[call-arg]
-    with pytest.raises(fk.UsageError, match=r"^find_places\(\): too many .*\['text', 'level'\]"):
-        fk.sample(5).find_places("a", None, 3)  # type: ignore[call-arg]
+    with pytest.raises(fk.UsageError, match=r"^match_places\(\): missing .* 'names'; it takes"):
+        fk.sample(5).match_places()  # type: ignore[call-arg]
+    with pytest.raises(fk.UsageError, match=r"^as_filed\(\) takes its arguments by name.*'lang'"):
+        fk.sample(5).as_filed(pl.DataFrame(), 3)  # type: ignore[call-arg, arg-type]
+
+
+@pytest.mark.parametrize(
+    ("former", "now"),
+    [
+        ("legal_forms", r'codelist\("legal_forms"\)'),
+        ("find_places", r"locations\(text\)"),
+        ("count_last_changes", "last_change="),
+        ("plan", "dry_run=True"),
+        ("MirrorError", "errors.MirrorError"),
+    ],
+)
+def test_a_former_name_names_what_took_its_place(former: str, now: str) -> None:
+    """Of the package and of a register; another name is missing as any other."""
+    with pytest.raises(AttributeError, match=now):
+        getattr(fk, former)
+    with pytest.raises(AttributeError, match=now):
+        getattr(fk.sample(5), former)
+    assert not hasattr(fk.sample(5), "nothing_of_the_kind")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
 from finstat_kit.transport.base import Timing
 from finstat_kit.transport.exchange import Stats
 from finstat_kit.transport.http import Sockets
@@ -71,7 +72,7 @@ def test_defaults_are_carried_as_they_were_settled(
 
 
 @each_way
-def test_a_sample_comes_from_its_recipe(again: Callable[[fk.Sample], fk.Sample]) -> None:
+def test_a_sample_comes_from_its_recipe(again: Callable[[Sample], Sample]) -> None:
     """The same call makes the same units."""
     sample = fk.sample(300, seed=7, strict=True)
     sample.lang = "en"
@@ -94,7 +95,7 @@ def test_a_sample_comes_from_its_recipe(again: Callable[[fk.Sample], fk.Sample])
     ids=["set_today", "publish", "delete"],
 )
 def test_a_changed_sample_refuses(
-    again: Callable[[fk.Sample], fk.Sample], change: Callable[[fk.Sample], object]
+    again: Callable[[Sample], Sample], change: Callable[[Sample], object]
 ) -> None:
     """A recipe does not hold what was changed: the copy would be another register."""
     sample = fk.sample(30)

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import shaped
 from tests.support.registers import Scripted, sample_of
 
@@ -104,7 +105,7 @@ def test_unknown_ids_are_named_after_all_others_were_fetched() -> None:
 )
 def test_a_broken_record_is_named_with_id_and_field(record: str, named: str) -> None:
     """A record that breaks the format is named with id and field; keep gives its id alone."""
-    with pytest.raises(fk.ProtocolError, match=named) as caught:
+    with pytest.raises(ProtocolError, match=named) as caught:
         Scripted(b'{"id":6}', record.encode()).units.get([6, 7])
     kept = Scripted(record.encode(), b'{"id":9,"ico":"1"}').units.get([7, 9], errors="keep")
 

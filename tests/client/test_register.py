@@ -19,6 +19,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
+from finstat_kit.errors import BadRequest, PagingError, ProtocolError, RegisterUnavailable
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state import population
@@ -56,7 +58,7 @@ def test_ids_are_exactly_what_matches(
     strict: bool,
 ) -> None:
     """For any ids, days, page size and cursor: the ids are what matches, and so is the count."""
-    reg = fk.Sample(store_of(changed, like=LIKE), strict=strict)
+    reg = Sample(store_of(changed, like=LIKE), strict=strict)
     due = [i for i in sorted(changed) if i > after and (since is None or changed[i] >= since)]
 
     found = reg.units.ids(changed_since=since, after_id=after, limit=limit, page_size=size)
@@ -126,7 +128,7 @@ def test_a_datetime_is_cut_to_its_day(given_day: Any, sent: str) -> None:
         (lambda r: r.units.pages(after_id=-1), "after_id=-1"),
         (lambda r: r.units.pages(after_id=2**63), "after_id"),
         (lambda r: r.units.ids(limit=-1), "limit=-1"),
-        (lambda r: r.units.ids(legal_form_code="Spol. s r. o."), "fk.legal_forms"),
+        (lambda r: r.units.ids(legal_form_code="Spol. s r. o."), "fk.codelist"),
         (lambda r: r.units.ids(ico=123456), "ico=123456 .* leading zeros"),
         (lambda r: r.units.ids(dic="12"), "dic='12'"),
         (lambda r: r.units.get("12"), "ids='12'"),
@@ -305,7 +307,7 @@ def test_an_error_loses_nothing() -> None:
     """ids() raises with the ids so far and the cursor; the text tells how to go on."""
     reg = Scripted(body([1, 2], True), body([2, 3], True))
 
-    with pytest.raises(fk.PagingError, match="resume with after_id=2") as caught:
+    with pytest.raises(PagingError, match="resume with after_id=2") as caught:
         reg.units.ids()
 
     assert caught.value.cursor == 2
@@ -317,7 +319,7 @@ def test_a_cycle_of_pages_ends_at_once() -> None:
     """A, B, A: the third page is refused, so no cycle of any length can exist."""
     reg = Scripted(body([1, 2], True), body([3, 4], True), body([1, 2], True))
 
-    with pytest.raises(fk.PagingError):
+    with pytest.raises(PagingError):
         reg.units.ids()
 
     assert len(reg.asked) == 3
@@ -376,20 +378,20 @@ def test_requests_are_logged(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize(
     ("answer", "error", "said"),
     [
-        (b"<!DOCTYPE html><h1>Odst&aacute;vka</h1>", fk.RegisterUnavailable, "“Odstávka”"),
-        (b"\n <html>Request Rejected", fk.RegisterUnavailable, "firewall"),
-        (b"", fk.RegisterUnavailable, "empty body"),
-        (b'{"id":[NaN],"existujeDalsieId":true}', fk.RegisterUnavailable, "expected JSON"),
-        (b'{"id":[],"existujeDalsieId":false} x', fk.RegisterUnavailable, "expected JSON"),
-        (b"[" * 20_000, fk.RegisterUnavailable, "expected JSON"),
+        (b"<!DOCTYPE html><h1>Odst&aacute;vka</h1>", RegisterUnavailable, "“Odstávka”"),
+        (b"\n <html>Request Rejected", RegisterUnavailable, "firewall"),
+        (b"", RegisterUnavailable, "empty body"),
+        (b'{"id":[NaN],"existujeDalsieId":true}', RegisterUnavailable, "expected JSON"),
+        (b'{"id":[],"existujeDalsieId":false} x', RegisterUnavailable, "expected JSON"),
+        (b"[" * 20_000, RegisterUnavailable, "expected JSON"),
         (b'{"id":[' + b"9" * 5_000 + b'],"existujeDalsieId":true}', fk.RegisterError, "expected"),
-        ('{"id":[]}'.encode("utf-16"), fk.RegisterUnavailable, "expected JSON"),
+        ('{"id":[]}'.encode("utf-16"), RegisterUnavailable, "expected JSON"),
         (Reply(404, {}, b""), fk.NotFound, "404"),
-        (Reply(400, {}, b'{"chyba":"x"}'), fk.BadRequest, "chyba"),
-        (Reply(401, {}, b""), fk.BadRequest, "401"),
-        (Reply(500, {}, b"oops"), fk.RegisterUnavailable, "500"),
-        (Reply(302, {"Location": "http://x/"}, b""), fk.RegisterUnavailable, "http://x/"),
-        (Reply(403, {}, b"<p>no"), fk.RegisterUnavailable, "firewall"),
+        (Reply(400, {}, b'{"chyba":"x"}'), BadRequest, "chyba"),
+        (Reply(401, {}, b""), BadRequest, "401"),
+        (Reply(500, {}, b"oops"), RegisterUnavailable, "500"),
+        (Reply(302, {"Location": "http://x/"}, b""), RegisterUnavailable, "http://x/"),
+        (Reply(403, {}, b"<p>no"), RegisterUnavailable, "firewall"),
     ],
 )
 def test_what_is_no_reply_is_reported_in_our_words(
@@ -409,7 +411,7 @@ def test_what_is_no_reply_is_reported_in_our_words(
 )
 def test_a_broken_count_is_an_error_of_the_format(count: str) -> None:
     """A count that is none is an error of the format."""
-    with pytest.raises(fk.ProtocolError, match="pocetZostavajucichId"):
+    with pytest.raises(ProtocolError, match="pocetZostavajucichId"):
         Scripted(count.encode()).units.count()
 
 
@@ -441,7 +443,7 @@ from tests.support.memory import memory
 from tests.support.registers import store_of
 line = Line(np.arange(1, 1_000_001), np.full(1_000_000, 9_000, dtype=np.uint16))
 store = store_of({})
-reg = fk.Sample(type(store)(dict.fromkeys(store.lines, line), *[
+reg = Sample(type(store)(dict.fromkeys(store.lines, line), *[
     getattr(store, name) for name in store.__slots__[1:]]), strict=False)
 def peak(limit):
     seen = sum(page.height for page in reg.units.pages(limit=limit, page_size=1_000))

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import BadRequest, CacheError
 from tests.support.behind import Behind, unchanged_ids
 
 
@@ -66,7 +67,7 @@ def test_what_is_not_recorded_is_an_error_with_the_line_that_records_it(
     behind.register(cache=file).units.get(recorded)
     with (
         fk.using(f"cache:{file}") as replayed,
-        pytest.raises(fk.CacheError) as caught,
+        pytest.raises(CacheError) as caught,
     ):
         replayed.units.get([recorded, other])
     assert f"/api/uctovna-jednotka?id={other} is not in {file}" in str(caught.value)
@@ -131,7 +132,7 @@ def test_bad_choices_name_the_cure(
 
 
 def test_a_recording_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(fk.CacheError, match=r"there is no file .*record it: fk\.use\(fk\.LIVE"):
+    with pytest.raises(CacheError, match=r"there is no file .*record it: fk\.use\(fk\.LIVE"):
         fk.use(f"cache:{tmp_path}/ruz.cache")
 
 
@@ -172,5 +173,5 @@ def test_a_served_mirror_is_the_mirror(tmp_path: Path) -> None:
         assert served.invented is True
         for name in ("statements", "reports", "annual_reports"):
             some = getattr(served, name)
-            with pytest.raises(fk.BadRequest, match="kópia registra podáva len záznamy jednotiek"):
+            with pytest.raises(BadRequest, match="kópia registra podáva len záznamy jednotiek"):
                 some.get(some.ids(limit=1))

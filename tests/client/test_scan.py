@@ -12,6 +12,8 @@ from hypothesis import given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
+from finstat_kit.errors import RegisterUnavailable
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
@@ -21,7 +23,7 @@ from tests.support.registers import Watched
 ID, DAY = pl.col("id"), pl.col("datumPoslednejUpravy")
 
 
-def small() -> fk.Sample:
+def small() -> Sample:
     """Thirty units, some of them gone, with a few values that repeat."""
     sample = fk.sample(30, seed=4)
     ids = sample.units.ids()["id"]
@@ -230,7 +232,7 @@ def test_an_error_has_the_rows_before_it(engine: Any) -> None:
     reg.instead = lambda path, query: Reply(403, {}, b"") if query == f"id={ids[1_500]}" else None
 
     scan = reg.units.scan().filter(ID > 0).select("id").with_columns(ID.alias("again"))
-    with pytest.raises(fk.RegisterUnavailable) as caught:
+    with pytest.raises(RegisterUnavailable) as caught:
         reg.units.scan().filter(pl.col("stav").is_null()).select("id", "ico").collect(engine=engine)
 
     assert caught.value.partial is not None
@@ -258,7 +260,7 @@ def test_a_query_that_keeps_no_rows_promises_none() -> None:
     ids = reg.units.ids()["id"].to_list()
     reg.instead = lambda path, query: Reply(403, {}, b"") if query == f"id={ids[1_500]}" else None
 
-    with pytest.raises((fk.RegisterUnavailable, pl.exceptions.ComputeError)) as caught:
+    with pytest.raises((RegisterUnavailable, pl.exceptions.ComputeError)) as caught:
         reg.units.scan().group_by("kraj").agg(pl.len()).collect()
 
     assert getattr(caught.value, "partial", None) is None

@@ -28,6 +28,7 @@ from hypothesis.stateful import (
 
 import finstat_kit as fk
 from finstat_kit.client.collections.pages import Pages
+from finstat_kit.errors import TransportError
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state.store import day_number
 from finstat_kit.transport.base import InProcess
@@ -81,7 +82,7 @@ class Unruly(fk.Register):
             if event == "change" and self.changes:
                 self.changes.pop()(self)
             if event == "cut":
-                raise fk.TransportError("the connection was cut")
+                raise TransportError("the connection was cut")
             if event == "Ctrl-C":
                 raise KeyboardInterrupt
             if path != LISTS:

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import ProtocolError
 from finstat_kit.frames import templates as frames
 from finstat_kit.protocol.shipped import template_bodies
 from tests.support.registers import Scripted
@@ -52,7 +53,7 @@ def test_a_list_with_tables_is_enough() -> None:
     with fk.sample() as reg:
         reg.templates()
         reg.template(699)
-        reg.template_columns(687)
+        reg.template(687, part="columns")
         reg.template(483)
         assert reg.stats.requests == 1
         reg.template(699, refresh=True)
@@ -64,7 +65,7 @@ def test_the_rows_of_a_form() -> None:
     """Row 5 of the assets, in all its columns; the sums as structs."""
     with fk.using(fk.sample()) as reg:
         rows = fk.template(699)
-        fk.template_columns(699)
+        fk.template(699, part="columns")
         fk.template(699)
 
         assert reg.stats.requests == 1
@@ -89,7 +90,7 @@ def test_the_rows_of_a_form() -> None:
 def test_the_columns_of_a_form() -> None:
     """A micro form has no English and no gross values."""
     with fk.using(fk.sample()):
-        columns = fk.template_columns(687)
+        columns = fk.template(687, part="columns")
 
     assert columns.schema == frames.COLUMNS
     assert columns.row(0) == (0, 0, "current", "net", "Bežné účtovné obdobie / Netto 1", None)
@@ -100,7 +101,7 @@ def test_a_template_without_tables() -> None:
     """Notes have no rows and no columns: empty frames with their schemas."""
     with fk.using(fk.sample()):
         assert fk.template(483).equals(pl.DataFrame(schema=frames.ROWS))
-        assert fk.template_columns(483).equals(pl.DataFrame(schema=frames.COLUMNS))
+        assert fk.template(483, part="columns").equals(pl.DataFrame(schema=frames.COLUMNS))
 
 
 @pytest.mark.parametrize("template", [21, 22, 687, 699])
@@ -157,7 +158,7 @@ def test_an_error_is_not_kept() -> None:
     """After a failure the next call requests the template anew."""
     reg = Scripted(b'{"id":1}', template_bodies()[22])
 
-    with pytest.raises(fk.ProtocolError, match=r"template 22: \$\.id: expected 22, got 1"):
+    with pytest.raises(ProtocolError, match=r"template 22: \$\.id: expected 22, got 1"):
         reg.template(22)
 
     assert reg.template(22).height == 61
@@ -175,7 +176,7 @@ def test_an_error_is_not_kept() -> None:
 )
 def test_broken_lists(body: bytes, named: str) -> None:
     """A list that is not there is an error, not an empty list."""
-    with pytest.raises(fk.ProtocolError, match=named):
+    with pytest.raises(ProtocolError, match=named):
         Scripted(body).templates()
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
+from finstat_kit.errors import ProtocolError
 from finstat_kit.frames.cells import CELLS
 from finstat_kit.frames.reasons import REASONS, WITHOUT
 from tests.support import filings
@@ -237,7 +238,7 @@ def test_templates_of_the_register() -> None:
 def test_no_register_is_needed_for_the_shipped_forms() -> None:
     """Others need one; the error says so."""
     assert fk.cells(frame(drawn(1, 699))).height
-    with pytest.raises(fk.UsageError, match="template 5 has to be requested: no register is"):
+    with pytest.raises(fk.UsageError, match="template 5 has to be requested, and no register is"):
         fk.cells(frame(report(1, 5, [["3"]])))
     with fk.using(fk.sample()) as reg:
         with pytest.warns(UserWarning, match="gave no number"):
@@ -301,7 +302,7 @@ def test_an_error_of_the_register_comes_through() -> None:
     reports = frame(report(1, 5, [["3"]]))
     for lazily in (False, True):
         reg = Scripted(b'{"id":6}')
-        with pytest.raises(fk.ProtocolError, match=r"template 5: \$\.id"):
+        with pytest.raises(ProtocolError, match=r"template 5: \$\.id"):
             reg.cells(reports.lazy()).collect() if lazily else reg.cells(reports)
 
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import finstat_kit as fk
 from finstat_kit.cli import commands
+from finstat_kit.errors import TransportError
 from finstat_kit.protocol.wire import Reply
 from tests.support.faults import CLOSE, FaultServer, reply
 from tests.support.registers import Altered
@@ -97,7 +98,7 @@ ALTERED: list[tuple[str, str, object, str, str, str]] = [
     ("another version", "kraje", Reply(200, {"X-API-Version": "3.0"}, b'{"lokacie":[]}'), "API version", "warn", "2.5, 3.0"),
     ("a version that cannot be printed", "kraje", Reply(200, {"X-API-Version": "\x1b[2J"}, b'{"lokacie":[]}'), "API version", "warn", "?[2J, 2.5"),
     ("no version", "kraje", Reply(200, {}, b'{"lokacie":[]}'), "API version", "warn", "2.5, none"),
-    ("a broken connection", "kraje", fk.TransportError("reset"), "regions", "fail", "reset"),
+    ("a broken connection", "kraje", TransportError("reset"), "regions", "fail", "reset"),
 ]  # fmt: skip
 
 
@@ -168,8 +169,8 @@ def test_what_was_found_before_a_refusal_is_reported() -> None:
 
 def test_three_silences_in_a_row_end_the_questions() -> None:
     """After three requests in a row without an answer nothing is asked any more."""
-    register = Altered({"uctovne-jednotky": fk.TransportError("no answer")} | {
-        f"zostavajuce-id/{name}": fk.TransportError("no answer")
+    register = Altered({"uctovne-jednotky": TransportError("no answer")} | {
+        f"zostavajuce-id/{name}": TransportError("no answer")
         for name in ("uctovne-zavierky", "uctovne-vykazy", "vyrocne-spravy")
     })  # fmt: skip
 

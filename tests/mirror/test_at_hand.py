@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.errors import Interrupted
+from finstat_kit.errors import Interrupted, MirrorError
 from finstat_kit.protocol.wire import Reply
 from tests.mirror.test_damage import FAULTS, delete, empty
 from tests.support.registers import Watched
@@ -87,14 +87,14 @@ def test_an_open_mirror_outlives_a_damaged_file(
 
         assert said(mirror) == expected(path)
         if file.name == "mirror.json" and FAULTS[fault] is not delete:
-            with pytest.raises(fk.MirrorError, match=r"mirror\.json is damaged"):
+            with pytest.raises(MirrorError, match=r"mirror\.json is damaged"):
                 fk.Mirror(path)
             continue
         fresh = fk.Mirror(path)
         assert repr(fresh) in (expected(path).text, f"<Mirror {path}, damaged: see verify()>")
         try:
             assert fresh.today == DAY
-        except fk.MirrorError:
+        except MirrorError:
             assert file.parts[0] == "runs"
 
 
@@ -121,7 +121,7 @@ def test_damage_at_opening_is_no_error_of_the_repr(sound: Path, tmp_path: Path) 
     file.write_bytes(whole[:-1])
     mirror = fk.Mirror(path)
     assert repr(mirror) == damaged
-    with pytest.raises(fk.MirrorError, match="is not as it was written"):
+    with pytest.raises(MirrorError, match="is not as it was written"):
         assert mirror.today
     file.write_bytes(whole)
     assert said(mirror) == expected(path)
@@ -129,7 +129,7 @@ def test_damage_at_opening_is_no_error_of_the_repr(sound: Path, tmp_path: Path) 
     (path / "mirror.json").unlink()
     mirror = fk.Mirror(path)
     assert repr(mirror) == damaged
-    with pytest.raises(fk.MirrorError, match=r"mirror\.json is lost"):
+    with pytest.raises(MirrorError, match=r"mirror\.json is lost"):
         assert mirror.invented
 
 
@@ -139,7 +139,7 @@ def test_a_sync_of_another_process_is_observed(tmp_path: Path) -> None:
     sample = fk.sample(40)
     writer = fk.Mirror(tmp_path / "ruz", register=sample)
     early = fk.Mirror(tmp_path / "ruz")
-    with pytest.raises(fk.MirrorError, match="there is no mirror in"):
+    with pytest.raises(MirrorError, match="there is no mirror in"):
         assert early.today
     assert not early.invented
     writer.sync()
@@ -191,7 +191,7 @@ def test_a_mirror_whose_loss_is_being_made_good_has_no_day(tmp_path: Path) -> No
     register.instead = interrupt
     with pytest.raises(Interrupted):
         mirror.sync(full=True)
-    with pytest.raises(fk.MirrorError, match="no complete sync yet"):
+    with pytest.raises(MirrorError, match="no complete sync yet"):
         assert mirror.today
     assert "no complete sync yet" in repr(mirror)
 

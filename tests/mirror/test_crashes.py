@@ -171,7 +171,7 @@ for kilobytes in (8, 40, 100, 180, 260, 340, 420):
     mirror = fk.Mirror(folder + "/ruz", register=register)
     try:
         mirror.sync()
-    except fk.MirrorError as error:
+    except MirrorError as error:
         full += 1
         assert "No space left" in str(error), error
         assert "check the disk, then sync again" in str(error), error
@@ -206,7 +206,7 @@ mirror = fk.Mirror(sys.argv[1], register=register)
 resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, resource.RLIM_INFINITY))
 try:
     mirror.sync()
-except fk.MirrorError as error:
+except MirrorError as error:
     assert "check the disk" in str(error), error
 else:
     sys.exit(1)

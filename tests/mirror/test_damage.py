@@ -19,6 +19,7 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
+from finstat_kit.errors import MirrorError
 from tests.conftest import Told
 from tests.support.mirrors import CODELISTS, assert_in_step
 
@@ -148,7 +149,7 @@ def refused(mirror: fk.Mirror, sound: Sound) -> list[str]:
     for name, question in QUESTIONS.items():
         try:
             seen = question(mirror)
-        except fk.MirrorError as error:
+        except MirrorError as error:
             errors.append(f"{name}: {error}")
             continue
         expected = sound.answers[name]
@@ -170,7 +171,7 @@ def synced(path: Path, register: Sample, *, full: bool) -> str | None:
     try:
         mirror = fk.Mirror(path, register=register)
         mirror.sync(full=full)
-    except fk.MirrorError as error:
+    except MirrorError as error:
         return str(error)
     assert_in_step(mirror, register)
     assert meanings(mirror) == []
@@ -203,7 +204,7 @@ def survives(
     errors = refused(knows, sound)
     try:
         errors += refused(fk.Mirror(path), sound)
-    except fk.MirrorError as error:
+    except MirrorError as error:
         errors.append(str(error))
     found = meanings(knows)
     assert found or not errors

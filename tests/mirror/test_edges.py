@@ -18,6 +18,7 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit import arguments
+from finstat_kit.errors import MirrorError
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.support.mirrors import assert_in_step, contents
@@ -208,7 +209,7 @@ def test_mirror_json_of_another_shape_is_named_and_written_anew(
     file.write_text(SHAPES[shape](json.loads(before)), encoding="utf-8")
 
     for call in (mirror.snapshot, mirror.sync, mirror.units.count, lambda: mirror.sync(full=True)):
-        with pytest.raises(fk.MirrorError, match=rf"mirror\.json is damaged .*remove {file}: the"):
+        with pytest.raises(MirrorError, match=rf"mirror\.json is damaged .*remove {file}: the"):
             call()
     row = mirror.verify().row(0, named=True)
     assert (row["file"], row["damaged"]) == ("mirror.json", 1)
@@ -228,10 +229,10 @@ def test_a_newer_format_is_refused(mirror: fk.Mirror, number: object, matrix: To
     before = contents(mirror.path)
     words = rf"of format {number}, which a newer version of finstat_kit wrote; this one knows 3"
 
-    with pytest.raises(fk.MirrorError, match=words):
+    with pytest.raises(MirrorError, match=words):
         fk.Mirror(mirror.path)
     for call in (mirror.snapshot, mirror.sync, mirror.compact, lambda: mirror.sync(full=True)):
-        with pytest.raises(fk.MirrorError, match=words):
+        with pytest.raises(MirrorError, match=words):
             call()
     assert "newer version" in mirror.verify()["meaning"][0]
     assert contents(mirror.path) == before
@@ -249,7 +250,7 @@ def test_a_broken_note_of_the_writer_stops_nothing(
         if not told:
             note = said.encode(errors="surrogateescape")
             (mirror.path / "writer.json").write_bytes(note)
-            with pytest.raises(fk.MirrorError) as caught:
+            with pytest.raises(MirrorError) as caught:
                 fk.Mirror(mirror.path, register=fk.sample(10)).compact()
             told.append(str(caught.value))
         return None
@@ -340,7 +341,7 @@ def test_storage_that_fails_is_an_error_with_the_cure(mirror: fk.Mirror, registe
         return None
 
     register.instead = instead
-    with pytest.raises(fk.MirrorError, match=r"cannot be read or written: (.|\n)*then sync again"):
+    with pytest.raises(MirrorError, match=r"cannot be read or written: (.|\n)*then sync again"):
         mirror.sync()
     table.unlink()
     shutil.move(mirror.path / "away", table)
@@ -425,7 +426,7 @@ def test_a_version_is_never_numbered_twice(mirror: fk.Mirror, register: Watched)
     register.sample.set_today(register.today + timedelta(days=1))
     register.sample.touch(register.sample.units.ids(limit=9))
 
-    with pytest.raises(fk.MirrorError, match=r"that 1 is; remove .*/units: sync\(full=True\)"):
+    with pytest.raises(MirrorError, match=r"that 1 is; remove .*/units: sync\(full=True\)"):
         fk.Mirror(mirror.path, register=register).sync()
     shutil.rmtree(table.path)
     again = fk.Mirror(mirror.path, register=register)
@@ -465,7 +466,7 @@ def test_compaction_seals_nothing_unseen(mirror: fk.Mirror) -> None:
     rows = pl.read_parquet(file)
     changed = rows.with_columns(nazovUJ=pl.lit("another"))
     changed.write_parquet(file)
-    with pytest.raises(fk.MirrorError, match=r"60 rows of .* are not as they were written"):
+    with pytest.raises(MirrorError, match=r"60 rows of .* are not as they were written"):
         fk.Mirror(mirror.path).compact()
 
     assert not (mirror.path / "units" / "_seals.txt").exists()
@@ -489,7 +490,7 @@ def test_a_file_that_may_not_be_read_is_named(
 
     monkeypatch.setattr(Path, method, refused)
     fresh = fk.Mirror(mirror.path)
-    with pytest.raises(fk.MirrorError, match=f"{mirror.path}/.*Permission denied"):
+    with pytest.raises(MirrorError, match=f"{mirror.path}/.*Permission denied"):
         fresh.units.count()
     assert repr(fresh)
     assert fresh.verify()["damaged"].sum() > 0

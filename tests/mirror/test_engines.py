@@ -15,6 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
 
 ROOT = Path(__file__).parents[2]
 
@@ -97,12 +98,12 @@ def test_daft_reads_the_table_as_it_is(mirror: fk.Mirror) -> None:
 
 
 @pytest.fixture(scope="module")
-def register() -> fk.Sample:
+def register() -> Sample:
     return fk.sample(25)
 
 
 @pytest.fixture(scope="module")
-def filings(register: fk.Sample, tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
+def filings(register: Sample, tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     """Give a mirror with two versions of most filings and with units that are gone in it."""
     mirror = fk.Mirror(tmp_path_factory.mktemp("filings") / "ruz", contents=True, register=register)
     mirror.sync()
@@ -134,7 +135,7 @@ def assets_by_region(register: fk.Register) -> dict[str | None, list[int]]:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*reports_without_cells")
 def test_one_item_by_region_is_the_same_by_every_engine(
-    filings: fk.Mirror, register: fk.Sample
+    filings: fk.Mirror, register: Sample
 ) -> None:
     """Each joins cells with the newest versions of reports, statements and units as they lie."""
     command = [sys.executable, "benchmarks/by_region.py", str(filings.path)]

@@ -17,6 +17,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state.population import load
@@ -182,7 +183,7 @@ def test_what_a_frozen_day_refuses(
 
 
 def test_a_frozen_day_before_the_first_sync_is_none(tmp_path: Path) -> None:
-    with pytest.raises(fk.MirrorError, match=r"there is no mirror in .*sync\(\) creates one"):
+    with pytest.raises(MirrorError, match=r"there is no mirror in .*sync\(\) creates one"):
         fk.Mirror(tmp_path / "ruz").as_of(FIRST)
 
 

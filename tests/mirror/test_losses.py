@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.errors import Interrupted
+from finstat_kit.errors import Interrupted, MirrorError
 from finstat_kit.mirror.syncing import LISTS
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
@@ -77,7 +77,7 @@ def test_what_a_crash_left_is_sealed_first(tmp_path: Path) -> None:
     bad = mirror.verify().filter(pl.col("file") == f"units/{file.name}")
 
     assert "it is not as it was written" in bad["meaning"][0]
-    with pytest.raises(fk.MirrorError, match=f"{file} is not as it was written; remove {file}:"):
+    with pytest.raises(MirrorError, match=f"{file} is not as it was written; remove {file}:"):
         mirror.sync()
 
 
@@ -96,13 +96,13 @@ def test_what_a_crash_left_is_looked_at_before(tmp_path: Path) -> None:
     rows = pl.read_parquet(file, glob=False)
     rows.with_columns(kraj=pl.lit("none such")).write_parquet(file)
     words = f"{rows.height} rows of {file} are not as they were written; remove {file}: sync"
-    with pytest.raises(fk.MirrorError, match=words):
+    with pytest.raises(MirrorError, match=words):
         mirror.sync()
     file.write_bytes(b"PAR1 and what follows")
-    with pytest.raises(fk.MirrorError, match=rf"(?s){file} cannot be read.*remove {file}: sync"):
+    with pytest.raises(MirrorError, match=rf"(?s){file} cannot be read.*remove {file}: sync"):
         mirror.sync()
     file.unlink()
-    with pytest.raises(fk.MirrorError, match=rf"{file} is lost: sync\(full=True\)"):
+    with pytest.raises(MirrorError, match=rf"{file} is lost: sync\(full=True\)"):
         mirror.sync()
     mirror.sync(full=True)
 
@@ -125,12 +125,12 @@ def test_nothing_is_read_while_a_loss_is_made_good(mirror: fk.Mirror, register: 
         return None
 
     register.instead = instead
-    with pytest.raises(fk.MirrorError, match=r"is lost: sync\(full=True\)"):
+    with pytest.raises(MirrorError, match=r"is lost: sync\(full=True\)"):
         mirror.sync()
     with pytest.raises(Interrupted):
         mirror.sync(full=True)
     for call in (mirror.snapshot, mirror.changes, mirror.statements.count, lambda: mirror.today):
-        with pytest.raises(fk.MirrorError, match="no complete sync yet"):
+        with pytest.raises(MirrorError, match="no complete sync yet"):
             call()
     report = mirror.sync()  # goes on with the full one
 
@@ -154,7 +154,7 @@ def test_a_flip_in_the_seals_is_told_from_one_in_the_data(
         assert bad["file"].to_list() == ["units"]
         assert f"remove {seals}: the next sync()" in bad["meaning"][0]
     for call in (mirror.sync, mirror.snapshot, lambda: mirror.sync(full=True)):
-        with pytest.raises(fk.MirrorError, match=f"{seals} is damaged; the data may be intact"):
+        with pytest.raises(MirrorError, match=f"{seals} is damaged; the data may be intact"):
             call()
     seals.unlink()
     assert mirror.snapshot().collect().height == 60
@@ -222,7 +222,7 @@ def test_a_commit_that_is_garbage_is_named_with_the_cure(mirror: fk.Mirror) -> N
     (log / f"{int(newest.stem) + 1:020}.json").write_text("{garbage")
 
     for each in (reader, fk.Mirror(mirror.path)):
-        with pytest.raises(fk.MirrorError, match=r"lost or damaged: (.|\n)*remove .*/units: sync"):
+        with pytest.raises(MirrorError, match=r"lost or damaged: (.|\n)*remove .*/units: sync"):
             each.snapshot()
 
 
@@ -239,7 +239,7 @@ def test_a_table_of_format_1_that_vanishes_is_noticed(mirror: fk.Mirror) -> None
     assert reader.snapshot().collect().height == 60
     shutil.rmtree(mirror.path / "units")
 
-    with pytest.raises(fk.MirrorError, match="units is lost"):
+    with pytest.raises(MirrorError, match="units is lost"):
         reader.snapshot()
 
 
@@ -271,7 +271,7 @@ def test_a_file_lost_with_the_runs_is_fetched_again(
     max((mirror.path / "units").glob("*.parquet"), key=os.path.getmtime).unlink()
     shutil.rmtree(mirror.path / "runs")
     again = fk.Mirror(mirror.path, register=register)
-    with pytest.raises(fk.MirrorError, match=r"is lost: sync\(full=True\)"):
+    with pytest.raises(MirrorError, match=r"is lost: sync\(full=True\)"):
         again.sync()
     again.sync(full=True)
 

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.errors import MirrorError
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
@@ -248,10 +249,10 @@ def test_a_second_writer_is_refused(new: fk.Mirror, register: Watched) -> None:
 
     def instead(path: str, query: str) -> Reply | None:
         if not told:
-            with pytest.raises(fk.MirrorError) as caught:
+            with pytest.raises(MirrorError) as caught:
                 fk.Mirror(new.path, register=fk.sample(10)).sync()
             told.append(str(caught.value))
-            with pytest.raises(fk.MirrorError):
+            with pytest.raises(MirrorError):
                 fk.Mirror(new.path).compact()
         return None
 
@@ -326,11 +327,11 @@ def test_wrong_use_is_refused_with_the_cure(
     """What cannot be meant is refused, with the cure."""
     cases: list[tuple[Callable[[], Any], type[Exception], str]] = [
         (lambda: fk.Mirror(tmp_path / "none").sync(), fk.UsageError, "no register is chosen"),
-        (lambda: fk.Mirror(tmp_path / "none").snapshot(), fk.MirrorError, r"no mirror.*sync\(\)"),
+        (lambda: fk.Mirror(tmp_path / "none").snapshot(), MirrorError, r"no mirror.*sync\(\)"),
         (lambda: new.snapshot("unit"), fk.UsageError, "collection='unit'"),  # type: ignore[arg-type]
-        (lambda: fk.Mirror(tmp_path / "none").cite(), fk.MirrorError, r"no mirror in"),
-        (lambda: fk.Mirror(tmp_path / "none").verify(), fk.MirrorError, r"no mirror in"),
-        (lambda: fk.Mirror(tmp_path / "none").compact(), fk.MirrorError, r"no mirror in"),
+        (lambda: fk.Mirror(tmp_path / "none").cite(), MirrorError, r"no mirror in"),
+        (lambda: fk.Mirror(tmp_path / "none").verify(), MirrorError, r"no mirror in"),
+        (lambda: fk.Mirror(tmp_path / "none").compact(), MirrorError, r"no mirror in"),
         (lambda: fk.Mirror(""), fk.UsageError, "path=''"),
         (lambda: fk.Mirror("a\0b"), fk.UsageError, "path="),
         (lambda: fk.Mirror(None), fk.UsageError, "path=None"),  # type: ignore[arg-type]
@@ -352,7 +353,7 @@ def test_wrong_use_is_refused_with_the_cure(
     ):
         fk.Mirror(new.path, register="https://register.example").sync()
     (new.path / "mirror.json").write_text("{", encoding="utf-8")
-    with pytest.raises(fk.MirrorError, match=r"mirror\.json is damaged"):
+    with pytest.raises(MirrorError, match=r"mirror\.json is damaged"):
         fk.Mirror(new.path)
 
 

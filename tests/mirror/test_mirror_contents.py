@@ -15,6 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.errors import BadRequest, MirrorError, RegisterUnavailable
 from finstat_kit.mirror.copied import CollectionName
 from finstat_kit.mirror.frozen import Frozen
 from finstat_kit.protocol.forms import shipped
@@ -83,7 +84,7 @@ def test_figures_are_answered_from_disk(mirror: fk.Mirror, register: Watched) ->
     assert money["total_assets"].is_not_null().sum() > 20
     assert_frame_equal(filed, register.sample.filings(ids))
     assert_frame_equal(money, register.sample.financials(ids, year=range(2010, 2026)))
-    assert mirror.plan(ids, 2020)["requests"].sum() == 0
+    assert mirror.financials(ids, 2020, dry_run=True)["requests"].sum() == 0
 
 
 def test_what_is_held_is_never_asked_again(mirror: fk.Mirror, register: Watched) -> None:
@@ -174,7 +175,7 @@ def test_a_budget_stops_the_units_too(tmp_path: Path, register: Watched) -> None
     report = mirror.sync(budget=150)
     assert report["list"].to_list() == ["units"]
     assert 100 < report["new"][0] < 250
-    with pytest.raises(fk.MirrorError, match="no complete sync yet"):
+    with pytest.raises(MirrorError, match="no complete sync yet"):
         mirror.units.count()
     slow.asked.clear()
     mirror.sync()
@@ -256,7 +257,7 @@ def test_a_served_mirror_answers_records_of_units_alone(mirror: fk.Mirror) -> No
         assert_frame_equal(served.units.get(ids), mirror.units.get(ids))
         for name in CONTENTS:
             some = getattr(served, name)
-            with pytest.raises(fk.BadRequest, match="kópia registra podáva len záznamy jednotiek"):
+            with pytest.raises(BadRequest, match="kópia registra podáva len záznamy jednotiek"):
                 some.get(some.ids(limit=1))
 
 
@@ -268,7 +269,7 @@ def test_a_change_that_is_not_fetched_is_not_answered(mirror: fk.Mirror, registe
     register.instead = lambda path, query: (
         Reply(500, {}, b"") if path == RECORDS["statements"] else None
     )
-    with pytest.raises(fk.RegisterUnavailable, match="the next sync"):
+    with pytest.raises(RegisterUnavailable, match="the next sync"):
         mirror.sync()
     with pytest.raises(fk.UsageError, match="are not held yet"):
         mirror.statements.get(changed)
@@ -440,7 +441,7 @@ def test_damaged_templates_are_found_and_written_anew(
     bad = mirror.verify().filter(pl.col("meaning") != "")
     assert bad["file"].to_list() == ["templates.json"]
     other = next(t for t in range(1, 10_000) if shipped(t) is None)
-    with pytest.raises(fk.MirrorError, match=r"templates\.json is (damaged|lost).*next sync"):
+    with pytest.raises(MirrorError, match=r"templates\.json is (damaged|lost).*next sync"):
         mirror.template(other)
     file.unlink(missing_ok=True)
     mirror.sync()
@@ -461,7 +462,7 @@ def test_a_flipped_byte_is_found(mirror: fk.Mirror) -> None:
 
     bad = mirror.verify().filter(pl.col("meaning") != "")
     assert bad["file"].to_list() == [f"reports_records/{file.name}"]
-    with pytest.raises(fk.MirrorError, match="is not as it was written"):
+    with pytest.raises(MirrorError, match="is not as it was written"):
         fk.Mirror(mirror.path).reports.scan().collect()
 
 
@@ -510,7 +511,7 @@ def test_an_extract_is_whole_or_refused(register: Watched, tmp_path: Path, name:
     """Records that are listed and not fetched yet are named, and nothing is written."""
     register.instead = lambda path, query: Reply(500, {}, b"") if path == RECORDS[name] else None
     mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
-    with pytest.raises(fk.RegisterUnavailable):
+    with pytest.raises(RegisterUnavailable):
         mirror.sync()
     ids = mirror.units.ids()
 

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.errors import Interrupted
+from finstat_kit.errors import Interrupted, TransportError
 from finstat_kit.mirror.syncing import RUNS
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import examples
@@ -38,7 +38,7 @@ FAULTS: dict[str, Any] = {
     "500": Reply(500, {}, b""),
     "busy": Reply(503, {"Retry-After": "1"}, b""),
     "an outage page": Reply(200, {}, b"<p>Server je mimo prev"),
-    "cut": fk.TransportError("the connection was cut"),
+    "cut": TransportError("the connection was cut"),
     "half a body": Reply(200, {}, b'{"id":'),
     "another reply": Reply(200, {}, b'{"id":-1}'),
     "a ban": Reply(403, {}, b"<p>Forbidden"),

@@ -14,6 +14,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
+from finstat_kit.errors import MirrorError, ProtocolError
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http.server import served
 from tests.conftest import Told
@@ -199,7 +200,7 @@ def test_a_mirror_of_format_1_is_read(tmp_path: Path) -> None:
     with pytest.raises(fk.UsageError, match="is of this machine, not of https"):
         fk.Mirror(mirror.path, register="https://register.example").sync(full=True)
     other = Path(shutil.copytree(mirror.path, tmp_path / "other"))
-    with pytest.raises(fk.ProtocolError, match="no longer lists"):
+    with pytest.raises(ProtocolError, match="no longer lists"):
         fk.Mirror(other, register=fk.sample(300, seed=1)).sync(full=True)
     assert contents(other) == contents(mirror.path)  # nothing was changed
     assert_in_step(fk.Mirror(other), sample)
@@ -232,9 +233,9 @@ def test_a_lost_mirror_json_hides_no_origin(tmp_path: Path) -> None:
     mirror = fk.Mirror(tmp_path / "ruz", changed_since="2020-01-01", register=sample)
     mirror.sync()
     (mirror.path / "mirror.json").unlink()
-    with pytest.raises(fk.MirrorError, match=r"mirror\.json is lost; the next sync\(\) writes it"):
+    with pytest.raises(MirrorError, match=r"mirror\.json is lost; the next sync\(\) writes it"):
         mirror.snapshot()
-    with pytest.raises(fk.MirrorError, match=r"mirror\.json is lost"):
+    with pytest.raises(MirrorError, match=r"mirror\.json is lost"):
         assert fk.Mirror(mirror.path).invented
     with pytest.raises(fk.UsageError, match=r"is of another register, not of .*seed=1"):
         fk.Mirror(mirror.path, register=fk.sample(30, seed=1)).sync()
@@ -263,10 +264,10 @@ def test_data_of_another_register_are_named(tmp_path: Path, name: str) -> None:
     before = contents(mirror.path)
 
     for each in (mirror, fk.Mirror(mirror.path)):
-        with pytest.raises(fk.MirrorError, match="is of another register than"):
+        with pytest.raises(MirrorError, match="is of another register than"):
             each.units.count()
     for full in (False, True):
-        with pytest.raises(fk.MirrorError, match=f"{mirror.path}/.* is of another register than"):
+        with pytest.raises(MirrorError, match=f"{mirror.path}/.* is of another register than"):
             mirror.sync(full=full)
     assert contents(mirror.path) == before
     bad = mirror.verify().filter(pl.col("damaged") > 0)

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.client.collections.pages import Pages
 from finstat_kit.client.sample import Sample
 
 DAY = "2026-01-01"
@@ -63,7 +64,7 @@ def fetched(found: Any) -> Any:
     """Return the number or the ids that a way leads to."""
     if isinstance(found, pl.LazyFrame):
         found = found.select("id").collect()
-    elif isinstance(found, fk.Pages):
+    elif isinstance(found, Pages):
         found = pl.concat([pl.DataFrame(schema={"id": pl.Int64}), *found])
     return found if isinstance(found, int) else found["id"].to_list()
 

@@ -10,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.errors import MirrorError
 from tests.support.mirrors import CONTENTS, RECORDS, assert_in_step
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
@@ -182,11 +183,9 @@ def test_a_lost_or_damaged_list_of_units(
     file.write_bytes(file.read_bytes()[:-1] + b" ")
     assert "only.json" in mirror.verify().filter(pl.col("damaged") > 0)["file"]
     for wrong in ("only.json is damaged; remove it", "only.json is lost"):
-        with pytest.raises(
-            (fk.MirrorError, pl.exceptions.ComputeError), match=f"{wrong}.*only=units"
-        ):
+        with pytest.raises((MirrorError, pl.exceptions.ComputeError), match=f"{wrong}.*only=units"):
             mirror.financials().collect()
-        with pytest.raises(fk.MirrorError, match=f"{wrong}.*only=units"):
+        with pytest.raises(MirrorError, match=f"{wrong}.*only=units"):
             fk.Mirror(mirror.path, register=register).sync()
         file.unlink(missing_ok=True)
     requested(register)

@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.errors import MirrorError
 from finstat_kit.frames.cells import CELLS, layout_of
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.seals import SEALS
@@ -67,7 +68,7 @@ def test_a_report_that_misses_a_cell_is_an_error() -> None:
     """Its digest is that of all its texts."""
     stored, cells = split(frame(drawn(7, 699)), 1, shipped)
 
-    with pytest.raises(fk.MirrorError, match="cells of report 7 are not as they were received"):
+    with pytest.raises(MirrorError, match="cells of report 7 are not as they were received"):
         joined(stored.with_columns(version=pl.lit(1, pl.Int64)), cells[1:])
 
 
@@ -158,7 +159,7 @@ def test_lost_cells_are_an_error_with_the_cure(
     )
 
     for call in (damaged.cells, lambda: damaged.reports.get(damaged.reports.ids()), damaged.sync):
-        with pytest.raises(fk.MirrorError, match=cure):
+        with pytest.raises(MirrorError, match=cure):
             call()
     shutil.rmtree(path / "cells", ignore_errors=True)
     shutil.rmtree(path / "reports_records")
@@ -196,9 +197,9 @@ def test_torn_cells_are_not_sealed(
 
     bad = torn.verify().filter(pl.col("meaning") != "")
     assert f"cells/{file.name}" in bad["file"]
-    with pytest.raises(fk.MirrorError, match="cannot be read"):
+    with pytest.raises(MirrorError, match="cannot be read"):
         torn.reports.get(torn.reports.ids())
-    with pytest.raises(fk.MirrorError, match=rf"cannot be read.*remove {path}/cells"):
+    with pytest.raises(MirrorError, match=rf"cannot be read.*remove {path}/cells"):
         torn.sync()
 
 

@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.errors import Interrupted
+from finstat_kit.errors import Interrupted, MirrorError, ProtocolError, RegisterUnavailable
 from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
@@ -94,7 +94,7 @@ def test_an_interrupted_sync_resumes_and_fetches_nothing_twice(
     fail_at(register, number, error)
     with pytest.raises((fk.RegisterError, Interrupted), match=r"the next sync\(\) resumes"):
         new.sync()
-    with pytest.raises(fk.MirrorError, match="no complete sync yet"):
+    with pytest.raises(MirrorError, match="no complete sync yet"):
         new.snapshot()
     well(register)
     first = register.records()
@@ -232,7 +232,7 @@ def test_an_outage_is_not_the_records_fault(new: fk.Mirror, register: Watched) -
     register.instead = lambda path, query: (
         Reply(503, {}, b"") if path == RECORD and next(count) >= 150 else None
     )
-    with pytest.raises(fk.RegisterUnavailable, match=r"the next sync\(\) resumes"):
+    with pytest.raises(RegisterUnavailable, match=r"the next sync\(\) resumes"):
         new.sync()
     well(register)
     asked = len(set(register.records()))
@@ -255,7 +255,7 @@ def test_vanished_units_are_found_by_a_full_sync(mirror: fk.Mirror, register: Wa
     assert_in_step(mirror, register.sample)
 
     register.sample.vanish(ids[100:200])
-    with pytest.raises(fk.ProtocolError, match=r"no longer lists 100 of 238.*max_missing=100"):
+    with pytest.raises(ProtocolError, match=r"no longer lists 100 of 238.*max_missing=100"):
         mirror.sync(full=True)
     assert mirror.snapshot().filter(pl.col("gone") == "missing").collect().height == 2
     assert mirror.sync(full=True, max_missing=100)["gone"][0] == 100

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import TransportError
 from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import assert_in_step
 from tests.support.registers import Watched
@@ -44,7 +45,7 @@ def test_a_year_of_daily_syncs_stays_in_step_and_small(tmp_path: Path) -> None:
             return None
         if chance.random() < 0.5:
             return Reply(500, {}, b"")
-        raise fk.TransportError("the connection was cut")
+        raise TransportError("the connection was cut")
 
     def crashing(*arguments: Any) -> None:
         raise Crash

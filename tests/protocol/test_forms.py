@@ -10,7 +10,7 @@ from types import ModuleType
 import orjson
 import pytest
 
-import finstat_kit as fk
+from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import forms
 from finstat_kit.protocol.form_columns import Column, HeaderCell, columns
 from finstat_kit.protocol.form_rows import paths, references
@@ -275,7 +275,7 @@ def template(**table: object) -> bytes:
 )
 def test_broken_templates(body: bytes, named: str) -> None:
     """A template that breaks the register's format is an error that names the place."""
-    with pytest.raises(fk.ProtocolError, match=named):
+    with pytest.raises(ProtocolError, match=named):
         forms.parse_template(body, 5)
 
 

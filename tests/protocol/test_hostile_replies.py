@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 import finstat_kit as fk
+from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.guarded_json import NotJson
 from finstat_kit.protocol.outcome import first_words
@@ -132,7 +133,7 @@ def test_any_json_in_any_place_is_a_value_or_our_error(
     error: Exception | None = None
     try:
         READERS[kind](body)
-    except (fk.ProtocolError, NotJson) as raised:
+    except (ProtocolError, NotJson) as raised:
         error = raised
 
     assert len(str(error)) < 1_000
@@ -155,7 +156,7 @@ def test_what_came_before_is_kept(matrix: Told, case: str, value: bytes, connect
             return [bad if "pokracovat-za-id=5" in request else good]
 
     with Lists([]) as server, fk.Register(server.url, tries=1) as reg:
-        with pytest.raises(fk.ProtocolError) as caught:
+        with pytest.raises(ProtocolError) as caught:
             reg.units.ids(page_size=2, connections=connections)
 
     partial, cursor = caught.value.partial, caught.value.cursor
@@ -227,7 +228,7 @@ def seconds(read: Callable[[bytes], object], body: bytes, runs: int) -> float:
     times = []
     for _ in range(runs):
         began = time.thread_time()
-        with contextlib.suppress(fk.ProtocolError, NotJson):
+        with contextlib.suppress(ProtocolError, NotJson):
             read(body)
         times.append(time.thread_time() - began)
     return min(times)
@@ -338,5 +339,5 @@ def test_replies_longer_than_any_are_read() -> None:
 )
 def test_lists_and_objects_are_told_by_their_size(value: str, told: str) -> None:
     """A message never holds what may be deep and long."""
-    with pytest.raises(fk.ProtocolError, match=f"expected a text, got {told};"):
+    with pytest.raises(ProtocolError, match=f"expected a text, got {told};"):
         UNITS.read(b'{"id":7,"nazovUJ":' + value.encode() + b"}", 7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import BadRequest, RateLimited, RegisterUnavailable
 from finstat_kit.protocol.outcome import MayPass, first_words, retry_after, value_of
 from finstat_kit.protocol.requests import Request
 from finstat_kit.protocol.wire import Reply
@@ -21,12 +22,12 @@ def test_a_good_reply_has_its_value() -> None:
 @pytest.mark.parametrize(
     ("status", "error", "pressing"),
     [
-        (408, fk.RegisterUnavailable, False),
-        (429, fk.RateLimited, True),
-        (500, fk.RegisterUnavailable, False),
-        (502, fk.RegisterUnavailable, False),
-        (503, fk.RegisterUnavailable, True),
-        (504, fk.RegisterUnavailable, False),
+        (408, RegisterUnavailable, False),
+        (429, RateLimited, True),
+        (500, RegisterUnavailable, False),
+        (502, RegisterUnavailable, False),
+        (503, RegisterUnavailable, True),
+        (504, RegisterUnavailable, False),
     ],
 )
 def test_faults_that_may_pass_may_be_tried_again(
@@ -43,15 +44,15 @@ def test_faults_that_may_pass_may_be_tried_again(
 @pytest.mark.parametrize(
     ("status", "body", "error"),
     [
-        (301, b"", fk.RegisterUnavailable),
-        (400, b"wrong", fk.BadRequest),
-        (401, b"", fk.BadRequest),
-        (403, b"", fk.RegisterUnavailable),
+        (301, b"", RegisterUnavailable),
+        (400, b"wrong", BadRequest),
+        (401, b"", BadRequest),
+        (403, b"", RegisterUnavailable),
         (404, b"", fk.NotFound),
-        (410, b"", fk.BadRequest),
-        (204, b"", fk.RegisterUnavailable),
-        (505, b"", fk.RegisterUnavailable),
-        (200, b" <html>", fk.RegisterUnavailable),
+        (410, b"", BadRequest),
+        (204, b"", RegisterUnavailable),
+        (505, b"", RegisterUnavailable),
+        (200, b" <html>", RegisterUnavailable),
     ],
 )
 def test_faults_that_stay_are_not_tried_again(

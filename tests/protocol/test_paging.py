@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-import finstat_kit as fk
+from finstat_kit.errors import PagingError, ProtocolError
 from finstat_kit.protocol.paging import Query, check, next_query
 from finstat_kit.protocol.replies import Page, parse_page
 
@@ -59,7 +59,7 @@ def test_no_ids_but_more_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize("more", [True, False])
 def test_a_page_that_does_not_move_forward_is_refused(ids: list[int], more: bool) -> None:
     """Out of order, repeated, at or below the cursor: refused, with cursor and count so far."""
-    with pytest.raises(fk.PagingError, match=r"after id 7 .* 12 ids precede it") as caught:
+    with pytest.raises(PagingError, match=r"after id 7 .* 12 ids precede it") as caught:
         check(AFTER_7, page(ids, more), seen=12)
 
     assert caught.value.cursor == 7
@@ -74,7 +74,7 @@ def test_check_is_exactly_ascending_above_the_cursor(ids: list[int], after: int)
     try:
         check(query, page(ids, more=True))
         passed = True
-    except fk.PagingError:
+    except PagingError:
         passed = False
 
     assert passed == good
@@ -111,7 +111,7 @@ def test_parameters_are_spelled_as_the_register_does() -> None:
 )
 def test_a_broken_page_names_the_place(body: bytes, path: str) -> None:
     """Valid JSON that breaks the contract is never taken for a page, nor for an end."""
-    with pytest.raises(fk.ProtocolError, match=path):
+    with pytest.raises(ProtocolError, match=path):
         parse_page(body)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import ProtocolError, RegisterUnavailable
 from finstat_kit.protocol.shaped import KINDS
 from tests.conftest import Told
 from tests.support.faults import FaultServer, reply
@@ -236,8 +237,8 @@ def test_a_broken_record_is_an_error_or_a_row_of_its_id(
         records = getattr(reg, collection)
         with pytest.raises(fk.RegisterError, match=words) as caught:
             records.get(7)
-        expected = fk.RegisterUnavailable if words == "expected JSON" else fk.ProtocolError
-        if expected is fk.ProtocolError:
+        expected = RegisterUnavailable if words == "expected JSON" else ProtocolError
+        if expected is ProtocolError:
             kept = records.get(7, errors="keep")
 
     seen = type(caught.value).__name__

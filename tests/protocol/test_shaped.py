@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-import finstat_kit as fk
+from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import shaped
 from finstat_kit.protocol.guarded_json import NotJson, strict_json
 from finstat_kit.protocol.shaped import KINDS, Kind
@@ -153,7 +153,7 @@ def test_spellings_of_one_report(body: bytes) -> None:
 )
 def test_a_repeated_key_is_seen(body: bytes) -> None:
     """Wherever it stands and however it is written."""
-    with pytest.raises(fk.ProtocolError, match=r"id 7: the key .* stands twice"):
+    with pytest.raises(ProtocolError, match=r"id 7: the key .* stands twice"):
         REPORTS.read(body, 7)
 
 
@@ -181,15 +181,15 @@ def test_fast_is_strict(pairs: list[tuple[str, str]]) -> None:
     body = ("{" + members + "}").encode()
     try:
         expected: object = strictly(REPORTS, body)
-    except (fk.ProtocolError, NotJson) as error:
+    except (ProtocolError, NotJson) as error:
         expected = type(error)
     else:
         assert isinstance(expected, Record)
-        expected = expected if expected.id == 7 else fk.ProtocolError
+        expected = expected if expected.id == 7 else ProtocolError
 
     try:
         found: object = REPORTS.read(body, 7)
-    except (fk.ProtocolError, NotJson) as error:
+    except (ProtocolError, NotJson) as error:
         found = type(error)
 
     assert found == expected

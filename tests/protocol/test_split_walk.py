@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-import finstat_kit as fk
+from finstat_kit.errors import PagingError
 from finstat_kit.protocol.paging import Query, check
 from finstat_kit.protocol.replies import Page
 from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
@@ -158,7 +158,7 @@ def test_a_register_that_changes_loses_nothing_that_stayed(
     )  # fmt: skip
     try:
         found = model.run()
-    except fk.PagingError:
+    except PagingError:
         series, cursor = model.walk.covered()
         found, always = series.to_list(), {i for i in always if i <= cursor}
 
@@ -220,7 +220,7 @@ def test_a_false_end_never_leaves_a_hole(
     try:
         found = model.run()
         assert model.delivered <= set(found)
-    except fk.PagingError:
+    except PagingError:
         found, cursor = model.walk.covered()[0].to_list(), model.walk.covered()[1]
         assert cursor >= max(found, default=0)
 
@@ -266,7 +266,7 @@ def test_one_id_behind_the_end_of_another_page_is_a_contradiction(
 
     end = Page(pl.Series("id", [24, 26]), more=False)
     if beyond:
-        with pytest.raises(fk.PagingError, match=rf"end of the list at id 26, .* id {26 + beyond}"):
+        with pytest.raises(PagingError, match=rf"end of the list at id 26, .* id {26 + beyond}"):
             walk.deliver(one, end)
         assert walk.covered()[1] == first.query.page_size
         matrix(f"an end {beyond} below an id of another page", "PagingError", "PagingError")
@@ -308,7 +308,7 @@ def test_an_end_at_a_cut_is_not_believed(connections: int, empty: bool) -> None:
     )  # fmt: skip
     try:
         found = model.run()
-    except fk.PagingError:
+    except PagingError:
         found = model.walk.covered()[0].to_list()
         ids = ids[: len(found)]
 

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import BadRequest, PagingError
 from finstat_kit.protocol.paging import Query
 from finstat_kit.protocol.replies import Page
 from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
@@ -61,7 +62,7 @@ def test_an_error_keeps_what_came_without_a_gap() -> None:
     """The walk ends with the contiguous part so far and the cursor behind it."""
     ids = list(range(1, 2_001))
     with numbers(ids, fail_after=1_000)([]) as server, fk.Register(server.url) as reg:
-        with pytest.raises(fk.BadRequest) as caught:
+        with pytest.raises(BadRequest) as caught:
             reg.units.ids(page_size=50, connections=4)
 
     partial, cursor = caught.value.partial, caught.value.cursor
@@ -86,7 +87,7 @@ def test_the_guards_hold_in_every_segment() -> None:
             return steps
 
     with Backwards([]) as server, fk.Register(server.url) as reg:
-        with pytest.raises(fk.PagingError):
+        with pytest.raises(PagingError):
             reg.units.ids(page_size=50, connections=4)
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import polars as pl
 
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
 from tests.support.clock import FakeClock
@@ -22,7 +23,7 @@ class Behind:
         most: The largest page, if it is smaller than requested.
     """
 
-    def __init__(self, sample: fk.Sample, url: str = "https://ruz.example") -> None:
+    def __init__(self, sample: Sample, url: str = "https://ruz.example") -> None:
         self.sample, self.url = sample, url
         self.requests: list[str] = []
         self.instead: Reply | BaseException | None = None
@@ -50,7 +51,7 @@ class Behind:
         return self.instead or self.sample._answer(method, path, query)
 
 
-def unchanged_ids(sample: fk.Sample, n: int = 5, collection: str = "units") -> list[int]:
+def unchanged_ids(sample: Sample, n: int = 5, collection: str = "units") -> list[int]:
     """Return ids that did not change of late."""
     records = getattr(sample, collection)
     late = records.ids(changed_since="2026-06-01")["id"].implode()

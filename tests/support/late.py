@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 import uvicorn
 
-import finstat_kit as fk
+from finstat_kit.client.sample import Sample
 from finstat_kit.service.http.asgi import App, Message, Receive, Scope, Send
 
 
 @contextlib.contextmanager
-def late(sample: fk.Sample, longest: float) -> Iterator[str]:
+def late(sample: Sample, longest: float) -> Iterator[str]:
     """Serve a sample; each reply waits for a random time of at most *longest* seconds."""
     app = App(sample._answer, None, sample._marks)
     drawn = random.Random(0)

@@ -51,7 +51,7 @@ def assert_in_step(mirror: fk.Mirror, register: fk.Register) -> None:
     for name in ("statements", "reports", "annual_reports"):
         assert_frame_equal(getattr(mirror, name).ids(), getattr(register, name).ids())
     for name in CODELISTS:
-        assert_frame_equal(getattr(mirror, name)(), getattr(register, name)())
+        assert_frame_equal(mirror.codelist(name), register.codelist(name))
     gone = mirror.snapshot().select("id", "gone").collect()
     states = records.select("id", pl.col("stav").str.to_uppercase())
     expected = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}

@@ -9,6 +9,7 @@ from pathlib import Path
 import traitlets
 
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
 from tests.support.registers import service
 
 SAMPLE, SERVICE = fk.sample(), service(0)
@@ -28,7 +29,7 @@ WAIT = 20  # seconds, far more than anything here takes
 
 def codelists(
     folder: Path, *, regions: object = None, districts: object = None, municipalities: object = None
-) -> fk.Sample:
+) -> Sample:
     given = {"kraje": regions, "okresy": districts, "sidla": municipalities}
     for name, rows in given.items():
         entries = [

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import ProtocolError, RegisterUnavailable, TransportError
 from finstat_kit.transport.http import Adapted
 from tests.support.clock import FakeClock
 
@@ -68,7 +69,7 @@ def test_a_packed_body_is_unpacked_once() -> None:
     whole = reg(httpx.Response(200, headers=headers, stream=Parts(iter([packed]))))
     assert whole.units.ids()["id"].to_list() == [3, 5]
     half = reg(httpx.Response(200, headers=headers, stream=Parts(iter([packed[:-9]]))))
-    with pytest.raises(fk.TransportError, match="cut short"):
+    with pytest.raises(TransportError, match="cut short"):
         half.units.ids()
 
 
@@ -76,7 +77,7 @@ def test_a_body_without_end_is_stopped() -> None:
     """At the most that is read of a page."""
     endless = Parts(iter(lambda: b" " * 2**20, None))
 
-    with pytest.raises(fk.ProtocolError, match="larger than 8 MiB"):
+    with pytest.raises(ProtocolError, match="larger than 8 MiB"):
         reg(httpx.Response(200, stream=endless)).units.ids()
 
 
@@ -92,7 +93,7 @@ def test_the_deadline_holds_between_the_parts_of_a_body() -> None:
     answer = httpx.Response(200, stream=Parts(slow()))
     transport = Adapted(httpx.MockTransport(lambda request: answer), fake.timing())
     register = fk.Register(URL, transport=transport, connections=1, tries=1, deadline=10)
-    with pytest.raises(fk.TransportError, match="within the deadline"):
+    with pytest.raises(TransportError, match="within the deadline"):
         register.units.ids()
     assert fake.now == 12
 
@@ -100,14 +101,14 @@ def test_the_deadline_holds_between_the_parts_of_a_body() -> None:
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        (httpx.ConnectError("refused"), fk.TransportError),
-        (httpx.ReadTimeout("late"), fk.TransportError),
-        (httpx.RemoteProtocolError("broken"), fk.TransportError),
+        (httpx.ConnectError("refused"), TransportError),
+        (httpx.ReadTimeout("late"), TransportError),
+        (httpx.RemoteProtocolError("broken"), TransportError),
         (httpx.Response(404), fk.NotFound),
-        (httpx.Response(403, content=b"<p>Forbidden"), fk.RegisterUnavailable),
-        (httpx.Response(200, content=b"<p>Out of order"), fk.RegisterUnavailable),
-        (httpx.Response(302, headers={"Location": "http://x"}), fk.RegisterUnavailable),
-        (httpx.Response(200, content=b'{"id":[]}'), fk.ProtocolError),
+        (httpx.Response(403, content=b"<p>Forbidden"), RegisterUnavailable),
+        (httpx.Response(200, content=b"<p>Out of order"), RegisterUnavailable),
+        (httpx.Response(302, headers={"Location": "http://x"}), RegisterUnavailable),
+        (httpx.Response(200, content=b'{"id":[]}'), ProtocolError),
     ],
 )
 def test_errors_of_a_transport_are_ours(

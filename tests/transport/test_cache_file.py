@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import CacheError
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.cache_file import CacheFile
 from tests.support.behind import Behind
@@ -52,7 +53,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("recorded") / "ruz.cache"
     with fk.using("sample", cache=file) as reg:
         reg.units.get(reg.units.ids(limit=60))
-        reg.regions(), reg.size_classes()
+        reg.regions(), reg.codelist("size_classes")
     return file
 
 
@@ -176,7 +177,7 @@ def flips(file: Path, copy: Path, times: int) -> None:
                 for id_, record in zip(ids, expected[0].iter_slices(1), strict=True):
                     assert replayed.units.get(id_).equals(record)
                 assert replayed.regions().equals(expected[1])
-        except (fk.CacheError, fk.UsageError):
+        except (CacheError, fk.UsageError):
             refused += 1
     assert refused > times / 4
 
@@ -321,7 +322,7 @@ def test_a_recording_replaced_while_it_is_replayed_answers_for_no_other_register
     replace(other, file)
 
     for work in (lambda: replayed.units.get(ids), replayed.regions, replayed.cite):
-        with pytest.raises(fk.CacheError, match=r"was replaced.*; open it again: fk\.use"):
+        with pytest.raises(CacheError, match=r"was replaced.*; open it again: fk\.use"):
             work()
 
 
@@ -348,7 +349,7 @@ def test_a_reply_of_another_register_is_refused_wherever_it_lies(file: Path, oth
         connection.execute("ATTACH ? AS other", (str(other),))
         connection.execute("INSERT OR REPLACE INTO replies SELECT * FROM other.replies")
     with fk.using(f"cache:{file}") as replayed:
-        with pytest.raises(fk.CacheError, match="not as it was written"):
+        with pytest.raises(CacheError, match="not as it was written"):
             replayed.regions()
 
 
@@ -386,7 +387,7 @@ DAMAGE: dict[str, Callable[[sqlite3.Connection], object]] = {
 def cache_error(look: Callable[[], object]) -> str | None:
     try:
         look()
-    except fk.CacheError as error:
+    except CacheError as error:
         return str(error)
     return None
 
@@ -424,10 +425,10 @@ def test_a_damaged_file_is_an_error_with_the_cure(
 )
 def test_other_files_are_refused(file: Path, content: bytes, message: str) -> None:
     file.write_bytes(content)
-    with pytest.raises(fk.CacheError, match=message):
+    with pytest.raises(CacheError, match=message):
         fk.use(f"cache:{file}")
     if content:
-        with pytest.raises(fk.CacheError, match=message):
+        with pytest.raises(CacheError, match=message):
             fk.use(fk.LIVE, cache=file)
         assert file.read_bytes() == content
 
@@ -447,7 +448,7 @@ def test_a_later_format_is_refused(recorded: Path, file: Path) -> None:
     shutil.copyfile(recorded, file)
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(fk.CacheError, match="written by a later version of finstat_kit"):
+    with pytest.raises(CacheError, match="written by a later version of finstat_kit"):
         fk.use("sample", cache=file)
 
 

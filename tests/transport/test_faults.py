@@ -8,6 +8,13 @@ from collections.abc import Sequence
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import (
+    BadRequest,
+    ProtocolError,
+    RateLimited,
+    RegisterUnavailable,
+    TransportError,
+)
 from tests.conftest import Told
 from tests.support.clock import FakeClock
 from tests.support.faults import (
@@ -84,49 +91,49 @@ def test_passing_faults_are_survived(
 
 # Case, what the server sends for ever, the error, words of its text, requests it takes.
 FATAL: list[tuple[str, list[Step], type[fk.RegisterError], str, int]] = [
-    ("closed for ever", [CLOSE], fk.TransportError, "can be reached", 5),
-    ("reset for ever", [RESET], fk.TransportError, "can be reached", 5),
-    ("half a gzip for ever", [reply(packed(GOOD * 9)[:40], **GZIP)], fk.TransportError, "gzip", 5),
-    ("500 for ever", [reply(b"", 500)], fk.RegisterUnavailable, "answers 500", 5),
-    ("no JSON for ever", [reply(b"hello")], fk.RegisterUnavailable, "expected JSON.*“hello”", 5),
-    ("HTML as HTML", [reply(PAGE, Content_Type="text/html")], fk.RegisterUnavailable, "“Server je mimo prevádzky”|mimo", 1),
-    ("HTML as JSON", [reply(PAGE, Content_Type="application/json")], fk.RegisterUnavailable, "mimo prevádzky", 1),
-    ("403 with HTML", [reply(b"<h1>Forbidden</h1>", 403)], fk.RegisterUnavailable, "firewall", 1),
-    ("400", [reply(b'{"chyba":"' + b"x" * 300, 400)], fk.BadRequest, "chyba.*xxx…", 1),
-    ("401", [reply(b"", 401)], fk.BadRequest, "401", 1),
-    ("405", [reply(b"", 405)], fk.BadRequest, "405", 1),
-    ("410", [reply(b"", 410)], fk.BadRequest, "410", 1),
+    ("closed for ever", [CLOSE], TransportError, "can be reached", 5),
+    ("reset for ever", [RESET], TransportError, "can be reached", 5),
+    ("half a gzip for ever", [reply(packed(GOOD * 9)[:40], **GZIP)], TransportError, "gzip", 5),
+    ("500 for ever", [reply(b"", 500)], RegisterUnavailable, "answers 500", 5),
+    ("no JSON for ever", [reply(b"hello")], RegisterUnavailable, "expected JSON.*“hello”", 5),
+    ("HTML as HTML", [reply(PAGE, Content_Type="text/html")], RegisterUnavailable, "“Server je mimo prevádzky”|mimo", 1),
+    ("HTML as JSON", [reply(PAGE, Content_Type="application/json")], RegisterUnavailable, "mimo prevádzky", 1),
+    ("403 with HTML", [reply(b"<h1>Forbidden</h1>", 403)], RegisterUnavailable, "firewall", 1),
+    ("400", [reply(b'{"chyba":"' + b"x" * 300, 400)], BadRequest, "chyba.*xxx…", 1),
+    ("401", [reply(b"", 401)], BadRequest, "401", 1),
+    ("405", [reply(b"", 405)], BadRequest, "405", 1),
+    ("410", [reply(b"", 410)], BadRequest, "410", 1),
     ("404, empty, as JSON", [reply(b"", 404, Content_Type="application/json")], fk.NotFound, "404", 1),
-    ("501", [reply(b"", 501)], fk.RegisterUnavailable, "501", 1),
-    ("204", [reply(b"", 204)], fk.RegisterUnavailable, "expected status 200, got 204", 1),
-    ("redirect to another host", [reply(b"", 302, Location="http://192.0.2.1/x")], fk.RegisterUnavailable, r"192\.0\.2\.1/x, which is not followed", 1),
-    ("redirect to itself", [reply(b"", 301, Location="/api/uctovne-jednotky")], fk.RegisterUnavailable, "not followed", 1),
-    ("flag missing", [reply(b'{"id":[1]}')], fk.ProtocolError, "existujeDalsieId", 1),
-    ("a repeated key", [reply(b'{"id":[1],"id":[2],"existujeDalsieId":false}')], fk.ProtocolError, "twice", 1),
-    ("16 kB that unpack to 16 MB", [reply(packed(b" " * 16_000_000), **GZIP)], fk.ProtocolError, "8 MiB", 1),
-    ("a body of 9 MB", [reply(b" " * 9_000_000)], fk.ProtocolError, "8 MiB", 1),
-    ("429 for ever", [reply(b"", 429)], fk.RateLimited, "fewer requests", 5),
-    ("429 for a day", [reply(b"", 429, Retry_After="86400")], fk.RateLimited, "86400 seconds", 1),
-    ("503 for a day", [reply(b"", 503, Retry_After="86400")], fk.RateLimited, "86400 seconds", 1),
-    ("429 for ten digits", [reply(b"", 429, Retry_After="1000000000")], fk.RateLimited, "1000000000 seconds", 1),
-    ("429 for 400 digits", [reply(b"", 429, Retry_After="9" * 400)], fk.RateLimited, "1000000000 seconds", 1),
-    ("429 for a day, a broken gzip", [reply(GOOD, 429, Retry_After="86400", **GZIP)], fk.RateLimited, "86400", 1),
-    ("429 for a day, an unknown packing", [reply(b"x", 429, Retry_After="86400", Content_Encoding="zstd")], fk.RateLimited, "86400", 1),
-    ("429 for a day, cut short", [reply(b"x", 429, 99, Retry_After="86400"), CLOSE], fk.RateLimited, "86400", 1),
+    ("501", [reply(b"", 501)], RegisterUnavailable, "501", 1),
+    ("204", [reply(b"", 204)], RegisterUnavailable, "expected status 200, got 204", 1),
+    ("redirect to another host", [reply(b"", 302, Location="http://192.0.2.1/x")], RegisterUnavailable, r"192\.0\.2\.1/x, which is not followed", 1),
+    ("redirect to itself", [reply(b"", 301, Location="/api/uctovne-jednotky")], RegisterUnavailable, "not followed", 1),
+    ("flag missing", [reply(b'{"id":[1]}')], ProtocolError, "existujeDalsieId", 1),
+    ("a repeated key", [reply(b'{"id":[1],"id":[2],"existujeDalsieId":false}')], ProtocolError, "twice", 1),
+    ("16 kB that unpack to 16 MB", [reply(packed(b" " * 16_000_000), **GZIP)], ProtocolError, "8 MiB", 1),
+    ("a body of 9 MB", [reply(b" " * 9_000_000)], ProtocolError, "8 MiB", 1),
+    ("429 for ever", [reply(b"", 429)], RateLimited, "fewer requests", 5),
+    ("429 for a day", [reply(b"", 429, Retry_After="86400")], RateLimited, "86400 seconds", 1),
+    ("503 for a day", [reply(b"", 503, Retry_After="86400")], RateLimited, "86400 seconds", 1),
+    ("429 for ten digits", [reply(b"", 429, Retry_After="1000000000")], RateLimited, "1000000000 seconds", 1),
+    ("429 for 400 digits", [reply(b"", 429, Retry_After="9" * 400)], RateLimited, "1000000000 seconds", 1),
+    ("429 for a day, a broken gzip", [reply(GOOD, 429, Retry_After="86400", **GZIP)], RateLimited, "86400", 1),
+    ("429 for a day, an unknown packing", [reply(b"x", 429, Retry_After="86400", Content_Encoding="zstd")], RateLimited, "86400", 1),
+    ("429 for a day, cut short", [reply(b"x", 429, 99, Retry_After="86400"), CLOSE], RateLimited, "86400", 1),
     ("404, empty, marked gzip", [reply(b"", 404, **GZIP)], fk.NotFound, "404", 1),
     ("404, packed as br", [reply(b"x", 404, Content_Encoding="br")], fk.NotFound, "404", 1),
     ("404, reset in mid-body", [reply(b"x", 404, 99), RESET], fk.NotFound, "404", 1),
-    ("403, packed as br", [reply(b"x", 403, Content_Encoding="br")], fk.RegisterUnavailable, "firewall", 1),
-    ("403, a broken gzip", [reply(packed(b"<p>No")[:15], 403, **GZIP)], fk.RegisterUnavailable, "firewall", 1),
-    ("403, packed and whole", [reply(packed(b"<p>No, you"), 403, **GZIP)], fk.RegisterUnavailable, "“No, you”.*firewall", 1),
-    ("403, chunks without the last", [b"HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nNo\r\n", CLOSE], fk.RegisterUnavailable, "“No”.*firewall", 1),
-    ("403, 16 kB that unpack to 16 MB", [reply(packed(b"x" * 16_000_000), 403, **GZIP)], fk.RegisterUnavailable, "xxx….*firewall", 1),
-    ("403, a body of 9 MB", [reply(b"x" * 9_000_000, 403)], fk.RegisterUnavailable, "xxx….*firewall", 1),
-    ("400, a broken gzip", [reply(GOOD, 400, **GZIP)], fk.BadRequest, "400", 1),
-    ("302, a broken gzip", [reply(GOOD, 302, Location="/x", **GZIP)], fk.RegisterUnavailable, "not followed", 1),
-    ("500 for ever, a broken gzip", [reply(GOOD, 500, **GZIP)], fk.RegisterUnavailable, "answers 500", 5),
-    ("500 for ever, a page of 9 MB", [reply(b" " * 20_000 + b"late" * 2_000_000, 500)], fk.RegisterUnavailable, "answers 500; it", 5),
-    ("HTML with words behind 20 kB", [reply(b"<p>" + b" " * 20_000 + b"late")], fk.RegisterUnavailable, "under status 200; an outage", 1),
+    ("403, packed as br", [reply(b"x", 403, Content_Encoding="br")], RegisterUnavailable, "firewall", 1),
+    ("403, a broken gzip", [reply(packed(b"<p>No")[:15], 403, **GZIP)], RegisterUnavailable, "firewall", 1),
+    ("403, packed and whole", [reply(packed(b"<p>No, you"), 403, **GZIP)], RegisterUnavailable, "“No, you”.*firewall", 1),
+    ("403, chunks without the last", [b"HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nNo\r\n", CLOSE], RegisterUnavailable, "“No”.*firewall", 1),
+    ("403, 16 kB that unpack to 16 MB", [reply(packed(b"x" * 16_000_000), 403, **GZIP)], RegisterUnavailable, "xxx….*firewall", 1),
+    ("403, a body of 9 MB", [reply(b"x" * 9_000_000, 403)], RegisterUnavailable, "xxx….*firewall", 1),
+    ("400, a broken gzip", [reply(GOOD, 400, **GZIP)], BadRequest, "400", 1),
+    ("302, a broken gzip", [reply(GOOD, 302, Location="/x", **GZIP)], RegisterUnavailable, "not followed", 1),
+    ("500 for ever, a broken gzip", [reply(GOOD, 500, **GZIP)], RegisterUnavailable, "answers 500", 5),
+    ("500 for ever, a page of 9 MB", [reply(b" " * 20_000 + b"late" * 2_000_000, 500)], RegisterUnavailable, "answers 500; it", 5),
+    ("HTML with words behind 20 kB", [reply(b"<p>" + b" " * 20_000 + b"late")], RegisterUnavailable, "under status 200; an outage", 1),
 ]  # fmt: skip
 
 
@@ -163,7 +170,7 @@ def test_an_endless_body_is_stopped_at_the_cap() -> None:
     with (
         FaultServer([endless, *[b" " * 2**20] * 64, HANG]) as server,
         fk.Register(server.url) as reg,
-        pytest.raises(fk.ProtocolError, match="8 MiB"),
+        pytest.raises(ProtocolError, match="8 MiB"),
     ):
         reg.units.ids()
 
@@ -183,7 +190,7 @@ def test_an_attempt_ends_at_its_deadline(matrix: Told, case: str, steps: list[St
     """An attempt ends at its deadline, whatever the server likes to do."""
     with FaultServer(steps) as server, fk.Register(server.url, deadline=0.2, tries=1) as reg:
         begin = time.monotonic()
-        with pytest.raises(fk.TransportError, match="within the deadline"):
+        with pytest.raises(TransportError, match="within the deadline"):
             reg.units.ids()
         took = time.monotonic() - begin
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import BadRequest, RegisterUnavailable, TransportError
 from finstat_kit.transport import machine
 from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
@@ -41,7 +42,7 @@ def test_all_attempts_together_end_after_two_minutes(fake: FakeClock) -> None:
     late: list[Step] = [Drip(b"HTTP/1.1 200 OK\r\n", 99, 2), reply(GOOD)[18:]]
     with Slow(fake, [61], [reply(b"", 500)], late) as server:
         with timed(server.url, fake, deadline=90, tries=2) as reg:
-            with pytest.raises(fk.TransportError, match="within the deadline"):
+            with pytest.raises(TransportError, match="within the deadline"):
                 reg.units.ids()
 
     assert fake.now == 123  # 61 s, a pause of 1 s, 61 s
@@ -55,7 +56,7 @@ def test_what_the_register_does_not_have_is_no_failure(fake: FakeClock, matrix: 
             with pytest.raises(fk.NotFound):
                 reg.units.get(id_)
         for _ in range(21):
-            with pytest.raises(fk.BadRequest):
+            with pytest.raises(BadRequest):
                 reg.reports.count()
         count = reg.units.count()
 
@@ -104,7 +105,7 @@ def test_a_passed_deadline_does_not_hide_a_status() -> None:
     """Whose refusal has arrived is not asked again, though the rest of its body has not."""
     head = b"HTTP/1.1 403 No\r\nContent-Length: 99\r\n\r\nNo"
     with FaultServer([head, HANG]) as server, fk.Register(server.url, deadline=0.3) as reg:
-        with pytest.raises(fk.RegisterUnavailable, match="“No”") as caught:
+        with pytest.raises(RegisterUnavailable, match="“No”") as caught:
             reg.units.ids()
 
     assert caught.value.blocked
@@ -117,7 +118,7 @@ def test_an_endless_refusal_is_not_read_to_its_end() -> None:
     with FaultServer([head, b"No " * 40_000, HANG]) as server:
         with fk.Register(server.url, deadline=5) as reg:
             began = time.monotonic()
-            with pytest.raises(fk.RegisterUnavailable, match="“No No"):
+            with pytest.raises(RegisterUnavailable, match="“No No"):
                 reg.units.ids()
 
     assert time.monotonic() - began < 4
@@ -154,7 +155,7 @@ def test_a_secure_connection_that_is_dropped_is_tried_again(fake: FakeClock, mat
         thread = threading.Thread(target=hang_up)
         thread.start()
         with timed(url, fake, tries=3) as reg:
-            with pytest.raises(fk.TransportError, match="can be reached") as caught:
+            with pytest.raises(TransportError, match="can be reached") as caught:
                 reg.units.ids()
         thread.join()
 

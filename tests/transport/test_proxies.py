@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import TransportError
 from tests.support.faults import HANG, SOON, FaultServer, reply
 from tests.support.tls import certificate, server_side
 
@@ -71,7 +72,7 @@ def test_a_certificate_that_is_not_known_is_refused(
     pem = certificate(tmp_path, HOST)
     with FaultServer([TUNNEL, server_side(pem)], [reply(COUNT)]) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
-        with pytest.raises(fk.TransportError, match="self-signed"):
+        with pytest.raises(TransportError, match="self-signed"):
             counts(f"https://{HOST}", 5.0)
 
     assert len(proxy.asked) == 1
@@ -81,7 +82,7 @@ def test_a_proxy_that_refuses_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None
     """What it said is in the error."""
     with FaultServer([reply(b"", 407)]) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
-        with pytest.raises(fk.TransportError, match="407"):
+        with pytest.raises(TransportError, match="407"):
             counts(f"https://{HOST}", 5.0)
 
 
@@ -93,7 +94,7 @@ def test_the_deadline_holds_through_a_proxy(
     with FaultServer(steps) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
         begin = time.monotonic()
-        with pytest.raises(fk.TransportError, match="deadline"):
+        with pytest.raises(TransportError, match="deadline"):
             counts(f"https://{HOST}", 0.25)
 
     assert 0.2 < time.monotonic() - begin < SOON

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import RateLimited, RegisterUnavailable, TransportError
 from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
 from tests.support.clock import FakeClock
@@ -36,7 +37,7 @@ def test_blocked_is_told_from_an_outage() -> None:
 
     def blocked(page: bytes, status: int = 200) -> bool:
         with FaultServer([reply(page, status)]) as server, fk.Register(server.url) as reg:
-            with pytest.raises(fk.RegisterUnavailable) as caught:
+            with pytest.raises(RegisterUnavailable) as caught:
                 reg.units.count()
         return caught.value.blocked
 
@@ -73,7 +74,7 @@ def test_a_register_that_never_answers_is_named_with_the_cure(fake: FakeClock) -
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
 
-    with timed(url, fake) as reg, pytest.raises(fk.TransportError, match=url) as caught:
+    with timed(url, fake) as reg, pytest.raises(TransportError, match=url) as caught:
         reg.units.ids()
 
     assert caught.value.attempts == 5
@@ -103,7 +104,7 @@ def test_what_cannot_be_reached_is_told_within_two_seconds(
     for host in (url, "http://no-such-host.invalid"):
         with (
             timed(host, fake, tries=tries, rate=None) as reg,
-            pytest.raises(fk.TransportError) as caught,
+            pytest.raises(TransportError) as caught,
         ):
             reg.units.count()
         assert caught.value.attempts == tries
@@ -117,7 +118,7 @@ def test_a_register_that_restarts_is_waited_for(fake: FakeClock) -> None:
         reg.units.ids()
     started = fake.clock()
 
-    with reg, pytest.raises(fk.TransportError):
+    with reg, pytest.raises(TransportError):
         reg.units.ids()
 
     assert fake.clock() - started > 10
@@ -137,7 +138,7 @@ def test_no_secure_connection_is_not_tried_again(matrix: Told) -> None:
         thread = threading.Thread(target=answer_in_plain)
         thread.start()
         with fk.Register(url, deadline=0.5, tries=2) as reg:
-            with pytest.raises(fk.TransportError, match=r"no secure connection.*check") as caught:
+            with pytest.raises(TransportError, match=r"no secure connection.*check") as caught:
                 reg.units.ids()
         thread.join()
 
@@ -177,7 +178,7 @@ def test_a_pause_longer_than_a_request_may_wait_is_an_error_at_once(fake: FakeCl
     with (
         FaultServer([reply(b"", 429, Retry_After="121")]) as server,
         timed(server.url, fake) as reg,
-        pytest.raises(fk.RateLimited) as caught,
+        pytest.raises(RateLimited) as caught,
     ):
         reg.units.ids()
 
@@ -188,7 +189,7 @@ def test_a_pause_longer_than_a_request_may_wait_is_an_error_at_once(fake: FakeCl
 def test_pauses_are_drawn_and_end_with_the_patience(fake: FakeClock) -> None:
     """Pauses double from a second, all of them together stay under two minutes."""
     with FaultServer([reply(b"", 500)]) as server, timed(server.url, fake, tries=20) as reg:
-        with pytest.raises(fk.RegisterUnavailable):
+        with pytest.raises(RegisterUnavailable):
             reg.units.ids()
 
     assert fake.now < 120
@@ -226,7 +227,7 @@ def test_twenty_failures_in_a_row_stop_all_retries(fake: FakeClock) -> None:
     """A register that is down is not hammered by every record in turn."""
     with FaultServer([reply(b"", 500)], clock=fake.clock) as server, timed(server.url, fake) as reg:
         for _ in range(6):
-            with pytest.raises(fk.RegisterUnavailable):
+            with pytest.raises(RegisterUnavailable):
                 reg.units.count()
 
     assert len(server.asked) == 4 * 5 + 2

@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import BadRequest
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.background import LatestWins
 from tests.support.pickers import SAMPLE, WAIT, Counting, counted, wait_for
@@ -122,7 +123,7 @@ def test_errors_are_a_line_of_text() -> None:
     register = Scripted(Reply(400, {}, b"<img src=x onerror=alert(1)>"), counted(7))
     picker = fk.ChangePicker(register, lang="en")
 
-    with pytest.raises(fk.BadRequest):
+    with pytest.raises(BadRequest):
         picker.fetch()
     wait_for(picker.line, "Failed: ")
     assert "<img" not in picker.line.value

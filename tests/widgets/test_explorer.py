@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.arguments import By
 from finstat_kit.charts.tiles import REGIONS
+from finstat_kit.errors import BadRequest
 from finstat_kit.frames import number_format
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.options import FIELDS
@@ -283,7 +284,7 @@ def test_a_register_that_fails_is_a_line_of_text() -> None:
     register = Scripted(*places, *[Reply(400, {}, b"<b>no</b>")] * 2)
     explorer = fk.Explorer(register=register, lang="en")
 
-    with pytest.raises(fk.BadRequest):
+    with pytest.raises(BadRequest):
         explorer.fetch()
     assert explorer.frame is None
     wait_for(explorer.line, "Failed: ")

@@ -211,7 +211,7 @@ def test_unknown_codes_are_refused() -> None:
     picker.value = "SK031"
 
     with pytest.raises(
-        fk.UsageError, match=r"value='SK99' is not the code of a place.*find_places"
+        fk.UsageError, match=r"value='SK99' is not the code of a place.*fk.locations"
     ):
         picker.value = "SK99"
     with pytest.raises(traitlets.TraitError, match="SK99"):

@@ -13,6 +13,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
+from finstat_kit.errors import BadRequest
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets import filing_panel
 from finstat_kit.widgets.viewer import StatementViewer
@@ -327,7 +328,7 @@ def test_a_register_that_fails_is_a_line_of_text() -> None:
 
     register.instead = broken
     viewer.value = able[0]
-    with pytest.raises(fk.BadRequest):
+    with pytest.raises(BadRequest):
         viewer.fetch()
     wait_for(viewer.line, "Failed: ")
     assert "<b>" not in viewer.line.value

@@ -46,8 +46,10 @@ def filings(
     return by_chunks(session, records, years, finish, consolidated=consolidated, progress=progress)
 
 
-def plan(session: Session, units: Given, year: Year) -> pl.DataFrame:
-    """Return how many requests figures take; see `Register.plan`."""
+def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> pl.DataFrame:
+    """Return how many requests figures take; see `Register.financials`."""
+    if units is None or ico is not None:
+        raise UsageError("dry_run=True needs units (records or ids); leave ico out")
     years = years_of(year)
     records = _records(units)
     fetched, counts = 0, None

@@ -55,22 +55,17 @@ def listed(session: Session, *, refresh: bool) -> pl.DataFrame:
     return frames.listed(rows)
 
 
-def rows(session: Session, template: int, *, refresh: bool) -> pl.DataFrame:
-    """Return the rows of a form; see `Register.template`."""
-    return frames.rows_of(_known(session, template, refresh))
+def known(session: Session, template: int, refresh: bool) -> Form:
+    """Return a form that the register has; see `Register.template`.
 
-
-def columns(session: Session, template: int, *, refresh: bool) -> pl.DataFrame:
-    """Return the data columns of a form; see `Register.template_columns`."""
-    return frames.columns_of(_known(session, template, refresh))
-
-
-def _known(session: Session, template: int, refresh: bool) -> Form:
+    Raises:
+        NotFound: It has none of that id.
+    """
     template = arguments.whole("template", template, 0, _HIGHEST)
-    known = form(session, template, refresh=refresh)
-    if known is None:
+    requested = form(session, template, refresh=refresh)
+    if requested is None:
         raise NotFound(
             f"the register has no template {template}; fk.templates() lists those it has",
             ids=[template],
         )
-    return known
+    return requested

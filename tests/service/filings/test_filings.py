@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.forms import Form, shipped
 from finstat_kit.service.filings import filers, tables
 from finstat_kit.service.filings.cases import CASES
@@ -334,7 +335,7 @@ def test_file_and_correct() -> None:
         sample.file(units, year=2009)
 
 
-def filed_with(case: str | None, year: int = 2024) -> tuple[fk.Sample, dict[str, Any], Any]:
+def filed_with(case: str | None, year: int = 2024) -> tuple[Sample, dict[str, Any], Any]:
     """Return the sample, the statement and the reports of one filing, as they are sent."""
     sample = fk.sample(40, seed=2)
     units = sample.units.get(sample.units.ids()).filter(pl.col("pravnaForma") == "112")
@@ -345,7 +346,7 @@ def filed_with(case: str | None, year: int = 2024) -> tuple[fk.Sample, dict[str,
     return sample, statement, reports
 
 
-def sent(sample: fk.Sample, endpoint: str, id_: object) -> dict[str, Any]:
+def sent(sample: Sample, endpoint: str, id_: object) -> dict[str, Any]:
     number = id_.item() if isinstance(id_, pl.DataFrame) else id_
     found: dict[str, Any] = json.loads(
         sample._answer("GET", f"/api/{endpoint}", f"id={number}").body
@@ -483,7 +484,7 @@ def test_what_is_drawn_can_be_filed_and_corrected_by_name(case: str) -> None:
 
 def test_every_case_is_documented_and_no_other_is_known() -> None:
     """The table of `Sample.file` has what can be filed; another name is refused, unsent."""
-    documented = re.findall(r"^ +``(\w+)`` ", fk.Sample.file.__doc__ or "", re.MULTILINE)
+    documented = re.findall(r"^ +``(\w+)`` ", Sample.file.__doc__ or "", re.MULTILINE)
     sample = fk.sample(10)
     before = sample._store
 

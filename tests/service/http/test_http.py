@@ -17,6 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
+from finstat_kit.errors import TransportError
 from finstat_kit.protocol import wire
 from finstat_kit.service.http.asgi import App
 from finstat_kit.service.http.server import served
@@ -31,12 +33,12 @@ LIST = "/api/uctovne-jednotky"
 
 
 @pytest.fixture(scope="module")
-def sample() -> fk.Sample:
+def sample() -> Sample:
     return fk.sample(50)
 
 
 @pytest.fixture(scope="module")
-def url(sample: fk.Sample) -> Iterator[str]:
+def url(sample: Sample) -> Iterator[str]:
     with sample.serve() as url:
         yield url
 
@@ -68,7 +70,7 @@ def test_everything_equals_the_register_in_process() -> None:
         assert units.equals(sample.units.get(ids))
         assert fk.resolve_labels(units).equals(sample.resolve_labels(units))
         for name in wire.CODELISTS:
-            assert getattr(fk, name)().equals(getattr(sample, name)())
+            assert fk.codelist(name).equals(sample.codelist(name))
 
 
 # The served register is one for the module; each example puts its own ids into it.
@@ -83,7 +85,7 @@ def test_ids_are_exactly_what_matches(
     after: int,
 ) -> None:
     """For any ids, days, page size and cursor, through a socket."""
-    switched.sample = fk.Sample(store_of(changed, like=LIKE), strict=False)
+    switched.sample = Sample(store_of(changed, like=LIKE), strict=False)
     due = [i for i in sorted(changed) if i > after and (since is None or changed[i] >= since)]
 
     found = reg.units.ids(changed_since=since, after_id=after, page_size=size)
@@ -209,7 +211,7 @@ def test_several_servers_run_at_a_time_and_end_cleanly() -> None:
             assert (first.units.count(), second.units.count()) == (3, 4)
 
     assert set(threading.enumerate()) <= before
-    with fk.Register(one, tries=1) as gone, pytest.raises(fk.TransportError):
+    with fk.Register(one, tries=1) as gone, pytest.raises(TransportError):
         gone.units.count()
 
 
@@ -231,7 +233,7 @@ def test_without_uvicorn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
             pass
 
 
-def test_records_keep_their_order_over_several_connections(sample: fk.Sample, url: str) -> None:
+def test_records_keep_their_order_over_several_connections(sample: Sample, url: str) -> None:
     """Records come in the order asked, whichever connection brings them."""
     ids = sample.units.ids()["id"].reverse()
 
@@ -257,7 +259,7 @@ from finstat_kit.service.state.store import Line
 from tests.support.registers import store_of
 line = Line(np.arange(1, 1_000_001), np.full(1_000_000, 9_000, dtype=np.uint16))
 store = store_of({})
-sample = fk.Sample(type(store)(dict.fromkeys(store.lines, line), *[
+sample = Sample(type(store)(dict.fromkeys(store.lines, line), *[
     getattr(store, name) for name in store.__slots__[1:]]), strict=False)
 with sample.serve() as url:
     print(url, flush=True)

@@ -13,7 +13,7 @@ from datetime import date
 import pytest
 from hypothesis import HealthCheck, given, strategies as st
 
-import finstat_kit as fk
+from finstat_kit.client.sample import Sample
 from finstat_kit.service.http.server import served
 from tests.support.examples import examples
 from tests.support.registers import Switched, sample_of
@@ -169,12 +169,12 @@ def strict(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="module")
-def sample(strict: bool) -> fk.Sample:
+def sample(strict: bool) -> Sample:
     return sample_of(CHANGES, strict=strict)
 
 
 @pytest.fixture(scope="module")
-def url(sample: fk.Sample) -> Iterator[str]:
+def url(sample: Sample) -> Iterator[str]:
     with sample.serve() as url:
         yield url
 
@@ -213,7 +213,7 @@ def test_other_targets_are_unknown(
         assert reason in json.loads(body)["chyba"] if reason else body == b""
 
 
-def test_all_answers_have_one_form(sample: fk.Sample, url: str) -> None:
+def test_all_answers_have_one_form(sample: Sample, url: str) -> None:
     """To the byte as in process; JSON, with its length and the version; HEAD without the body."""
     for target in TARGETS:
         path, _, query = target.partition("?")
@@ -329,11 +329,11 @@ def test_data_that_change_between_two_pages_come_once(
     assert walked == sorted(due)
 
 
-def matching(sample: fk.Sample) -> set[int]:
+def matching(sample: Sample) -> set[int]:
     return set(sample.units.ids(changed_since=since)["id"])
 
 
-def change(sample: fk.Sample, verb: str, number: int) -> None:
+def change(sample: Sample, verb: str, number: int) -> None:
     ids = sample.units.ids()["id"].to_list()
     if verb == "p":
         sample.publish(1 + number % 3)

@@ -1,0 +1,43 @@
+"""Names that the package settles as a whole: what opens a mirror, and how names were called before.
+
+Imports nothing at run time: it is loaded with the package itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from finstat_kit.client.register import Register
+
+# Opens a register of a layer above by its name, such as "mirror:PATH"; filled by the package, which
+# stands above all layers.
+openers: Final[dict[str, Callable[[str, date | str | None], Register]]] = {}
+
+_FORMER: Final = {
+    **{
+        name: f'codelist("{name}")'
+        for name in ("legal_forms", "activities", "ownership_types", "size_classes")
+    },
+    "find_places": "locations(text)",
+    "count_last_changes": 'count_by(units, by, last_change="month")',
+    "plan": "financials(units, year, dry_run=True)",
+    "reports_without_cells": 'check_reports(reports)["reasons"]',
+    "template_columns": 'template(id, part="columns")',
+    **{
+        name: f"errors.{name}"
+        for name in (
+            "BadRequest", "CacheError", "MirrorError", "PagingError", "ProtocolError",
+            "RateLimited", "RegisterUnavailable", "TransportError",
+        )
+    },
+}  # fmt: skip
+
+
+def former_name(name: str, fault: str) -> AttributeError:
+    """Return the error for a name that is not there; it names what took its place."""
+    if name in _FORMER:
+        fault += f"; it is {_FORMER[name]} now"
+    return AttributeError(fault)
