@@ -21,7 +21,7 @@ def found(reg: Register, text: str, level: Level | None, lang: Lang | None) -> p
     """
     lang = reg._language(lang)
     other = "en" if lang == "sk" else "sk"
-    places = reg.locations().with_columns(
+    places = reg.locations().drop("district", "region").with_columns(
         pl.coalesce(f"name_{lang}", f"name_{other}").alias("name")
     )
     names = places.select("code", "name")

@@ -61,7 +61,7 @@ def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     [
         ("none/x.csv", "there is no folder "),
         ("", "--output . cannot be written"),
-        ("y" * 250 + ".csv", "--output "),
+        ("y" * 252 + ".csv", "--output "),
     ],
 )
 def test_an_output_that_no_file_can_be_is_refused(tmp_path: Path, name: str, told: str) -> None:
