@@ -8,6 +8,7 @@ which carry no meaning.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -18,8 +19,15 @@ MEASURES: Final = (
 
 _ORDINAL: Final = re.compile(r"[a-z]|[0-9]{1,3}[a-z]?", re.IGNORECASE)
 _PREVIOUS: Final = re.compile(r"predch|20\s*xx\s*-\s*1", re.IGNORECASE)
-_CURRENT: Final = re.compile(r"bežn|20\s*xx", re.IGNORECASE)
-_ACTUAL: Final = re.compile(r"skutočnosť", re.IGNORECASE)
+# A budget is of the year that it stands beside.
+_CURRENT: Final = re.compile(r"bežn|20\s*xx|rozpočet", re.IGNORECASE)
+# Table names that end like this: "BS_BUO", "PL_PUO".
+_IN_THE_NAME: Final = {"buo": "current", "puo": "previous"}
+# What names no measure: a period, or that there are figures.
+_NEUTRAL: Final = re.compile(
+    r".*(predch|bežn|20\s*xx|skutočnosť).*|účtovné obdobie|stav|hodnota",
+    re.IGNORECASE | re.DOTALL,
+)
 # The first that matches: "Hlavná nezdaňovaná" is the main activity.
 _MEASURE_WORDS: Final = tuple(
     (measure, re.compile(words, re.IGNORECASE))
@@ -63,9 +71,16 @@ class Column(NamedTuple):
 
 
 def columns(
-    header: Sequence[HeaderCell], all_columns: int, data_columns: int
+    header: Sequence[HeaderCell], all_columns: int, data_columns: int, name: str | None = None
 ) -> tuple[Column, ...]:
-    """Return the data columns of a table, which are its last ones."""
+    """Return the data columns of a table, which are its last ones.
+
+    Args:
+        header: Its cells.
+        all_columns: Number of columns, those of labels included.
+        data_columns: Number of columns to return.
+        name: Name of the table, which in some forms names the period.
+    """
     last = max((cell.line for cell in header), default=0)
     telling = [c for c in header if c.sk and not (c.line == last and _ORDINAL.fullmatch(c.sk))]
     first = all_columns - data_columns + 1
@@ -83,7 +98,8 @@ def columns(
                 " / ".join(english) if above and len(english) == len(above) else None,
             )
         )
-    return tuple(_completed(found))
+    period = _IN_THE_NAME.get((name or "").rpartition("_")[2].strip().lower())
+    return tuple(_completed(c if c.period else c._replace(period=period) for c in found))
 
 
 def _period(text: str) -> str | None:
@@ -97,18 +113,16 @@ def _measure(texts: Sequence[str]) -> str | None:
     for measure, words in _MEASURE_WORDS:
         if words.search(whole):
             return measure
-    neutral = (_PREVIOUS, _CURRENT, _ACTUAL)
-    unknown = [text for text in texts if not any(words.search(text) for words in neutral)]
-    return "other" if unknown else None
+    return "other" if any(not _NEUTRAL.fullmatch(text) for text in texts) else None
 
 
 def _completed(found: Iterable[Column]) -> list[Column]:
     """Complete columns from their neighbours.
 
     Columns without a period beside a previous one are current, where no other is. A lone previous
-    column beside several current ones is of the kind of the last of them: the net of gross,
-    correction and net, the total of two activities. Of several columns with the same period and
-    measure only the total keeps it.
+    column beside current ones is of the kind of the last of them: the net of gross, correction and
+    net, the total of two activities. Of several columns with the same period and measure only the
+    total of all keeps it.
     """
     settled = list(found)
     periods = {column.period for column in settled}
@@ -116,11 +130,22 @@ def _completed(found: Iterable[Column]) -> list[Column]:
         settled = [c if c.period else c._replace(period="current") for c in settled]
     now = [column for column in settled if column.period == "current"]
     before = [place for place, column in enumerate(settled) if column.period == "previous"]
-    if len(now) > 1 and len(before) == 1 and settled[before[0]].measure is None:
+    if now and len(before) == 1 and settled[before[0]].measure is None:
         settled[before[0]] = settled[before[0]]._replace(measure=now[-1].measure)
-    kinds = [(column.period, column.measure) for column in settled]
+    same = defaultdict[tuple[str | None, str | None], list[int]](list)
     for place, column in enumerate(settled):
-        shared = column.measure is not None and kinds.count(kinds[place]) > 1
-        if shared and "spolu" not in column.header_sk.lower():
-            settled[place] = column._replace(measure="other")
+        same[column.period, column.measure].append(place)
+    for (_, measure), places in same.items():
+        if measure is None or len(places) == 1:
+            continue
+        # "Spolu" under fewer headings than "Životné poistenie / Spolu".
+        depths = {
+            place: settled[place].header_sk.count(" / ")
+            for place in places
+            if "spolu" in settled[place].header_sk.lower()
+        }
+        above = [place for place in depths if depths[place] == min(depths.values())]
+        for place in places:
+            if above != [place]:
+                settled[place] = settled[place]._replace(measure="other")
     return settled

@@ -7,6 +7,7 @@ it; a sum is read from its caption, ``r. 02 + r. 33``, ``súčet (r. 04 až r. 1
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -22,11 +23,22 @@ class Term(NamedTuple):
 Path = tuple[str, ...]
 
 _PART: Final = re.compile(r"[0-9]+|[a-z]|[A-Z]+")
-# A reference begins with "r." as a word of its own: "účt. tr. 6" is none.
-_FIRST_REFERENCE: Final = re.compile(r"[(\[\s]*(?<![^\W_])r\.\s*[0-9]")
+_AS_MARK: Final = re.compile(r"\s*([0-9]{1,4})[\s.]*")
+# "r." as a word of its own: "účt. tr. 6" is no reference.
+_REFERENCE: Final = r"(?<![^\W_])r\s*\.\s*[0-9]{1,4}(?![0-9])"
+_FIRST_REFERENCE: Final = re.compile(rf"[(\[\s]*{_REFERENCE}")
 _TOKEN: Final = re.compile(
-    r"\s*(?:(?P<row>r\.\s*(?P<number>[0-9]+))|(?P<to>až\s+(?:r\.\s*)?(?P<last>[0-9]+))|(?P<sign>[-+])"
-    r"|(?P<open>[(\[])|(?P<close>[)\]]))"
+    rf"""\s*(?:
+    (?P<row>{_REFERENCE})
+    |až\s+(?:r\s*\.\s*)?(?P<last>[0-9]{{1,4}})(?![0-9])
+        (?:\s*-\s*(?P<without>[0-9]+)\b)?  # "až r. 17 - 16"
+    |(?P<minus>[-–−]|mínus\b)
+    |\+\s*/\s*[-–−]|\+  # an amount of either sign is added
+    |(?P<also>(?:a\b|,)(?=[(\[\s]*{_REFERENCE}))
+    |\((?![^()]*{_REFERENCE})[^()]*\)  # a remark: "(stĺpec 3 Netto)"
+    |(?P<open>[(\[])
+    |(?P<close>[)\]]))""",
+    re.VERBOSE,
 )
 
 
@@ -56,32 +68,52 @@ def references(caption: str) -> list[tuple[int, int]]:
 
     >>> references("Obchodná marža r. 01 - r. 02")
     [(1, 1), (-1, 2)]
+    >>> references("Výsledok r. 135 mínus (r. 136, r. 137)")
+    [(1, 135), (-1, 136), (-1, 137)]
     """
     start = _FIRST_REFERENCE.search(caption)
     if start is None:
         return []
     found: list[tuple[int, int]] = []
-    signs, sign, place = [1], 1, start.start()
+    # Signs of the brackets around, of the next row within its bracket, of the row before it.
+    signs, sign, former, place = [1], 1, 1, start.start()
     while (token := _TOKEN.match(caption, place)) is not None:
         place = token.end()
         if token["row"]:
-            found.append((signs[-1] * sign, int(token["number"])))
-            sign = 1
-        elif token["to"] and found:
+            found.append((signs[-1] * sign, int(token["row"].rpartition(".")[2])))
+            sign, former = 1, sign
+        elif token["last"] and found:
             kept, first = found[-1]
             found += [(kept, number) for number in range(first + 1, int(token["last"]) + 1)]
-        elif token["sign"]:
+            if token["without"]:
+                found.append((-kept, int(token["without"])))
+        elif token["minus"]:
             # Within a bracket of its own: "+ (-r. 24)".
-            sign *= -1 if token["sign"] == "-" else 1
+            sign *= -1
+        elif token["also"]:
+            sign = former
         elif token["open"]:
             signs.append(signs[-1] * sign)
             sign = 1
-        elif len(signs) > 1:
+        elif token["close"] and len(signs) > 1:
             signs.pop()
     # What follows and refers to rows is no part that was understood; one row alone is no sum.
     if len(found) < 2 or _FIRST_REFERENCE.search(caption, place):
         return []
     return found
+
+
+def numbers(rows: Sequence[tuple[int | None, str | None]]) -> dict[int, int]:
+    """Return the row of each number that captions refer to, by number and mark of the rows.
+
+    Some forms print the number of a row as its mark: ``03``; one that repeats refers to no row.
+    """
+    printed = [
+        int(marked[1]) if number is None and (marked := _AS_MARK.fullmatch(mark or "")) else number
+        for number, mark in rows
+    ]
+    many = Counter(printed)
+    return {n: row for row, n in enumerate(printed) if n is not None and many[n] == 1}
 
 
 def terms(

@@ -175,8 +175,7 @@ def _form(reply: dict[str, object], where: str, path: str) -> Form:
                 table.data_columns,
             )
     numbers = [
-        {row.number: place for place, row in enumerate(table.rows or []) if row.number is not None}
-        for table in tables
+        form_rows.numbers([(row.number, row.mark) for row in table.rows or []]) for table in tables
     ]
     return Form(
         template.id,
@@ -201,7 +200,7 @@ def _table(table: _Table, place: int, numbers: list[dict[int, int]]) -> Table:
     return Table(
         name.sk,
         name.en,
-        form_columns.columns(header, table.columns, table.data_columns),
+        form_columns.columns(header, table.columns, table.data_columns, name.sk),
         tuple(_row(row, path, place, numbers) for row, path in zip(rows, row_paths, strict=True)),
     )
 

@@ -13,8 +13,9 @@ import pytest
 from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import forms
 from finstat_kit.protocol.form_columns import Column, HeaderCell, columns
-from finstat_kit.protocol.form_rows import paths, references
+from finstat_kit.protocol.form_rows import numbers, paths, references
 from finstat_kit.protocol.shipped import data_folder, template_bodies
+from tests.support import all_forms
 
 BUSINESSES = (21, 22, 687, 699)
 
@@ -124,22 +125,33 @@ def test_columns_of_the_forms() -> None:
     assert kinds == {21: [four, two], 22: [two], 687: [net, two, two], 699: [four, two, two]}
 
 
-def test_every_recorded_column_is_read(recorded: Path) -> None:
-    """Columns of the businesses' forms as the collected table has them."""
-    import csv
+def test_every_form_of_the_register_is_read(recorded: Path) -> None:
+    """Period and measure of 473 columns and the terms of 769 sums, as collected from 65 forms."""
+    compared = [_compared(recorded, template) for template in all_forms.templates(recorded)]
 
-    with (recorded / "templates" / "columns.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if int(row["template"]) in BUSINESSES]
+    assert len(compared) == 65
+    assert sum(columns for columns, _ in compared) == 473
+    assert sum(sums for _, sums in compared) == 769
 
-    for row in rows:
-        column = form(int(row["template"])).tables[int(row["table"])].columns[int(row["column"])]
-        assert column == (
-            row["period"] or None,
-            row["measure"] or None,
-            row["header_sk"],
-            row["header_en"] or None,
-        )
-    assert len(rows) == 22
+
+def _compared(folder: Path, template: int) -> tuple[int, int]:
+    """Compare a form with what was collected; return the number of its columns and sums."""
+    form = forms.parse_template(all_forms.body(folder, template), template)
+    many = sums = 0
+    for number, table in enumerate(form.tables):
+        facts = all_forms.of_forms(folder, "columns")[template, number]
+        assert [(c.period, c.measure) for c in table.columns] == [
+            (row["period"] or None, all_forms.measure(row)) for row in facts
+        ], (template, number)
+        many += len(facts)
+        for place, row in enumerate(all_forms.of_forms(folder, "rows")[template, number]):
+            stated = [
+                (sign, *all_forms.home(folder, template, number, referred))
+                for sign, referred in all_forms.terms(row)
+            ]
+            assert list(table.rows[place].terms) == stated, (template, number, row["text_sk"])
+            sums += bool(stated)
+    return many, sums
 
 
 def header(*lines: list[tuple[str, int]], labels: int) -> list[HeaderCell]:
@@ -185,6 +197,15 @@ def header(*lines: list[tuple[str, int]], labels: int) -> list[HeaderCell]:
           [("", 1), ("", 1), ("Spolu", 1), ("ŽP a AZ", 1), ("NP a AZ", 1)]],
          [(None, "gross"), (None, "correction"), (None, "net"), (None, "other"),
           (None, "other")]),
+        ([[("Spolu", 1), ("Životné poistenie", 2)], [("", 1), ("Spolu ŽP", 1), ("GMM", 1)]],
+         [(None, "total"), (None, "other"), (None, "other")]),
+        ([[("Ročný rozpočet", 1), ("Bežné účtovné obdobie", 1), ("Predchádzajúce", 1)]],
+         [("current", "other"), ("current", None), ("previous", None)]),
+        ([[("Bežné účtovné obdobie", 1), ("Predchádzajúce účtovné obdobie", 1)], [("Netto", 1)]],
+         [("current", "net"), ("previous", "net")]),
+        ([[("Účtovné obdobie", 1), ("Predchádzajúce účtovné obdobie", 1)]],
+         [("current", None), ("previous", None)]),
+        ([[("Stav", 1), ("Charakteristika", 1)]], [(None, None), (None, "other")]),
     ],
 )  # fmt: skip
 def test_headers_of_other_forms(
@@ -196,6 +217,23 @@ def test_headers_of_other_forms(
     found = columns(header(*lines, labels=labels), labels + width, width)
 
     assert [(column.period, column.measure) for column in found] == expected
+
+
+def test_a_table_may_name_its_period() -> None:
+    """A column without a period has that of the table's name; one with a period keeps its own."""
+    cells = header([("Stav brutto", 1), ("20xx-1", 1)], labels=2)
+
+    for name, period in (("I. BS_BUO", "current"), ("I. BS_PUO", "previous"), ("II.", "current")):
+        found = columns(cells, 4, 2, name)
+        assert [column.period for column in found] == [period, "previous"], name
+
+
+def test_a_number_printed_as_a_mark_is_referred_to() -> None:
+    """Where rows have no number; a mark that repeats refers to no row."""
+    marks = ["01", "02.", "a.", "02", "3."]
+
+    assert numbers([(None, mark) for mark in marks]) == {1: 0, 3: 4}
+    assert numbers([(7, "01"), (None, "9" * 5_000), (None, None)]) == {7: 0}
 
 
 def test_a_column_is_above_what_it_covers() -> None:
@@ -243,6 +281,17 @@ def test_paths_of_699() -> None:
         ("časť účt. tr. 1 až 6", []),
         ("r. 1 + r. 2, okrem r. 7", []),
         ("Úč POD", []),
+        ("r. 134 mínus r. 064) (+/-)", [(1, 134), (-1, 64)]),
+        ("r. 135 mínus (r. 136, r. 137) (+/-)", [(1, 135), (-1, 136), (-1, 137)]),
+        ("(r.060 mínus r. 061 a r. 062)", [(1, 60), (-1, 61), (-1, 62)]),
+        ("(r. 03 a r. 04 a r. 06 až r. 08)", [(1, 3), (1, 4), (1, 6), (1, 7), (1, 8)]),
+        ("(r . 038 až r. 040)", [(1, 38), (1, 39), (1, 40)]),
+        ("r. 09 +/- r. 13 + r. 14", [(1, 9), (1, 13), (1, 14)]),
+        ("r. 055 (stĺpec 3 Netto) - (r. 057 + r. 062)", [(1, 55), (-1, 57), (-1, 62)]),
+        ("(r. 03 až r. 05 - 4)", [(1, 3), (1, 4), (1, 5), (-1, 4)]),
+        ("r. 1 – r. 2", [(1, 1), (-1, 2)]),
+        ("r. 1 a 565", []),
+        ("r. 1 až r. 99999999999", []),
     ],
 )
 def test_what_captions_add_up(caption: str, expected: list[tuple[int, int]]) -> None:
