@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
+from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -11,7 +12,8 @@ import polars as pl
 from finstat_kit.arguments import Lang, not_polars
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import filed_text, number_format
-from finstat_kit.frames.cells import FormOf, Reader, checked
+from finstat_kit.frames.cells import FormOf, Reader, checked, values_of
+from finstat_kit.frames.number_format import day_text
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.form_columns import Column
 from finstat_kit.protocol.forms import Form, Row, Table
@@ -160,21 +162,31 @@ def _schema(report: pl.DataFrame | pl.LazyFrame) -> pl.Schema:
 
 def _parts(tables: object, form: Form, lang: Lang, *, filled: bool) -> list[Part]:
     assert isinstance(tables, list)
-    places = 2 if any("." in text for data in tables for text in data if text) else 0
+    read = [_numbers(data) for data in tables]
+    numbers = (cell for data in read for cell in data if isinstance(cell, Decimal))
+    places = 2 if any("." in str(number) for number in numbers) else 0
     return [
         _part(data, table, lang, places, filled=filled)
-        for data, table in zip(tables, form.tables, strict=True)
+        for data, table in zip(read, form.tables, strict=True)
     ]
 
 
-def _part(data: list[str], table: Table, lang: Lang, places: int, *, filled: bool) -> Part:
+def _numbers(data: list[str | None]) -> list[Decimal | str]:
+    """Return the cells of a table: numbers to the digit, other texts as they were filed."""
+    texts = pl.Series(data, dtype=pl.String).fill_null("")
+    cells = zip(texts, values_of(texts), strict=True)
+    return [text if value is None else Decimal(text) for text, value in cells]
+
+
+def _part(
+    data: list[Decimal | str], table: Table, lang: Lang, places: int, *, filled: bool
+) -> Part:
     many = len(table.columns)
     lines = []
     for place, row in enumerate(table.rows):
-        texts = data[place * many : (place + 1) * many]
-        if any(texts) or not filled:
-            values = [_written(text, lang, places) for text in texts]
-            lines.append(_line(row, values, lang))
+        cells = data[place * many : (place + 1) * many]
+        if not filled or any(cell != "" for cell in cells):
+            lines.append(_line(row, [_written(cell, lang, places) for cell in cells], lang))
     english = table.name_en if lang == "en" else None
     name = english or table.name_sk or ""
     heads = [_head(column, lang) for column in table.columns]
@@ -198,15 +210,11 @@ def _head(column: Column, lang: Lang) -> tuple[str, str]:
     return words.get(column.period or "", ""), measure
 
 
-def _written(text: str | None, lang: Lang, places: int) -> str:
+def _written(cell: Decimal | str, lang: Lang, places: int) -> str:
     """Return a cell for reading; what is no number stands as it was filed."""
-    if not text:
-        return ""
-    try:
-        value = float(text)
-    except ValueError:
-        return text
-    return number_format.decimal(value, lang, places).replace("-", "\u2212")
+    if isinstance(cell, str):
+        return cell
+    return number_format.decimal(cell, lang, places).replace("-", "\u2212")
 
 
 def _is_person(page: Mapping[str, object]) -> bool:
@@ -219,7 +227,7 @@ def _title(page: Mapping[str, Any], lang: Lang) -> list[tuple[str, str]]:
     address = page.get("adresa") or page.get("miestoPodnikania") or {}
     street = " ".join(str(address[k]) for k in ("ulica", "cislo") if address.get(k))
     town = " ".join(str(address[k]) for k in ("psc", "mesto") if address.get(k))
-    kind = page.get("typZavierky")
+    kind = page.get("typZavierky") or ""
     ends = [_day(page.get(name), lang) for name in ("obdobieOd", "obdobieDo")]
     found = [
         (words["unit"], page.get("nazovUctovnejJednotky")),
@@ -227,14 +235,17 @@ def _title(page: Mapping[str, Any], lang: Lang) -> list[tuple[str, str]]:
         (words["dic"], page.get("dic")),
         (words["seat"], ", ".join(part for part in (street, town) if part)),
         (words["period"], " – ".join(end for end in ends if end)),
-        (words["kind"], _KINDS.get(str(kind), kind) if lang == "en" else kind),
+        (words["kind"], kind_text(str(kind), lang)),
         (words["compiled"], _day(page.get("datumZostavenia"), lang)),
         (words["approved"], _day(page.get("datumSchvalenia"), lang)),
     ]
     return [(name, str(value)) for name, value in found if value]
 
 
+def kind_text(kind: str, lang: Lang) -> str:
+    """Return the kind of a statement in words; one that is not known as it was filed."""
+    return _KINDS.get(kind, kind) if lang == "en" else kind
+
+
 def _day(value: object, lang: Lang) -> str:
-    if isinstance(value, date):
-        return f"{value.day}. {value.month}. {value.year}" if lang == "sk" else f"{value:%Y-%m-%d}"
-    return str(value or "")
+    return day_text(value, lang) if isinstance(value, date) else str(value or "")

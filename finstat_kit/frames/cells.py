@@ -39,6 +39,7 @@ _NEEDED: Final = ("id", "idSablony", wire.TABLES)
 _SLICE: Final = 2_000  # reports whose cells are in memory as texts at a time
 # What the register writes: no separators, no exponent, no infinity.
 _NUMBER: Final = r"^[-+]?[0-9]+(\.[0-9]+)?$"
+_LARGEST: Final = 1e300  # sums and ratios of what is smaller are finite
 
 FormOf = Callable[[int], Form | None]
 
@@ -263,7 +264,7 @@ def _one_after_the_other(tables: pl.Series, layouts: list[_Layout]) -> pl.Series
 
 
 def values_of(texts: pl.Series) -> pl.Series:
-    """Return texts as numbers, null for those that are none."""
+    """Return texts as numbers, null for those that are none: the only reading of a number."""
     whole = texts.cast(pl.Int64, strict=False)
     values = whole.cast(pl.Float64)
     rest = whole.is_null().arg_true()
@@ -271,4 +272,4 @@ def values_of(texts: pl.Series) -> pl.Series:
         return values
     odd = texts.gather(rest)
     numbers = odd.set(~odd.str.contains(_NUMBER), None).cast(pl.Float64, strict=False)
-    return values.scatter(rest, numbers)
+    return values.scatter(rest, numbers.set(numbers.abs() >= _LARGEST, None))

@@ -1,12 +1,19 @@
-"""Numbers as each language writes them."""
+"""Numbers and days as each language writes them."""
 
 from __future__ import annotations
 
+from datetime import date
+from decimal import Decimal
 from typing import Final
 
 from finstat_kit.arguments import Lang
 
 NO_BREAK = "\u00a0"
+# Not strftime's, which follow the locale of the machine.
+_MONTHS: Final = [
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+]
 
 
 def whole(number: int, lang: Lang) -> str:
@@ -31,7 +38,7 @@ def units(number: int, lang: Lang) -> str:
     return f"{whole(number, lang)} {noun}"
 
 
-def decimal(number: float, lang: Lang, places: int = 1) -> str:
+def decimal(number: float | Decimal, lang: Lang, places: int = 1) -> str:
     """Write a number with decimals: ``1 234,5`` in Slovak, ``1,234.5`` in English.
 
     >>> decimal(1234.56, "en")
@@ -39,6 +46,17 @@ def decimal(number: float, lang: Lang, places: int = 1) -> str:
     """
     written = f"{number:,.{places}f}"
     return written.translate({44: NO_BREAK, 46: ","}) if lang == "sk" else written
+
+
+def day_text(day: date, lang: Lang) -> str:
+    """Write a day: ``1. 6. 2026`` in Slovak, ``1 June 2026`` in English.
+
+    >>> day_text(date(2026, 6, 1), "en").replace(NO_BREAK, " ")
+    '1 June 2026'
+    """
+    if lang == "sk":
+        return f"{day.day}.{NO_BREAK}{day.month}.{NO_BREAK}{day.year}"
+    return f"{day.day}{NO_BREAK}{_MONTHS[day.month - 1]}{NO_BREAK}{day.year}"
 
 
 def percent(share: float, lang: Lang) -> str:

@@ -11,9 +11,9 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.frames import slovak_order
-from finstat_kit.frames.as_filed import Filed
+from finstat_kit.frames.as_filed import Filed, kind_text
+from finstat_kit.frames.number_format import day_text
 from finstat_kit.widgets.base import table
-from finstat_kit.widgets.texts import day_text
 
 _ORDINARY: Final = "Riadna"
 _YEAR: Final = 12  # months of a usual period
@@ -43,10 +43,6 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "month": "{n} months",
     },
 }  # fmt: skip
-_KINDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {},
-    "en": {"Riadna": "Ordinary", "Mimoriadna": "Extraordinary", "Priebežná": "Interim"},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:
     for row in reversed(list(filings.drop_nulls("year").iter_rows(named=True))):
         parts = [str(row["year"])]
         if row["kind"] not in (_ORDINARY, None):
-            parts.append(_kind(row, lang))
+            parts.append(kind_text(row["kind"], lang))
         if row["months"] != _YEAR:
             parts.append(words["month"].format(n=row["months"]))
         if row["superseded_by"] is not None:
@@ -135,7 +131,7 @@ def _years(shown: Shown) -> str:
             ("▸ " if row["statement_id"] == shown.statement is not None else "")
             + str(row["year"] or "–"),
             "–" if row["months"] is None else str(row["months"]),
-            _kind(row, lang),
+            kind_text(row["kind"] or "–", lang),
             day_text(row["filed"], lang) if row["filed"] else "–",
             _state(row, lang),
         ]
@@ -183,8 +179,3 @@ def _state(row: dict[str, Any], lang: Lang) -> str:
 def _filed(row: dict[str, Any], lang: Lang) -> list[str]:
     filed = row["filed"]
     return [_WORDS[lang]["on"].format(day=day_text(filed, lang))] if filed else []
-
-
-def _kind(row: dict[str, Any], lang: Lang) -> str:
-    kind = row["kind"] or "–"
-    return _KINDS[lang].get(kind, kind)

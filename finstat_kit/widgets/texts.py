@@ -7,13 +7,7 @@ from datetime import date
 from typing import Final
 
 from finstat_kit.arguments import Lang
-from finstat_kit.frames.number_format import NO_BREAK
-
-# Not strftime's, which follow the locale of the machine.
-_MONTHS: Final = [
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-]
+from finstat_kit.frames.number_format import day_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,17 +172,6 @@ _WORDS: Final[dict[str, Words]] = {"sk": SK, "en": EN}
 def words(lang: Lang) -> Words:
     """Return the texts of a language."""
     return _WORDS[lang]
-
-
-def day_text(day: date, lang: Lang) -> str:
-    """Write a day: ``1. 6. 2026`` in Slovak, ``1 June 2026`` in English.
-
-    >>> day_text(date(2026, 6, 1), "en").replace(NO_BREAK, " ")
-    '1 June 2026'
-    """
-    if lang == "sk":
-        return f"{day.day}.{NO_BREAK}{day.month}.{NO_BREAK}{day.year}"
-    return f"{day.day}{NO_BREAK}{_MONTHS[day.month - 1]}{NO_BREAK}{day.year}"
 
 
 def since_text(day: date | None, lang: Lang) -> str:

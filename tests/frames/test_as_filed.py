@@ -140,6 +140,35 @@ def test_cents() -> None:
     assert found.lines[1].values == ["", ""]
 
 
+def test_a_number_is_what_cells_read_as_one() -> None:
+    """Every other text stands as it was filed; every digit of a number is shown."""
+    numbers = ["+5", "-12", "007", "123456789012345678901"]
+    texts = ["1e3", "1_000", "1E400", "٣", "१२", "inf", "NaN", "1.", " 5", "9" * 310, "x.5"]
+    tables = [[""] * many for many in sizes(22)]
+    tables[0][: len(numbers) + len(texts)] = [*numbers, *texts]
+    filed = frame(report(7, 22, tables))
+
+    lines = fk.as_filed(filed, lang="en").parts[0].lines
+
+    shown = [value for line in lines for value in line.values]
+    assert shown[: len(numbers)] == ["5", "−12", "7", "123,456,789,012,345,678,901"]
+    assert shown[len(numbers) :][: len(texts)] == texts
+    with pytest.warns(UserWarning, match="gave no number"):
+        cells = fk.cells(filed)
+    assert cells["value"].is_not_null().sum() == len(numbers)
+
+
+@pytest.mark.parametrize(
+    ("lang", "period"),
+    [("sk", "1. 1. 2024 – 31. 12. 2024"), ("en", "1 January 2024 – 31 December 2024")],
+)
+def test_days_are_written_as_the_language_does(lang: Lang, period: str) -> None:
+    """In one style, which the viewer has too."""
+    title = dict(fk.as_filed(micro(titulnaStrana=COMPANY), lang=lang).title)
+
+    assert period in {value.replace("\u00a0", " ") for value in title.values()}
+
+
 def test_a_report_without_numbers() -> None:
     """It shows why, and its files."""
     notes = frame(report(9, 483, [], prilohy=[{"id": 1, "meno": "poznamky.pdf"}]))

@@ -145,6 +145,8 @@ def test_numbers() -> None:
         "9223372036854775808": 2.0**63, "0.5": 0.5,
         "1 000": None, "1,5": None, "1e3": None, "inf": None, "NaN": None, "-": None, "x": None,
         ".5": None, "1.": None, "0x1": None, " 5": None, "1_0": None, "--1": None,
+        "+5": 5.0, "1_000": None, "1E400": None, "5\n": None, "٣": None, "१२": None, "²": None,
+        "9" * 310: None, "-" + "9" * 400: None,
     }  # fmt: skip
     tables = blank(22)
     tables[0][: len(written)] = written

@@ -78,6 +78,27 @@ def test_years_are_listed_and_marked() -> None:
     assert slovak == "2017 · nahradená · podaná 8. 6. 2018"
 
 
+@pytest.mark.parametrize(
+    ("case", "word"), [("combined", "Combined"), ("interim", "Interim"), ("unknown_kind", None)]
+)
+def test_kinds_and_days_are_in_the_language(case: str, word: str | None) -> None:
+    """In the list of years, the table and the form alike; a kind that nobody knows as filed."""
+    register = fk.sample()
+    (filed,) = register.file([CORRECTED], year=2025, case=case)["id"]
+    kind = register.statements.get([filed])["typ"].item()
+    viewer = fk.StatementViewer(register.units.get([CORRECTED]), register=register, lang="en")
+    viewer.value = CORRECTED
+    viewer.year.value = filed
+
+    shown = viewer.panel.value
+    assert [(word or kind) in text for text, id_ in viewer.year.options if id_ == filed] == [True]
+    assert shown.count(word or kind) == 2  # among the filings, on the title page
+    assert word is None or kind not in shown
+    # The name of the sample, "SAMPLE DATA <… today 2026-06-30>", is the same in both languages.
+    assert not re.search(r"\d{4}-\d\d-\d\d", re.sub("&lt;.*?&gt;", "", shown))
+    assert "31\u00a0December\u00a02025" in shown
+
+
 def test_the_first_one_shown_counts() -> None:
     """A superseded filing without a day stands last in its year, and is not shown first."""
     filings = SAMPLE.filings([1597]).head(3)
