@@ -835,21 +835,37 @@ class Register(Checked):
         return contents.reports_without_cells(self._session, reports)
 
     def check_reports(self, reports: Frame) -> Frame:
-        """Check the sums that a form states in its captions on each report, in every column.
+        """Check what a form states of its cells: the sums of its captions, and what must be equal.
 
-        A blank addend counts as 0; a sum of nothing but blanks is not checked. A few in a hundred
-        filings fail: a filer's slip, not an error of reading.
+        A blank counts as 0 beside a figure; a sum of nothing but blanks is not checked. A few in a
+        hundred filings fail: a filer's slip, not an error of reading.
 
         Args:
-            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy.
+            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy, and is read as
+                a whole, because reports are compared with each other.
 
         Returns:
-            One row per report, in order: ``report_id`` (Int64), ``template`` (Int32),
-            ``checked``, ``failing`` (Int32: sums), ``balance_difference`` (Float64, euro: total
-            assets less equity and liabilities; null on forms without both), ``failures`` (List of
-            Struct ``table``, ``row``, ``column``, ``number``, ``label_sk``, ``stated``,
-            ``computed``; null where all hold) and ``reasons`` (List of Enum, as
+            One row per report, in order: ``report_id`` (Int64), ``template`` (Int32), ``checked``
+            and ``failing`` (Int32: sums, each column of a row is one), the differences below,
+            ``failures`` (List of Struct ``table``, ``row``, ``column``, ``number``, ``label_sk``,
+            ``stated``, ``computed``; null where all hold) and ``reasons`` (List of Enum, as
             `reports_without_cells` gives them; null where there are none).
+
+            The differences are in euro (Float64), null where a form or a frame has nothing to
+            compare; only those of sums are counted in ``failing``:
+
+            - ``largest_difference``: that of the sum that fails by most; 0 where all hold. It tells
+              a rounding of one euro from a slip.
+            - ``balance_difference``: total assets less equity and liabilities.
+            - ``columns_difference``: gross less correction less net, main and business less total,
+              or untaxed and taxed less total, of the row where it is largest.
+            - ``result_difference``: the result in the balance sheet less that in the income
+              statement. Where these are two reports of a statement and both are in the frame, it
+              stands beside the balance sheet; this needs the column ``idUctovnejZavierky``.
+            - ``previous_difference``: the column of the period before less what the former report
+              has as current, of the cell where it is largest. It is a restatement, no fault. The
+              former report is found in the frame by form and title page (column
+              ``titulnaStrana``).
 
         Raises:
             UsageError, RegisterError, Interrupted: As `cells`.

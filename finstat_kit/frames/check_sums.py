@@ -1,8 +1,7 @@
-"""The sums that a form states, checked on reports: how many hold, which rows fail, the balance."""
+"""What a form states of its cells, checked on reports: its sums, its balance, its results."""
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -11,8 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finstat_kit.frames.cells import FormOf, Reader
-from finstat_kit.frames.reasons import REASON
-from finstat_kit.protocol.forms import Form, Table
+from finstat_kit.frames.form_sums import Floats, FormSums
+from finstat_kit.frames.former_reports import former_reports
+from finstat_kit.frames.reasons import REASON, WITHOUT
 
 _FAILURE: Final = pl.Struct(
     {
@@ -31,80 +31,99 @@ CHECKS: Final = pl.Schema(
         "template": pl.Int32(),
         "checked": pl.Int32(),
         "failing": pl.Int32(),
+        "largest_difference": pl.Float64(),
         "balance_difference": pl.Float64(),
+        "columns_difference": pl.Float64(),
+        "result_difference": pl.Float64(),
+        "previous_difference": pl.Float64(),
         "failures": pl.List(_FAILURE),
         "reasons": pl.List(REASON),
     }
 )
+# What is read of records beside their tables.
+READ: Final = ("idUctovnejZavierky", "titulnaStrana")
+# The result of the period in the balance sheet and in the income statement: null where the form
+# has none or it is no number, NaN where it is blank.
+_RESULTS: Final[dict[str, pl.DataType]] = {"in_balance": pl.Float64(), "in_income": pl.Float64()}
+_OF_CELLS: Final = pl.Schema(
+    {
+        **{n: t for n, t in CHECKS.items() if n not in ("result_difference", "reasons")},
+        **_RESULTS,
+    }
+)
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
 _HALF_A_CENT: Final = 0.005
-_ASSETS: Final = re.compile(r"(strana )?(aktív|a k t í v)", re.IGNORECASE)
-_LIABILITIES: Final = re.compile(r"(strana )?(pasív|p a s í v)", re.IGNORECASE)
+_KEY: Final = ("table", "row", "column")
 
-Floats = NDArray[np.float64]
-
-
-class _Sum(NamedTuple):
-    """A sum in one column: the place of its row among the cells of the form, and of its terms."""
-
-    table: int
-    row: int
-    column: int
-    place: int
-    terms: tuple[tuple[int, int], ...]  # sign and place
-
-
-class _Sums:
-    """The sums of a form, their terms one after the other, so that many reports are added at once.
-
-    A term is one of a few hundred cells: a matrix of all cells by all sums is nearly empty.
-    """
-
-    def __init__(self, form: Form) -> None:
-        self.starts = np.cumsum([0, *(table.cells for table in form.tables)])
-        self.form = form
-        self.sums = [
-            one
-            for table, part in enumerate(form.tables)
-            for row, line in enumerate(part.rows)
-            if line.terms
-            for column in range(len(part.columns))
-            if (one := self._sum(table, row, column)) is not None
-        ]
-        terms = [term for one in self.sums for term in one.terms]
-        self._signs = np.array([sign for sign, _ in terms], dtype=np.float64)
-        self._places = np.array([place for _, place in terms], dtype=np.int64)
-        self._begins = np.cumsum([0, *(len(one.terms) for one in self.sums)])[:-1]
-        self.stated = np.array([one.place for one in self.sums], dtype=np.int64)
-        self.totals = totals(form)
-
-    def added(self, cells: Floats, *, signed: bool = True) -> Floats:
-        """Add the terms of each sum in each row of *cells*, which has a column per cell."""
-        if not self.sums:
-            return np.zeros((len(cells), 0))
-        terms = cells[:, self._places]
-        return np.add.reduceat(terms * self._signs if signed else terms, self._begins, axis=1)
-
-    def place(self, table: int, row: int, column: int) -> int:
-        """Return the place of a cell among all of the form."""
-        return int(self.starts[table]) + row * len(self.form.tables[table].columns) + column
-
-    def _sum(self, table: int, row: int, column: int) -> _Sum | None:
-        terms = []
-        for term in self.form.tables[table].rows[row].terms:
-            same = _same_column(self.form.tables[table], column, self.form.tables[term.table])
-            own = column if term.table == table else same
-            if own is None:
-                return None
-            terms.append((term.sign, self.place(term.table, term.row, own)))
-        return _Sum(table, row, column, self.place(table, row, column), tuple(terms))
+Mask = NDArray[np.bool_]
 
 
 def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
-    """Check the sums of reports; see `Register.check_reports`."""
-    known: dict[int, _Sums] = {}
-    parts = [_checked(one, form_of, known) for one in reports.iter_slices(_SLICE)]
-    return pl.concat([pl.DataFrame(schema=CHECKS), *parts])
+    """Check reports; see `Register.check_reports`."""
+    # By their place: an id may stand twice in a frame.
+    placed = reports.with_columns(pl.int_range(reports.height, dtype=pl.Int64).alias("id"))
+    reader, known = Reader(form_of), dict[int, FormSums]()
+    checks, reasons = [pl.DataFrame(schema=_OF_CELLS)], []
+    for some in former_reports(reports).iter_slices(_SLICE):
+        also = some["former"].drop_nulls()
+        places = pl.concat([some["place"], also]).unique().sort()
+        cells, without = reader.read(placed[places])
+        former = dict(some.drop_nulls().iter_rows())
+        own = pl.col("report_id").is_in(some["place"].implode())
+        checks += [
+            _of_one_form(part, _sums_of(int(template), form_of, known), former).filter(own)
+            for (template,), part in cells.group_by("template", maintain_order=True)
+        ]
+        reasons.append(without.filter(own))
+    return _per_report(reports, pl.concat(checks), reasons)
+
+
+def _per_report(
+    reports: pl.DataFrame, checks: pl.DataFrame, reasons: list[pl.DataFrame]
+) -> pl.DataFrame:
+    """Return a row per report, in order.
+
+    Args:
+        reports: Records.
+        checks: Of those with cells, by their place.
+        reasons: Why others have none, by their place.
+    """
+    statement = "idUctovnejZavierky"
+    if statement not in reports.columns:
+        reports = reports.with_columns(pl.lit(None, pl.Int64).alias(statement))
+    rows = reports.select(
+        pl.int_range(pl.len()).alias("place"),
+        pl.col("id").cast(pl.Int64).alias("report_id"),
+        pl.col("idSablony").cast(pl.Int32, strict=False),
+        pl.col(statement).cast(pl.Int64, strict=False),
+    ).join(checks.rename({"report_id": "place"}), on="place", how="left", maintain_order="left")
+    # Until 2013, and of public bodies, the two are reports of one statement.
+    income = (
+        rows.filter(pl.col("in_income").is_not_null(), pl.col("in_balance").is_null())
+        .sort("report_id")
+        .unique(statement, keep="last")
+        .select(statement, elsewhere="in_income")
+    )
+    why = (
+        pl.concat([pl.DataFrame(schema=WITHOUT), *reasons])
+        .group_by(place="report_id")
+        .agg(reasons=pl.col("reason").unique(maintain_order=True))
+    )
+    shown, stated = pl.col("in_balance"), pl.coalesce("in_income", "elsewhere")
+    return (
+        rows.join(income, on=statement, how="left", maintain_order="left")
+        .join(why, on="place", how="left", maintain_order="left")
+        .with_columns(
+            pl.col("template").fill_null(pl.col("idSablony")),
+            pl.col("checked", "failing").fill_null(0),
+            # A blank is 0 beside a figure.
+            result_difference=pl.when(~(shown.is_nan() & stated.is_nan())).then(
+                (shown.fill_nan(0.0) - stated.fill_nan(0.0)).round(2)
+            ),
+        )
+        .select(CHECKS.names())
+        .cast({"reasons": CHECKS["reasons"]})
+    )
 
 
 def failing(cells: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
@@ -114,7 +133,7 @@ def failing(cells: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
         cells: All filled cells of some reports, those of each report together.
         form_of: Returns the form that cells are read by.
     """
-    known: dict[int, _Sums] = {}
+    known: dict[int, FormSums] = {}
     found = [pl.DataFrame(schema={name: CHECKS[name] for name in ("report_id", "failing")})]
     for (template,), own in cells.group_by("template", maintain_order=True):
         sums = _sums_of(int(template), form_of, known)
@@ -122,47 +141,38 @@ def failing(cells: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
         ends = [*many.gather_every(_SLICE, _SLICE - 1), own.height]
         for start, end in pairwise([0, *ends]):
             if end > start:
-                one = _of_one_form(own[start:end], sums, int(template))
-                found.append(one.select("report_id", "failing"))
+                filed = _filed(own[start:end], sums)
+                fails = _added(filed, sums).fails.sum(axis=1)
+                counts = pl.Series("failing", fails, dtype=CHECKS["failing"])
+                found.append(pl.DataFrame([filed.ids, counts]))
     return pl.concat(found)
 
 
-def _checked(reports: pl.DataFrame, form_of: FormOf, known: dict[int, _Sums]) -> pl.DataFrame:
-    # By their place: an id may stand twice in a frame.
-    placed = reports.with_columns(pl.int_range(reports.height, dtype=pl.Int64).alias("id"))
-    cells, without = Reader(form_of).read(placed)
-    why = without.group_by("report_id").agg(pl.col("reason").unique(maintain_order=True))
-    found = [
-        _of_one_form(own, _sums_of(int(template), form_of, known), int(template))
-        for (template,), own in cells.group_by("template", maintain_order=True)
-    ]
-    schema = {name: CHECKS[name] for name in CHECKS if name != "reasons"}
-    checks = pl.concat([pl.DataFrame(schema=schema), *found])
-    return (
-        placed.select(pl.col("id").alias("place"), pl.col("idSablony").cast(pl.Int32, strict=False))
-        .with_columns(reports["id"].cast(pl.Int64).alias("report_id"))
-        .join(checks.rename({"report_id": "place"}), on="place", how="left", maintain_order="left")
-        .join(why.rename({"report_id": "place", "reason": "reasons"}), on="place", how="left",
-              maintain_order="left")
-        .with_columns(
-            pl.col("template").fill_null(pl.col("idSablony")),
-            pl.col("checked", "failing").fill_null(0),
-        )
-        .select(CHECKS.names())
-        .cast({"reasons": CHECKS["reasons"]})
-    )  # fmt: skip
-
-
-def _sums_of(template: int, form_of: FormOf, known: dict[int, _Sums]) -> _Sums:
+def _sums_of(template: int, form_of: FormOf, known: dict[int, FormSums]) -> FormSums:
     if template not in known:
         form = form_of(template)
         assert form is not None  # cells were read by it
-        known[template] = _Sums(form)
+        known[template] = FormSums(form)
     return known[template]
 
 
-def _of_one_form(cells: pl.DataFrame, sums: _Sums, template: int) -> pl.DataFrame:
-    """Check the reports of one form, whose filled cells are given."""
+class _Filed(NamedTuple):
+    """The cells of reports on one form: a row per report, a column per cell of the form.
+
+    Attributes:
+        ids: Of the reports.
+        values: 0 where a cell is blank or no number.
+        filled: 1 where a cell is not blank.
+        odd: 1 where a filled cell is no number.
+    """
+
+    ids: pl.Series
+    values: Floats
+    filled: Floats
+    odd: Floats
+
+
+def _filed(cells: pl.DataFrame, sums: FormSums) -> _Filed:
     ids = cells["report_id"].unique(maintain_order=True)
     report = np.repeat(np.arange(len(ids)), cells["report_id"].rle().struct.field("len").to_numpy())
     columns = np.array([len(table.columns) for table in sums.form.tables])
@@ -173,90 +183,139 @@ def _of_one_form(cells: pl.DataFrame, sums: _Sums, template: int) -> pl.DataFram
     values[report, place] = cells["value"].fill_null(0.0).to_numpy()
     filled[report, place] = 1.0
     odd[report, place] = cells["value"].is_null().to_numpy()
-    computed, stated = sums.added(values), values[:, sums.stated]
+    return _Filed(ids, values, filled, odd)
+
+
+class _Added(NamedTuple):
+    """The sums of reports on one form: a row per report, a column per sum."""
+
+    stated: Floats
+    computed: Floats
+    told: Mask  # what is checked
+    fails: Mask
+
+
+def _added(filed: _Filed, sums: FormSums) -> _Added:
+    computed, stated = sums.added(filed.values), filed.values[:, sums.stated]
     # Of nothing but blanks nothing is stated; what is no number cannot be added.
-    told = (sums.added(filled, signed=False) + filled[:, sums.stated] > 0) & (
-        sums.added(odd, signed=False) + odd[:, sums.stated] == 0
+    told = (sums.added(filed.filled, signed=False) + filed.filled[:, sums.stated] > 0) & (
+        sums.added(filed.odd, signed=False) + filed.odd[:, sums.stated] == 0
     )
-    rounding = _HALF_A_CENT + 1e-15 * sums.added(np.abs(values), signed=False)
-    fails = told & (np.abs(computed - stated) > rounding)
-    balance = _balance(values, filled, sums)
+    rounding = _HALF_A_CENT + 1e-15 * sums.added(np.abs(filed.values), signed=False)
+    return _Added(stated, computed, told, told & (np.abs(computed - stated) > rounding))
+
+
+def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) -> pl.DataFrame:
+    """Check the reports of one form.
+
+    Args:
+        cells: All of their filled cells.
+        sums: Of the form.
+        former: The reports of the period before, as far as they are among these.
+    """
+    filed = _filed(cells, sums)
+    added = _added(filed, sums)
+    off = np.where(added.fails, np.abs(added.computed - added.stated), 0.0)
     return pl.DataFrame(
         {
-            "report_id": ids,
-            "template": [template] * len(ids),
-            "checked": told.sum(axis=1),
-            "failing": fails.sum(axis=1),
-            "balance_difference": balance,
-            "failures": [
-                _failures(sums, np.flatnonzero(fails[one]), stated[one], computed[one]) or None
-                for one in range(len(ids))
-            ],
+            "report_id": filed.ids,
+            "template": [sums.form.id] * len(filed.ids),
+            "checked": added.told.sum(axis=1),
+            "failing": added.fails.sum(axis=1),
+            "largest_difference": _largest(off, added.told),
+            "balance_difference": _balance(filed, sums),
+            "columns_difference": _across(filed, sums),
+            "previous_difference": _previous(filed, sums, former),
+            "failures": _failures(added, sums),
+            "in_balance": _result(filed, sums.in_balance),
+            "in_income": _result(filed, sums.in_income),
         },
-        schema={name: CHECKS[name] for name in CHECKS if name != "reasons"},
+        schema=_OF_CELLS,
     )
 
 
-_KEY: Final = ("table", "row", "column")
+def _largest(differences: Floats, counted: Mask) -> list[float | None]:
+    """Return the largest difference of each report, with its sign; None where none is counted."""
+    if not differences.shape[1]:
+        return [None] * len(differences)
+    known = np.where(counted, differences, 0.0)
+    most = np.abs(known).argmax(axis=1)[:, None]
+    largest = np.round(np.take_along_axis(known, most, axis=1)[:, 0], 2) + 0.0  # no -0.0
+    told: Mask = np.any(counted, axis=1)
+    return [one if any_ else None for one, any_ in zip(largest.tolist(), told, strict=True)]
 
 
-def _failures(
-    sums: _Sums, which: NDArray[np.int64], stated: Floats, computed: Floats
-) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = []
-    for number in which.tolist():
-        one = sums.sums[number]
-        line = sums.form.tables[one.table].rows[one.row]
-        found.append(
-            {
-                "table": one.table,
-                "row": one.row,
-                "column": one.column,
-                "number": line.number,
-                "label_sk": line.label_sk,
-                "stated": float(stated[number]),
-                "computed": round(float(computed[number]), 2),
-            }
-        )
+def _balance(filed: _Filed, sums: FormSums) -> list[float | None]:
+    """Return assets less equity and liabilities, None where the form has no balance sheet."""
+    if sums.totals is None:
+        return [None] * len(filed.ids)
+    assets, liabilities = ([place] for place in sums.totals)
+    counted = filed.filled[:, assets] + filed.filled[:, liabilities] > 0
+    return _largest(filed.values[:, assets] - filed.values[:, liabilities], counted)
+
+
+def _across(filed: _Filed, sums: FormSums) -> list[float | None]:
+    """Return what two columns of a row make up less the third, where that is most."""
+    first, sign, second, third = sums.across.T
+    filled, odd = (
+        cells[:, first] + cells[:, second] + cells[:, third] for cells in (filed.filled, filed.odd)
+    )
+    made_up = filed.values[:, first] + sign * filed.values[:, second]
+    return _largest(made_up - filed.values[:, third], (filled > 0) & (odd == 0))
+
+
+def _previous(filed: _Filed, sums: FormSums, former: dict[int, int]) -> list[float | None]:
+    """Return the column of the period before less what was filed then, where that is most."""
+    place = {id_: row for row, id_ in enumerate(filed.ids)}
+    pairs = [(row, place[former[id_]]) for id_, row in place.items() if former.get(id_) in place]
+    later, earlier = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+
+    def both(cells: Floats) -> tuple[Floats, Floats]:
+        return cells[later][:, sums.previous], cells[earlier][:, sums.current]
+
+    (told, told_then), (odd, odd_then) = both(filed.filled), both(filed.odd)
+    # Of nothing but blanks nothing is told: a first year, a form left empty.
+    any_: Mask = (told.sum(axis=1) > 0) & (told_then.sum(axis=1) > 0)
+    counted = (told + told_then > 0) & (odd + odd_then == 0) & any_[:, None]
+    values, values_then = both(filed.values)
+    found: list[float | None] = [None] * len(place)
+    for row, difference in zip(later, _largest(values - values_then, counted), strict=True):
+        found[row] = difference
     return found
 
 
-def _balance(values: Floats, filled: Floats, sums: _Sums) -> list[float | None]:
-    """Return assets less equity and liabilities, None where the form has no balance sheet."""
-    if sums.totals is None:
-        return [None] * len(values)
-    assets, liabilities = (sums.place(*cell) for cell in sums.totals)
-    there = filled[:, assets] + filled[:, liabilities] > 0
-    differences = np.round(values[:, assets] - values[:, liabilities], 2).tolist()
-    return [d if held else None for d, held in zip(differences, there, strict=True)]
+def _result(filed: _Filed, place: int | None) -> list[float | None]:
+    """Return a result as `_RESULTS` has it."""
+    if place is None:
+        return [None] * len(filed.ids)
+    values = np.where(filed.filled[:, place] > 0, filed.values[:, place], np.nan).tolist()
+    return [None if odd else v for v, odd in zip(values, filed.odd[:, place].tolist(), strict=True)]
 
 
-def totals(form: Form) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
-    """Return table, row and column of the current totals of both sides of a balance sheet."""
-    found = []
-    for side in (_ASSETS, _LIABILITIES):
-        tables = [p for p, t in enumerate(form.tables) if side.match(t.name_sk or "")]
-        if not tables:
-            return None
-        table = form.tables[tables[0]]
-        row = next((p for p, r in enumerate(table.rows) if not r.path and r.terms), None)
-        column = _net_column(table, "current")
-        if row is None or column is None:
-            return None
-        found.append((tables[0], row, column))
-    return found[0], found[1]
-
-
-def _net_column(table: Table, period: str | None) -> int | None:
-    """Return the column of a period that holds what is left: the net, the total or the only one."""
-    own = [place for place, column in enumerate(table.columns) if column.period == period]
-    for measure in ("net", "total"):
-        for place in own:
-            if table.columns[place].measure == measure:
-                return place
-    return own[0] if len(own) == 1 else None
-
-
-def _same_column(table: Table, column: int, other: Table) -> int | None:
-    """Return the column of another table that a column is added up with."""
-    return _net_column(other, table.columns[column].period)
+def _failures(added: _Added, sums: FormSums) -> pl.Series:
+    """Return the failing sums of each report, null where all hold."""
+    report, which = np.nonzero(added.fails)
+    lines = [(one, sums.form.tables[one.table].rows[one.row]) for one in sums.sums]
+    each = pl.DataFrame(
+        [(*one[:3], line.number, line.label_sk) for one, line in lines],
+        schema=[field.name for field in _FAILURE.fields[:5]],
+        orient="row",
+    )
+    values = pl.DataFrame(
+        {
+            "report": report,
+            "stated": added.stated[report, which],
+            "computed": added.computed[report, which].round(2),
+        }
+    )
+    return (
+        each[which]
+        .hstack(values)
+        .group_by("report")
+        .agg(pl.struct(field.name for field in _FAILURE.fields).cast(_FAILURE))
+        .join(
+            pl.DataFrame({"report": range(len(added.fails))}),
+            on="report", how="right", maintain_order="right",
+        )
+        .to_series(0)
+    )  # fmt: skip

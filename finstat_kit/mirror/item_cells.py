@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from finstat_kit.frames import items
 from finstat_kit.frames.cells import CELLS, layout_of
-from finstat_kit.frames.check_sums import CHECKS, failing, totals
+from finstat_kit.frames.check_sums import CHECKS, failing
+from finstat_kit.frames.form_sums import totals
 from finstat_kit.frames.templates import PERIOD
 from finstat_kit.mirror.versions import Ints, near
 from finstat_kit.protocol import forms

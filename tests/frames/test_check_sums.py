@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.frames import check_sums
 from finstat_kit.frames.check_sums import CHECKS
 from finstat_kit.protocol import forms
+from tests.conftest import Told
+from tests.support import all_forms, slips
 from tests.support.filings import BUSINESSES, frame, report, sizes
 from tests.support.registers import Scripted
 
@@ -191,6 +195,329 @@ def test_a_form_of_the_register() -> None:
     checks = reg.check_reports(frame(report(1, 61, [["5", "2", "3"]])))
 
     assert checks.select("checked", "failing").rows() == [(1, 0)]
+
+
+def clean(reports: pl.DataFrame) -> list[slips.Filing]:
+    """Return the filings whose balance sheet and income statement have not a single difference."""
+    reports = reports.filter(
+        pl.col("idSablony").is_in(BUSINESSES), pl.col("tabulky").list.len() > 0
+    )
+    checks = fk.check_reports(reports)
+    fine = checks.filter(pl.col("failing") == 0, pl.col("checked") > 0, pl.col("reasons").is_null())
+    filings = [
+        slips.Filing(own)
+        for _, own in reports.join(fine, left_on="id", right_on="report_id", how="semi").group_by(
+            "idUctovnejZavierky", maintain_order=True
+        )
+    ]
+    return [one for one in filings if set(one.forms) in ({699}, {687}, {21, 22})]
+
+
+@pytest.fixture(scope="module")
+def filings() -> list[slips.Filing]:
+    """Give filings of the sample on all forms of businesses."""
+    sample = fk.sample()
+    ids = sample.statements.ids()["id"].sample(200, seed=7)
+    listed = sample.statements.get(ids)["idUctovnychVykazov"].explode().drop_nulls()
+    return clean(sample.reports.get(listed))
+
+
+def caught(filings: list[slips.Filing], slip: slips.Slip) -> tuple[int, int]:
+    """Return how many filings an error can be put into, and in how many it is caught."""
+    records = [
+        record
+        for statement, filing in enumerate(filings)
+        if (tables := slip(filing, random.Random(statement)))
+        for record in filing.records(tables, statement)
+    ]
+    reports = frame(*records).with_columns(
+        idUctovnejZavierky=pl.Series([record["idUctovnejZavierky"] for record in records])
+    )
+    checks = fk.check_reports(reports)
+    differences = [pl.col(name).fill_null(0.0) != 0 for name in DIFFERENCES]
+    found = checks.select(
+        reports["idUctovnejZavierky"], caught=pl.any_horizontal(pl.col("failing") > 0, *differences)
+    )
+    each = found.group_by("idUctovnejZavierky").agg(pl.col("caught").any())
+    return each.height, each.filter("caught").height
+
+
+DIFFERENCES = ("balance_difference", "columns_difference", "result_difference")
+CAUGHT = (
+    slips.sum_one_more, slips.addend_one_off, slips.sum_blank, slips.table_shifted,
+    slips.one_table_exchanged, slips.two_tables_exchanged, slips.gross_raised, slips.net_is_gross,
+    slips.another_result, slips.income_in_thousands, slips.all_exchanged_beside_gross,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("slip", CAUGHT, ids=lambda slip: slip.__name__)
+def test_errors_of_filers_are_caught(
+    slip: slips.Slip, filings: list[slips.Filing], matrix: Told
+) -> None:
+    """Every one, in every filing that such an error changes at all."""
+    there, found = caught(filings, slip)
+
+    matrix(slip.__name__, "all", f"{found} of {there}")
+    assert there > 50
+    assert found == there
+
+
+def test_a_cell_beside_its_place_is_caught_where_its_sum_changes(
+    filings: list[slips.Filing], matrix: Told
+) -> None:
+    """Of two neighbours in the same sum the sum is right; the docs say so."""
+    there, found = caught(filings, slips.cell_shifted)
+
+    matrix("cell_shifted", "where its sum changes", f"{found} of {there}")
+    assert there > 100
+    assert there / 10 < found < there
+
+
+def test_a_filing_whose_periods_are_exchanged_is_right_in_itself(
+    filings: list[slips.Filing], matrix: Told
+) -> None:
+    """No sum can show it, the docs say so; the filing of the year before shows it."""
+    there, found = caught(filings, slips.all_exchanged)
+
+    matrix("all_exchanged", "none", f"{found} of {there}")
+    assert there > 30
+    assert found == 0
+
+
+def test_errors_in_recorded_filings_are_caught(recorded: Path) -> None:
+    """As in those of the sample."""
+    sent = [
+        json.loads(path.read_bytes())
+        for path in sorted((recorded / "templates" / "recorded").glob("*.json"))
+    ]
+    records = [
+        report(one["id"], one["idSablony"], [table["data"] for table in one["obsah"]["tabulky"]])
+        for one in sent
+    ]
+    reports = frame(*records).with_columns(
+        idUctovnejZavierky=pl.Series([3873398 if one["idSablony"] < 23 else 9 for one in sent])
+    )
+
+    real = clean(reports)
+
+    assert [set(one.forms) for one in real] == [{21, 22}, {699}]
+    for slip in CAUGHT:
+        there, found = caught(real, slip)
+        assert found == there, slip.__name__
+
+
+def year_of(number: int, year: int, tables: list[list[str]], **more: object) -> pl.DataFrame:
+    """Return a report on form 687 with the title page of a year."""
+    page = {
+        "ico": "00123456",
+        "konsolidovana": None,
+        "nazovSpravcovskehoFondu": None,
+        "obdobieOd": date(year, 1, 1),
+        "obdobieDo": date(year, 12, 31),
+        "predchadzajuceObdobieDo": date(year - 1, 12, 31),
+    }
+    return frame(report(number, 687, tables)).with_columns(
+        titulnaStrana=pl.Series([page | more], dtype=PAGE)
+    )
+
+
+PAGE = pl.Struct(
+    {
+        "ico": pl.String, "konsolidovana": pl.Boolean, "nazovSpravcovskehoFondu": pl.String,
+        "obdobieOd": pl.Date, "obdobieDo": pl.Date, "predchadzajuceObdobieDo": pl.Date,
+    }
+)  # fmt: skip
+
+
+def test_a_restatement_is_a_difference_to_the_former_report() -> None:
+    """Previous column less the current one of a year ago, of the same unit, and no failing sum."""
+    blank = [[""] * many for many in sizes(687)]
+    first, second = ([list(table) for table in blank] for _ in range(2))
+    first[0][4:8] = ["100", "", "40", "1"]
+    second[0][4:8] = ["7", "100", "9", "43"]
+    years = [year_of(1, 2023, first), year_of(2, 2024, second)]
+
+    def differences(*frames: pl.DataFrame) -> list[float | None]:
+        checks = fk.check_reports(pl.concat(frames))
+        lazy = fk.check_reports(pl.concat(frames).lazy())
+        for engine in ("in-memory", "streaming"):
+            assert lazy.collect(engine=engine).equals(checks)
+        return checks["previous_difference"].to_list()
+
+    assert differences(*years) == [None, 3.0]
+    assert differences(*reversed(years)) == [3.0, None]
+    for other in (
+        {"ico": "00999999"}, {"konsolidovana": True}, {"nazovSpravcovskehoFondu": "Fond"},
+        {"obdobieDo": date(2023, 11, 30)}, {"ico": None},
+    ):  # fmt: skip
+        assert differences(year_of(1, 2023, first, **other), years[1]) == [None, None], other
+    # Without the end of the period before, it is the day before the first.
+    assert differences(years[0], year_of(2, 2024, second, predchadzajuceObdobieDo=None))[1] == 3.0
+    # A filing whose periods are exchanged is right in itself; beside the former one it is not.
+    exchanged = [
+        [cell for pair in zip(x[1::2], x[::2], strict=True) for cell in pair] for x in second
+    ]
+    assert differences(years[0], year_of(2, 2024, exchanged)) == [None, -93.0]
+    # Of a report and its correction the one filed later.
+    first[0][6] = "43"
+    corrected = year_of(3, 2023, first)
+    assert differences(years[0], years[1], corrected) == [None, 0.0, None]
+    assert differences(corrected, years[1], years[0]) == [None, 0.0, None]
+    # A first year says nothing of the one before.
+    second[0][5:8:2] = ["", ""]
+    assert differences(years[0], year_of(2, 2024, second)) == [None, None]
+
+
+def test_reports_are_compared_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In other parts of the frame as well: years apart, and two reports of one statement."""
+    sample = fk.sample()
+    units = sample.units.ids()["id"].sample(12, seed=3)
+    statements = sample.units.get(units)["idUctovnychZavierok"].explode().drop_nulls()
+    listed = sample.statements.get(statements)["idUctovnychVykazov"].explode().drop_nulls()
+    reports = sample.reports.get(listed).sample(fraction=1.0, shuffle=True, seed=1)
+    checks = fk.check_reports(reports)
+    monkeypatch.setattr(check_sums, "_SLICE", 5)
+
+    assert fk.check_reports(reports).equals(checks)
+    for name in ("previous_difference", "result_difference"):
+        assert checks[name].drop_nulls().len() > 20
+    old = checks.filter(template=21).select("result_difference")
+    assert old.null_count().item() < old.height
+    assert checks.filter(template=22)["result_difference"].null_count() == (
+        checks.filter(template=22).height
+    )
+
+
+def test_a_result_is_compared_with_the_other_report_of_the_statement() -> None:
+    """Of forms in two reports; a blank is 0 beside a figure, and what is missing gives none."""
+    balance, income = ([[""] * many for many in sizes(template)] for template in (21, 22))
+    income[0][120] = "5"
+    two = frame(report(1, 21, balance), report(2, 22, income), report(3, 22, income))
+
+    def difference(filled: str, *statements: int) -> float | None:
+        balance[1][42] = filled  # row 87
+        records = frame(report(1, 21, balance)), two[1:]
+        reports = pl.concat(records).with_columns(idUctovnejZavierky=pl.Series(statements))
+        found: float | None = fk.check_reports(reports)["result_difference"][0]
+        return found
+
+    assert difference("12.5", 1, 1, 2) == 7.5
+    assert difference("12.5", 1, 2, 2) is None
+    assert fk.check_reports(two)["result_difference"].to_list() == [None] * 3
+    balance[1][0] = "1"
+    assert difference("", 1, 1, 2) == -5.0
+    assert difference("x", 1, 1, 2) is None
+    # Of two income statements that with the higher id.
+    other = [["" if text == "" else "9" for text in income[0]]]
+    balance[1][42] = ""
+    three = frame(report(7, 22, other), report(1, 21, balance), report(2, 22, income))
+    checks = fk.check_reports(three.with_columns(idUctovnejZavierky=pl.lit(1, pl.Int64)))
+    assert checks["result_difference"].to_list() == [None, -9.0, None]
+
+
+def test_a_rounding_is_told_from_a_slip() -> None:
+    """By the largest difference in euro, whatever the number of sums; half a cent is none."""
+    tables = summed(687, 4)
+    off = [[list(table) for table in tables] for _ in range(3)]
+    off[0][0][2] = str(int(tables[0][2]) + 1)
+    off[1][0][2] = str(int(tables[0][2]) - 7_000)
+    off[2][0][2] = f"{tables[0][2]}.01"
+
+    checks = fk.check_reports(frame(*(report(n, 687, one) for n, one in enumerate([*off, tables]))))
+
+    assert checks["largest_difference"].to_list() == [1.0, 7_000.0, 0.01, 0.0]
+    assert (checks["failing"] > 0).to_list() == [True, True, True, False]
+    blank = frame(report(1, 687, [[""] * many for many in sizes(687)]), report(2, 483, []))
+    assert fk.check_reports(blank)["largest_difference"].to_list() == [None, None]
+
+
+def test_a_difference_of_a_cent_fails() -> None:
+    """Of a rounding of sums of cents nothing is left; a cent is an error."""
+    tables = [[""] * many for many in sizes(22)]
+    for margin, failing in (("0.20", 0), ("0.21", 1), ("0.19", 1), ("0.2", 0), ("0.201", 0)):
+        tables[0][0:6:2] = ["0.30", "0.10", margin]  # r. 01 - r. 02
+
+        checks = fk.check_reports(frame(report(1, 22, tables)))
+
+        numbers = [failure["number"] for failure in checks["failures"][0]]
+        assert numbers.count(3) == failing, margin
+
+
+def test_sums_of_every_form_of_the_register(recorded: Path) -> None:
+    """A filing computed from collected terms has no failing sum; what is altered in it is named.
+
+    Each sum in turn one too high, each table with sums a row lower. A form that states no sums has
+    none checked.
+    """
+    with_sums = 0
+    for template in all_forms.templates(recorded):
+        stated = all_forms.sums(recorded, template)
+        with_sums += bool(stated)
+        right = all_forms.filed(recorded, template)
+        altered = [*_one_more(right, stated), *_lower(right, stated)]
+        reg = Scripted(all_forms.body(recorded, template))
+        filed = [right, *(tables for _, tables in altered)]
+        checks = reg.check_reports(
+            frame(*(report(n, template, _flat(tables)) for n, tables in enumerate(filed)))
+        )
+
+        assert checks["checked"].to_list() == [len(stated)] * len(filed), template
+        first = checks.row(0, named=True)
+        assert (first["failing"], first["largest_difference"]) == (0, 0.0 if stated else None)
+        # No sum of 3 and 29 ties the two sides together.
+        assert first["balance_difference"] in (None, 0.0) or template in (3, 29)
+        assert first["columns_difference"] in (None, 0.0), template
+        for (cell, _), failures in zip(altered, checks["failures"][1:], strict=True):
+            named = [(one["table"], one["row"], one["column"]) for one in failures]
+            assert named if cell is None else cell in named, (template, cell)
+    assert with_sums == 47
+
+
+def test_a_wrong_total_of_two_activities_is_a_difference(recorded: Path) -> None:
+    """Also where all sums hold, on every form that has main and business, untaxed and taxed."""
+    there = []
+    for template in all_forms.templates(recorded):
+        stated = all_forms.sums(recorded, template)
+        for table, facts in all_forms.of_forms(recorded, "columns").items():
+            kinds = [fact["measure"] for fact in facts]
+            if table[0] == template and "total" in kinds and {"main", "untaxed"} & {*kinds}:
+                tables = all_forms.filed(recorded, template)
+                column, rows = kinds.index("total"), tables[table[1]]
+                leaf = next(r for r in range(9) if (table[1], r, column) not in stated)
+                rows[leaf][column] = str(int(rows[leaf][column]) + 9)
+                for _ in range(9):
+                    for (k, r, c), parts in stated.items():
+                        tables[k][r][c] = str(
+                            sum(s * int(tables[x][y][z]) for s, (x, y, z) in parts)
+                        )
+                reg = Scripted(all_forms.body(recorded, template))
+                check = reg.check_reports(frame(report(1, template, _flat(tables))))
+                assert check["failing"].item() == 0
+                assert abs(check["columns_difference"].item()) >= 9.0
+                there.append(table)
+    assert len(there) == 23
+
+
+Rows = list[list[list[str]]]
+Sums = dict[all_forms.Cell, list[tuple[int, all_forms.Cell]]]
+
+
+def _flat(tables: Rows) -> list[list[str]]:
+    return [[cell for row in rows for cell in row] for rows in tables]
+
+
+def _one_more(right: Rows, stated: Sums) -> Iterator[tuple[all_forms.Cell, Rows]]:
+    for table, row, column in stated:
+        tables = [[list(cells) for cells in rows] for rows in right]
+        tables[table][row][column] = str(int(tables[table][row][column]) + 1)
+        yield (table, row, column), tables
+
+
+def _lower(right: Rows, stated: Sums) -> Iterator[tuple[None, Rows]]:
+    for table in {table for table, _, _ in stated}:
+        tables = list(right)
+        tables[table] = [[""] * len(right[table][0]), *right[table][:-1]]
+        yield None, tables
 
 
 def test_recorded_filings(recorded: Path) -> None:

@@ -16,7 +16,7 @@ from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, warn
 from finstat_kit.frames import cells as reading, reasons
 from finstat_kit.frames.as_filed import Filed, as_filed
-from finstat_kit.frames.check_sums import CHECKS, check
+from finstat_kit.frames.check_sums import CHECKS, READ, check
 from finstat_kit.protocol import forms
 from finstat_kit.protocol.forms import Form
 from finstat_kit.transport.threads import heeding_interrupts
@@ -53,7 +53,7 @@ def reports_without_cells(session: Session, reports: Frame) -> Frame:
 def check_reports(session: Session, reports: Frame) -> Frame:
     """Check the sums of reports; see `Register.check_reports`."""
     form_of = form_lookup(session)
-    return _over(reports, CHECKS, lambda batch: check(batch, form_of))
+    return _over(reports, CHECKS, lambda batch: check(batch, form_of), together=READ)
 
 
 def printed(
@@ -94,13 +94,27 @@ def _interrupted(template: int | None = None) -> Interrupted:
     return Interrupted(f"interrupted while {what}; nothing is kept of the reports read before")
 
 
-def _over(reports: Frame, schema: pl.Schema, read: Callable[[pl.DataFrame], pl.DataFrame]) -> Frame:
-    """Read a frame of reports: at once, or batch by batch when it is collected."""
+def _over(
+    reports: Frame,
+    schema: pl.Schema,
+    read: Callable[[pl.DataFrame], pl.DataFrame],
+    *,
+    together: tuple[str, ...] = (),
+) -> Frame:
+    """Read a frame of reports: at once, or batch by batch when it is collected.
+
+    Args:
+        reports: Records.
+        schema: The columns of the result.
+        read: What reads records.
+        together: More columns that it reads, by which reports are compared: no batches.
+    """
     columns = reading.checked(reports)
+    names = [name for name in (*reasons.READ, *together) if name in columns]
     if isinstance(reports, pl.DataFrame):
-        return read(reports.lazy().select(n for n in reasons.READ if n in columns).collect())
-    narrow = reports.select(name for name in reasons.READ if name in columns)
-    return _interruptible(narrow.map_batches(read, schema=schema, streamable=True))
+        return read(reports.lazy().select(names).collect())
+    narrow = reports.select(names)
+    return _interruptible(narrow.map_batches(read, schema=schema, streamable=not together))
 
 
 def _interruptible(frame: pl.LazyFrame) -> pl.LazyFrame:
