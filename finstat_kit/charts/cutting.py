@@ -15,7 +15,7 @@ def cut(
 
     The labelled rows are those furthest from zero, in the order of their values or codes. The
     columns are those of the table and ``codes``, the number of codes summed in a row; the total is
-    unchanged. The rest has the kind ``rest``.
+    unchanged. The rest has the kind ``rest``. Other kinds without a unit are left out.
     """
     labelled = table.filter(pl.col("kind") == "labelled").sort(
         pl.col(value).abs(), "code", descending=[True, False]
@@ -23,7 +23,8 @@ def cut(
     shown = labelled.head(top)
     shown = shown.sort("code") if by_code else shown.sort(value, "code", descending=[True, False])
     groups = [labelled.slice(top).with_columns(kind=pl.lit("rest"))]
-    groups += [table.filter(pl.col("kind") == kind) for kind in KINDS[1:]]
+    others = table.filter(pl.any_horizontal(cs.numeric() != 0))
+    groups += [others.filter(pl.col("kind") == kind) for kind in KINDS[1:]]
     rows = [shown.with_columns(pl.lit(1, pl.Int64).alias("codes"))]
     rows += [_summed(group) for group in groups if group.height]
     return pl.concat(part.select(*table.columns, "codes") for part in rows)

@@ -324,6 +324,8 @@ def _off_the_map(shown: _Shown, table: pl.DataFrame, lang: Lang) -> str:
     more = labelled.slice(_MOST_NAMED)
     if more.height:
         told.append((f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more))
+    if shown.units is not None and not shown.differs:
+        table = table.filter(pl.col("value") != 0)  # groups of an estimate without a unit
     for kind in KINDS[1:]:
         group = table.filter(pl.col("kind") == kind)
         if group.height:

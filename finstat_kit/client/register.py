@@ -658,12 +658,12 @@ class Register(Checked):
             ``code``, ``label``, ``kind`` (String), ``count``, ``count_low``, ``count_high``
             (Int64: units in the whole list), ``share``, ``share_low``, ``share_high`` (Float64, of
             the whole list), ``n`` (records drawn) and ``N`` (ids listed), in the order of
-            `count_by`. Every code of the codelist has a row for every *by*: a code without a hit
-            has the count 0, and ``count_high`` is its upper bound. Every id drawn is counted; the
-            kinds are those of `count_by`, ``no record`` (404) and ``unreadable`` (a record that
-            breaks the register's format). Counts are rounded, so their sum may differ slightly
-            from ``N``. A complete sample (``n`` = ``N``) has the counts of `count_by`, without
-            uncertainty.
+            `count_by`. Every code of the codelist has a row for every *by*, and so has each other
+            kind: ``unknown codes`` (all codes outside the codelist), ``no code``, ``gone``, ``no
+            record`` (404) and ``unreadable`` (a record that breaks the register's format). A group
+            without a hit has the count 0, and ``count_high`` is its upper bound. Every id drawn is
+            counted. Counts are rounded, so their sum may differ slightly from ``N``. A complete
+            sample (``n`` = ``N``) has the counts of `count_by`, without uncertainty.
 
             In at least 95 % of samples the true count of a code lies between ``count_low`` and
             ``count_high``. This holds for each row separately: among a hundred rows, about five

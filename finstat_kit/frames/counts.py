@@ -34,8 +34,11 @@ LAST_CHANGES: Final = pl.Schema(
         "kind": pl.String,
     }
 )
-# The last two are of estimates alone: a record that is in a frame has been read.
-KINDS: Final = ("labelled", "unknown code", "no code", "gone", "no record", "unreadable")
+# Of estimates alone are "unknown codes", all of them in one row, and the last two: a record that is
+# in a frame has been read.
+KINDS: Final = (
+    "labelled", "unknown code", "unknown codes", "no code", "gone", "no record", "unreadable"
+)  # fmt: skip
 PERIODS: Final = {"day": "1d", "week": "1w", "month": "1mo", "quarter": "1q", "year": "1y"}
 
 Every = Literal["day", "week", "month", "quarter", "year"]

@@ -35,6 +35,7 @@ ESTIMATES: Final = pl.Schema(
 )
 NO_RECORD: Final = "no record"
 UNREADABLE: Final = "unreadable"
+_WITHOUT_LABEL: Final = ("unknown codes", "no code", "gone", NO_RECORD, UNREADABLE)
 _TAIL: Final = 0.025  # on either side
 
 
@@ -73,18 +74,27 @@ def estimated(
     """
     codelist = lookup(BY_FIELD[by].name)
     table = counts.count_by(rows.filter(pl.col("problem").is_null()), by, lookup, lang=lang)
-    seen = table.filter(kind="labelled")["code"]
-    unseen = codelist.filter(~pl.col("code").is_in(seen.implode())).select(
-        "code", label=f"name_{lang}", kind=pl.lit("labelled"), hits=pl.lit(0, pl.Int64)
-    )
-    nothing = pl.lit(None, pl.String)
+    # One row per group, drawn or not: an interval that appears only where the group was drawn
+    # would miss too often.
+    groups = [codelist.select("code", label=f"name_{lang}", kind=pl.lit("labelled"))]
+    groups.append(pl.DataFrame({"kind": _WITHOUT_LABEL}))
     problems = (
-        rows.filter(pl.col("problem").is_not_null())
-        .group_by(kind="problem")
-        .agg(code=nothing.first(), label=nothing.first(), hits=pl.len().cast(pl.Int64))
-        .select("code", "label", "kind", "hits")
+        rows.drop_nulls("problem").group_by(kind="problem").agg(count=pl.len().cast(pl.Int64))
     )
-    hits = pl.concat([table.select("code", "label", "kind", hits="count"), unseen, problems])
+    found = pl.concat([table.select("code", "kind", "count"), problems], how="diagonal")
+    labelled = pl.col("kind") == "labelled"
+    found = (
+        found.with_columns(
+            pl.col("kind").replace("unknown code", "unknown codes"), pl.when(labelled).then("code")
+        )
+        .group_by("kind", "code")
+        .agg(hits=pl.col("count").sum())
+    )
+    hits = (
+        pl.concat(groups, how="diagonal")
+        .join(found, on=["kind", "code"], how="left", nulls_equal=True)
+        .with_columns(pl.col("hits").fill_null(0))
+    )
     order = pl.col("kind").cast(pl.Enum(counts.KINDS))
     hits = hits.sort(order, "hits", "code", descending=[False, True, False])
     return with_intervals(hits, rows.height, number).select(ESTIMATES.names()).cast(ESTIMATES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 import numpy as np
@@ -76,10 +77,9 @@ def test_a_bar_of_several_codes_has_their_own_interval() -> None:
     assert f"({low:,}\u00a0–\u00a0{high:,})" in written(ax)
     assert low > rest["count_low"].sum()
     assert high < rest["count_high"].sum()
-    unknown = table.filter(kind="unknown code")
-    if unknown.height > 1:
-        of_all = estimation.bounds(round(unknown["share"].sum() * 900), 900, table["N"][0])
-        assert intervals(ax)[21] == pytest.approx(of_all)
+    unknown = table.filter(kind="unknown codes")
+    assert intervals(ax)[21] == pytest.approx(unknown.select("count_low", "count_high").row(0))
+    assert "no record" not in written(ax)
 
 
 @pytest.mark.slow
@@ -163,9 +163,13 @@ def test_what_is_not_on_the_map_has_its_interval() -> None:
     gone = table.filter(kind="gone").select("count", "count_low", "count_high").row(0)
     told = " ".join(ax.get_xlabel().split()).replace(" – ", "–")
     assert "deleted or non-public: {} ({}–{})".format(*gone) in told.replace("\u00a0–\u00a0", "–")
-    unknown = table.filter(kind="unknown code")
+    unknown = table.filter(kind="unknown codes")
     low, high = estimation.bounds(round(unknown["share"].sum() * 900), 900, table["N"][0])
-    assert f"({low}–{high})" in told
+    assert f"unknown codes: {unknown['count'][0]} ({low}–{high})" in told.replace(
+        "\u00a0–\u00a0", "–"
+    )
+    assert (table.filter(kind="no record")["count_high"] > 0).all()
+    assert "no record" not in told
 
 
 @pytest.mark.slow
@@ -176,7 +180,7 @@ def test_all_units_are_no_estimate() -> None:
 
     for plot in (fk.plot_counts, fk.plot_map):
         ax, known = (plot(frame, lang="en", ax=axes()) for frame in (table, units))
-        assert written(ax) == written(known)
+        assert written(ax) == re.sub(r"unknown codes \([0-9]+\)", "unknown codes", written(known))
 
 
 def test_kinds_of_estimates_are_named() -> None:

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 import finstat_kit as fk
 
 SAMPLE = fk.sample(4_000)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids())
+
+
+def pooled(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return counts by code as an estimate has them: all unknown codes in one row."""
+    unknown = pl.col("kind") == "unknown code"
+    rows = counts.with_columns(
+        pl.when(~unknown).then("code"), pl.col("kind").replace("unknown code", "unknown codes")
+    )
+    rows = rows.group_by("kind", "code", maintain_order=True).agg(
+        pl.col("label").first(), pl.col("count").sum()
+    )
+    return rows.with_columns(share=pl.col("count") / pl.col("count").sum()).select(counts.columns)
