@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -212,3 +213,28 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(message)
         self.cursor = cursor
         self.partial = partial
+
+
+@contextmanager
+def holding(
+    partial: Callable[[], pl.DataFrame | None],
+    text: Callable[[], str],
+    cursor: Callable[[], int | None] = lambda: None,
+) -> Iterator[None]:
+    """Give the error or the Ctrl-C that ends a block the rows fetched before it.
+
+    Args:
+        partial: Returns the rows so far.
+        text: Returns the message of an interruption.
+        cursor: Returns the position to resume from.
+
+    Raises:
+        Interrupted: In place of a KeyboardInterrupt.
+    """
+    try:
+        yield
+    except RegisterError as error:
+        error.partial, error.cursor = partial(), cursor()
+        raise
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted(text(), cursor=cursor(), partial=partial()) from interrupt

@@ -21,8 +21,10 @@ def found(reg: Register, text: str, level: Level | None, lang: Lang | None) -> p
     """
     lang = reg._language(lang)
     other = "en" if lang == "sk" else "sk"
-    places = reg.locations().drop("district", "region").with_columns(
-        pl.coalesce(f"name_{lang}", f"name_{other}").alias("name")
+    places = (
+        reg.locations()
+        .drop("district", "region")
+        .with_columns(pl.coalesce(f"name_{lang}", f"name_{other}").alias("name"))
     )
     names = places.select("code", "name")
     for part in ("district", "region"):

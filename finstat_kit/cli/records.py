@@ -182,7 +182,7 @@ def get(
     file of --output are written at the end. Whatever ends the command early, the records fetched
     before are written.
     """
-    from finstat_kit.client.collections.stream import stream_records
+    from finstat_kit.client.collections.records import stream_records
     from finstat_kit.protocol.shaped import KINDS
     from finstat_kit.protocol.shapes import Record
 

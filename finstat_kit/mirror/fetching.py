@@ -10,7 +10,6 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from finstat_kit.client.collections.records import fetch_record
 from finstat_kit.client.register import Register
 from finstat_kit.errors import (
     BadRequest,
@@ -21,6 +20,7 @@ from finstat_kit.errors import (
     TransportError,
 )
 from finstat_kit.progress import Advance
+from finstat_kit.protocol import requests
 from finstat_kit.protocol.shaped import Kind
 from finstat_kit.protocol.shapes import Record
 from finstat_kit.transport.threads import in_order
@@ -90,7 +90,8 @@ class Fetcher:
 
         def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
             try:
-                return fetch_record(self._register._session, self._kind, id_, stop)
+                request = requests.record(self._kind, id_)
+                return self._register._session.exchange.get(request, stop)
             except (*_ITS_FAULT, RegisterUnavailable, TransportError) as error:
                 return error
 

@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, MirrorError, ProtocolError, RegisterError
@@ -196,10 +197,11 @@ class Walk:
     def _fetch_records(self, progress: bool | None) -> None:
         register, since, after = self._register, self._run.since, self._cursor
         again = [] if after else self._known.unread
-        query = self._collection._query(since, after, None)
+        session = register._session
+        query = walk.query_of(session, self._name, since, after)
 
         def total(stop: threading.Event) -> int | None:
-            count = self._collection._count_or_none(query, stop)
+            count = walk.count_or_none(session, query, stop)
             return None if count is None else len(again) + count
 
         def commit(fetched: list[Fetched], last: int | None) -> None:

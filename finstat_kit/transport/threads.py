@@ -108,10 +108,9 @@ def split(
     *,
     pressure: Callable[[], int],
     pays: Callable[[], bool],
-    advance: Callable[[int], object],
     outer: threading.Event | None = None,
-) -> None:
-    """Walk a list over several connections, as *walk* cuts it.
+) -> Generator[int, None, None]:
+    """Walk a list over several connections, as *walk* cuts it; yield how many ids each page has.
 
     Args:
         walk: The walk, fresh.
@@ -120,7 +119,6 @@ def split(
         count: Fetches a count.
         pressure: How often the register asked for less, or was too slow, so far.
         pays: Whether several connections are faster than one; until then the walk is not cut.
-        advance: Called with the number of ids of each page.
         outer: Ends the walk when it is set.
     """
     stop = Stop(outer)
@@ -146,7 +144,7 @@ def split(
                 if isinstance(task, Ask):
                     page = future.result()
                     assert isinstance(page, Page)
-                    advance(walk.deliver(task, page))
+                    yield walk.deliver(task, page)
                 elif task is whole:
                     total = _count_or_none(future)
                 else:

@@ -93,7 +93,7 @@ def test_a_sample_of_all_is_the_count(by: Any, options: dict[str, Any]) -> None:
     assert table.schema == ESTIMATES
     assert table.filter(pl.col("count") > 0).select(known.columns).equals(known)
     assert table.select("n", "N").unique().rows() == [(ALL.len(), ALL.len())]
-    codelist = getattr(SAMPLE, BY_FIELD[by].name)()
+    codelist = SAMPLE.codelist(BY_FIELD[by].name)
     assert set(codelist["code"]) == set(table.filter(kind="labelled")["code"])
 
 

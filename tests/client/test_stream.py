@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.client.collections.stream import stream_records
+from finstat_kit.client.collections.records import stream_records
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.shapes import Record
 from tests.support.behind import Behind, unchanged_ids

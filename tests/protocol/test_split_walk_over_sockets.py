@@ -243,15 +243,15 @@ def test_as_many_pages_are_under_way_as_connections_and_no_more(connections: int
     """A page that was requested takes its connection until it has come; a count takes none."""
     ids, walk = list(range(1, 2_001)), Noted()
 
-    split(
+    steps = split(
         walk,
         connections,
         lambda query, stop: page_of(ids, query),
         lambda query, stop: len(ids),
         pressure=lambda: 0,
         pays=lambda: True,
-        advance=lambda n: None,
     )
+    assert sum(steps) == len(ids)
 
     assert walk.covered()[0].to_list() == ids
     assert max(walk.under_way) == max(walk.allowed) == connections
@@ -266,15 +266,15 @@ def test_pressure_halves_the_connections_each_time() -> None:
         asked.append(query.after_id)
         return page_of(ids, query)
 
-    split(
+    steps = split(
         walk,
         8,
         fetch,
         lambda query, stop: len(ids),
         pressure=lambda: min(len(asked) // 25, 2),
         pays=lambda: True,
-        advance=lambda n: None,
     )
+    assert sum(steps) == len(ids)
 
     assert walk.covered()[0].to_list() == ids
     assert {8, 4, 2} <= set(walk.allowed)
@@ -297,10 +297,11 @@ def test_a_count_that_hangs_leaves_room_for_pages() -> None:
         return len(ids)
 
     pressed = iter([0, 1, 2, 2])
-    split(
+    steps = split(
         walk, 2, fetch, count,
-        pressure=lambda: next(pressed, 2), pays=lambda: True, advance=lambda n: None,
+        pressure=lambda: next(pressed, 2), pays=lambda: True,
     )  # fmt: skip
+    assert sum(steps) == len(ids)
 
     assert walk.covered()[0].to_list() == ids
 

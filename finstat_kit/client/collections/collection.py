@@ -8,20 +8,31 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Since
+from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.pages import Pages
 from finstat_kit.client.collections.records import get_records
-from finstat_kit.client.collections.walking import Walking
+from finstat_kit.client.collections.scan import scan
+from finstat_kit.client.keywords import Checked
+from finstat_kit.client.session import Session
+from finstat_kit.protocol import wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Collection(Walking):
+class Collection(Checked):
     """One of the register's four collections: counts, ids, pages of ids, and records.
 
     ``fk.units``, ``fk.statements``, ``fk.reports`` and ``fk.annual_reports`` are those of the
     register that is current at each call.
     """
+
+    def __init__(self, name: str, session: Session) -> None:
+        self._name = name
+        self._session = session
+
+    def __repr__(self) -> str:
+        return f"<collection {self._name}, /api/{wire.LISTS[self._name]}>"
 
     def count(self, *, changed_since: Since = None, after_id: int = 0) -> int:
         """Fetch the number of matching ids.
@@ -43,7 +54,8 @@ class Collection(Walking):
             ...     fk.statements.count()
             136804
         """
-        return self._count(self._query(changed_since, after_id, None))
+        query = walk.query_of(self._session, self._name, changed_since, after_id)
+        return walk.count(self._session, query)
 
     def ids(
         self,
@@ -82,8 +94,8 @@ class Collection(Walking):
             ...     fk.statements.ids(limit=3)["id"].to_list()
             [1, 141, 183]
         """
-        query = self._query(changed_since, after_id, page_size)
-        return self._ids(query, limit, connections, progress)
+        query = walk.query_of(self._session, self._name, changed_since, after_id, page_size)
+        return walk.ids(self._session, self._name, query, limit, connections, progress)
 
     def pages(
         self,
@@ -108,7 +120,8 @@ class Collection(Walking):
             ...     pages
             <pages of reports: 5,000 ids so far, cursor 111478, more to come>
         """
-        return self._pages(self._query(changed_since, after_id, page_size), limit)
+        query = walk.query_of(self._session, self._name, changed_since, after_id, page_size)
+        return walk.pages(self._session, self._name, query, limit)
 
     def scan(self, *, changed_since: Since = None, max_requests: int | None = None) -> pl.LazyFrame:
         """Scan the records lazily: only the data that the query needs are fetched.
@@ -138,7 +151,7 @@ class Collection(Walking):
             ...     late.select("id").collect().height, reg.stats.requests
             (2, 1)
         """
-        return self._scan(changed_since, max_requests)
+        return scan(self._session, self._name, changed_since, max_requests)
 
     def get(
         self,

@@ -7,7 +7,7 @@ from typing import Self
 
 import polars as pl
 
-from finstat_kit.errors import Interrupted, RegisterError
+from finstat_kit.errors import holding
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.paging import Query, next_query
 from finstat_kit.protocol.replies import Page
@@ -45,14 +45,12 @@ class Pages(Iterator[pl.DataFrame]):
         query = self._query
         if self._limit is not None:
             query = query.sized(min(query.page_size, self._limit - self.count))
-        try:
+        with holding(
+            lambda: None,
+            lambda: how_to_go_on(self._name, query, self.cursor, self.count),
+            lambda: self.cursor,
+        ):
             page = self._fetch(query, self.count)
-        except RegisterError as error:
-            error.cursor = self.cursor
-            raise
-        except KeyboardInterrupt as interrupt:
-            text = how_to_go_on(self._name, query, self.cursor, self.count)
-            raise Interrupted(text, cursor=self.cursor) from interrupt
 
         following = next_query(self._query, page)
         ids = page.ids

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from typing import Final, TypeVar
 
 import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.collections.kept import requests_for, unchanged
-from finstat_kit.client.collections.scan import RecordsStopped
+from finstat_kit.client.collections.lazy import RecordsStopped
 from finstat_kit.client.session import Copy, Session
-from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
+from finstat_kit.errors import NotFound, ProtocolError, RegisterError, UsageError, holding
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.shaped import KINDS, Kind
@@ -32,6 +34,7 @@ _WHOLE: Final = {
 }
 
 R = TypeVar("R", bound=Record)
+Fetched = tuple[int, Record | NotFound | ProtocolError]
 
 
 def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:
@@ -78,19 +81,6 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def fetch_record(
-    session: Session,
-    kind: Kind[R],
-    id_: int,
-    stop: threading.Event,
-    kept: frozenset[int] = frozenset(),
-) -> R:
-    """Fetch the record of an id, unless *stop* is set meanwhile, or take it from *kept* ones."""
-    request = requests.record(kind, id_)
-    exchange = session.exchange
-    return exchange.kept(request, stop) if id_ in kept else exchange.get(request, stop)
-
-
 def get_records(
     name: str,
     asked: pl.Series,
@@ -114,6 +104,41 @@ def get_records(
     return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
 
 
+def outcomes(
+    kind: Kind[R],
+    ids: Sequence[int],
+    session: Session,
+    stop: threading.Event | None = None,
+    kept: frozenset[int] | None = None,
+) -> Generator[tuple[int, R | NotFound | ProtocolError], None, None]:
+    """Yield each id, in their order, with its record or the error of that record alone.
+
+    Args:
+        kind: Of the records.
+        ids: None repeated.
+        session: Of the register.
+        stop: Ends the work when it is set.
+        kept: Ids whose records are taken from the file; None finds out which may be.
+
+    Raises:
+        RegisterError: Any fault that is not of a single record, after all records before it.
+        Stopped: *stop* was set.
+    """
+    usable = unchanged(session, kind, ids, stop) if kept is None else kept
+
+    def fetch(id_: int, stop: threading.Event) -> R | NotFound | ProtocolError:
+        if stop.is_set():
+            raise Stopped  # without one more request
+        request = requests.record(kind, id_)
+        exchange = session.exchange
+        try:
+            return exchange.kept(request, stop) if id_ in usable else exchange.get(request, stop)
+        except (NotFound, ProtocolError) as error:
+            return error
+
+    yield from in_order(ids, fetch, session.connections, stop)
+
+
 def fetch_records(
     kind: Kind[Record],
     ids: Sequence[int],
@@ -124,21 +149,7 @@ def fetch_records(
     stop: threading.Event | None = None,
     kept: frozenset[int] | None = None,
 ) -> pl.DataFrame:
-    """Fetch the records of ids, none repeated, unless *stop* is set; see `Collection.get`.
-
-    Those in *kept* are taken from the file; None finds out which may be.
-    """
-
-    def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
-        try:
-            return fetch_record(session, kind, id_, stop, usable)
-        except NotFound as error:
-            return error
-        except ProtocolError as error:
-            if keep:
-                return error
-            raise
-
+    """Fetch the records of ids as a frame; see `outcomes` and `Collection.get`."""
     frames = [kind.frame([])]
     batch: list[Record] = []
     missing: list[int] = []
@@ -146,32 +157,30 @@ def fetch_records(
     def so_far() -> pl.DataFrame:
         return pl.concat([*frames, kind.frame(batch)], rechunk=True)
 
+    def text() -> str:
+        done = so_far().height + len(missing)
+        return (
+            f"interrupted after {done:,} of {len(ids):,} records; the rows fetched so far are in "
+            ".partial of this error"
+        )
+
     try:
-        usable = unchanged(session, kind, ids, stop) if kept is None else kept
-        for id_, record in in_order(ids, fetch, session.connections, stop):
-            advance(1)
-            if isinstance(record, RegisterError):
-                if keep:
+        with holding(so_far, text), closing(outcomes(kind, ids, session, stop, kept)) as fetched:
+            for id_, record in fetched:
+                advance(1)
+                if isinstance(record, ProtocolError) and not keep:
+                    raise record
+                if not isinstance(record, RegisterError):
+                    batch.append(record)
+                elif keep:
                     batch.append(kind.shape(id=id_))
                 else:
                     missing.append(id_)
-            else:
-                batch.append(record)
-            if len(batch) >= _BATCH:
-                frames.append(kind.frame(batch))
-                batch.clear()
-    except RegisterError as error:
-        error.partial = so_far()
-        raise
+                if len(batch) >= _BATCH:
+                    frames.append(kind.frame(batch))
+                    batch.clear()
     except Stopped as stopped:
         raise RecordsStopped(so_far) from stopped
-    except KeyboardInterrupt as interrupt:
-        done = so_far()
-        raise Interrupted(
-            f"interrupted after {done.height + len(missing):,} of {len(ids):,} records; "
-            "the rows fetched so far are in .partial of this error",
-            partial=done,
-        ) from interrupt
     if missing:
         raise _not_found(missing, len(ids), so_far())
     return so_far()
@@ -206,3 +215,60 @@ def _not_found(missing: list[int], asked: int, partial: pl.DataFrame) -> NotFoun
         ids=missing,
         partial=partial,
     )
+
+
+def stream_records(
+    kind: Kind[Record],
+    ids: pl.Series,
+    session: Session,
+    *,
+    max_requests: int | None,
+    progress: bool | None,
+) -> Generator[Fetched, None, None]:
+    """Yield each id, in the order given, with its record or the error of that record alone.
+
+    An id that repeats is fetched once.
+
+    Raises:
+        UsageError: More requests than *max_requests*, before the first one.
+        RegisterError: Any fault that is not of a single record, after all records before it.
+    """
+    unique = ids.unique(maintain_order=True)
+    refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
+    if session.copy is not None and kind is not KINDS["units"]:
+        raise UsageError(
+            f"records of /api/{kind.endpoint} are not read one by one from a mirror; read them in "
+            "Python: fk.reports.get(ids) and its siblings, or ask the register"
+        )
+    return _streamed(kind, ids, unique, session, progress)
+
+
+def _streamed(
+    kind: Kind[Record], ids: pl.Series, unique: pl.Series, session: Session, progress: bool | None
+) -> Generator[Fetched, None, None]:
+    repeats = {id_ for id_, times in Counter(ids).items() if times > 1}
+    seen: dict[int, Record | NotFound | ProtocolError] = {}
+    if session.copy is None:
+        fetched = outcomes(kind, unique.to_list(), session)
+    else:
+        fetched = _copied(kind, unique, session.copy)
+    with (
+        closing(fetched),
+        bar("records", unique.len(), remote=session.watched, progress=progress) as advance,
+    ):
+        for id_ in ids:
+            if id_ in seen:
+                yield id_, seen[id_]
+                continue
+            _, record = next(fetched)
+            advance(1)
+            if id_ in repeats:
+                seen[id_] = record
+            yield id_, record
+
+
+def _copied(kind: Kind[Record], ids: pl.Series, copy: Copy) -> Generator[Fetched, None, None]:
+    rows = copy.records("units", ids).select(kind.schema.names()).collect()
+    records = {row["id"]: kind.shape(**row) for row in rows.iter_rows(named=True)}
+    for id_ in ids:
+        yield id_, records.get(id_) or NotFound("no record", ids=[id_])

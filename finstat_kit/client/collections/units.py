@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from finstat_kit.arguments import Since
+from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.pages import Pages
-from finstat_kit.client.collections.walking import filters_of
+from finstat_kit.client.collections.scan import scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,8 +49,9 @@ class Units(Collection):
             ...     fk.units.count(changed_since="2026-06-01")
             323
         """
-        filters = filters_of(ico, dic, legal_form_code)
-        return self._count(self._query(changed_since, after_id, None, filters))
+        filters = walk.filters_of(ico, dic, legal_form_code)
+        query = walk.query_of(self._session, self._name, changed_since, after_id, None, filters)
+        return walk.count(self._session, query)
 
     def ids(
         self,
@@ -95,9 +97,11 @@ class Units(Collection):
             ...     fk.units.ids(changed_since="2026-06-30")["id"].head(3).to_list()
             [455863, 634274, 793996]
         """
-        filters = filters_of(ico, dic, legal_form_code)
-        query = self._query(changed_since, after_id, page_size, filters)
-        return self._ids(query, limit, connections, progress)
+        filters = walk.filters_of(ico, dic, legal_form_code)
+        query = walk.query_of(
+            self._session, self._name, changed_since, after_id, page_size, filters
+        )
+        return walk.ids(self._session, self._name, query, limit, connections, progress)
 
     def pages(
         self,
@@ -123,8 +127,11 @@ class Units(Collection):
             ...     [page.height for page in fk.units.pages(page_size=8_000)]
             [8000, 8000, 4000]
         """
-        filters = filters_of(ico, dic, legal_form_code)
-        return self._pages(self._query(changed_since, after_id, page_size, filters), limit)
+        filters = walk.filters_of(ico, dic, legal_form_code)
+        query = walk.query_of(
+            self._session, self._name, changed_since, after_id, page_size, filters
+        )
+        return walk.pages(self._session, self._name, query, limit)
 
     def scan(self, *, changed_since: Since = None, max_requests: int | None = None) -> pl.LazyFrame:
         """Scan the units lazily: only the data that the query needs are fetched.
@@ -155,7 +162,7 @@ class Units(Collection):
             ...     late.select("id").collect().height, reg.stats.requests
             (6, 1)
         """
-        return self._scan(changed_since, max_requests)
+        return scan(self._session, self._name, changed_since, max_requests)
 
     def get(
         self,

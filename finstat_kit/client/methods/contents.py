@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import polars as pl
 
 from finstat_kit.arguments import Lang
+from finstat_kit.client.collections.lazy import guarded
 from finstat_kit.client.methods.templates import form
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Interrupted, warn
+from finstat_kit.errors import holding, warn
 from finstat_kit.frames import cells as reading, reasons
 from finstat_kit.frames.as_filed import Filed, as_filed
 from finstat_kit.frames.check_sums import CHECKS, READ, check
@@ -79,19 +79,15 @@ def form_lookup(session: Session) -> reading.FormOf:
         def fetch(stop: threading.Event) -> Iterator[tuple[Form | None]]:
             yield (form(session, template, stop=stop),)
 
-        try:
-            with closing(heeding_interrupts(fetch)) as fetched:
-                (requested,) = next(fetched)
-        except KeyboardInterrupt as interrupt:
-            raise _interrupted(template) from interrupt
+        text = (
+            f"interrupted while template {template} was requested; nothing is kept of the reports "
+            "read before"
+        )
+        with holding(lambda: None, lambda: text), closing(heeding_interrupts(fetch)) as fetched:
+            (requested,) = next(fetched)
         return requested
 
     return form_of
-
-
-def _interrupted(template: int | None = None) -> Interrupted:
-    what = "cells were read" if template is None else f"template {template} was requested"
-    return Interrupted(f"interrupted while {what}; nothing is kept of the reports read before")
 
 
 def _over(
@@ -113,30 +109,9 @@ def _over(
     names = [name for name in (*reasons.READ, *together) if name in columns]
     if isinstance(reports, pl.DataFrame):
         return read(reports.lazy().select(names).collect())
-    narrow = reports.select(names)
-    return _interruptible(narrow.map_batches(read, schema=schema, streamable=not together))
-
-
-def _interruptible(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Make a LazyFrame, and what is derived from it, raise `Interrupted` at Ctrl-C.
-
-    A scan of a register has its own way, which keeps the rows before it.
-    """
-    if type(frame) is not pl.LazyFrame:
-        return frame
-
-    class Read(pl.LazyFrame):
-        # Whatever polars takes and returns: its arguments differ from version to version.
-        def collect(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
-            try:
-                try:
-                    return super().collect(*arguments, **options)
-                except KeyboardInterrupt:
-                    time.sleep(0)  # Python raises the same Ctrl-C once more, here
-                    raise
-            except Interrupted:
-                raise
-            except KeyboardInterrupt as interrupt:
-                raise _interrupted() from interrupt
-
-    return Read._from_pyldf(frame._ldf)
+    text = "interrupted while cells were read; nothing is kept of the reports read before"
+    read_lazily = reports.select(names).map_batches(read, schema=schema, streamable=not together)
+    # A scan of a register has its own way, which keeps the rows before it.
+    if type(reports) is not pl.LazyFrame:
+        return read_lazily
+    return guarded(read_lazily, lambda: holding(lambda: None, lambda: text))

@@ -14,7 +14,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.client.collections.records import refuse_long_work
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
+from finstat_kit.errors import NotFound, ProtocolError, RegisterError, UsageError, holding
 from finstat_kit.frames.attachments import file_name
 from finstat_kit.frames.writing import put_in_place
 from finstat_kit.progress import bar
@@ -74,17 +74,19 @@ def download(
     def fetch(file: _File, stop: threading.Event) -> _Result:
         return _fetched(file, session, max_bytes, stop)
 
-    with bar("files", len(files), remote=session.watched, progress=progress) as advance:
-        try:
-            for _, result in in_order(files, fetch, session.connections):
-                results.append(result)
-                advance(1)
-        except KeyboardInterrupt as interrupt:
-            raise Interrupted(
-                f"interrupted after {len(results):,} of {len(files):,} files; the same call "
-                "resumes there",
-                partial=_frame(results),
-            ) from interrupt
+    def text() -> str:
+        return (
+            f"interrupted after {len(results):,} of {len(files):,} files; the same call resumes "
+            "there"
+        )
+
+    with (
+        holding(lambda: _frame(results), text),
+        bar("files", len(files), remote=session.watched, progress=progress) as advance,
+    ):
+        for _, result in in_order(files, fetch, session.connections):
+            results.append(result)
+            advance(1)
     return _frame(results)
 
 

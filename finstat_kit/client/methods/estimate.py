@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from typing import Final
 
@@ -12,19 +12,18 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, Since
-from finstat_kit.client.collections.kept import unchanged
-from finstat_kit.client.collections.records import fetch_record, most_requests, refuse_long_work
-from finstat_kit.client.collections.units import Units
+from finstat_kit.client.collections import walk
+from finstat_kit.client.collections.records import most_requests, outcomes, refuse_long_work
 from finstat_kit.client.methods.codelists import codelist
 from finstat_kit.client.session import Copy, Session
-from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, UsageError
+from finstat_kit.errors import NotFound, ProtocolError, UsageError, holding
 from finstat_kit.frames import estimation
 from finstat_kit.frames.estimation import NO_RECORD, UNREADABLE
 from finstat_kit.progress import bar
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.shapes import Record
 from finstat_kit.transport.base import Stop, Stopped
-from finstat_kit.transport.threads import in_order
 
 _Drawn = tuple[str | None, str | None, str | None]  # code, state and problem of a unit
 
@@ -111,26 +110,21 @@ def _listed(
     session: Session, by: str, since: Since, size: _Size, progress: bool | None
 ) -> pl.Series:
     """Return all ids; refuse too large a sample before listing them."""
-    units = Units("units", session)
-    query = units._query(since, 0, None)
+    query = walk.query_of(session, "units", since)
+    # The ids are no estimate.
+    text = "interrupted while the ids were listed: there is no estimate yet"
     try:
-        if size.doubtful:
-            number = units._count_or_none(query, size.over)
-            if number is not None:
-                pages = -(-number // query.page_size)
-                size.of(number, before=pages / (size.rate or math.inf))
-        ids = units._ids(query, None, None, progress, size.over)["id"]
-        # Before the records, so that any number of them gives an estimate.
-        codelist(session, wire.BY_FIELD[by].name, stop=size.over)
+        with holding(lambda: None, lambda: text):
+            if size.doubtful:
+                number = walk.count_or_none(session, query, size.over)
+                if number is not None:
+                    pages = -(-number // query.page_size)
+                    size.of(number, before=pages / (size.rate or math.inf))
+            ids = walk.ids(session, "units", query, progress=progress, over=size.over)["id"]
+            # Before the records, so that any number of them gives an estimate.
+            codelist(session, wire.BY_FIELD[by].name, stop=size.over)
     except Stopped:
         raise size.too_short() from None
-    except RegisterError as error:
-        error.partial = error.cursor = None  # of ids, which are no estimate
-        raise
-    except KeyboardInterrupt as interrupt:
-        raise Interrupted(
-            "interrupted while the ids were listed: there is no estimate yet"
-        ) from interrupt
     return ids
 
 
@@ -143,46 +137,46 @@ def _fetched(
     progress: bool | None,
 ) -> pl.DataFrame:
     """Fetch the records of ids in their order until the time is over, and estimate from them."""
-
-    def fetch(id_: int, stop: threading.Event) -> _Drawn:
-        if stop.is_set():
-            raise Stopped  # without a kept record either
-        try:
-            record = fetch_record(session, KINDS["units"], id_, stop, kept)
-        except NotFound:
-            return None, None, NO_RECORD
-        except ProtocolError:
-            return None, None, UNREADABLE
-        code, state = getattr(record, by), getattr(record, wire.STATE)
-        return None if code is None else str(code), None if state is None else str(state), None
-
     rows: list[_Drawn] = []
 
-    def so_far() -> pl.DataFrame:
+    def result() -> pl.DataFrame:
         schema = dict.fromkeys((by, wire.STATE, "problem"), pl.String)
         return estimated(pl.DataFrame(rows, schema=schema, orient="row"))
 
+    def so_far() -> pl.DataFrame | None:
+        return result() if rows else None
+
+    def text() -> str:
+        return (
+            f"interrupted after {len(rows):,} of {ids.len():,} records; the estimate from them is "
+            "in .partial of this error"
+        )
+
+    # A record still missing at the end of the time is left out with all drawn after it: otherwise
+    # quickly served records would be over-represented.
+    fetched = outcomes(KINDS["units"], ids.to_list(), session, size.over)
     try:
-        with bar("records", ids.len(), remote=session.watched, progress=progress) as advance:
-            # A record still missing at the end of the time is left out with all drawn after it:
-            # otherwise quickly served records would be over-represented.
-            kept = unchanged(session, KINDS["units"], ids.to_list(), size.over)
-            for _, row in in_order(ids.to_list(), fetch, session.connections, size.over):
-                rows.append(row)
+        with (
+            holding(so_far, text),
+            closing(fetched),
+            bar("records", ids.len(), remote=session.watched, progress=progress) as advance,
+        ):
+            for _, record in fetched:
+                rows.append(_drawn(record, by))
                 advance(1)
     except Stopped:
         if not rows:
             raise size.too_short() from None
-    except RegisterError as error:
-        error.partial = so_far() if rows else None
-        raise
-    except KeyboardInterrupt as interrupt:
-        raise Interrupted(
-            f"interrupted after {len(rows):,} of {ids.len():,} records; the estimate from them is "
-            "in .partial of this error",
-            partial=so_far() if rows else None,
-        ) from interrupt
-    return so_far()
+    return result()
+
+
+def _drawn(record: Record | NotFound | ProtocolError, by: str) -> _Drawn:
+    if isinstance(record, NotFound):
+        return None, None, NO_RECORD
+    if isinstance(record, ProtocolError):
+        return None, None, UNREADABLE
+    code, state = getattr(record, by), getattr(record, wire.STATE)
+    return None if code is None else str(code), None if state is None else str(state), None
 
 
 def _copied(ids: pl.Series, copy: Copy, by: str) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from finstat_kit import arguments
 from finstat_kit.client.collections.records import kept_records, refuse_long_work
 from finstat_kit.client.collections.units import Units
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Interrupted, RegisterError, UsageError
+from finstat_kit.errors import UsageError, holding
 from finstat_kit.frames import filing_order, filings as rule
 from finstat_kit.frames.filing_plan import planned
 from finstat_kit.progress import Advance, bar
@@ -92,31 +92,26 @@ def by_chunks(
     """Find the filings of units chunk by chunk and finish each, so that an error loses one."""
     done: list[pl.DataFrame] = []
     expected = int(plan(session, units, years)["requests"].sum())
-    try:
-        with bar("requests", expected, remote=session.remote, progress=progress) as advance:
-            walk = _Walk(session, units, years, advance)
-            for chunk in units.iter_slices(_CHUNK) if units.height else [units]:
-                found = walk.statements_of(chunk)
-                filed = rule.by_rule(chunk, found, years, consolidated=consolidated)
-                done.append(finish(chunk, filed, advance))
-    except (RegisterError, KeyboardInterrupt) as error:
-        empty = finish(
-            units.clear(),
-            rule.by_rule(
-                units.clear(), KINDS["statements"].frame([]), years, consolidated=consolidated
-            ),
-            lambda n: None,
-        )
-        partial = pl.concat([empty, *done])
-        if isinstance(error, RegisterError):
-            error.partial = partial
-            raise
-        raise Interrupted(
-            f"interrupted after {_CHUNK * len(done):,} of {units.height:,} units; .partial "
-            "holds their rows",
-            partial=partial,
-        ) from error
-    return pl.concat(done)
+
+    def finished() -> pl.DataFrame:
+        none, statements = units.clear(), KINDS["statements"].frame([])
+        filed = rule.by_rule(none, statements, years, consolidated=consolidated)
+        return pl.concat([finish(none, filed, lambda n: None), *done])
+
+    def text() -> str:
+        number = sum(chunk["unit_id"].n_unique() for chunk in done)
+        return f"interrupted after {number:,} of {units.height:,} units; .partial holds their rows"
+
+    with (
+        holding(finished, text),
+        bar("requests", expected, remote=session.remote, progress=progress) as advance,
+    ):
+        walk = _Walk(session, units, years, advance)
+        for chunk in units.iter_slices(_CHUNK):
+            statements = walk.statements_of(chunk)
+            filed = rule.by_rule(chunk, statements, years, consolidated=consolidated)
+            done.append(finish(chunk, filed, advance))
+    return finished()
 
 
 class _Walk:

@@ -1,0 +1,220 @@
+"""Lists of ids: what is requested, how many there are, page by page, all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+from collections.abc import Callable, Generator
+from datetime import date
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.arguments import Since
+from finstat_kit.client.collections.pages import Pages, how_to_go_on
+from finstat_kit.client.session import Session
+from finstat_kit.errors import RegisterError, UsageError, holding, warn
+from finstat_kit.progress import bar
+from finstat_kit.protocol import replies, requests, wire
+from finstat_kit.protocol.paging import Query
+from finstat_kit.protocol.split_walk import SplitWalk
+from finstat_kit.transport.base import Stop, Stopped
+from finstat_kit.transport.threads import split
+
+
+def query_of(
+    session: Session,
+    name: str,
+    changed_since: Since = None,
+    after_id: int = 0,
+    page_size: int | None = None,
+    filters: dict[str, str] | None = None,
+    *,
+    warns: bool = True,
+) -> Query:
+    """Return the query of a list, its arguments checked."""
+    return Query(
+        endpoint=wire.LISTS[name],
+        changed_since=answered_since(session, name, changed_since, warns=warns),
+        page_size=session.page_size
+        if page_size is None
+        else arguments.whole("page_size", page_size, 1, wire.MAX_PAGE),
+        after_id=arguments.whole("after_id", after_id, 0, wire.MAX_ID),
+        filters=filters or {},
+    )
+
+
+def answered_since(
+    session: Session, name: str, changed_since: Since, *, warns: bool = True
+) -> date:
+    """Return the day that ``changed_since`` names, if there is an answer for it.
+
+    Raises:
+        UsageError: A copy holds a part that begins later, or does not know the days of change,
+            or has no lists.
+    """
+    day = arguments.changed_since(changed_since, session.today)
+    if warns and changed_since is not None and day > (today := session.today()):
+        warn(
+            f"changed_since='{day}' lies after the register's day, {today} (.today of the "
+            "register): nothing can have changed since"
+        )
+    if session.copy is None:
+        return day
+    part = session.copy.part()
+    if part.extract:
+        raise UsageError(
+            f"this mirror is an extract of some units, and has no list of {name}; give "
+            "the ids that you want records of, or read all it holds: .snapshot()"
+        )
+    since = part.since
+    if since is not None and day < since:
+        given = "" if changed_since is None else f"changed_since='{day}': "
+        raise UsageError(
+            f"{given}this mirror holds what changed since {since}; give "
+            f"changed_since='{since}' or a later day, or copy the whole register: "
+            "fk.Mirror('another folder').sync()"
+        )
+    if since is None and day != wire.BEGINNING and name in part.undated:
+        raise UsageError(
+            f"a mirror does not know when {name} changed; leave out changed_since, or "
+            "ask the register"
+        )
+    return day
+
+
+def count(session: Session, query: Query, stop: threading.Event | None = None) -> int:
+    """Return the number of ids of a query."""
+    return session.exchange.get(requests.count(query), stop)
+
+
+def count_or_none(session: Session, query: Query, stop: threading.Event) -> int | None:
+    """Return the number of ids of a query, None where it cannot be fetched.
+
+    It is advisory: without it a bar has no end, and the work is the same.
+    """
+    with contextlib.suppress(RegisterError, Stopped):
+        return count(session, query, stop)
+    return None
+
+
+def pages(
+    session: Session,
+    name: str,
+    query: Query,
+    limit: int | None,
+    stop: threading.Event | None = None,
+) -> Pages:
+    """Return the pages of a query, over one connection."""
+    if limit is not None:
+        limit = arguments.whole("limit", limit, 0, wire.MAX_ID)
+
+    def fetch(query: Query, seen: int) -> replies.Page:
+        return session.exchange.get(requests.page(query, seen), stop)
+
+    return Pages(name, fetch, query, limit)
+
+
+def ids(
+    session: Session,
+    name: str,
+    query: Query,
+    limit: int | None = None,
+    connections: int | None = None,
+    progress: bool | None = None,
+    over: threading.Event | None = None,
+) -> pl.DataFrame:
+    """Return all ids of a query; see `Collection.ids`.
+
+    Args:
+        session: Of the register.
+        name: Of the collection.
+        query: What is listed.
+        limit: As in `Collection.ids`.
+        connections: As in `Collection.ids`.
+        progress: As in `Collection.ids`.
+        over: Ends the work when it is set.
+    """
+    if connections is None:
+        connections = session.connections
+    connections = arguments.whole("connections", connections, 1, 256)
+    # Where a walk is cut depends on timing, and could not be replayed.
+    replayable = session.exchange.cache is not None or session.replayed
+    # With a limit there is nothing to cut: the walk ends before it is known where.
+    if connections > 1 and limit is None and not replayable:
+        walk = SplitWalk(query)
+        covered = walk.covered
+        sizes = _over_connections(session, walk, connections, over)
+    else:
+        sizes, covered = _over_one_connection(pages(session, name, query, limit, over))
+
+    def total(stop: threading.Event) -> int | None:
+        number = count_or_none(session, query, Stop(stop, over))
+        return number if limit is None or number is None else min(limit, number)
+
+    def text() -> str:
+        partial, cursor = covered()
+        return how_to_go_on(name, query, cursor, partial.len())
+
+    with (
+        holding(lambda: covered()[0].to_frame(), text, lambda: covered()[1]),
+        contextlib.closing(sizes),
+        bar("ids", total, remote=session.watched, progress=progress) as advance,
+    ):
+        for size in sizes:
+            advance(size)
+    return covered()[0].to_frame()
+
+
+def _over_one_connection(
+    listed: Pages,
+) -> tuple[Generator[int, None, None], Callable[[], tuple[pl.Series, int]]]:
+    """Return what walks a list and yields the number of ids of each page, and what it covered."""
+    frames = [pl.DataFrame(schema=replies.IDS)]
+
+    def sizes() -> Generator[int, None, None]:
+        for page in listed:
+            frames.append(page)
+            yield page.height
+
+    return sizes(), lambda: (pl.concat(frames, rechunk=True)["id"], listed.cursor)
+
+
+def _over_connections(
+    session: Session, walk: SplitWalk, connections: int, over: threading.Event | None
+) -> Generator[int, None, None]:
+    """Walk a list over several connections; yield the number of ids of each page."""
+    exchange = session.exchange
+
+    def fetch(query: Query, stop: threading.Event) -> replies.Page:
+        return exchange.get(requests.page(query), stop)
+
+    def fetch_count(query: Query, stop: threading.Event) -> int:
+        return count(session, query, stop)
+
+    def pays() -> bool:
+        # Where the rate is the bottleneck more connections would only wait for their turn.
+        return session.rate is None or 1 < session.rate * exchange.latency < math.inf
+
+    return split(
+        walk,
+        connections,
+        fetch,
+        fetch_count,
+        pressure=lambda: exchange.pressure,
+        pays=pays,
+        outer=over,
+    )
+
+
+def filters_of(ico: object, dic: object, legal_form_code: object) -> dict[str, str]:
+    """Return the filters of units, checked, as the register spells them."""
+    checked = {
+        "ico": None if ico is None else arguments.digits("ico", ico, (8, 12)),
+        "dic": None if dic is None else arguments.digits("dic", dic, (10,)),
+        "legal_form_code": None
+        if legal_form_code is None
+        else arguments.legal_form_code(legal_form_code),
+    }
+    return {wire.FILTERS[name]: value for name, value in checked.items() if value is not None}
