@@ -12,7 +12,7 @@ import polars as pl
 from finstat_kit.arguments import Lang, not_polars
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import filed_text, number_format
-from finstat_kit.frames.cells import FormOf, Reader, checked, values_of
+from finstat_kit.frames.cells import FormOf, Reader, checked
 from finstat_kit.frames.number_format import day_text
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.form_columns import Column
@@ -125,7 +125,7 @@ def as_filed(
     parts: list[Part] = []
     if form is not None:
         heading = f"{form.name or ''} ({form.id}), {named}".strip()
-        parts = _parts(record[wire.TABLES], form, lang, filled=filled)
+        parts = _parts(record[wire.TABLES], cells["value"], form, lang, filled=filled)
         if any(part.marked or any(line.marked for line in part.lines) for part in parts):
             notes.append(words["only_sk"])
         notes.insert(0, words["euro"] + (f", {words['filled']}" if filled else ""))
@@ -160,22 +160,22 @@ def _schema(report: pl.DataFrame | pl.LazyFrame) -> pl.Schema:
     return report.collect_schema()
 
 
-def _parts(tables: object, form: Form, lang: Lang, *, filled: bool) -> list[Part]:
+def _parts(
+    tables: object, values: pl.Series, form: Form, lang: Lang, *, filled: bool
+) -> list[Part]:
+    """Return the tables; *values* are the numbers of all cells, null where one is none."""
     assert isinstance(tables, list)
-    read = [_numbers(data) for data in tables]
-    numbers = (cell for data in read for cell in data if isinstance(cell, Decimal))
-    places = 2 if any("." in str(number) for number in numbers) else 0
+    numbers = iter(values)
+    # Of numbers every digit is shown, other texts stand as they were filed.
+    read: list[list[Decimal | str]] = [
+        [text or "" if next(numbers) is None else Decimal(text) for text in data] for data in tables
+    ]
+    cents = ("." in str(cell) for data in read for cell in data if isinstance(cell, Decimal))
+    places = 2 if any(cents) else 0
     return [
         _part(data, table, lang, places, filled=filled)
         for data, table in zip(read, form.tables, strict=True)
     ]
-
-
-def _numbers(data: list[str | None]) -> list[Decimal | str]:
-    """Return the cells of a table: numbers to the digit, other texts as they were filed."""
-    texts = pl.Series(data, dtype=pl.String).fill_null("")
-    cells = zip(texts, values_of(texts), strict=True)
-    return [text if value is None else Decimal(text) for text, value in cells]
 
 
 def _part(
@@ -211,7 +211,7 @@ def _head(column: Column, lang: Lang) -> tuple[str, str]:
 
 
 def _written(cell: Decimal | str, lang: Lang, places: int) -> str:
-    """Return a cell for reading; what is no number stands as it was filed."""
+    """Return a cell for reading."""
     if isinstance(cell, str):
         return cell
     return number_format.decimal(cell, lang, places).replace("-", "\u2212")
