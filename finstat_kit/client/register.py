@@ -17,37 +17,22 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, Since, Span
+from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.units import Units
 from finstat_kit.client.keywords import Checked
-from finstat_kit.client.methods import (
-    codelists,
-    contents,
-    downloads,
-    estimate,
-    filings,
-    financials,
-    templates,
-)
-from finstat_kit.client.methods.contents import Frame
-from finstat_kit.client.methods.filings import Given, Year
 from finstat_kit.client.names import former_name
 from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
-from finstat_kit.frames import (
-    comparison,
-    counts,
-    labels,
-    matching,
-    places,
-    templates as form_frames,
-)
-from finstat_kit.frames.as_filed import Filed
+from finstat_kit.frames import counts, labels, places
 from finstat_kit.protocol import wire
 from finstat_kit.transport.base import Transport, is_loopback
 from finstat_kit.transport.exchange import Exchange, Stats
 
 if TYPE_CHECKING:
+    from finstat_kit.client.methods.contents import Frame
+    from finstat_kit.client.methods.filings import Given, Year
+    from finstat_kit.frames.as_filed import Filed
     from finstat_kit.transport.cache_file import CacheFile
     from finstat_kit.transport.cache_format import CacheState
     from finstat_kit.transport.http import BaseTransport
@@ -287,7 +272,7 @@ class Register(Checked):
             │ SK021 ┆ Trnavský kraj     ┆ Region of Trnava     ┆ null        │
             └───────┴───────────────────┴──────────────────────┴─────────────┘
         """
-        return codelists.codelist(self._session, "regions", refresh=refresh)
+        return methods.codelists.codelist(self._session, "regions", refresh=refresh)
 
     def districts(self, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch the districts (okresy), from ``/api/okresy``; otherwise as `regions`.
@@ -300,7 +285,7 @@ class Register(Checked):
             ...     fk.districts().height
             79
         """
-        return codelists.codelist(self._session, "districts", refresh=refresh)
+        return methods.codelists.codelist(self._session, "districts", refresh=refresh)
 
     def municipalities(self, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch the municipalities (sídla), from ``/api/sidla``; otherwise as `regions`.
@@ -313,7 +298,7 @@ class Register(Checked):
             ...     fk.municipalities()["name_sk"].to_list().count("Lúčka")
             4
         """
-        return codelists.codelist(self._session, "municipalities", refresh=refresh)
+        return methods.codelists.codelist(self._session, "municipalities", refresh=refresh)
 
     def codelist(self, name: wire.CodelistName | str, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch a codelist by its name, from ``/api/pravne-formy`` and the like.
@@ -337,7 +322,7 @@ class Register(Checked):
             ('112', 'Spol. s r. o.', 'Limited liability comp.')
         """
         arguments.one_of("name", name, tuple(wire.CODELISTS))
-        return codelists.codelist(self._session, name, refresh=refresh)
+        return methods.codelists.codelist(self._session, name, refresh=refresh)
 
     def locations(
         self,
@@ -373,7 +358,7 @@ class Register(Checked):
             ('SK032D516589', 'Žiar nad Hronom', 'Žiar nad Hronom', 'Žiar nad Hronom',
              'Banskobystrický kraj')
         """
-        found = codelists.locations(self._session, refresh=refresh)
+        found = methods.codelists.locations(self._session, refresh=refresh)
         return places.search(found, text, level)
 
     def codelists(self) -> pl.DataFrame:
@@ -390,7 +375,7 @@ class Register(Checked):
             ...     fk.codelists().row(0)
             ('regions', '/api/kraje', '0023/RSUJ3', 'kraj', 'region')
         """
-        return codelists.all_codelists()
+        return methods.codelists.all_codelists()
 
     def cite(self, *, lang: Lang | None = None) -> str:
         """Return one line for a footnote: register, URL, licence, and time of replies.
@@ -585,6 +570,8 @@ class Register(Checked):
             ...     fk.compare(a, b).select("code", "count_a", "count_b", "difference").rows()
             [('SK010', 2, 1, -1), ('SK042', 0, 1, 1), (None, 1, 2, 1)]
         """
+        from finstat_kit.frames import comparison
+
         lang = self._language(lang)
         return comparison.compared(
             *(comparison.counts_of(frame, by, self._lookup, lang) for frame in (a, b))
@@ -619,6 +606,8 @@ class Register(Checked):
             >>> places.select("code", "how").rows()
             [('SK032D', 'name'), ('SK032D', 'old code'), (None, 'unknown')]
         """
+        from finstat_kit.frames import matching
+
         return matching.match(self.locations(), names, level)
 
     def estimate(
@@ -685,7 +674,7 @@ class Register(Checked):
             >>> some.select("n", "N").row(0)
             (500, 20000)
         """
-        return estimate.estimate(
+        return methods.estimate.estimate(
             self._session, by, minutes=minutes, n=n, seed=seed, changed_since=changed_since,
             max_requests=max_requests, lang=self._language(lang), progress=progress,
         )  # fmt: skip
@@ -712,7 +701,7 @@ class Register(Checked):
             ...     fk.templates().filter(id=699).row(0)
             (699, 'Úč POD', 'MF/18009/2014-74', datetime.date(2014, 1, 1), None, 3)
         """
-        return templates.listed(self._session, refresh=refresh)
+        return methods.templates.listed(self._session, refresh=refresh)
 
     def template(
         self, template: int, *, part: Literal["rows", "columns"] = "rows", refresh: bool = False
@@ -760,8 +749,7 @@ class Register(Checked):
              (2, 0, 'current', None), (2, 1, 'previous', None)]
         """
         arguments.one_of("part", part, ("rows", "columns"))
-        form = templates.known(self._session, template, refresh)
-        return form_frames.rows_of(form) if part == "rows" else form_frames.columns_of(form)
+        return methods.templates.part_of(self._session, template, part, refresh=refresh)
 
     def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame:
         """Read reports into tidy cells: one row per filled cell.
@@ -805,7 +793,7 @@ class Register(Checked):
             >>> assets.select("number", "period", "measure", "value").rows()
             [(1, 'current', 'gross', 5.0), (1, 'current', 'net', 3.0), (1, 'previous', 'net', 7.0)]
         """
-        return contents.cells(self._session, reports, labels=labels, blanks=blanks)
+        return methods.contents.cells(self._session, reports, labels=labels, blanks=blanks)
 
     def reports_without_cells(self, reports: Frame) -> Frame:
         """List the reports and tables that gave no number, each with the first reason that applies.
@@ -832,7 +820,7 @@ class Register(Checked):
             >>> fk.reports_without_cells(pl.DataFrame([report])).rows()
             [(1, 2, 'length_mismatch')]
         """
-        return contents.reports_without_cells(self._session, reports)
+        return methods.contents.reports_without_cells(self._session, reports)
 
     def check_reports(self, reports: Frame) -> Frame:
         """Check what a form states of its cells: the sums of its captions, and what must be equal.
@@ -881,7 +869,7 @@ class Register(Checked):
             >>> checks["failures"][0][0]["label_sk"]
             'SPOLU MAJETOK r. 02 + r. 14'
         """
-        return contents.check_reports(self._session, reports)
+        return methods.contents.check_reports(self._session, reports)
 
     def as_filed(
         self,
@@ -916,7 +904,7 @@ class Register(Checked):
             >>> fk.as_filed(report, lang="sk", filled=True).parts[0].lines[0].values
             ['1\xa0250', '']
         """
-        return contents.printed(
+        return methods.contents.printed(
             self._session, report, lang=self._language(lang), filled=filled, title=title
         )
 
@@ -962,7 +950,7 @@ class Register(Checked):
             ...     fk.download(fk.attachments(reports), folder)["status"].to_list()
             ['downloaded', 'downloaded']
         """
-        return downloads.download(
+        return methods.downloads.download(
             self._session, attachments, folder, max_bytes=max_bytes, max_requests=max_requests,
             progress=progress,
         )  # fmt: skip
@@ -1017,7 +1005,7 @@ class Register(Checked):
             >>> filed.select("year", "months", "kind", "counts").rows()
             [(2015, 12, 'Riadna', True)]
         """
-        return filings.filings(
+        return methods.filings.filings(
             self._session, units, year, ico=ico, consolidated=consolidated,
             max_requests=max_requests, progress=progress,
         )  # fmt: skip
@@ -1056,7 +1044,7 @@ class Register(Checked):
             >>> found.filter(item="sales").select("period", "value", "terms").rows()
             [('current', 8.0, '+3 +4 +5'), ('previous', 3.0, '+3 +4 +5')]
         """
-        return financials.items(self._session, cells)
+        return methods.financials.items(self._session, cells)
 
     def financials(
         self,
@@ -1126,8 +1114,8 @@ class Register(Checked):
             [('units', 0), ('statements', 306), ('reports', 232)]
         """
         if dry_run:
-            return filings.plan(self._session, units, year, ico)
-        return financials.financials(
+            return methods.filings.plan(self._session, units, year, ico)
+        return methods.financials.financials(
             self._session, units, year, ico=ico, consolidated=consolidated,
             from_previous=from_previous, max_requests=max_requests, progress=progress,
         )  # fmt: skip
@@ -1156,7 +1144,7 @@ class Register(Checked):
         return arguments.lang(self.lang if lang is None else lang)
 
     def _lookup(self, codelist: str) -> pl.DataFrame:
-        return codelists.codelist(self._session, codelist)
+        return methods.codelists.codelist(self._session, codelist)
 
 
 def is_live(url: str) -> bool:

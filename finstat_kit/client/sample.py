@@ -23,7 +23,7 @@ from finstat_kit.service.filings import records
 from finstat_kit.service.filings.cases import CASES
 from finstat_kit.service.filings.drawn import FIRST_YEAR
 from finstat_kit.service.http import routes
-from finstat_kit.service.http.server import dated, served
+from finstat_kit.service.http.routes import dated
 from finstat_kit.service.state import changes, population
 from finstat_kit.service.state.store import DELETED, NON_PUBLIC, Store
 from finstat_kit.transport import forks
@@ -136,6 +136,8 @@ class Sample(Register):
             20000
         """
         port = arguments.whole("port", port, 0, 65_535)
+        from finstat_kit.service.http.server import served
+
         return served(self._answer, host=host, port=port, marks=self._marks)
 
     @property

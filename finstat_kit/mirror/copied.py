@@ -30,7 +30,7 @@ from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.sealed import Stamp, stamp
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.forms import Form
-from finstat_kit.service.http.server import dated, served
+from finstat_kit.service.http.routes import dated
 from finstat_kit.transport.base import InProcess
 
 if TYPE_CHECKING:
@@ -302,6 +302,8 @@ class Copied(Register):
         marks = dated(self._answers.today())
         if mark := self._folder.begun().origin.invented:
             marks = marks | {wire.INVENTED: mark}
+        from finstat_kit.service.http.server import served
+
         return served(self._answers.reply, host=host, port=port, marks=marks)
 
     def _at(self, path: Path) -> Copied:

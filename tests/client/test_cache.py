@@ -16,7 +16,7 @@ import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.http.server import dated
+from finstat_kit.service.http.routes import dated
 from tests.support.behind import Behind, unchanged_ids
 from tests.support.examples import examples, slow
 from tests.support.registers import Scripted

@@ -55,12 +55,8 @@ def listed(session: Session, *, refresh: bool) -> pl.DataFrame:
     return frames.listed(rows)
 
 
-def known(session: Session, template: int, refresh: bool) -> Form:
-    """Return a form that the register has; see `Register.template`.
-
-    Raises:
-        NotFound: It has none of that id.
-    """
+def part_of(session: Session, template: int, part: str, *, refresh: bool) -> pl.DataFrame:
+    """Return the rows or the columns of a form; see `Register.template`."""
     template = arguments.whole("template", template, 0, _HIGHEST)
     requested = form(session, template, refresh=refresh)
     if requested is None:
@@ -68,4 +64,4 @@ def known(session: Session, template: int, refresh: bool) -> Form:
             f"the register has no template {template}; fk.templates() lists those it has",
             ids=[template],
         )
-    return requested
+    return frames.rows_of(requested) if part == "rows" else frames.columns_of(requested)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
-from datetime import date, datetime
-from functools import cache
+from datetime import UTC, date, datetime
+from email.utils import format_datetime
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -62,6 +63,13 @@ def answer(store: Store, method: str, path: str, query: str = "", *, strict: boo
 def refusal(status: int, reason: str, method: str = "GET") -> Reply:
     """Return the answer to a request that is not served: the reason under ``chyba``."""
     return _json(status, {"chyba": reason}, method)
+
+
+@lru_cache(maxsize=1)
+def dated(day: date) -> dict[str, str]:
+    """Return the header with the service's day: noon of that day, independent of our clock."""
+    noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+    return {"Date": format_datetime(noon, usegmt=True)}
 
 
 class _Parameters:

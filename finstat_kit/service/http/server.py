@@ -7,9 +7,6 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
-from email.utils import format_datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from finstat_kit.errors import UsageError
@@ -24,13 +21,6 @@ _ANY: Final = frozenset({"0.0.0.0", "::"})
 _MOST_UNREAD: Final = 64 * 1024  # bytes of a request that has not ended
 _PART: Final = 4 * 1024  # bytes read at once: so many of a request may go uncounted
 _LINGER: Final = 0.2  # seconds that a refused connection stays open
-
-
-@lru_cache(maxsize=1)
-def dated(day: date) -> dict[str, str]:
-    """Return the header with the service's day: noon of that day, independent of our clock."""
-    noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
-    return {"Date": format_datetime(noon, usegmt=True)}
 
 
 @contextmanager
