@@ -212,13 +212,13 @@ def not_polars(
     return UsageError(f"{name} is a {whose}{kind}; give {cure}")
 
 
-def ids(value: object) -> pl.Series:
+def ids(value: object, name: str = "ids") -> pl.Series:
     """Return the ids given as an int, an iterable, a Series or a frame with a column ``id``."""
     if isinstance(value, pl.LazyFrame):
         value = value.collect()
     if isinstance(value, pl.DataFrame):
         if "id" not in value.columns:
-            raise UsageError(f"ids: the frame has no column 'id'; it has {value.columns}")
+            raise UsageError(f"{name}: the frame has no column 'id'; it has {value.columns}")
         value = value["id"]
     if isinstance(value, pl.Series):
         # Under a name of its own: by ``*`` and ``^…$`` polars would look for other columns.
@@ -226,30 +226,30 @@ def ids(value: object) -> pl.Series:
         series = series if series.dtype != pl.Null else series.cast(pl.Int64)
         if not series.dtype.is_integer() or series.null_count():
             raise UsageError(
-                f"ids: the column {value.name!r} is {series.dtype} with {series.null_count()} "
+                f"{name}: the column {value.name!r} is {series.dtype} with {series.null_count()} "
                 "nulls; give whole numbers, none missing"
             )
         numbers = series.cast(pl.Int64, strict=False)  # null above the largest id
         outside = series.filter((numbers < 0).fill_null(value=True))
         if outside.len():
-            raise UsageError(f"ids: {outside[0]} is not allowed; give ids from 0 to {MAX_ID}")
+            raise UsageError(f"{name}: {outside[0]} is not allowed; give ids from 0 to {MAX_ID}")
         return numbers
     if isinstance(value, int) and not isinstance(value, bool):
         value = [value]
     if hasattr(value, "columns"):  # a frame of another library, whose items are its columns
-        raise not_polars("ids", value)
+        raise not_polars(name, value)
     try:
         if isinstance(value, str | bytes):
             raise TypeError
         items = list(value)  # type: ignore[call-overload]
     except TypeError:
         raise UsageError(
-            f"ids={value!r} is not allowed; give an id, a list of ids, a Series or a frame with a "
-            "column 'id'"
+            f"{name}={value!r} is not allowed; give an id, a list of ids, a Series or a frame with "
+            "a column 'id'"
         ) from None
     # One by one only to find the fault, and for numbers of other libraries: millions take seconds.
     if not _are_plain(items):
-        items = [whole(f"ids[{place}]", item, 0, MAX_ID) for place, item in enumerate(items)]
+        items = [whole(f"{name}[{place}]", item, 0, MAX_ID) for place, item in enumerate(items)]
     return pl.Series("id", items, dtype=pl.Int64)
 
 

@@ -967,19 +967,26 @@ class Register(Checked):
     ) -> pl.DataFrame:
         """List the filings of units: which one counts for each period, and what it supersedes.
 
-        Of several filings of a unit with the same period, kind and consolidated flag the one filed
-        last counts (one without a day goes first), then the one with the highest id. The others
-        stay, marked. From ``/api/uctovna-zavierka``, one request per statement, and as few as show
-        that the years are complete: ids that grow with the day of filing are used as a hint once
-        they were seen to; otherwise, and for ``year=None``, every statement is requested. The
-        hint does not show a correction filed more than three years after the end of its year, or
-        just when the unit would have filed its next statement; ``year=None`` finds these too.
+        Of several filings of a unit with the same last month, kind, fund and flags (consolidated,
+        central government, summary) the one filed last counts (one without a day goes first), then
+        the one with the highest id, whatever it contains; `financials` reads the former one where
+        that has no figures. The others stay, marked. A statement belongs to the unit that it names
+        itself.
+
+        From ``/api/uctovna-zavierka``, one request per statement, and as few as show that the years
+        are complete: ids that grow with the day of filing are used as a hint once they were
+        observed to; otherwise, and for ``year=None``, every statement is requested. Where a year is
+        not found, every statement is requested that can be of the year: all but those below one
+        filed before the end of the year, and those of units founded after the year or dissolved
+        before it. Where it is found, the hint does not show a correction filed more than three
+        years after the end of its year, or just when the unit would have filed its next statement;
+        ``year=None`` finds these too.
 
         Args:
             units: Records of units, as `units.get` returns them, or ids of units.
             year: Year in which the period ends: one, several, or None for all.
-            ico: In the place of *units*: all units that share this IČO.
-            consolidated: The consolidated statements, in the place of the individual ones.
+            ico: Instead of *units*: all units that share this IČO.
+            consolidated: The consolidated statements instead of the individual ones.
             max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
                 elsewhere. ``financials(dry_run=True)`` returns the number to expect.
             progress: Show a bar; None shows one for a real host in a notebook or on a terminal.
@@ -988,11 +995,14 @@ class Register(Checked):
             One row per filing, and one per unit, or unit and year, without any; by unit in the
             order given, then by period: ``unit_id`` (Int64), ``ico`` (String), ``statement_id``
             (Int64), ``period_from``, ``period_to`` (Date), ``months`` (Int16), ``year`` (Int32, of
-            the end of the period), ``kind`` (String, the register's ``typ``), ``consolidated``
-            (Boolean), ``filed`` (Date), ``report_ids`` (List of Int64), ``counts`` (Boolean),
-            ``superseded_by`` (Int64, the statement that counts in its place) and ``reason`` (Enum,
-            null for a readable filing): ``deleted``, ``non_public``, ``unreadable``, ``not_held``
-            (a mirror that lacks statements of the unit), ``no_filing`` or ``no_filing_for_year``.
+            the end of the period), ``kind`` (String, the register's ``typ``), ``consolidated``,
+            ``central_government``, ``summary`` (Boolean), ``fund`` (String), ``filed`` (Date),
+            ``report_ids`` (List of Int64), ``counts`` (Boolean), ``superseded_by`` (Int64, the
+            statement that counts instead) and ``reason`` (Enum, null for a readable filing):
+            ``deleted``, ``non_public``, ``unreadable`` (also a period outside 1990 to 2100, and a
+            year without a filing that an unreadable statement can be of), ``not_held`` (a mirror
+            that lacks the unit or statements of it), ``not_own`` (a statement of another unit),
+            ``no_filing`` or ``no_filing_for_year``.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
@@ -1028,7 +1038,8 @@ class Register(Checked):
             ``period`` (Enum ``current``, ``previous``), ``item`` (String), ``value`` (Float64,
             euro), ``table`` (Int16), ``rows`` (List of Int16, from 0: the key of the cells),
             ``terms`` (String, the same rows by their printed numbers: ``+3 +4 +5``) and ``reason``
-            (Enum ``item_not_in_form``, ``caption_mismatch``; null for figures and for blanks).
+            (Enum ``not_a_number``, ``caption_mismatch``, ``item_not_in_form``; null for figures and
+            for blanks).
 
         Raises:
             UsageError: No frame of cells.
@@ -1060,16 +1071,23 @@ class Register(Checked):
     ) -> pl.DataFrame:
         """Fetch the figures of units: one row per unit and year, one column per item.
 
-        The filing of each year is found as by `filings`, a regular one before an extraordinary
-        one, the longer of two periods, never an interim one; then its reports are requested until
-        the one with the tables is there. From ``/api/uctovna-zavierka``, ``/api/uctovny-vykaz``
-        and ``/api/sablona``.
+        The filings are found as by `filings`. Of each year one is taken: that of the unit before
+        one of a fund, an ordinary one before an extraordinary one, the longer of two periods; never
+        an interim one, nor one of an unknown kind. A kind that the statement lacks is read from its
+        report; where that has none, a period of 12 months counts as ordinary. Of a filing and its
+        corrections it is the newest whose balance sheet and income statement have numbers, else the
+        newest with either of them: figures come from one filing, and a correction without figures
+        leaves those of the former one.
+
+        Reports are requested until those with the tables are there; of two on one form that with
+        the higher id counts. A report belongs to the statement that it names itself. From
+        ``/api/uctovna-zavierka``, ``/api/uctovny-vykaz`` and ``/api/sablona``.
 
         Args:
             units: Records of units, as `units.get` returns them, or ids of units.
             year: Year in which the period ends: one, several, or None for all.
-            ico: In the place of *units*: all units that share this IČO.
-            consolidated: The consolidated statements, in the place of the individual ones.
+            ico: Instead of *units*: all units that share this IČO.
+            consolidated: The consolidated statements instead of the individual ones.
             from_previous: Add rows for the year before, from the previous-period column of each
                 filing; ten years take five filings.
             dry_run: Send nothing, and return how much work it would be. Templates are not counted:
@@ -1083,19 +1101,27 @@ class Register(Checked):
             ``kraj``, ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie`` (String),
             ``year`` (Int32, of the end of the period), ``period_from``, ``period_to`` (Date),
             ``months``, ``periods_in_year`` (Int16), ``source_column`` (Enum ``current``,
-            ``previous``), ``kind`` (String), ``consolidated`` (Boolean), ``filed`` (Date),
-            ``supersedes`` (Int16, how many filings it corrects), ``statement_id``, ``report_id``
-            (Int64; of two reports the balance sheet), ``template`` (Int32),
-            ``currency`` (String, null where none is filed: euro), ``reason`` (Enum, null where
-            there is a figure), ``sums_failing`` (Int32), ``balance_difference`` (Float64; both
-            as by `check_reports`) and a column per item (Float64, euro; null where it is blank
-            or the form has none): ``total_assets``, ``equity``, ``sales``, ``net_profit`` and
+            ``previous``), ``kind`` (String), ``consolidated`` (Boolean), ``fund`` (String),
+            ``filed`` (Date), ``supersedes`` (Int16, how many filings it corrects),
+            ``statement_id`` (Int64, the filing taken), ``superseded_by`` (Int64, a later filing
+            that lacks figures), ``superseded_by_reason`` (Enum, why it does), ``report_id``
+            (Int64; of two reports the balance sheet), ``template`` (Int32), ``currency`` (String,
+            null where none is filed: euro), ``reason`` (Enum, null where the figures are whole),
+            ``sums_failing`` (Int32), ``balance_difference`` (Float64; both as by
+            `check_reports`) and a column per item (Float64, euro; null where it is blank or the
+            form has none): ``total_assets``, ``equity``, ``sales``, ``net_profit`` and
             the others of `items`.
+
+            Reasons are those of `filings` and `reports_without_cells`, and ``interim_only``,
+            ``other_kind``, ``other_currency`` (`items` reads the amounts as filed),
+            ``caption_mismatch`` and ``item_not_in_form``. Beside ``not_a_number`` stand the figures
+            that can be read; beside any other reason there are none.
 
             With *dry_run* one row for each of ``units``, ``statements`` and ``reports``:
             ``collection`` (String), ``requests`` (Int64), ``seconds`` (Float64, at the register's
-            rate; null without a rate) and ``bytes`` (Int64). Given records, the statements they
-            list are counted; given ids, the records themselves are part of the work.
+            rate; null without a rate) and ``bytes`` (Int64). Given ids, the records themselves are
+            part of the work. Of statements it is the upper bound, all that the units list: so many
+            are needed where years are not found. Of reports it is the usual number.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
@@ -1111,7 +1137,7 @@ class Register(Checked):
             ...     units = fk.units.get(fk.units.ids(limit=200))
             ...     work = fk.financials(units, year=2015, dry_run=True)
             >>> work.select("collection", "requests").rows()
-            [('units', 0), ('statements', 306), ('reports', 232)]
+            [('units', 0), ('statements', 1453), ('reports', 232)]
         """
         if dry_run:
             return methods.filings.plan(self._session, units, year, ico)

@@ -6,7 +6,8 @@ unit's own years contradict it, every statement is fetched.
 
 A year that was found is complete when no earlier id can have been filed after the end of its
 period, and the later ones are in step: one a year, without a gap. A year that was not found is
-complete when nothing is open between a statement of an earlier year and one of a later year.
+looked for where it is likeliest, between the statements of an earlier and a later year. Where it is
+not there it may have been filed late: every statement is fetched that is `possible`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _CORRECTED_WITHIN: Final = timedelta(days=3 * 365)  # of the end of the year, as
 _TOO_SOON: Final = timedelta(days=250)  # after the filing before
 _BEYOND: Final = 2**31
 _FIRST_END: Final = (1, 31)  # month and day on which the earliest period of a year ends
+_YEAR_START: Final = pl.date("wanted", 1, 1)
+_YEAR_END: Final = pl.date("wanted", 12, 31)
 
 
 def probes(ids: pl.Series) -> pl.Series:
@@ -38,69 +41,134 @@ def grows_with_filing(known: pl.DataFrame) -> bool:
     """Return whether ids grow with the day of filing, as far as the known statements show.
 
     Args:
-        known: ``statement_id``, ``year``, ``ends`` and ``filed`` of statements; few of them show
-            nothing.
+        known: Statements as of `next_ids`; few of them show nothing.
     """
     days = known.drop_nulls("filed").sort("statement_id")["filed"]
     return days.len() >= PROBES // 2 and bool((days >= days.cum_max() - _SLACK).all())
 
 
-def next_ids(held: pl.DataFrame, known: pl.DataFrame, years: list[int]) -> pl.Series:
+def next_ids(
+    held: pl.DataFrame, known: pl.DataFrame, years: list[int], *, confirm: bool = True
+) -> pl.Series:
     """Return the statements to fetch next, none where the years of all units are complete.
 
     Args:
-        held: ``unit_id`` and ``statement_id`` of every statement of some units.
-        known: ``statement_id``, ``year``, ``ends`` (of the period) and ``filed`` of those fetched,
-            of whichever units; null where a record has none.
+        held: ``unit_id`` and ``statement_id`` of every statement of some units, with the days on
+            which these were ``founded`` and ``dissolved``, null where it is not known.
+        known: ``statement_id``, ``unit_id`` (whose it is; null where its record has none),
+            ``year``, ``ends`` (of the period) and ``filed`` of those fetched, of whichever units,
+            null where a record has none, and whether it ``answers``: whether its year is found.
+        years: The years that are wanted.
+        confirm: Whether the last statement that was likely filed before the end of a year that is
+            not found is among them, which shows that it was.
+    """
+    each, place = ("unit_id", "wanted"), pl.col("place")
+    found = pl.col("first").is_not_null()
+    # Of a year that was found: the next earlier id, as long as it can be of the same year.
+    earlier = (
+        (pl.col("below") < place)
+        & (place < pl.col("first"))
+        & (pl.col("at_most") >= pl.col("period_end"))
+    )
+    next_earlier = place == place.filter(earlier & ~pl.col("fetched")).max().over(each)
+    correction = (
+        (place > pl.col("last"))
+        & pl.col("out_of_step")
+        & (pl.col("newest") | (pl.col("likely") < _YEAR_END + _CORRECTED_WITHIN))
+    )
+    # Of a year that was not: the likeliest id between the years around it.
+    between = (
+        (pl.col("below") < place)
+        & (place < pl.col("above"))
+        & (pl.col("at_most") >= pl.date("wanted", *_FIRST_END))
+        & ~pl.col("fetched")
+    )
+    off = (pl.col("likely") - _YEAR_END - _FILED_AFTER).dt.total_days().abs()
+    likeliest = between & (off == off.filter(between).min().over(each))
+    # Where it is not there either: all that may have been filed late, and the last of the earlier
+    # ones, which shows that it and those below it were filed before.
+    unfetched = _is_possible() & ~pl.col("fetched")
+    before = unfetched & (pl.col("likely") < _YEAR_END)
+    last_before = (place == place.filter(before).max().over(each)) & confirm
+    late = unfetched & (last_before | ~before)
+    wanted = (
+        pl.when("contradicts").then(pl.lit(value=True))
+        .when(found).then(next_earlier | correction)
+        .when(between.any().over(each)).then(likeliest)
+        .otherwise(late)
+    )  # fmt: skip
+    return (
+        _bounded(_hinted(_placed(held, known), known), years)
+        .filter(_existed())
+        .filter(wanted & ~pl.col("fetched"))["statement_id"]
+        .unique()
+        .sort()
+    )
+
+
+def possible(held: pl.DataFrame, known: pl.DataFrame, years: list[int]) -> pl.DataFrame:
+    """Return ``unit_id``, ``wanted`` and ``statement_id`` of what can be a filing of the year.
+
+    That is every statement, unless the unit was founded after the year or dissolved before it, or
+    the id lies below that of a statement filed before the end of the year, and nothing shows that
+    the unit's ids do not grow with the day of filing.
+
+    Args:
+        held: As of `next_ids`.
+        known: As of `next_ids`.
         years: The years that are wanted.
     """
-    wanted = pl.DataFrame({"wanted": years}, schema={"wanted": pl.Int32})
-    year, place, each = pl.col("year"), pl.col("place"), ("unit_id", "wanted")
-    own, is_open, found = year == pl.col("wanted"), pl.col("open"), pl.col("first").is_not_null()
-    year_end = pl.date("wanted", 12, 31)
     return (
-        _placed(held, known)
-        .join(wanted, how="cross")
-        .with_columns(
-            below=place.filter(year < pl.col("wanted")).max().over(each).fill_null(-1),
-            first=place.filter(own).min().over(each),
-            last=place.filter(own).max().over(each),
-            period_end=pl.col("ends").filter(own).min().over(each),
-        )
-        .with_columns(
-            above=place.filter((year > pl.col("wanted")) & (place > pl.col("below")))
-            .min().over(each).fill_null(_BEYOND),
-        )
-        .with_columns(
-            within=(pl.col("below") < place) & (place < pl.col("above"))
-            & (pl.col("at_most") >= pl.date("wanted", *_FIRST_END)),
-            earlier=(pl.col("below") < place) & (place < pl.col("first"))
-            & (pl.col("at_most") >= pl.col("period_end")),
-            late=(place > pl.coalesce("last", "above")) & pl.col("odd")
-            & (pl.col("newest") | (pl.col("likely") < year_end + _CORRECTED_WITHIN)),
-        )
-        .with_columns(
-            open=~pl.col("fetched") & (
-                pl.col("contradicts") | pl.col("late")
-                | pl.when(found).then("earlier").otherwise("within")
-            ),
-            off=(pl.col("likely") - year_end - _FILED_AFTER).dt.total_days().abs(),
-        )
-        .filter(
-            is_open,
-            pl.when(pl.col("contradicts") | pl.col("late")).then(pl.lit(value=True))
-            .when(found).then(place == place.filter(is_open & (place < pl.col("first"))).max()
-                              .over(each))
-            .otherwise(pl.col("off") == pl.col("off").filter(is_open).min().over(each)),
-        )["statement_id"].unique().sort()
-    )  # fmt: skip
+        _bounded(_placed(held, known), years)
+        .filter(_existed() & _is_possible())
+        .select("unit_id", "wanted", "statement_id")
+    )
+
+
+def _is_possible() -> pl.Expr:
+    return pl.col("disordered") | (pl.col("place") > pl.col("filed_before"))
+
+
+def _existed() -> pl.Expr:
+    """Return whether the unit existed in the year that is wanted, as far as it is known."""
+    return (pl.col("founded") <= _YEAR_END).fill_null(value=True) & (
+        pl.col("dissolved") >= _YEAR_START
+    ).fill_null(value=True)
 
 
 def _placed(held: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Return each statement at its place among those of its unit, with what its id hints at.
+    """Return each statement at its place among those of its unit, with what is known of it.
 
-    Adds ``at_most`` (Date, null where unknown), the latest day on which it can have been filed, and
-    ``likely``, the likeliest.
+    Adds ``contradicts``, whether a later id of the unit is of an earlier year, and ``disordered``,
+    whether one is or was filed earlier.
+    """
+    # A statement of another unit shows nothing about the years of this one.
+    year, filed = pl.col("year"), pl.col("filed")
+    own = pl.col("owner").is_null() | (pl.col("owner") == pl.col("unit_id"))
+    return (
+        held.unique(["unit_id", "statement_id"])
+        .join(known.with_columns(fetched=pl.lit(value=True)), on="statement_id", how="left")
+        .with_columns(
+            pl.when(own).then(name).alias(name) for name in ("year", "ends", "filed", "answers")
+        )
+        .sort("unit_id", "statement_id")
+        .with_columns(
+            pl.col("fetched", "answers").fill_null(value=False),
+            place=pl.int_range(pl.len()).over("unit_id"),
+            contradicts=(year < year.cum_max()).any().over("unit_id"),
+        )
+        .with_columns(
+            disordered=pl.col("contradicts") | (filed < filed.cum_max()).any().over("unit_id")
+        )
+    )
+
+
+def _hinted(placed: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """Add what the ids of statements hint at.
+
+    ``at_most`` (Date) is the latest day on which a statement can have been filed, ``likely`` (Date)
+    the likeliest; ``newest`` is the last one of its unit, ``out_of_step`` one that is not the only
+    one of its year, or that comes after a gap.
     """
     anchors = (
         known.drop_nulls("filed")
@@ -108,34 +176,54 @@ def _placed(held: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         .select("statement_id", "filed", until=pl.col("filed").cum_min(reverse=True) + _SLACK)
     )
     days = anchors["filed"].to_physical().to_numpy()
-    ids = held["statement_id"].unique().sort()
+    ids = placed["statement_id"].unique().sort()
     likely = np.interp(ids.to_numpy(), anchors["statement_id"].to_numpy(), days)
     hints = pl.DataFrame(
         {"statement_id": ids, "likely": pl.Series(likely).round().cast(pl.Int32).cast(pl.Date)}
     ).join_asof(
         anchors.select("statement_id", at_most="until"), on="statement_id", strategy="forward"
     )
-    year = pl.col("year")
+    filing_year = pl.col("likely").dt.year()
     return (
-        held.select("unit_id", "statement_id")
-        .unique()
-        .join(hints, on="statement_id")
-        .join(
-            known.select("statement_id", "year", "ends", fetched=pl.lit(value=True)),
-            on="statement_id", how="left",
-        )
+        placed.join(hints, on="statement_id", how="left")
         .sort("unit_id", "statement_id")
         .with_columns(
-            pl.col("fetched").fill_null(value=False),
             pl.col("at_most").fill_null(date.max),
-            place=pl.int_range(pl.len()).over("unit_id"),
-            newest=pl.col("statement_id") == pl.col("statement_id").max().over("unit_id"),
-            # Out of step: two filings in a year, or none in the year before.
-            odd=(pl.len().over("unit_id", pl.col("likely").dt.year()) > 1)
-            | (pl.col("likely").dt.year().diff().over("unit_id") > 1)
-            # The days of the newest ids are known least.
-            | (pl.col("likely").diff().over("unit_id") < _TOO_SOON)
-            & (pl.col("statement_id") == pl.col("statement_id").max().over("unit_id")),
-            contradicts=(year < year.cum_max()).any().over("unit_id"),
+            newest=pl.col("place") == pl.col("place").max().over("unit_id"),
         )
-    )  # fmt: skip
+        .with_columns(
+            out_of_step=(pl.len().over("unit_id", filing_year) > 1)
+            | (filing_year.diff().over("unit_id") > 1)
+            # The days of the newest ids are known least.
+            | (pl.col("newest") & (pl.col("likely").diff().over("unit_id") < _TOO_SOON))
+        )
+    )
+
+
+def _bounded(placed: pl.DataFrame, years: list[int]) -> pl.DataFrame:
+    """Return each statement once per year that is wanted, with the places that bound the year.
+
+    These are the last place ``below`` and the first ``above`` that hold another year, the ``first``
+    and ``last`` that answer for the year, null where it is not found, and the last that was
+    ``filed_before`` its end; ``period_end`` is that of the first that answers.
+    """
+    wanted = pl.DataFrame({"wanted": years}, schema={"wanted": pl.Int32})
+    each, place, year = ("unit_id", "wanted"), pl.col("place"), pl.col("year")
+    answers = pl.col("answers") & (year == pl.col("wanted"))
+    below = place.filter(year < pl.col("wanted")).max().over(each).fill_null(-1)
+    return (
+        placed.join(wanted, how="cross")
+        .with_columns(
+            below=below,
+            first=place.filter(answers).min().over(each),
+            last=place.filter(answers).max().over(each),
+            period_end=pl.col("ends").filter(answers).min().over(each),
+            filed_before=place.filter(pl.col("filed") < _YEAR_END).max().over(each).fill_null(-1),
+        )
+        .with_columns(
+            above=place.filter((year > pl.col("wanted")) & (place > pl.col("below")))
+            .min()
+            .over(each)
+            .fill_null(_BEYOND)
+        )
+    )

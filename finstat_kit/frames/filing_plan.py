@@ -7,8 +7,6 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.frames.filing_order import PROBES
-
 PLAN: Final = pl.Schema(
     {
         "collection": pl.String(),
@@ -43,13 +41,12 @@ def planned(
     old = sum(year <= _OLD for year in years or ())
     many = len(years or ())
     if years is None:
-        looked, taken = total, total * _REPORTS
+        taken = total * _REPORTS
     else:
-        # A statement of each year, and another that shows that there are no more.
-        looked = total if total <= PROBES else int(held.clip(0, many + 1).sum())
         each = ((many - old) * _REPORTS + old * _OLD_REPORTS) / many
         taken = float(held.clip(0, many).sum()) * each
-    requests = {"units": units, "statements": looked, "reports": round(taken)}
+    # All statements at most: where a year is not found it may have been filed late.
+    requests = {"units": units, "statements": total, "reports": round(taken)}
     rows = [
         (name, n, None if rate is None else n / rate, n * _BYTES[name])
         for name, n in requests.items()

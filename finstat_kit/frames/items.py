@@ -101,6 +101,19 @@ def names() -> list[str]:
     return [item.name for item in item_table()]
 
 
+@cache
+def by_statement() -> tuple[list[str], list[str]]:
+    """Return the names of the items of the balance sheet, and of those of the income statement."""
+    (result,) = (item for item in item_table() if item.name == "net_profit")
+    income = {(template, table) for template, (table, _) in result.forms.items()}
+    balance: list[str] = []
+    flows: list[str] = []
+    for item in item_table():
+        places = {(template, table) for template, (table, _) in item.forms.items()}
+        (flows if places & income else balance).append(item.name)
+    return balance, flows
+
+
 def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
     """Return the items of cells; see `Register.items`.
 
@@ -120,7 +133,8 @@ def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
             # A blank addend counts as nothing; what is no number cannot be added.
             pl.when(pl.col("value").is_not_null().all()).then(
                 (pl.col("value") * pl.col("sign")).sum().round(2)
-            ).alias("value")
+            ).alias("value"),
+            odd=pl.col("value").is_null().any(),
         )
     )  # fmt: skip
     periods = pl.DataFrame({"period": ["current", "previous"]}, schema={"period": PERIOD})
@@ -130,6 +144,9 @@ def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
         .join(periods, how="cross", maintain_order="left")
         .join(table, on="template", how="left", maintain_order="left")
         .join(figures, on=_FIGURE, how="left", maintain_order="left")
+        .with_columns(
+            reason=pl.when("odd").then(pl.lit("not_a_number", REASON)).otherwise("reason")
+        )
         .select(ITEMS.names())
     )
 
@@ -154,11 +171,13 @@ def parts_of(layout: pl.DataFrame) -> pl.DataFrame:
 
 
 def wide(items: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each report and period, a column for each item."""
+    """Return a row for each report and period, a column for each item, and whether one is odd."""
     columns = [
         pl.col("value").filter(pl.col("item") == name).first().alias(name) for name in names()
     ]
-    return items.group_by("report_id", "template", "period", maintain_order=True).agg(columns)
+    odd = (pl.col("reason") == "not_a_number").fill_null(value=False).any()
+    each = ("report_id", "template", "period")
+    return items.group_by(each, maintain_order=True).agg(*columns, odd=odd)
 
 
 def _of_forms(templates: list[int], live: FormOf) -> pl.DataFrame:

@@ -19,7 +19,10 @@ REASONS: Final = (
     "non_public",
     "unreadable",
     "not_held",
+    "not_own",
     "no_filing",
+    "interim_only",
+    "other_kind",
     "no_filing_for_year",
     "attachments_only",
     "no_content",
@@ -29,6 +32,7 @@ REASONS: Final = (
     "length_mismatch",
     "not_a_number",
     "all_blank",
+    "other_currency",
     "caption_mismatch",
     "item_not_in_form",
 )

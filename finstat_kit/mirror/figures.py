@@ -28,7 +28,9 @@ from finstat_kit.protocol import wire
 from finstat_kit.protocol.shaped import KINDS
 
 _UNIT: Final = (*rule.UNIT, "nazovUJ", *assembling.CARRIED)
-_REPORT: Final = ("id", "idSablony", "mena", wire.STATE, "pristupnostDat", wire.CHANGED)
+_REPORT: Final = (
+    "id", "idUctovnejZavierky", "idSablony", "mena", wire.STATE, "pristupnostDat", wire.CHANGED,
+)  # fmt: skip
 _ANY_YEAR: Final = range(1, 10_000)
 _FILINGS: Final = 20_000  # in memory at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
@@ -37,7 +39,10 @@ _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
 # What is known of units, of filings and of reports before the next are read. The year before has
 # periods of its own.
 _KNOWN_OF_UNITS: Final = ("unit_id", "ico", "name", *assembling.CARRIED)
-_KNOWN_OF_FILINGS: Final = ("kind", "consolidated", "filed", "statement_id")
+_KNOWN_OF_FILINGS: Final = (
+    "kind", "consolidated", "fund", "filed", "statement_id", "superseded_by",
+    "superseded_by_reason",
+)  # fmt: skip
 _PERIODS: Final = (
     "year", "period_from", "period_to", "months", "periods_in_year", "supersedes",
 )  # fmt: skip
@@ -76,6 +81,10 @@ class Query:
             left = found.filter(*conditions)["year"]
             years = None if left.null_count() else left.to_list() or [1]
         return None if years is None else (date(min(years), 1, 1), date(max(years), 12, 31))
+
+
+# What decides which filing is taken.
+_EVERYTHING: Final = Query(None, False, False, frozenset([*items.names(), "reason"]))
 
 
 class Figures:
@@ -158,19 +167,81 @@ class Figures:
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
         known += () if query.from_previous else _PERIODS
         carried = assembling.carried(units)
-        taken = _narrowed(rule.chosen(filed), carried, "unit_id", query.on(*known))
+        taken = _narrowed(self._taken(filed), carried, "unit_id", query.on(*known))
         taken, listed = self._reports_of(taken, query)
         if conditions := query.on(*known, *_KNOWN_OF_REPORTS):
-            described = carried.join(taken, on="unit_id").join(
-                assembling.sources(listed), on="statement_id", how="left"
+            described = (
+                carried.join(taken, on="unit_id")
+                .with_columns(assembling.READ_FROM)
+                .join(
+                    assembling.sources(listed),
+                    left_on="read_from",
+                    right_on="statement_id",
+                    how="left",
+                )
             )
             taken = described.filter(*conditions).select(taken.columns)
             listed = listed.join(taken, on="statement_id", how="semi")
         with legible(self._answers.path):
-            content = self._read(listed, query)
+            reports = listed.filter("own").unique("report_id").rename({"report_id": "id"})
+            content = self._read(reports, query)
         return assembling.assembled(
             taken, units, listed, content, from_previous=query.from_previous
         )
+
+    def _taken(self, filed: pl.DataFrame) -> pl.DataFrame:
+        """Return the filing of each unit and year.
+
+        Only the reports of filings that supersede others, or that have no kind, are read for it.
+        """
+        readable = pl.col("reason").is_null()
+        each = ["unit_id", "year"]
+        contested = filed.filter(
+            readable & (pl.col("superseded_by").is_not_null() | pl.col("kind").is_null())
+        )
+        rivals = filed.filter(readable).join(contested, on=each, how="semi", nulls_equal=True)
+        ids = rivals["report_ids"].explode().drop_nulls().unique()
+        reports, lacking = self._held(ids, title=True, files=True)
+        with legible(self._answers.path):
+            content = self._read(reports, _EVERYTHING)
+
+        def read(some: pl.DataFrame) -> assembling.Content:
+            ids = some.select(report_id="id")
+            return assembling.Content(
+                *(part.join(ids, on="report_id", how="semi") for part in content)
+            )
+
+        choice = assembling.Choice(filed, reports.clear(), read)
+        while (wanted := choice.wanted(contested=True)).len():
+            choice.lack(wanted.filter(wanted.is_in(lacking.implode())))
+            choice.add(reports.join(wanted.alias("id").to_frame(), on="id", how="semi"))
+        return choice.taken()
+
+    def _held(self, ids: pl.Series, *, title: bool, files: bool) -> tuple[pl.DataFrame, pl.Series]:
+        """Return the records of reports, and which are not held.
+
+        Args:
+            ids: Of the reports.
+            title: Whether their title pages are read; else they are null.
+            files: Whether their files are.
+        """
+        columns = _columns(title=title, files=files)
+        if ids.is_empty():
+            none = (
+                KINDS["reports"]
+                .frame([])
+                .with_columns(
+                    pl.lit(None, pl.List(pl.Int32)).alias(LENGTHS),
+                    version=pl.lit(None, pl.Int64),
+                )
+            )
+            return none.select(columns), ids
+        if not self._answers.keeps("reports"):
+            raise self._answers.absent("reports")
+        with legible(self._answers.path):
+            reports = Records(self._answers, "reports")
+            rows = reports.rows(ids).select(columns).collect(engine="streaming")
+            return pl.concat([rows, reports.unread(ids, rows)]), reports.lacking(ids)
 
     def _reports_of(self, taken: pl.DataFrame, query: Query) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return filings with the reports that their figures are taken from.
@@ -178,18 +249,10 @@ class Figures:
         Of a filing one of which is not held none is read.
         """
         ids = taken["report_ids"].explode().drop_nulls().unique()
-        if ids.is_empty():
-            none = KINDS["reports"].frame([]).with_columns(version=pl.lit(None, pl.Int64))
-            return taken, assembling.listed_reports(taken, none)
-        if not self._answers.keeps("reports"):
-            raise self._answers.absent("reports")
-        with legible(self._answers.path):
-            reports = Records(self._answers, "reports")
-            rows = reports.rows(ids).select(_columns(query)).collect(engine="streaming")
-            lacking = reports.lacking(ids)
-            held = pl.concat([rows, reports.unread(ids, rows)])
+        # Both are large, and rarely needed.
+        held, lacking = self._held(ids, title=query.from_previous, files="reason" in query.columns)
         found = held.clear()
-        while (wanted := assembling.next_reports(taken, found)).len():
+        while (wanted := assembling.next_reports(taken, found)["report_id"].unique()).len():
             absent = wanted.filter(wanted.is_in(lacking.implode()))
             if absent.len():
                 taken = _not_held(taken, absent)
@@ -198,15 +261,12 @@ class Figures:
             )
         return taken, assembling.listed_reports(taken, found)
 
-    def _read(self, listed: pl.DataFrame, query: Query) -> assembling.Content:
+    def _read(self, reports: pl.DataFrame, query: Query) -> assembling.Content:
         """Read what the query needs of reports."""
         every = query.from_previous or not query.columns.isdisjoint(_OF_ALL)
         wanted = items.names() if every else sorted(query.columns & set(items.names()))
-        reports = listed.rename({"report_id": "id"}).unique("id", maintain_order=True)
         own = reports.filter(assembling.of_items())
-        bare = reports.filter(~assembling.of_items(), ~assembling.has_tables())
-        reader = Reader(self._form_of)
-        unfit = reader.unfit(own, own[wire.TABLES])
+        unfit = Reader(self._form_of).unfit(own, own[wire.TABLES])
         fitting = own.join(unfit, left_on="id", right_on="report_id", how="anti").select(
             "version", report_id="id", template=pl.col("idSablony").cast(pl.Int32)
         )
@@ -225,12 +285,10 @@ class Figures:
             odd = odd_reports(cells, fitting.join(now, on="report_id", how="anti"))
             odd_ones = odd.to_frame().with_columns(reason=pl.lit("not_a_number", REASON))
             reasons.append(odd_ones)
-        ranks = {
-            assembling.REFUSED: pl.concat(reasons),
-            assembling.BARE: reader.unfit(bare, bare[wire.TABLES]),
-        }
+        refused = assembling.ranked({assembling.REFUSED: pl.concat(reasons)})
+        elsewhere = assembling.elsewhere(reports, reports[wire.TABLES], self._form_of)
         checks = failing.join(balance, on="report_id", how="left")
-        return assembling.Content(found, checks, assembling.ranked(ranks))
+        return assembling.Content(found, checks, pl.concat([refused, elsewhere]))
 
 
 def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
@@ -250,14 +308,12 @@ def _pieces(units: pl.DataFrame, years: Sequence[int] | None) -> Iterator[pl.Dat
     return units.iter_slices(_FILINGS // of_each)
 
 
-def _columns(query: Query) -> list[str | pl.Expr]:
-    """Return the columns to read of reports, in the place of their tables their sizes."""
+def _columns(*, title: bool, files: bool) -> list[str | pl.Expr]:
+    """Return the columns to read of reports, instead of their tables their sizes."""
     schema = KINDS["reports"].schema
-    # Both are large, and rarely needed.
-    needed = {"titulnaStrana": query.from_previous, "prilohy": "reason" in query.columns}
     large = [
         pl.col(name) if is_needed else pl.lit(None, schema[name]).alias(name)
-        for name, is_needed in needed.items()
+        for name, is_needed in {"titulnaStrana": title, "prilohy": files}.items()
     ]
     return [*_REPORT, pl.col(LENGTHS).alias(wire.TABLES), "version", *large]
 

@@ -9,15 +9,12 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.frames import filing_order, filings as rule
+from finstat_kit.frames.reasons import REASON
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.versions import is_among, legible, near
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shaped import KINDS
 
-_READ: Final = (
-    "id", "obdobieOd", "obdobieDo", "konsolidovana", "typ", "datumPodania", "idUctovnychVykazov",
-    wire.STATE, wire.CHANGED,
-)  # fmt: skip
 _ENDS: Final = pl.col("obdobieDo")
 
 
@@ -29,9 +26,15 @@ class Records:
         self._rows = answers.newest_records(name)
 
     def lacking(self, ids: pl.Series) -> pl.Series:
-        """Return which of some ids are listed but not held; unreadable ones are not among them."""
-        lack = self._lacking.filter(pl.col("readable").ne_missing(pl.lit(value=False)))
-        return lack.join(ids.alias("id").to_frame(), on="id", how="semi")["id"]
+        """Return which of some ids are not held; unreadable ones are not among them."""
+        named = ids.alias("id").unique().sort()
+        lack = self._lacking.filter(pl.col("readable").ne_missing(pl.lit(value=False)))["id"]
+        return named.filter(named.is_in(lack.implode()) | ~is_among(named, self._listed["id"]))
+
+    def unreadable(self, ids: pl.Series) -> pl.Series:
+        """Return which of some ids are listed and have an unreadable record."""
+        named = ids.alias("id").unique().to_frame()
+        return named.join(self._lacking.filter(readable=False), on="id", how="semi")["id"]
 
     def rows(self, ids: pl.Series, *, where: pl.Expr | None = None) -> pl.LazyFrame:
         """Return the records that are held of some ids, in no guaranteed order."""
@@ -73,8 +76,17 @@ def filings_of(
         found, closed = KINDS["statements"].frame([]), units["id"]
     else:
         with legible(answers.path):
-            found, closed = _statements_of(Records(answers, "statements"), units, years, ends)
-    return rule.by_rule(units, found, years, consolidated=consolidated, not_held=closed)
+            statements = Records(answers, "statements")
+            found, closed = _statements_of(
+                statements, units, years, ends, consolidated=consolidated
+            )
+    filed = rule.by_rule(units, found, years, consolidated=consolidated, not_held=closed)
+    if not answers.extracted() and answers.since() is None:
+        return filed
+    # Of a part of the register a unit without a record is outside, and no fault of its record.
+    outside = units.filter(pl.col(wire.CHANGED).is_null())["id"].implode()
+    not_held = pl.when(pl.col("unit_id").is_in(outside)).then(pl.lit("not_held", REASON))
+    return filed.with_columns(reason=pl.coalesce(not_held, "reason"))
 
 
 def _statements_of(
@@ -82,27 +94,35 @@ def _statements_of(
     units: pl.DataFrame,
     years: Sequence[int] | None,
     ends: tuple[date, date] | None,
+    *,
+    consolidated: bool,
 ) -> tuple[pl.DataFrame, pl.Series]:
     """Return the statements of units in some years, and the units that may have others there."""
     held = rule.held_by(units)
     ids = held["statement_id"]
+
+    def read(ids: pl.Series, where: pl.Expr | None = None) -> pl.DataFrame:
+        return statements.rows(ids, where=where).select(rule.STATEMENT).collect(engine="streaming")
+
     if ends is None:
-        found = statements.rows(ids).select(_READ).collect(engine="streaming")
+        found = read(ids)
         found = pl.concat([found, statements.unread(ids, found)])
     else:
-        # Unreadable ones are of no year.
-        within = _ENDS.is_between(*ends)
-        found = statements.rows(ids, where=within).select(_READ).collect(engine="streaming")
+        found = read(ids, _ENDS.is_between(*ends) | ~rule.is_plausible(_ENDS))
     lacking = statements.lacking(ids)
-    if lacking.is_empty():
-        return found, pl.Series(dtype=pl.Int64)
-    owners = held.filter(pl.col("statement_id").is_in(lacking.implode()))
-    if years is not None:
-        own = held.join(owners, on="unit_id", how="semi")
-        known = statements.rows(own["statement_id"]).select(_READ).collect(engine="streaming")
-        known = pl.concat([known, statements.unread(own["statement_id"], known)])
-        hints = rule.known_of(known)
-        if filing_order.grows_with_filing(hints):
-            needed = filing_order.next_ids(own, hints, list(years))
-            owners = owners.filter(pl.col("statement_id").is_in(needed.implode()))
-    return found, owners["unit_id"].unique()
+    odd = found.filter(~rule.is_plausible(_ENDS))["id"]
+    unclear = pl.concat([lacking, odd, statements.unreadable(ids)])
+    owners = held.filter(pl.col("statement_id").is_in(unclear.implode()))
+    closed = owners.filter(pl.col("statement_id").is_in(lacking.implode()))
+    if years is None or owners.is_empty():
+        return found, closed["unit_id"].unique()
+    # Which years their statements can be of is shown by all that these units filed.
+    own = held.join(owners, on="unit_id", how="semi")
+    known = read(own["statement_id"])
+    known = pl.concat([known, statements.unread(own["statement_id"], known)])
+    hints = rule.known_of(known, consolidated=consolidated)
+    if filing_order.grows_with_filing(hints):
+        needed = filing_order.next_ids(own, hints, list(years), confirm=False)
+        closed = closed.filter(pl.col("statement_id").is_in(needed.implode()))
+    found = pl.concat([found.join(known, on="id", how="anti"), known])
+    return found, closed["unit_id"].unique()

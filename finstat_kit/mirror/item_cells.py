@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from finstat_kit.frames import items
 from finstat_kit.frames.cells import CELLS, layout_of
-from finstat_kit.frames.check_sums import CHECKS, failing
+from finstat_kit.frames.check_sums import CHECKS, of_cells
 from finstat_kit.frames.form_sums import totals
 from finstat_kit.frames.templates import PERIOD
 from finstat_kit.mirror.versions import Ints, near
@@ -53,14 +53,19 @@ def figures(
         pl.col("period").is_in(periods),
     )
     read = _Read(cells, reports, parts)
-    found = [
-        pl.DataFrame([reports["report_id"], *(read.item(name, period) for name in names)])
-        .with_columns(
-            pl.lit(None, pl.Float64).alias(name) for name in items.names() if name not in names
+    found = []
+    for period in periods:
+        sums = {name: read.added(name, period) for name in names}
+        odd = reduce(or_, (one.odd for one in sums.values()), np.zeros(reports.height, np.bool_))
+        found.append(
+            pl.DataFrame([reports["report_id"], *(one.item(name) for name, one in sums.items())])
+            .with_columns(
+                *(pl.lit(None, pl.Float64).alias(n) for n in items.names() if n not in names),
+                pl.lit(period, PERIOD).alias("period"),
+                pl.Series("odd", odd),
+            )
+            .select("report_id", "period", *items.names(), "odd")
         )
-        .select("report_id", pl.lit(period, PERIOD).alias("period"), *items.names())
-        for period in periods
-    ]
     assets, liabilities = (read.added(side, "current") for side in _SIDES)
     off = pl.Series("balance_difference", np.round(assets.values - liabilities.values, 2))
     none = pl.Series(~(assets.filled | liabilities.filled), dtype=pl.Boolean)
@@ -82,7 +87,8 @@ def sums_failing(cells: pl.LazyFrame, reports: pl.DataFrame) -> pl.DataFrame:
     found = [pl.DataFrame(schema={name: CHECKS[name] for name in ("report_id", "failing")})]
     for some in reports.sort("report_id").iter_slices(_CHECKED):
         own = _own(cells, some).select("report_id", *_KEY, "value")
-        counts = failing(own.collect(engine="streaming").sort("report_id"), forms.shipped)
+        checks = of_cells(own.collect(engine="streaming").sort("report_id"), forms.shipped)
+        counts = checks.select("report_id", "failing")
         all_ = some.select("report_id").join(counts, on="report_id", how="left")
         found.append(all_.with_columns(pl.col("failing").fill_null(0)))
     return pl.concat(found)
@@ -100,6 +106,11 @@ class _Sums(NamedTuple):
     values: NDArray[np.float64]
     filled: NDArray[np.bool_]
     odd: NDArray[np.bool_]
+
+    def item(self, name: str) -> pl.Series:
+        """Return them as an item, null where nothing is filled or something is no number."""
+        blank = pl.Series(~self.filled | self.odd, dtype=pl.Boolean)
+        return pl.Series(name, self.values, dtype=pl.Float64).round(2).set(blank, None)
 
 
 class _Read:
@@ -143,12 +154,6 @@ class _Read:
             sums.filled[at] = True
             sums.odd[at] |= odd
         return sums
-
-    def item(self, name: str, period: str) -> pl.Series:
-        """Return the values of an item, null where nothing is filled or something is no number."""
-        sums = self.added(name, period)
-        blank = pl.Series(~sums.filled | sums.odd, dtype=pl.Boolean)
-        return pl.Series(name, sums.values, dtype=pl.Float64).round(2).set(blank, None)
 
 
 def _parts(templates: pl.Series) -> pl.DataFrame:

@@ -84,7 +84,7 @@ class Mirror(Copied):
     ) -> None:
         self._chosen = register
         self._contents = as_collections(contents)
-        self._only = None if only is None else arguments.ids(only).unique().sort()
+        self._only = None if only is None else arguments.ids(only, "only").unique().sort()
         self._since = None if changed_since is None else arguments.changed_since(changed_since)
         super().__init__(path)
         self.lang = self._language(lang)

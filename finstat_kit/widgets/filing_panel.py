@@ -26,7 +26,8 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "superseded_by": "Nahradila ju neskôr podaná závierka {id}.",
         "supersedes": "Nahrádza skôr podanú závierku {id}.",
         "deleted": "zmazaná", "non_public": "neverejná", "unreadable": "záznam sa nedá prečítať",
-        "not_held": "kópia registra závierky nemá", "no_filing": "nijaká závierka",
+        "not_held": "kópia registra závierky nemá", "not_own": "závierka inej jednotky",
+        "no_filing": "nijaká závierka",
         "no reports": "Závierka nemá výkazy.",
         "month": "{n} mes.",
     },
@@ -38,7 +39,8 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "superseded_by": "Superseded by statement {id}, filed later.",
         "supersedes": "Supersedes statement {id}, filed earlier.",
         "deleted": "deleted", "non_public": "non-public", "unreadable": "unreadable record",
-        "not_held": "the copy of the register has no statements", "no_filing": "no statement",
+        "not_held": "the copy of the register has no statements",
+        "not_own": "statement of another unit", "no_filing": "no statement",
         "no reports": "The statement has no reports.",
         "month": "{n} months",
     },
@@ -82,7 +84,7 @@ def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:
         parts = [str(row["year"])]
         if row["kind"] not in (_ORDINARY, None):
             parts.append(kind_text(row["kind"], lang))
-        if row["months"] != _YEAR:
+        if row["months"] not in (_YEAR, None):
             parts.append(words["month"].format(n=row["months"]))
         if row["superseded_by"] is not None:
             parts += [words["superseded"], *_filed(row, lang)]

@@ -181,15 +181,89 @@ def test_an_error_keeps_the_finished_units() -> None:
 
 
 def test_what_is_planned() -> None:
-    """It is near what is sent, from records and from ids; nothing is sent for it."""
+    """Of statements no more than planned are requested; nothing is sent for the plan."""
     watched = Watched(SAMPLE)
     units = UNITS.head(200)
+    listed = units["idUctovnychZavierok"].list.len().sum()
     for year in (2012, 2018, [2017, 2018, 2019], None):
         planned = watched.financials(units, year, dry_run=True)
         asked = len(watched.asked)
         watched.filings(units, year)
         sent = len(watched.asked) - asked
-        assert 0.4 < sent / planned["requests"][1] < 1.15, year
+        assert sent <= planned["requests"][1] == listed
+        assert (sent == listed) == (year is None), year
     slow = fk.Register("http://127.0.0.1:1", rate=5)
     assert slow.financials([1, 2, 3], dry_run=True)["requests"].to_list() == [3, 36, 54]
+    assert slow.financials([1, 2, 3], 2020, dry_run=True)["requests"].to_list() == [3, 36, 4]
     assert slow.financials([1, 2, 3], dry_run=True)["seconds"][1] == 36 / 5
+
+
+@pytest.mark.parametrize("units", ["365", [-1], pl.DataFrame({"ico": ["1"]})])
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_the_argument_with_the_units_is_named(units: object, dry_run: bool) -> None:
+    """What is wrong is said of the argument that was given, in a dry run as well."""
+    with pytest.raises(fk.UsageError, match=r"^units"):
+        SAMPLE.financials(units, dry_run=dry_run)  # type: ignore[arg-type]
+
+
+def gap(year: int) -> pl.DataFrame:
+    """Return units that existed in a year, filed before and after it, and not for it."""
+    filings = filed().drop_nulls("year")
+    around = filings.group_by("unit_id").agg(
+        none=~(pl.col("year") == year).any(), first=pl.col("year").min(), last=pl.col("year").max()
+    )
+    some = around.filter("none", pl.col("first") < year, pl.col("last") > year + 2)
+    return UNITS.filter(
+        pl.col("id").is_in(some["unit_id"].implode()),
+        pl.col("datumZalozenia").dt.year() < year,
+        pl.col("datumZrusenia").is_null() | (pl.col("datumZrusenia").dt.year() > year),
+    )
+
+
+@pytest.mark.parametrize("year", [2012, 2016, 2019])
+def test_the_only_filing_of_a_year_that_was_filed_late_is_found(year: int) -> None:
+    """Its id is above those of all later years; all that can be of the year is requested."""
+    sample = fk.sample(600, seed=5)
+    late = sample.file(gap(year), year=year)
+    watched = Watched(sample)
+    units = sample.units.get(UNITS.head(400))
+
+    found = watched.filings(units, year)
+
+    expected = sample.filings(units).filter(year=year)
+    assert found.drop_nulls("statement_id").equals(expected)
+    of_these = late.filter(pl.col("id").is_in(expected["statement_id"].implode()))
+    assert of_these.height > 5
+    assert len(watched.asked) < 0.6 * units["idUctovnychZavierok"].explode().len()
+
+
+def test_a_year_of_interim_or_consolidated_statements_alone_is_not_found() -> None:
+    """The ordinary one that was filed late is."""
+    sample = fk.sample(600, seed=5)
+    units = gap(2016)
+    for case in ("interim", "consolidated", "not_own_statement"):
+        sample.file(units, year=2016, case=case, on="2017-04-01")
+    late = sample.file(units, year=2016)
+    units = sample.units.get(UNITS.head(400))
+    expected = sample.financials(units).filter(year=2016)
+
+    money = sample.financials(units, 2016).drop_nulls("statement_id")
+
+    assert money.equals(expected.drop_nulls("statement_id"))
+    assert money["statement_id"].is_in(late["id"].implode()).sum() > 5
+
+
+def test_an_unreadable_statement_is_the_reason_of_the_years_that_it_can_be_of() -> None:
+    """Of no others: years before, years that were found, and those before the unit was founded."""
+    sample = fk.sample(600, seed=5)
+    unit = gap(2016).filter(pl.col("datumZalozenia").dt.year() > 2010).head(1)
+    founded = unit["datumZalozenia"][0].year
+    sample.file(unit, year=2016, case="unreadable")
+    unit = sample.units.get(unit)
+    filings = sample.filings(unit)
+    years = sorted({*filings["year"].drop_nulls(), 2016, founded - 1})
+
+    found = sample.filings(unit, years)
+
+    reasons = dict(found.drop_nulls("reason").select("year", "reason").iter_rows())
+    assert reasons == {founded - 1: "no_filing_for_year", 2016: "unreadable"}

@@ -7,19 +7,25 @@ from datetime import date
 import polars as pl
 import pytest
 
-from finstat_kit.frames.filing_order import PROBES, grows_with_filing, next_ids, probes
+from finstat_kit.frames.filing_order import PROBES, grows_with_filing, next_ids, possible, probes
 
-KNOWN = pl.Schema({"statement_id": pl.Int64, "year": pl.Int32, "ends": pl.Date, "filed": pl.Date})
+KNOWN = pl.Schema(
+    {
+        "statement_id": pl.Int64, "owner": pl.Int64, "year": pl.Int32, "ends": pl.Date,
+        "filed": pl.Date, "answers": pl.Boolean,
+    }
+)  # fmt: skip
 
 
 def known(*rows: tuple[int, int, date]) -> pl.DataFrame:
     """Return statements of calendar years: id, year, day of filing."""
-    each = [(id_, year, date(year, 12, 31), filed) for id_, year, filed in rows]
+    each = [(id_, None, year, date(year, 12, 31), filed, True) for id_, year, filed in rows]
     return pl.DataFrame(each, schema=KNOWN, orient="row")
 
 
-def held(*ids: int) -> pl.DataFrame:
-    return pl.DataFrame({"unit_id": [1] * len(ids), "statement_id": ids})
+def held(*ids: int, founded: date | None = None, dissolved: date | None = None) -> pl.DataFrame:
+    days = pl.lit(founded, pl.Date).alias("founded"), pl.lit(dissolved, pl.Date).alias("dissolved")
+    return pl.DataFrame({"unit_id": [1] * len(ids), "statement_id": ids}).with_columns(days)
 
 
 # Other units: an id grows by a thousand in a year, from April to April.
@@ -47,7 +53,7 @@ def test_an_order_has_to_be_seen() -> None:
         filed=pl.when(pl.col("statement_id") == 20).then(date(2004, 10, 1)).otherwise("filed")
     )
     wrong = many.with_columns(
-        filed=pl.when(pl.col("statement_id") == 20).then(date(2002, 1, 1)).otherwise("filed")
+        filed=pl.when(pl.col("statement_id") == 20).then(date(2004, 4, 1)).otherwise("filed")
     )
 
     assert grows_with_filing(many)
@@ -74,13 +80,59 @@ def test_what_may_have_been_filed_after_the_end_is_fetched() -> None:
 
 
 def test_a_year_that_is_missing() -> None:
-    """It is when nothing is open between an earlier year and a later one."""
+    """It is when nothing is open but what was filed before one filed before its end."""
     ids = held(5_007, 6_007, 8_007, 9_007)
     found = pl.concat([OTHERS, known((8_007, 2017, date(2018, 4, 2)))])
 
     assert next_ids(ids, found, [2016]).to_list() == [6_007]
     found = pl.concat([found, known((6_007, 2015, date(2016, 4, 2)))])
+    assert next_ids(ids, found, [2016]).to_list() == [9_007]  # it may have been filed late
+    found = pl.concat([found, known((9_007, 2018, date(2019, 4, 2)))])
     assert next_ids(ids, found, [2016]).is_empty()
+
+
+def test_a_year_after_all_that_was_filed() -> None:
+    """The newest statement shows that those below it were filed before."""
+    assert next_ids(held(5_007, 6_007, 7_007), OTHERS, [2024]).to_list() == [7_007]
+    found = pl.concat([OTHERS, known((7_007, 2016, date(2017, 4, 2)))])
+    assert next_ids(held(5_007, 6_007, 7_007), found, [2024]).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("founded", "dissolved", "fetched"),
+    [
+        (date(2017, 1, 1), None, False),
+        (date(2016, 12, 31), None, True),
+        (None, date(2015, 12, 31), False),
+        (None, date(2016, 1, 1), True),
+    ],
+)
+def test_years_in_which_a_unit_did_not_exist(
+    founded: date | None, dissolved: date | None, fetched: bool
+) -> None:
+    """Nothing is fetched for them."""
+    ids = held(6_007, 8_007, founded=founded, dissolved=dissolved)
+
+    assert next_ids(ids, OTHERS, [2016]).is_empty() != fetched
+    assert possible(ids, OTHERS, [2016]).is_empty() != fetched
+
+
+def test_ids_out_of_order_exclude_nothing() -> None:
+    """A statement below one that was filed before can be of the year, where another was too."""
+    ids = held(5_007, 6_007, 8_007)
+    ordered = pl.concat([OTHERS, known((6_007, 2015, date(2016, 4, 2)))])
+    mixed = pl.concat([ordered, known((8_007, 2015, date(2016, 3, 2)))])
+
+    assert possible(ids, ordered, [2016])["statement_id"].to_list() == [8_007]
+    assert possible(ids, mixed, [2016])["statement_id"].to_list() == [5_007, 6_007, 8_007]
+
+
+def test_a_statement_of_another_unit_is_no_year_of_this_one() -> None:
+    """Its year is looked for as if it were not there."""
+    ids = held(6_007, 7_007, 8_007)
+    other = known((7_007, 2016, date(2017, 4, 2))).with_columns(owner=pl.lit(2, pl.Int64))
+
+    assert next_ids(ids, pl.concat([OTHERS, other]), [2016]).len() > 0
 
 
 @pytest.mark.parametrize(

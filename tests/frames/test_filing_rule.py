@@ -8,13 +8,17 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-from finstat_kit.frames.filings import FILINGS, by_rule, chosen
+from finstat_kit.frames.filings import FILINGS, by_rule, chosen, rivals
 from finstat_kit.protocol.shaped import KINDS
 from tests.support.examples import examples
 
 Row = dict[str, object]
+SUMMARY = "suhrnnaUctovnaZavierkaVerejnejSpravy"
 # Few periods and units, so that several filings of the same are drawn often.
-PERIODS = [(date(2020, 1, 1), 12, 2020), (date(2020, 7, 1), 12, 2020), (date(2020, 7, 1), 6, 2021)]
+PERIODS = [
+    (date(2020, 1, 1), 12, 2020), (date(2020, 7, 1), 12, 2020), (date(2020, 1, 1), 6, 2020),
+    (date(2020, 7, 1), 6, 2021),
+]  # fmt: skip
 
 
 def drawn_row(period: tuple[date, int, int], row: Row) -> Row:
@@ -29,6 +33,8 @@ statement = st.builds(
         {
             "typ": st.sampled_from(["Riadna", "Riadna", "Mimoriadna", "Priebežná", None]),
             "konsolidovana": st.sampled_from([True, False, None]),
+            "nazovFondu": st.sampled_from([None, None, None, "A", "B"]),
+            SUMMARY: st.sampled_from([None, False, True]),
             "datumPodania": st.sampled_from([None, date(2021, 3, 1), date(2022, 3, 1)]),
             "stav": st.sampled_from([None, None, None, "ZMAZANÉ", "NEVEREJNÁ"]),
             "datumPoslednejUpravy": st.just(date(2022, 6, 1)),
@@ -59,14 +65,23 @@ def rows_of(drawn: list[Row]) -> list[Row]:
     return [row | {"id": 100 + number} for number, row in enumerate(drawn)]
 
 
+def key_of(row: Row) -> list[object]:
+    """Return what is the same of a filing and its corrections."""
+    texts = [row[n] for n in ("unit", "obdobieDo", "typ", "nazovFondu")]
+    return [*texts, bool(row["konsolidovana"]), bool(row[SUMMARY])]
+
+
+def is_whole(row: Row) -> bool:
+    """Return whether a period is that of a calendar year or of another twelve months."""
+    return (row["obdobieDo"] - row["obdobieOd"]).days > 340  # type: ignore[operator, no-any-return]
+
+
 def counting(rows: list[Row]) -> dict[int, int | None]:
     """Return each readable statement and what supersedes it, by the rule in plain words."""
     found: dict[int, int | None] = {}
     alive = [row for row in rows if row["stav"] is None]
     for row in alive:
-        key = [row[n] for n in ("unit", "obdobieOd", "obdobieDo", "typ")]
-        same = [one for one in alive if [one[n] for n in ("unit", "obdobieOd", "obdobieDo", "typ")]
-                == key and bool(one["konsolidovana"]) == bool(row["konsolidovana"])]  # fmt: skip
+        same = [one for one in alive if key_of(one) == key_of(row)]
         best = max(same, key=lambda one: (one["datumPodania"] or date.min, one["id"]))
         found[row["id"]] = None if best is row else best["id"]  # type: ignore[index, assignment]
     return found
@@ -103,7 +118,13 @@ def reason_of(rows: list[Row], unit: int, year: int) -> str:
         if row["obdobieDo"].year == year and not row["konsolidovana"]  # type: ignore[attr-defined]
     ]
     gone = [name for name, state in _STATES.items() if state in states]
-    return [*gone, "no_filing_for_year" if own else "no_filing"][0]
+    kinds = [
+        row["typ"]
+        for row in own
+        if row["obdobieDo"].year == year and not row["konsolidovana"]  # type: ignore[attr-defined]
+    ]
+    never = ["interim_only"] if "Priebežná" in kinds else ["other_kind"] if kinds else []
+    return [*gone, *never, "no_filing_for_year" if own else "no_filing"][0]
 
 
 _STATES = {"deleted": "ZMAZANÉ", "non_public": "NEVEREJNÁ"}
@@ -115,9 +136,13 @@ def test_one_filing_of_each_unit_and_year(drawn: list[Row], years: set[int]) -> 
     """Regular before extraordinary, the longer before the shorter, interim ones never."""
     rows = rows_of(drawn)
 
-    taken = chosen(by_rule(units_of(rows), statements_of(rows), sorted(years), consolidated=False))
+    filed = by_rule(units_of(rows), statements_of(rows), sorted(years), consolidated=False)
+    merits = pl.DataFrame(schema={"statement_id": pl.Int64, "merit": pl.Int32})
+    taken = chosen(filed, rivals(filed), merits)
 
     assert taken.height == 3 * len(years) == taken.select("unit_id", "year").n_unique()
+    # Without a kind a period of twelve months counts as ordinary.
+    rows = [row | {"typ": row["typ"] or ("Riadna" if is_whole(row) else None)} for row in rows]
     superseded = counting(rows)
     for row in taken.iter_rows(named=True):
         able = [
@@ -129,13 +154,13 @@ def test_one_filing_of_each_unit_and_year(drawn: list[Row], years: set[int]) -> 
         if not able:
             assert row["reason"] == reason_of(rows, row["unit_id"], row["year"])
             continue
-        regular = [one for one in able if one["typ"] == "Riadna"] or able
+        own = [one for one in able if not one["nazovFondu"] and not one[SUMMARY]] or able
+        regular = [one for one in own if one["typ"] == "Riadna"] or own
         longest = max(regular, key=lambda one: (one["obdobieDo"] - one["obdobieOd"],  # type: ignore[operator]
-                                                one["obdobieDo"]))  # fmt: skip
-        got = next(one for one in rows if one["id"] == row["statement_id"])
-        assert (got["typ"], got["obdobieOd"], got["obdobieDo"]) == (
-            longest["typ"], longest["obdobieOd"], longest["obdobieDo"],
-        )  # fmt: skip
+                                                one["obdobieDo"], one["id"]))  # fmt: skip
+        assert row["statement_id"] == longest["id"]
+        assert row["superseded_by"] is None
+        assert row["supersedes"] == sum(by == longest["id"] for by in superseded.values())
         periods = {(one["obdobieOd"], one["obdobieDo"]) for one in able}
         assert row["periods_in_year"] == len(periods)
 

@@ -14,9 +14,11 @@ from hypothesis import given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.client.sample import Sample
 from finstat_kit.frames import items
 from finstat_kit.mirror.item_cells import figures
 from finstat_kit.protocol.wire import Reply
+from finstat_kit.service.filings.cases import CASES
 from tests.support.examples import examples
 from tests.support.mirrors import RECORDS
 from tests.support.registers import Watched
@@ -149,9 +151,79 @@ def test_corrections_changes_and_removals(tmp_path: Path) -> None:
     )
 
 
+@pytest.fixture(scope="module")
+def awkward(tmp_path_factory: pytest.TempPathFactory) -> tuple[fk.Mirror, Sample, pl.DataFrame]:
+    """Return a mirror of a sample in which each difficulty was filed and corrected, its units."""
+    sample = fk.sample(150, seed=3)
+    units = sample.units.scan().filter(pl.col("stav").is_null()).collect()
+    filings = sample.filings(units).filter("counts", kind="Riadna")
+    found: list[int] = []
+    for year, cases in ((2016, [case for case in CASES if case != "half"]), (2012, ["half"])):
+        filed = filings.filter(year=year, months=12).unique("unit_id", maintain_order=True)
+        filed = filed.filter(~pl.col("unit_id").is_in(found)).head(len(cases))
+        for case, (unit, statement) in zip(
+            cases, filed.select("unit_id", "statement_id").iter_rows(), strict=True
+        ):
+            sample.correct([statement], case=case)
+            sample.file([unit], year=2024, case=case if year == 2016 else None)
+            found.append(unit)
+    mirror = fk.Mirror(tmp_path_factory.mktemp("awkward"), contents=True, register=sample)
+    mirror.sync()
+    return mirror, sample, sample.units.get(found)
+
+
+@pytest.mark.parametrize(
+    ("year", "unit_by_unit"),
+    [
+        (None, False),
+        pytest.param(2016, False, marks=pytest.mark.slow),
+        pytest.param(2024, False, marks=pytest.mark.slow),
+        pytest.param(2016, True, marks=pytest.mark.slow),
+        pytest.param(2024, True, marks=pytest.mark.slow),
+    ],
+)
+def test_every_difficulty_is_what_the_register_makes_of_it(
+    awkward: tuple[fk.Mirror, Sample, pl.DataFrame], year: int | None, unit_by_unit: bool
+) -> None:
+    """The filing taken, the reason, what supersedes it and why that has no figures."""
+    mirror, sample, units = awkward
+    # A unit alone has few statements, all of which are requested.
+    parts = list(units.iter_slices(1)) if unit_by_unit else [units]
+    years = year if unit_by_unit else None  # of many units the register has a hint, no rule
+
+    for part in parts:
+        wanted = sample.financials(part, years, from_previous=True)
+        assert_frame_equal(mirror.financials(part, years, from_previous=True), wanted)
+        assert_frame_equal(mirror.filings(part, years), sample.filings(part, years))
+    lazy = mirror.financials(year=year).filter(pl.col("unit_id").is_in(units["id"].implode()))
+    taken = ["unit_id", "statement_id", "superseded_by", "superseded_by_reason", "sales"]
+    assert_frame_equal(
+        lazy.select(taken).collect(), mirror.financials(units["id"].sort(), year).select(taken)
+    )
+
+
+def test_a_unit_outside_a_part_is_not_held(tmp_path: Path) -> None:
+    """Neither in an extract nor in a mirror of the changes since a day; elsewhere it is none."""
+    register = fk.sample(20, seed=1)
+    whole = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    whole.sync()
+    ids = register.units.ids()["id"]
+    small = whole.extract(tmp_path / "small", ids.head(2))
+    part = fk.Mirror(tmp_path / "part", changed_since="2026-06-01", register=register)
+    part.sync()
+    inside = part.units.ids(changed_since="2026-06-01")["id"]
+    (outside,) = ids.filter(~ids.is_in(inside.implode())).tail(1)
+
+    for mirror, unit, reason in (
+        (small, ids[-1], "not_held"), (part, outside, "not_held"), (whole, 1, "unreadable"),
+    ):  # fmt: skip
+        assert mirror.financials([unit], 2018)["reason"].to_list() == [reason]
+        assert mirror.filings([unit])["reason"].to_list() == [reason]
+
+
 @pytest.mark.slow
 def test_a_cell_that_is_no_number(tmp_path: Path) -> None:
-    """An item with one is null, and a report of nothing else has the reason."""
+    """An item with one is null, and has the reason, as a report of nothing else has."""
     sample = fk.sample(12)
     whole = sample.reports.get(sample.reports.ids()).filter(idSablony=687)
     ids = whole.filter(pl.col("tabulky").list.get(0).list.get(0) != "")["id"].head(2).to_list()
@@ -175,7 +247,7 @@ def test_a_cell_that_is_no_number(tmp_path: Path) -> None:
     assert_frame_equal(mirror.financials().collect(), money)
     one = money.filter(report_id=ids[0]).row(0, named=True)
     assert one["total_assets"] is None
-    assert one["reason"] is None
+    assert one["reason"] == "not_a_number"
     assert money.filter(report_id=ids[1])["reason"].to_list() == ["not_a_number"]
 
 

@@ -76,20 +76,16 @@ def truth(sample: Sample, unit: int, year: int) -> Truth:
     ids = filings.ids_of(unit)[0]
     if not ids:
         return Truth("no_filing", None, NOTHING)
-    filing = _taken(filings, ids, year)
-    if filing is None:
+    drawn = _of_year(filings, ids, year)
+    if not drawn:
         return Truth("no_filing_for_year", None, NOTHING)
+    why = [_reason_of(sample, filing) for filing in drawn]
+    # A correction without figures leaves those of what it corrects.
+    place = why.index(None) if None in why else 0
+    filing, reason = drawn[place], why[place]
+    if reason is not None:
+        return Truth(reason, filing.slot, NOTHING)
     described, case = filers.unit_of(sample._store, filing), filers.case_of(filing)
-    hidden = described.fields.get("pravnaForma") == SOLE_TRADER and described.key % 10
-    if hidden or case == "non_public":
-        return Truth("non_public", filing.slot, NOTHING)
-    if case == "attachments_only":
-        return Truth(case, filing.slot, NOTHING)
-    if case in ("public_attachments", "no_content", "empty_content", "title_only"):
-        files = filing.key >> 7 & 1
-        return Truth("attachments_only" if files else "no_content", filing.slot, NOTHING)
-    if case in ("all_blank", "previous_only"):
-        return Truth("all_blank", filing.slot, NOTHING)
     tables = {
         template: [part["data"] for part in tables_of(filings, filing, described, template, case)]
         for template in filers.tabular(described, filing)
@@ -97,20 +93,36 @@ def truth(sample: Sample, unit: int, year: int) -> Truth:
     return Truth(None, filing.slot, figures_of(tables))  # type: ignore[arg-type]
 
 
-def _taken(filings: Filings, ids: list[int], year: int) -> Filing | None:
-    """Return the filing of a year that counts, by the roles in which they were drawn."""
+def _reason_of(sample: Sample, filing: Filing) -> str | None:
+    """Return why a filing has no figures."""
+    described, case = filers.unit_of(sample._store, filing), filers.case_of(filing)
+    hidden = described.fields.get("pravnaForma") == SOLE_TRADER and described.key % 10
+    if hidden or case == "non_public":
+        return "non_public"
+    if case == "attachments_only":
+        return case
+    if case in ("public_attachments", "no_content", "empty_content", "title_only"):
+        return "attachments_only" if filing.key >> 7 & 1 else "no_content"
+    return "all_blank" if case in ("all_blank", "previous_only") else None
+
+
+def _of_year(filings: Filings, ids: list[int], year: int) -> list[Filing]:
+    """Return the filing of a year that counts and those that it corrects, the newest first.
+
+    By the roles in which they were drawn.
+    """
     slots = [filings.slot_of(STATEMENTS, id_) for id_ in ids]
     drawn = [filing for slot in slots if slot is not None and (filing := filings.filing(slot))]
-    there = [
+    readable = [
         filing
         for filing in drawn
         if filing.year == year and filers.case_of(filing) not in ("deleted", "non_public_record")
     ]
-    for role in (CORRECTION, MAIN, EXTRAORDINARY):
-        own = [filing for filing in there if filing.role == role]
+    for roles in ((CORRECTION, MAIN), (EXTRAORDINARY,)):
+        own = [filing for filing in readable if filing.role in roles]
         if own:
-            return max(own, key=lambda filing: filing.slot)
-    return None
+            return sorted(own, key=lambda f: (f.role == CORRECTION, f.slot), reverse=True)
+    return []
 
 
 def ratios_of(f: Figures, year: int) -> dict[str, Decimal | bool | None]:

@@ -54,7 +54,7 @@ def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> 
     records = _records(units)
     fetched, counts = 0, None
     if session.copy is None and records is None:
-        fetched = arguments.ids(units).n_unique()
+        fetched = arguments.ids(units, "units").n_unique()
     elif session.copy is None and records is not None:
         counts = records["idUctovnychZavierok"].list.n_unique().fill_null(0)
     return planned(fetched, counts, years, session.rate)
@@ -76,7 +76,9 @@ def units_given(
     expected = int(plan(session, units, years)["requests"].sum())
     refuse_long_work(expected, session, most)
     if records is None:
-        records = kept_records("units", arguments.ids(units).unique(maintain_order=True), session)
+        records = kept_records(
+            "units", arguments.ids(units, "units").unique(maintain_order=True), session
+        )
     return records.unique("id", keep="first", maintain_order=True)
 
 
@@ -106,7 +108,7 @@ def by_chunks(
         holding(finished, text),
         bar("requests", expected, remote=session.remote, progress=progress) as advance,
     ):
-        walk = _Walk(session, units, years, advance)
+        walk = _Walk(session, units, years, advance, consolidated=consolidated)
         for chunk in units.iter_slices(_CHUNK):
             statements = walk.statements_of(chunk)
             filed = rule.by_rule(chunk, statements, years, consolidated=consolidated)
@@ -123,12 +125,15 @@ class _Walk:
         units: pl.DataFrame,
         years: Sequence[int] | None,
         advance: Advance,
+        *,
+        consolidated: bool,
     ) -> None:
         self._session = session
         self._advance = advance
         self._years = years
+        self._consolidated = consolidated
         self.found = KINDS["statements"].frame([])
-        self._known = rule.known_of(self.found)
+        self._known = rule.known_of(self.found, consolidated=consolidated)
         self._hinted = False
         ids = rule.held_by(units)["statement_id"]
         if years is not None and ids.len() > filing_order.PROBES:
@@ -153,11 +158,12 @@ class _Walk:
     def _fetch(self, ids: pl.Series) -> None:
         if ids.is_empty():
             return
+        ids = ids.unique(maintain_order=True)  # two units may list one statement
         # What may be sent was settled before the first request.
         records = kept_records("statements", ids, self._session)
         self._advance(ids.len())
         self.found = pl.concat([self.found, records])
-        self._known = rule.known_of(self.found)
+        self._known = rule.known_of(self.found, consolidated=self._consolidated)
 
 
 def years_of(year: Year) -> list[int] | None:
@@ -183,7 +189,7 @@ def _records(units: Given) -> pl.DataFrame | None:
             f"units: the column 'idUctovnychZavierok' is {units.schema['idUctovnychZavierok']}; "
             "give records as fk.units.get returns them"
         )
-    arguments.ids(units)
+    arguments.ids(units, "units")
     absent = {n: t for n, t in KINDS["units"].schema.items() if n not in units.columns}
     # A record that was not there has no day of change; where the column is left out all are there.
     return (

@@ -13,7 +13,6 @@ from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import financials as assembling, items as reading
 from finstat_kit.frames.cells import CELLS, FormOf
-from finstat_kit.frames.filings import chosen
 from finstat_kit.progress import Advance
 from finstat_kit.protocol import forms
 from finstat_kit.protocol.forms import Form
@@ -52,23 +51,21 @@ def financials(
         )
     form_of, live = form_lookup(session), _live_forms(session)
 
+    def read(reports: pl.DataFrame) -> assembling.Content:
+        return assembling.read(reports, form_of, live)
+
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
-        taken = chosen(filed)
-        listed = assembling.listed_reports(taken, _reports_of(session, taken, advance))
-        content = assembling.read(listed, form_of, live)
-        return assembling.assembled(taken, chunk, listed, content, from_previous=from_previous)
+        choice = assembling.Choice(filed, KINDS["reports"].frame([]), read)
+        while (ids := choice.wanted()).len():
+            choice.add(kept_records("reports", ids, session))
+            advance(ids.len())
+        taken = choice.taken()
+        listed = assembling.listed_reports(taken, choice.reports)
+        return assembling.assembled(
+            taken, chunk, listed, choice.content, from_previous=from_previous
+        )
 
     return by_chunks(session, records, years, finish, consolidated=consolidated, progress=progress)
-
-
-def _reports_of(session: Session, taken: pl.DataFrame, advance: Advance) -> pl.DataFrame:
-    """Fetch the reports of filings until the tables of each are there."""
-    found = KINDS["reports"].frame([])
-    while not (ids := assembling.next_reports(taken, found)).is_empty():
-        more = kept_records("reports", ids, session)
-        advance(ids.len())
-        found = pl.concat([found, more])
-    return found
 
 
 def _live_forms(session: Session) -> FormOf:
