@@ -28,7 +28,6 @@ from .client.current import (
     regions as regions,
     register as register,
     reports as reports,
-    reports_without_cells as reports_without_cells,
     resolve_labels as resolve_labels,
     statements as statements,
     template as template,

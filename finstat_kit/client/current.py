@@ -34,9 +34,7 @@ _CHOICES: Final = (
 )
 _NOT_CHOSEN: Final = f"no register is chosen; choose one first:\n{_CHOICES}"
 # They read what they are given, with the forms that the package ships.
-_NEED_NO_REGISTER: Final = frozenset(
-    {"cells", "reports_without_cells", "check_reports", "as_filed", "items"}
-)
+_NEED_NO_REGISTER: Final = frozenset({"cells", "check_reports", "as_filed", "items"})
 _FORM: Final = "/api/sablona"
 _DAY: Final = re.compile(r"(.*)@([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII | re.DOTALL)
 
@@ -326,7 +324,6 @@ cite = _methods.cite
 templates = _methods.templates
 template = _methods.template
 cells = _methods.cells
-reports_without_cells = _methods.reports_without_cells
 check_reports = _methods.check_reports
 as_filed = _methods.as_filed
 download = _methods.download

@@ -782,7 +782,8 @@ class Register(Checked):
             Interrupted: Ctrl-C while a template was requested.
 
         Warns:
-            UserWarning: Once, if some reports gave no number; see `reports_without_cells`.
+            UserWarning: Once, if some reports gave no number; see ``reasons`` of
+                `check_reports`.
 
         Example:
             >>> import finstat_kit as fk
@@ -794,33 +795,6 @@ class Register(Checked):
             [(1, 'current', 'gross', 5.0), (1, 'current', 'net', 3.0), (1, 'previous', 'net', 7.0)]
         """
         return methods.contents.cells(self._session, reports, labels=labels, blanks=blanks)
-
-    def reports_without_cells(self, reports: Frame) -> Frame:
-        """List the reports and tables that gave no number, each with the first reason that applies.
-
-        Args:
-            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy.
-
-        Returns:
-            In the order of the reports: ``report_id`` (Int64), ``table`` (Int16, null where the
-            reason is the whole report's) and ``reason`` (Enum): ``deleted``, ``non_public``,
-            ``unreadable`` (no record), ``attachments_only`` (files and no tables), ``no_content``,
-            ``template_missing``, ``template_mismatch`` (another number of tables),
-            ``no_tables_in_template``, ``length_mismatch`` (no number of the whole report is read),
-            ``not_a_number`` (a filled cell is none; its value is null) or ``all_blank``.
-
-        Raises:
-            UsageError, RegisterError, Interrupted: As `cells`.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> import polars as pl
-            >>> tables = [[""] * 46, [""] * 44, [""] * 75]  # the last is one cell short
-            >>> report = {"id": 1, "idSablony": 687, "tabulky": tables}
-            >>> fk.reports_without_cells(pl.DataFrame([report])).rows()
-            [(1, 2, 'length_mismatch')]
-        """
-        return methods.contents.reports_without_cells(self._session, reports)
 
     def check_reports(self, reports: Frame) -> Frame:
         """Check what a form states of its cells: the sums of its captions, and what must be equal.
@@ -836,8 +810,13 @@ class Register(Checked):
             One row per report, in order: ``report_id`` (Int64), ``template`` (Int32), ``checked``
             and ``failing`` (Int32: sums, each column of a row is one), the differences below,
             ``failures`` (List of Struct ``table``, ``row``, ``column``, ``number``, ``label_sk``,
-            ``stated``, ``computed``; null where all hold) and ``reasons`` (List of Enum, as
-            `reports_without_cells` gives them; null where there are none).
+            ``stated``, ``computed``; null where all hold) and ``reasons`` (List of
+            Struct ``table`` Int16 and ``reason`` Enum: why the report, or with a table that table,
+            gave no number; null where all did): ``deleted``, ``non_public``, ``unreadable`` (no
+            record), ``attachments_only`` (files and no tables), ``no_content``,
+            ``template_missing``, ``template_mismatch`` (another number of tables),
+            ``no_tables_in_template``, ``length_mismatch`` (no number of the whole report is read),
+            ``not_a_number`` (a filled cell is none; its value is null) or ``all_blank``.
 
             The differences are in euro (Float64), null where a form or a frame has nothing to
             compare; only those of sums are counted in ``failing``:
@@ -868,6 +847,9 @@ class Register(Checked):
             (2, 2, 7.0)
             >>> checks["failures"][0][0]["label_sk"]
             'SPOLU MAJETOK r. 02 + r. 14'
+            >>> tables[2] = [""] * 75  # one cell short
+            >>> fk.check_reports(pl.DataFrame([report]))["reasons"][0].to_list()
+            [{'table': 2, 'reason': 'length_mismatch'}]
         """
         return methods.contents.check_reports(self._session, reports)
 
@@ -1112,7 +1094,7 @@ class Register(Checked):
             form has none): ``total_assets``, ``equity``, ``sales``, ``net_profit`` and
             the others of `items`.
 
-            Reasons are those of `filings` and `reports_without_cells`, and ``interim_only``,
+            Reasons are those of `filings` and `check_reports`, and ``interim_only``,
             ``other_kind``, ``other_currency`` (`items` reads the amounts as filed),
             ``caption_mismatch`` and ``item_not_in_form``. Beside ``not_a_number`` stand the figures
             that can be read; beside any other reason there are none.

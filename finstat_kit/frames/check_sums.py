@@ -37,7 +37,7 @@ CHECKS: Final = pl.Schema(
         "result_difference": pl.Float64(),
         "previous_difference": pl.Float64(),
         "failures": pl.List(_FAILURE),
-        "reasons": pl.List(REASON),
+        "reasons": pl.List(pl.Struct({"table": pl.Int16(), "reason": REASON})),
     }
 )
 # What is read of records beside their tables.
@@ -107,7 +107,7 @@ def _per_report(
     why = (
         pl.concat([pl.DataFrame(schema=WITHOUT), *reasons])
         .group_by(place="report_id")
-        .agg(reasons=pl.col("reason").unique(maintain_order=True))
+        .agg(reasons=pl.struct("table", "reason"))
     )
     shown, stated = pl.col("in_balance"), pl.coalesce("in_income", "elsewhere")
     return (

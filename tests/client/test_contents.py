@@ -23,7 +23,7 @@ def test_cells_of_a_sample(reports: pl.DataFrame) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cells = reg.cells(reports)
-    without = reg.reports_without_cells(reports)
+    without = reg.check_reports(reports).explode("reasons").unnest("reasons")
 
     assert reg.stats.requests == 0
     assert set(cells["report_id"]) | set(without["report_id"]) == set(reports["id"])

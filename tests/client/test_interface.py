@@ -17,7 +17,7 @@ REGISTER = [
     "regions", "districts", "municipalities", "codelist", "codelists", "locations", "match_places",
     "templates", "template",
     # What it reads out of reports.
-    "cells", "reports_without_cells", "check_reports", "as_filed", "download",
+    "cells", "check_reports", "as_filed", "download",
     # What it finds of units.
     "filings", "items", "financials",
     # What it makes of a frame.

@@ -27,8 +27,18 @@ def blank(template: int) -> list[list[str]]:
     return [[""] * many for many in sizes(template)]
 
 
+def without_cells(
+    reports: pl.DataFrame | pl.LazyFrame, reg: fk.Register | None = None
+) -> pl.DataFrame:
+    """Return a row for each report, or table of one, that gave no number."""
+    checks = (
+        (reg or fk.sample(0)).check_reports(reports.lazy()).select("report_id", "reasons").collect()
+    )
+    return checks.explode("reasons").drop_nulls("reasons").unnest("reasons")
+
+
 def reasons(reports: pl.DataFrame) -> list[tuple[object, ...]]:
-    return fk.reports_without_cells(reports).rows()
+    return without_cells(reports).rows()
 
 
 @pytest.mark.parametrize(
@@ -71,7 +81,7 @@ def test_forms_may_be_mixed(kinds: list[tuple[int, int]]) -> None:
     expected = [c for r in records for c in filings.cells_of(r, forms[r["idSablony"]])]  # type: ignore[index]
     assert cells.select(KEY).rows() == expected
     wrong = {id_ for id_, (_, off) in enumerate(kinds) if off}
-    without = fk.reports_without_cells(given_).filter(reason="length_mismatch")
+    without = without_cells(given_).filter(reason="length_mismatch")
     assert set(without["report_id"]) == wrong
     assert wrong.isdisjoint(cells["report_id"])
 
@@ -194,8 +204,8 @@ def test_reasons() -> None:
         (12, 1, "length_mismatch"),
         (12, 2, "length_mismatch"),
     ]
-    assert fk.reports_without_cells(reports).schema == WITHOUT
-    assert fk.reports_without_cells(reports.head(0)).schema == WITHOUT
+    assert without_cells(reports).schema == WITHOUT
+    assert without_cells(reports.head(0)).schema == WITHOUT
     places = [REASONS.index(str(reason)) for *_, reason in found[:9]]
     assert all(a <= b for a, b in pairwise(places[:8]))
 
@@ -231,7 +241,7 @@ def test_templates_of_the_register() -> None:
         (3, 5, 0, 1, 0, None, "previous", None, 6.0),
     ]
     assert reg.asked == ["/api/sablona?id=5"]
-    assert reg.reports_without_cells(frame(report(9, 900, [["1"]]))).rows() == [
+    assert without_cells(frame(report(9, 900, [["1"]])), reg).rows() == [
         (9, None, "no_tables_in_template")
     ]
     assert len(reg.asked) == 2
@@ -245,9 +255,7 @@ def test_no_register_is_needed_for_the_shipped_forms() -> None:
     with fk.using(fk.sample()) as reg:
         with pytest.warns(UserWarning, match="gave no number"):
             assert fk.cells(frame(report(1, 5, [["3"]]))).is_empty()
-        assert fk.reports_without_cells(frame(report(1, 5, [["3"]]))).rows() == [
-            (1, None, "template_missing")
-        ]
+        assert without_cells(frame(report(1, 5, [["3"]]))).rows() == [(1, None, "template_missing")]
         assert reg.stats.requests == 1
 
 
@@ -272,8 +280,8 @@ def test_lazy_is_the_same() -> None:
         eager = reg.cells(reports, labels=True)
     assert collected.equals(eager)
     assert streamed.equals(eager.filter(pl.col("table") == 0))
-    without = reg.reports_without_cells(reports.lazy())
-    assert without.collect().rows() == [(5_000, None, "no_content")]
+    without = without_cells(reports, reg)
+    assert without.rows() == [(5_000, None, "no_content")]
 
 
 def test_lazy_asks_in_the_batch_that_needs_it() -> None:
@@ -320,7 +328,7 @@ def test_an_error_of_the_register_comes_through() -> None:
 )
 def test_wrong_frames(reports: object, named: str) -> None:
     """What is no frame of reports is refused before anything is read."""
-    for function in (fk.cells, fk.reports_without_cells):
+    for function in (fk.cells, fk.check_reports):
         with pytest.raises(fk.UsageError, match=named):
             function(reports)  # type: ignore[type-var]
 
@@ -331,7 +339,7 @@ def test_columns_that_a_frame_may_lack() -> None:
     empty = pl.DataFrame({"id": [1], "idSablony": [None], "tabulky": [None]})
 
     assert fk.cells(few).height
-    assert fk.reports_without_cells(empty).rows() == [(1, None, "no_content")]
+    assert without_cells(empty).rows() == [(1, None, "no_content")]
     assert fk.cells(few.with_columns(pl.col("id").cast(pl.UInt32))).schema == CELLS
 
 

@@ -133,7 +133,7 @@ def assets_by_region(register: fk.Register) -> dict[str | None, list[int]]:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*reports_without_cells")
+@pytest.mark.filterwarnings("ignore:.*check_reports")
 def test_one_item_by_region_is_the_same_by_every_engine(
     filings: fk.Mirror, register: Sample
 ) -> None:

@@ -67,7 +67,7 @@ def test_numbers_are_answered_from_disk(mirror: fk.Mirror, register: Watched) ->
     reports, local = register.sample.reports.get(ids), mirror.reports.get(ids)
     one = reports.filter(idSablony=699).head(1)
 
-    with pytest.warns(UserWarning, match="reports_without_cells"):
+    with pytest.warns(UserWarning, match="check_reports"):
         assert_frame_equal(mirror.cells(local), register.sample.cells(reports))
     assert_frame_equal(mirror.check_reports(local), register.sample.check_reports(reports))
     assert str(mirror.as_filed(one)) == str(register.sample.as_filed(one))

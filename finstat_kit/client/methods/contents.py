@@ -23,9 +23,7 @@ from finstat_kit.transport.threads import heeding_interrupts
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
-_WITHOUT: Final = (
-    "some reports gave no number; fk.reports_without_cells(reports) lists them with the reasons"
-)
+_WITHOUT: Final = 'some reports gave no number; fk.check_reports(reports)["reasons"] lists why'
 
 
 def cells(session: Session, reports: Frame, *, labels: bool, blanks: bool) -> Frame:
@@ -42,12 +40,6 @@ def cells(session: Session, reports: Frame, *, labels: bool, blanks: bool) -> Fr
         return cells
 
     return _over(reports, schema, read)
-
-
-def reports_without_cells(session: Session, reports: Frame) -> Frame:
-    """Return why reports and tables gave no number; see `Register.reports_without_cells`."""
-    reader = reading.Reader(form_lookup(session))
-    return _over(reports, reasons.WITHOUT, lambda batch: reader.read(batch)[1])
 
 
 def check_reports(session: Session, reports: Frame) -> Frame:
