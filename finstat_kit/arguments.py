@@ -13,7 +13,7 @@ from typing import Final, Literal, get_args
 
 import polars as pl
 
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import Either, UsageError
 from finstat_kit.protocol.wire import BEGINNING, MAX_ID
 
 Lang = Literal["sk", "en"]
@@ -25,6 +25,11 @@ Since = str | date | timedelta | None
 Span = str | float | timedelta
 
 _SPAN: Final = re.compile(r"-[0-9]{1,6}d", re.ASCII)
+_A_DAY: Final = Either("give 'YYYY-MM-DD' or a datetime.date", "give YYYY-MM-DD")
+_A_DAY_OR_SPAN: Final = Either(
+    "give 'YYYY-MM-DD', a datetime.date, or '-30d' to count back",
+    "give YYYY-MM-DD, or -30d for the last 30 days",
+)
 _UNSIGNED: Final = re.compile(r"\+?([0-9]{1,6}d)", re.ASCII)
 _LASTS: Final = re.compile(r"([0-9]{1,9})(s|min|h|d)", re.ASCII)
 _SECONDS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
@@ -34,7 +39,7 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/", re.ASCII)
 
 
-def day(name: str, value: object) -> date:
+def day(name: str, value: object, cure: Either = _A_DAY) -> date:
     """Return a date given as text, date or datetime; an aware datetime is converted to UTC."""
     if isinstance(value, datetime):  # before date, which it also is
         return (value.astimezone(UTC) if value.tzinfo else value).date()
@@ -47,7 +52,7 @@ def day(name: str, value: object) -> date:
             return date.fromisoformat(value)
         except ValueError:
             pass
-    raise UsageError(f"{name}={value!r} is not a valid date; give 'YYYY-MM-DD' or a datetime.date")
+    raise UsageError("is not a valid date", argument=name, value=value, cure=cure)
 
 
 def changed_since(value: object, today: Callable[[], date] | None = None) -> date:
@@ -64,13 +69,19 @@ def changed_since(value: object, today: Callable[[], date] | None = None) -> dat
         if timedelta(0) <= span <= _LONGEST:
             return today() - span
         raise UsageError(
-            f"changed_since={value!r} is not a valid duration; give 0 to {_LONGEST.days:,} days"
+            "is not a valid duration",
+            argument="changed_since",
+            value=value,
+            cure=f"give 0 to {_LONGEST.days:,} days",
         )
     if isinstance(value, str) and (days := _UNSIGNED.fullmatch(value)):
         raise UsageError(
-            f"changed_since={value!r} is not a valid date; give '-{days[1]}' to count back"
+            "is not a valid date",
+            argument="changed_since",
+            value=value,
+            cure=Either(f"give '-{days[1]}' to count back", f"give -{days[1]} to count back"),
         )
-    return day("changed_since", value)
+    return day("changed_since", value, _A_DAY if today is None else _A_DAY_OR_SPAN)
 
 
 def span(name: str, value: object) -> float:
@@ -87,22 +98,28 @@ def span(name: str, value: object) -> float:
     ):
         return float(seconds)
     raise UsageError(
-        f"{name}={value!r} is not a valid duration; give a timedelta, '7d', '12h', '30min' or "
-        "seconds"
+        "is not a valid duration",
+        argument=name,
+        value=value,
+        cure="give a timedelta, '7d', '12h', '30min' or seconds",
     )
 
 
 def file(name: str, value: object) -> Path:
     """Return the path of a file, which need not exist yet."""
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
-        raise UsageError(f"{name}={value!r} is not a file path; give one such as 'ruz.cache'")
+        raise UsageError(
+            "is not a file path", argument=name, value=value, cure="give one such as 'ruz.cache'"
+        )
     path = Path(value)
     try:
         is_folder = path.is_dir()
     except OSError as error:  # such as a name that is too long
-        raise UsageError(f"{name} is not a file path: {error.strerror}") from error
+        raise UsageError(f"is not a file path: {error.strerror}", argument=name) from error
     if is_folder:
-        raise UsageError(f"{name}={str(path)!r} is a folder; give the path of a file in it")
+        raise UsageError(
+            "is a folder", argument=name, value=str(path), cure="give the path of a file in it"
+        )
     return path
 
 
@@ -125,9 +142,11 @@ def refuse_url(name: str, path: str | Path, prefix: str = "") -> None:
     if "://" not in url:
         url = url.replace(":/", "://", 1)
     raise UsageError(
-        f"{name}={prefix + url!r} is a URL, and a mirror is written and opened in a local "
-        "directory only; sync to one, copy it there (such as with rclone), and read the copy with "
-        "polars, deltalake or DuckDB"
+        "is a URL, and a mirror is written and opened in a local directory only",
+        argument=name,
+        value=prefix + url,
+        cure="sync to one, copy it there (such as with rclone), and read the copy with polars, "
+        "deltalake or DuckDB",
     )
 
 
@@ -141,14 +160,16 @@ def whole(name: str, value: object, low: int, high: int) -> int:
         number = low - 1
     if not low <= number <= high:
         allowed = f"{low} or more" if high == MAX_ID else f"{low} to {high}"
-        raise UsageError(f"{name}={value!r} is not allowed; give a whole number, {allowed}")
+        raise UsageError(
+            "is not allowed", argument=name, value=value, cure=f"give a whole number, {allowed}"
+        )
     return number
 
 
 def lang(value: object, name: str = "lang") -> Lang:
     """Return the language of labels."""
     if not isinstance(value, str) or value not in get_args(Lang):
-        raise UsageError(f"{name}={value!r} is not known; give 'sk' or 'en'")
+        raise UsageError("is not known", argument=name, value=value, cure="give 'sk' or 'en'")
     return value  # type: ignore[return-value]
 
 
@@ -156,7 +177,7 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Refuse a value outside the allowed ones."""
     if not isinstance(value, str) or value not in allowed:  # a frame has no truth value
         cure = f"{near(value, allowed)}give one of {list(allowed)}"
-        raise UsageError(f"{name}={value!r} is not known; {cure}")
+        raise UsageError("is not known", argument=name, value=value, cure=cure)
 
 
 def near(value: object, known: Iterable[str]) -> str:
@@ -176,9 +197,13 @@ def names(name: str, value: object) -> list[str]:
     several = [value] if isinstance(value, str) else value
     listed = list(several) if isinstance(several, Iterable) else []
     if not listed or not all(isinstance(one, str) for one in listed):
-        raise UsageError(f"{name}={value!r} is not allowed; give a name, or several in a list")
+        raise UsageError(
+            "is not allowed", argument=name, value=value, cure="give a name, or several in a list"
+        )
     if repeated := [one for place, one in enumerate(listed) if one in listed[:place]]:
-        raise UsageError(f"{name}: {repeated[0]!r} stands there twice; give each name once")
+        raise UsageError(
+            f": {repeated[0]!r} stands there twice", argument=name, cure="give each name once"
+        )
     return listed
 
 
@@ -188,7 +213,10 @@ def digits(name: str, value: object, lengths: tuple[int, ...]) -> str:
         return value
     allowed = " or ".join(map(str, lengths))
     raise UsageError(
-        f"{name}={value!r} is not allowed; give a text of {allowed} digits, leading zeros included"
+        "is not allowed",
+        argument=name,
+        value=value,
+        cure=f"give a text of {allowed} digits, leading zeros included",
     )
 
 
@@ -197,8 +225,10 @@ def legal_form_code(value: object) -> str:
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,4}", value, re.ASCII):
         return value
     raise UsageError(
-        f"legal_form_code={value!r} is not a code; give one such as '112', see "
-        "fk.codelist('legal_forms')"
+        "is not a code",
+        argument="legal_form_code",
+        value=value,
+        cure="give one such as '112', see fk.codelist('legal_forms')",
     )
 
 
@@ -209,7 +239,7 @@ def not_polars(
     kind, module = type(value).__name__, type(value).__module__.partition(".")[0]
     cure = f"pl.from_pandas({name})" if module == "pandas" else wanted
     whose = "" if module == "builtins" else f"{module} "
-    return UsageError(f"{name} is a {whose}{kind}; give {cure}")
+    return UsageError(f"is a {whose}{kind}", argument=name, cure=f"give {cure}")
 
 
 def ids(value: object, name: str = "ids") -> pl.Series:
@@ -218,7 +248,9 @@ def ids(value: object, name: str = "ids") -> pl.Series:
         value = value.collect()
     if isinstance(value, pl.DataFrame):
         if "id" not in value.columns:
-            raise UsageError(f"{name}: the frame has no column 'id'; it has {value.columns}")
+            raise UsageError(
+                ": the frame has no column 'id'", argument=name, cure=f"it has {value.columns}"
+            )
         value = value["id"]
     if isinstance(value, pl.Series):
         # Under a name of its own: by ``*`` and ``^…$`` polars would look for other columns.
@@ -226,13 +258,18 @@ def ids(value: object, name: str = "ids") -> pl.Series:
         series = series if series.dtype != pl.Null else series.cast(pl.Int64)
         if not series.dtype.is_integer() or series.null_count():
             raise UsageError(
-                f"{name}: the column {value.name!r} is {series.dtype} with {series.null_count()} "
-                "nulls; give whole numbers, none missing"
+                f": the column {value.name!r} is {series.dtype} with {series.null_count()} nulls",
+                argument=name,
+                cure="give whole numbers, none missing",
             )
         numbers = series.cast(pl.Int64, strict=False)  # null above the largest id
         outside = series.filter((numbers < 0).fill_null(value=True))
         if outside.len():
-            raise UsageError(f"{name}: {outside[0]} is not allowed; give ids from 0 to {MAX_ID}")
+            raise UsageError(
+                f": {outside[0]} is not allowed",
+                argument=name,
+                cure=f"give ids from 0 to {MAX_ID}",
+            )
         return numbers
     if isinstance(value, int) and not isinstance(value, bool):
         value = [value]
@@ -244,8 +281,10 @@ def ids(value: object, name: str = "ids") -> pl.Series:
         items = list(value)  # type: ignore[call-overload]
     except TypeError:
         raise UsageError(
-            f"{name}={value!r} is not allowed; give an id, a list of ids, a Series or a frame with "
-            "a column 'id'"
+            "is not allowed",
+            argument=name,
+            value=value,
+            cure="give an id, a list of ids, a Series or a frame with a column 'id'",
         ) from None
     # One by one only to find the fault, and for numbers of other libraries: millions take seconds.
     if not _are_plain(items):
@@ -264,4 +303,4 @@ def positive(name: str, value: object) -> float:
     """Return a number above zero."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 10**9:
         return float(value)
-    raise UsageError(f"{name}={value!r} is not allowed; give a number above zero")
+    raise UsageError("is not allowed", argument=name, value=value, cure="give a number above zero")

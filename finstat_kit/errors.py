@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import dropwhile, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from traceback import FrameSummary
@@ -32,10 +32,44 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+_LONGEST: Final = 200  # characters of a value in a message
+
+
+class Either(NamedTuple):
+    """A phrase that names calls or arguments: in Python, and in a shell, where it may be empty."""
+
+    python: str
+    shell: str = ""
+
+
+class Words:
+    """How errors name arguments: as in Python. The command has its own words."""
+
+    def argument(self, name: str, value: object = ...) -> str:
+        """Return the name of an argument, with its value if it has one."""
+        if value is ...:
+            return name
+        shown = repr(value)
+        return f"{name}={shown if len(shown) <= _LONGEST else f'{shown[:_LONGEST]}…'}"
+
+    def phrase(self, phrase: str | Either) -> str:
+        """Return a phrase in these words."""
+        return phrase.python if isinstance(phrase, Either) else phrase
+
+    def sentence(self, message: str, cure: str | Either) -> str:
+        """Return what happened and what to do."""
+        return "; ".join(part for part in (message, self.phrase(cure)) if part)
+
+
+PYTHON: Final = Words()
+
+
 class RegisterError(Exception):
     """Base class of every error this package raises.
 
     Attributes:
+        message: What happened.
+        cure: What to do; a phrase for Python and another for the command where they differ.
         url: Address of the failed request, if one was sent.
         attempts: Number of attempts made.
         cursor: All ids up to this one are in `partial`; resume with ``after_id=cursor``.
@@ -47,6 +81,7 @@ class RegisterError(Exception):
         self,
         message: str = "",
         *,
+        cure: str | Either = "",
         url: str | None = None,
         attempts: int | None = None,
         cursor: int | None = None,
@@ -55,21 +90,28 @@ class RegisterError(Exception):
         # Only the message is positional, so that the default pickling (args, then __dict__) works.
         super().__init__(message)
         self.message = message
+        self.cure = cure
         self.url = url
         self.attempts = attempts
         self.cursor = cursor
         self.partial = partial
 
     def __str__(self) -> str:
+        return self.text(PYTHON)
+
+    def text(self, words: Words) -> str:
+        """Return all of it: what happened, what to do, where, and where to resume."""
         where = ""
         if self.url is not None:
             tried = f", tried {self.attempts} times" if (self.attempts or 0) > 1 else ""
             where = f"\n  at {self.url}{tried}"
         if self.cursor:
-            where += (
-                f"\n  nothing is lost up to id {self.cursor}: resume with after_id={self.cursor}"
-            )
-        return self.message + where
+            resume = words.argument("after_id", self.cursor)
+            where += f"\n  nothing is lost up to id {self.cursor}: resume with {resume}"
+        return words.sentence(self._happened(words), self.cure) + where
+
+    def _happened(self, words: Words) -> str:
+        return self.message
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows: the user's calls, the message and its causes."""
@@ -107,7 +149,31 @@ def warn(text: str) -> None:
 
 
 class UsageError(RegisterError, ValueError):
-    """An argument is invalid. Raised before any request; the message names the fix."""
+    """An argument is invalid. Raised before any request; the text names the cure.
+
+    Attributes:
+        argument: Name of the argument at fault, None where it is no single one.
+        value: Its value, ``...`` where the text is not to show it.
+        message: What is wrong with it: "is not a valid date", or ": …" for a sentence.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        argument: str | None = None,
+        value: object = ...,
+        cure: str | Either = "",
+    ) -> None:
+        super().__init__(message, cure=cure)
+        self.argument = argument
+        self.value = value
+
+    def _happened(self, words: Words) -> str:
+        if self.argument is None:
+            return self.message.removeprefix(": ")
+        space = "" if self.message.startswith(":") else " "
+        return f"{words.argument(self.argument, self.value)}{space}{self.message}"
 
 
 class TransportError(RegisterError):
@@ -171,11 +237,12 @@ class NotFound(RegisterError):
         self,
         message: str = "",
         *,
+        cure: str | Either = "",
         ids: Sequence[int] = (),
         url: str | None = None,
         partial: pl.DataFrame | None = None,
     ) -> None:
-        super().__init__(message, url=url, partial=partial)
+        super().__init__(message, cure=cure, url=url, partial=partial)
         self.ids = list(ids)
 
 
@@ -199,26 +266,35 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C, or an interrupted cell, with the rows fetched before it.
 
     Attributes:
+        message: How far it was, and in Python what to do.
         cursor: All ids up to this one are in `partial`; None without one.
         partial: The rows fetched before the interruption, or None.
     """
 
     def __init__(
         self,
-        message: str = "",
+        message: str | Either = "",
         *,
         cursor: int | None = None,
         partial: pl.DataFrame | None = None,
     ) -> None:
         super().__init__(message)
+        self.message = message
         self.cursor = cursor
         self.partial = partial
+
+    def __str__(self) -> str:
+        return self.text(PYTHON)
+
+    def text(self, words: Words) -> str:
+        """Return how far it was, and how to resume."""
+        return words.phrase(self.message)
 
 
 @contextmanager
 def holding(
     partial: Callable[[], pl.DataFrame | None],
-    text: Callable[[], str],
+    text: Callable[[], str | Either],
     cursor: Callable[[], int | None] = lambda: None,
 ) -> Iterator[None]:
     """Give the error or the Ctrl-C that ends a block the rows fetched before it.

@@ -1,13 +1,15 @@
-"""What is not polars' is refused with the cure, wherever a frame or a column is taken."""
+"""Arguments that are refused: what the error knows and how its text names the cure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.errors import PYTHON
 
 REG = fk.sample(20)
 UNITS = REG.units.get(REG.units.ids())
@@ -82,3 +84,60 @@ def test_columns_of_pandas_are_refused_with_the_cure() -> None:
     """Names in a column are refused likewise."""
     with pytest.raises(fk.UsageError, match=r"is a pandas Series; give pl.from_pandas\(names\)"):
         REG.match_places(Series(), level="region")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "value", "text"),
+    [
+        (
+            lambda: fk.units.count(changed_since="1.7.2026"),
+            "changed_since",
+            "1.7.2026",
+            "changed_since='1.7.2026' is not a valid date; give 'YYYY-MM-DD', a datetime.date, or "
+            "'-30d' to count back",
+        ),
+        (
+            lambda: fk.units.ids(limit=-1),
+            "limit",
+            -1,
+            "limit=-1 is not allowed; give a whole number, 0 or more",
+        ),
+        (
+            lambda: fk.units.get([5], max_requests=0),
+            "max_requests",
+            0,
+            "max_requests=0: this needs 1 requests, one per record at the register's rate; ",
+        ),
+        (
+            lambda: fk.count_by(pl.DataFrame({"a": ["b"]}), "kraj"),
+            "columns",
+            ...,
+            "columns: the frame has no column 'kraj'; it has ['a']",
+        ),
+        (
+            lambda: fk.locations("x", level="y" * 999),  # type: ignore[arg-type]
+            "level",
+            "y" * 999,
+            f"level='{'y' * 199}…",
+        ),
+    ],
+)
+def test_an_error_has_the_fields_its_text_is_made_of(
+    call: Callable[[], object], argument: str, value: object, text: str
+) -> None:
+    """Argument, value, what is wrong with it and the cure; only the text cuts a long value."""
+    with fk.using(fk.sample(10)), pytest.raises(fk.UsageError) as caught:
+        call()
+
+    error = caught.value
+    assert (error.argument, error.value) == (argument, value)
+    assert str(error).startswith(text)
+    assert error.message
+    assert error.cure
+    assert PYTHON.phrase(error.cure) in str(error)
+
+
+def test_an_error_may_have_a_sentence_alone() -> None:
+    """Where no argument is at fault there is none in the text."""
+    assert str(fk.UsageError(": it is late", cure="go home")) == "it is late; go home"
+    assert str(fk.UsageError("it is late")) == "it is late"

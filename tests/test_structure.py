@@ -9,13 +9,14 @@ import re
 import subprocess
 import sys
 import tomllib
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 import finstat_kit as fk
 from finstat_kit import errors
-from finstat_kit.errors import PagingError, RateLimited, RegisterUnavailable
+from finstat_kit.errors import Either, PagingError, RateLimited, RegisterUnavailable
 
 PACKAGE = Path(fk.__file__).parent
 
@@ -159,7 +160,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         RateLimited("a", retry_after=7.0),
         fk.NotFound("a", ids=[1, 2]),
         PagingError("a", cursor=9),
-        fk.Interrupted("a", cursor=4),
+        fk.Interrupted(Either("b", "c"), cursor=4),
+        fk.UsageError("is no day", argument="a", value=date(2026, 1, 1), cure=Either("b", "c")),
     ],
 )
 def test_errors_survive_pickling(error: Exception) -> None:
@@ -174,7 +176,9 @@ def test_errors_survive_pickling(error: Exception) -> None:
 def test_error_tree_is_drawn() -> None:
     """The docstring of errors.py names every class, and the tree hangs on one root."""
     classes = [
-        c for _, c in inspect.getmembers(errors, inspect.isclass) if c.__module__ == errors.__name__
+        c
+        for _, c in inspect.getmembers(errors, inspect.isclass)
+        if c.__module__ == errors.__name__ and issubclass(c, BaseException)
     ]
 
     assert all(c.__name__ in (errors.__doc__ or "") for c in classes)

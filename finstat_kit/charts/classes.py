@@ -35,8 +35,10 @@ def bounds(classes: Sequence[float]) -> list[float]:
     rising = all(a < b for a, b in pairwise(found)) and all(map(math.isfinite, found))
     if not rising or not 1 <= len(found) <= _MOST_BOUNDS:
         raise UsageError(
-            f"classes={classes!r} is not allowed; give upper bounds, 1 to {_MOST_BOUNDS} ascending "
-            "numbers"
+            "is not allowed",
+            argument="classes",
+            value=classes,
+            cure=f"give upper bounds, 1 to {_MOST_BOUNDS} ascending numbers",
         )
     return found
 

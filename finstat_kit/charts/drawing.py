@@ -81,7 +81,9 @@ def axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
     if ax is not None:
         if not isinstance(ax, Axes):
             raise UsageError(
-                f"ax is a {type(ax).__name__}; give the Axes of a figure, or None for a new one"
+                f"is a {type(ax).__name__}",
+                argument="ax",
+                cure="give the Axes of a figure, or None for a new one",
             )
         yield ax
         return
@@ -281,12 +283,14 @@ def _given(
         found = table.schema[column]
         fits = found.is_integer() if dtype == pl.Int64 else found in (dtype, pl.Null)
         if not fits:
-            raise UsageError(f"the column {column!r} is {found}; give counts as {maker} does")
+            raise UsageError(
+                f"the column {column!r} is {found}", cure=f"give counts as {maker} does"
+            )
         below = column in numbers and (table[column] < 0).any()
         if dtype == pl.Int64 and (table[column].null_count() or below):
             of = "nulls or negative numbers" if column in numbers else "nulls"
-            raise UsageError(f"the column {column!r} has {of}; give whole counts")
+            raise UsageError(f"the column {column!r} has {of}", cure="give whole counts")
     kinds = set(table["kind"]) - set(KINDS)
     if kinds:
-        raise UsageError(f"the column 'kind' has {kinds}; give some of {list(KINDS)}")
+        raise UsageError(f"the column 'kind' has {kinds}", cure=f"give some of {list(KINDS)}")
     return table.cast(columns)  # shares may be null, and counts of any size of integer

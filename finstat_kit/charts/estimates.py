@@ -116,8 +116,8 @@ def of_frame(frame: labels.Frame, by: By) -> Estimate | None:
         hits.is_between(0, n).all() and hits.null_count() == 0
     ):
         raise UsageError(
-            "the columns 'share', 'n' and 'N' do not fit an estimate; give one as fk.estimate "
-            "returns it"
+            "the columns 'share', 'n' and 'N' do not fit an estimate",
+            cure="give one as fk.estimate returns it",
         )
     return Estimate(table.with_columns(hits.round().cast(pl.Int64).alias("hits")), n, number)
 

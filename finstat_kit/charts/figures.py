@@ -30,8 +30,9 @@ def with_item(frame: labels.Frame, item: str) -> pl.DataFrame:
         found = f"is {schema[item]}" if item in schema else "is no column"
         known = [name for name, dtype in schema.items() if dtype.is_numeric()]
         raise UsageError(
-            f"{item!r} {found}; {near(item, [*known, *ratios.NAMES])}give a column of numbers, "
-            "such as an item of fk.financials or a ratio of fk.ratios"
+            f"{item!r} {found}",
+            cure=f"{near(item, [*known, *ratios.NAMES])}give a column of numbers, such as an item "
+            "of fk.financials or a ratio of fk.ratios",
         )
     return frame.lazy().collect()
 

@@ -85,8 +85,8 @@ def plot_history(
     names = dict(table.select("unit_id", "name").unique("unit_id").iter_rows())
     if len(wanted) > 1 < len(units) or len(wanted) * len(units) > _MOST:
         raise UsageError(
-            f"{len(wanted)} items of {len(units)} units: give one unit and up to {_MOST} items, or "
-            f"up to {_MOST} units and one item"
+            f"{len(wanted)} items of {len(units)} units are too many lines",
+            cure=f"give one unit and up to {_MOST} items, or up to {_MOST} units and one item",
         )
     words = _WORDS[lang]
     lines = [(unit, item) for unit in units for item in wanted]
@@ -124,7 +124,11 @@ def _rows(financials: labels.Frame, wanted: Sequence[str]) -> pl.DataFrame:
     schema = labels.schema_of(financials)
     absent = [name for name in (*_NEEDED, "name") if name not in schema]
     if absent:
-        raise UsageError(f"financials: no column {absent[0]!r}; give what fk.financials returns")
+        raise UsageError(
+            f": no column {absent[0]!r}",
+            argument="financials",
+            cure="give what fk.financials returns",
+        )
     table = financials.lazy().collect()
     for item in wanted:
         found = figures.with_item(financials, item)[item]

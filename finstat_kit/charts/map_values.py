@@ -66,10 +66,13 @@ def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     if value not in numbers:
         found = f"is {schema[value]}" if value in schema else "is not a column"
         raise UsageError(
-            f"value={value!r} {found}; {near(value, numbers)}give a column of numbers, of {numbers}"
+            f"{found}",
+            argument="value",
+            value=value,
+            cure=f"{near(value, numbers)}give a column of numbers, of {numbers}",
         )
     if not labels.holds_codes(schema["code"]):
-        raise UsageError(f"the column 'code' is {schema['code']}; codes are text")
+        raise UsageError(f"the column 'code' is {schema['code']}", cure="codes are text")
     kind = ["kind"] if schema.get("kind") == pl.String else []
     table = (
         frame.lazy()
@@ -81,10 +84,17 @@ def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     (other,) = set(tiles.LEVELS) - {by}
     strange = table.filter(pl.col("code").is_in(list(tiles.LEVELS[other])))["code"]
     if strange.len():
-        raise UsageError(f"by={by!r}: {strange[0]!r} is a code of the other level; give {other!r}")
+        raise UsageError(
+            f": {strange[0]!r} is a code of the other level",
+            argument="by",
+            value=by,
+            cure=f"give {other!r}",
+        )
     twice = table.filter(pl.col("code").is_duplicated() & pl.col("code").is_not_null())["code"]
     if twice.len():
-        raise UsageError(f"frame: {twice[0]!r} stands in two rows; give each code once")
+        raise UsageError(
+            f": {twice[0]!r} stands in two rows", argument="frame", cure="give each code once"
+        )
     return table if kind and set(table["kind"]) <= set(KINDS) else table.drop(kind)
 
 
@@ -95,8 +105,10 @@ def _counted(
     if value != "count":
         known = ["count", *labels.schema_of(frame), *ratios.NAMES]
         raise UsageError(
-            f"value={value!r}: units can only be counted here; {near(value, known)}give a frame "
-            f"with the columns 'code' and {value!r}"
+            ": units can only be counted here",
+            argument="value",
+            value=value,
+            cure=f"{near(value, known)}give a frame with the columns 'code' and {value!r}",
         )
     counts = (register or current.register()).count_by(frame, by, lang=lang)
     return counts.rename({"count": "value"})

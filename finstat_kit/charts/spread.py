@@ -94,7 +94,7 @@ def plot_spread(
     source, lang = current.drawn_from(register, lang)
     arguments.one_of("by", by, tuple(wire.BY_FIELD))
     if by not in labels.schema_of(frame):
-        raise UsageError(f"by={by!r} is no column of the frame")
+        raise UsageError("is no column of the frame", argument="by", value=by)
     table = figures.with_item(frame, item)
     there = table.filter(pl.col(item).is_finite(), pl.col(by).is_not_null())
     boxes = spread(there, item, by)

@@ -20,8 +20,8 @@ from finstat_kit.cli.forms import form, statement
 from finstat_kit.cli.mirrors import mirror, sync
 from finstat_kit.cli.output import format_of, harmless, print_frame, silence
 from finstat_kit.cli.records import count, get, ids
-from finstat_kit.cli.wording import worded
-from finstat_kit.errors import RegisterError, UsageError
+from finstat_kit.cli.words import worded
+from finstat_kit.errors import Interrupted, RegisterError, UsageError
 
 if TYPE_CHECKING:
     from finstat_kit.arguments import Lang
@@ -173,20 +173,21 @@ def main() -> None:
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)
     except click.ClickException as error:
-        told = io.StringIO()
-        error.show(told)
-        click.echo(harmless(told.getvalue()), err=True, nl=False)
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(harmless(shown.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         silence()  # the reader of the pipe has closed it
     except (click.Abort, KeyboardInterrupt) as error:
-        click.echo(harmless(worded(str(error)) or "interrupted"), err=True)
+        told = worded(error, cli) if isinstance(error, Interrupted) else ""
+        click.echo(harmless(told or "interrupted"), err=True)
         sys.exit(130)
     except RegisterError as error:
-        click.echo(harmless(f"Error: {worded(str(error))}"), err=True)
+        click.echo(harmless(f"Error: {worded(error, cli)}"), err=True)
         sys.exit(2 if isinstance(error, UsageError) else 1)
     except OSError as error:  # such as a full disk
-        click.echo(harmless(f"Error: {_told(error)}"), err=True)
+        click.echo(harmless(f"Error: {_reason(error)}"), err=True)
         try:
             sys.stdout.flush()
         except OSError:
@@ -194,7 +195,7 @@ def main() -> None:
         sys.exit(1)
 
 
-def _told(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     reason = error.strerror or str(error)
     return reason if error.filename is None else f"{error.filename}: {reason}"
 
@@ -208,4 +209,4 @@ def _warned(
     line: str | None = None,
 ) -> None:
     """Print a warning as a plain sentence, without its position in Python code."""
-    click.echo(harmless(f"Warning: {worded(str(message))}"), err=True)
+    click.echo(harmless(f"Warning: {message}"), err=True)

@@ -116,13 +116,21 @@ def _chosen(url: str | None, named: str | None, mirror: str | None, cache: str |
     names = [name for name in given if name is not None]
     if len(names) > 1:
         raise click.UsageError("--url, --live, --sample and --mirror exclude each other")
-    names = names or [os.environ.get("FINSTAT_KIT_URL") or ""]
+    variable = [] if names else [os.environ.get("FINSTAT_KIT_URL") or ""]
+    names = names or variable
     if not names[0]:
         raise click.UsageError(
             "no register is chosen; give --sample (invented data), --live (the real register), "
             "--mirror PATH or --url URL, or set FINSTAT_KIT_URL"
         )
-    return current.use(names[0], cache=cache)
+    try:
+        return current.use(names[0], cache=cache)
+    except UsageError as error:
+        if error.argument == "register" and variable:
+            error.argument = "FINSTAT_KIT_URL"
+        elif error.argument == "register" and mirror is not None:
+            error.argument, error.value = "mirror", mirror
+        raise
 
 
 def collection(reg: Register, name: str) -> Collection:

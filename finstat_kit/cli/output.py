@@ -54,14 +54,20 @@ def print_frame(frame: pl.DataFrame, form: str | None, output: Path | None) -> N
     form = format_of(form, output)
     if output is None and form == "table" and on_terminal():
         write_all(harmless(f"{_for_terminal(frame)}\n").encode())
-    elif output is None:
+        return
+    if output is None:
         write_all(for_output(rendered(frame, form)))
-    elif form != "table" and output.suffix.lower() == f".{form}":
-        write(frame, output)
-    else:
+        return
+    try:
+        if form != "table" and output.suffix.lower() == f".{form}":
+            write(frame, output)
+            return
         data = rendered(frame, form)
         with replaced(output) as file:
             file.write(data)
+    except UsageError as error:
+        error.argument = "output" if error.argument == "path" else error.argument
+        raise
 
 
 def rendered(frame: pl.DataFrame, form: str, *, header: bool = True) -> bytes:

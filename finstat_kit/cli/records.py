@@ -92,7 +92,7 @@ def _cut_off(error: BaseException, printed: int, cursor: int | None) -> None:
     if isinstance(error, RegisterError):
         error.cursor = None
     if isinstance(error, Interrupted):
-        error.args = ()
+        error.message = ""
 
 
 @click.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from finstat_kit.client.names import openers
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.replay import Replay
 from finstat_kit.client.sample import sample
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import Either, UsageError
 from finstat_kit.protocol.shipped import template_bodies
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport import forks
@@ -32,7 +33,9 @@ _CHOICES: Final = (
     "  fk.use(fk.sample())   # invented data, no network\n"
     "  fk.use(fk.LIVE)       # the real register"
 )
-_NOT_CHOSEN: Final = f"no register is chosen; choose one first:\n{_CHOICES}"
+_OPTIONS: Final = "--sample (invented data), --live (the real register) or --mirror PATH"
+_NOT_CHOSEN: Final = "no register is chosen"
+_CHOOSE: Final = Either(f"choose one first:\n{_CHOICES}", f"give {_OPTIONS}")
 # They read what they are given, with the forms that the package ships.
 _NEED_NO_REGISTER: Final = frozenset({"cells", "check_reports", "as_filed", "items"})
 _FORM: Final = "/api/sablona"
@@ -169,7 +172,7 @@ def register() -> Register:
         if _current is None:
             named = os.environ.get(_VARIABLE)
             if not named:
-                raise UsageError(_NOT_CHOSEN)
+                raise UsageError(_NOT_CHOSEN, cure=_CHOOSE)
             _current = _made(named, _VARIABLE)
         return _current
 
@@ -204,13 +207,18 @@ def _made(
     choices = _CHOICES
     if isinstance(register, str | Path) and arguments.exists(Path(register, "mirror.json")):
         choices += f"\n  fk.use('mirror:{register}')   # the mirror in this folder"
-    raise UsageError(f"{name}={register!r} is not a register; give a URL, or one of\n{choices}")
+    raise UsageError(
+        "is not a register",
+        argument=name,
+        value=register,
+        cure=Either(f"give a URL, or one of\n{choices}", f"give a URL, {_OPTIONS}"),
+    )
 
 
 def _refuse_cache(cache: object, max_age: object, why: str) -> None:
     for name, value in (("cache", cache), ("max_age", max_age)):
         if value is not None:
-            raise UsageError(f"{name}={value!r}: {why}; leave {name} out")
+            raise UsageError(f": {why}", argument=name, value=value, cure="leave it out")
 
 
 def _mirror(path: str, name: str) -> Register:
@@ -220,8 +228,13 @@ def _mirror(path: str, name: str) -> Register:
         path, day = dated.groups()
     if not any(arguments.exists(Path(path, part)) for part in ("mirror.json", "units")):
         raise UsageError(
-            f"'mirror:{path}': there is no mirror in {path!r}; make it: "
-            f"fk.Mirror({path!r}, register=fk.LIVE).sync()"
+            f": there is no mirror in {path!r}",
+            argument=name,
+            value=f"mirror:{path}",
+            cure=Either(
+                f"make it: fk.Mirror({path!r}, register=fk.LIVE).sync()",
+                f"make it: finstat-kit sync {shlex.quote(path)} --live",
+            ),
         )
     return openers["mirror"](path, day)
 
@@ -254,7 +267,7 @@ def _shipped_forms(method: str, path: str, query: str) -> Reply:
     body = template_bodies().get(int(template)) if path == _FORM and template.isdigit() else None
     if body is None:
         what = f"template {template}" if path == _FORM else path
-        raise UsageError(f"{what} has to be requested, and {_NOT_CHOSEN}")
+        raise UsageError(f"{what} has to be requested, and {_NOT_CHOSEN}", cure=_CHOOSE)
     return Reply(200, {"Content-Type": "application/json"}, body)
 
 

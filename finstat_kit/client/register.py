@@ -143,7 +143,9 @@ class Register(Checked):
         """Keep replies in a file, if one is given."""
         if cache is None:
             if max_age is not None:
-                raise UsageError(f"max_age={max_age!r} is of kept replies; give cache= too")
+                raise UsageError(
+                    "needs cache=: it limits the age of kept replies", argument="max_age"
+                )
             return
         # Only here: few registers keep replies.
         from finstat_kit.transport.cache_file import CacheFile
@@ -1176,8 +1178,9 @@ def source_name(url: str, invented: bool, lang: Lang, *, cited: bool = False) ->
 def _checked_url(base_url: object) -> str:
     if isinstance(base_url, str) and "@" in base_url.partition("://")[2].partition("/")[0]:
         raise UsageError(
-            "base_url: it holds a name or a password, which would stand in every message; the "
-            "register needs none"
+            ": it holds a name or a password, which would stand in every message",
+            argument="base_url",
+            cure="the register needs none",
         )
     try:
         if isinstance(base_url, str) and _is_base(base_url):
@@ -1185,7 +1188,10 @@ def _checked_url(base_url: object) -> str:
     except ValueError:  # of brackets, the port or the host's name
         pass
     raise UsageError(
-        f"base_url={base_url!r} is not a base URL; give the part before /api, such as {LIVE!r}"
+        "is not a base URL",
+        argument="base_url",
+        value=base_url,
+        cure=f"give the part before /api, such as {LIVE!r}",
     )
 
 

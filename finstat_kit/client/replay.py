@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Final
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import LIVE, Register, moment, source_name
-from finstat_kit.errors import CacheError
+from finstat_kit.errors import CacheError, Either
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess, is_loopback
 from finstat_kit.transport.cache_file import CacheFile
@@ -38,7 +39,7 @@ class Replay(Register):
     def __init__(self, path: str | Path, *, lang: Lang | None = None) -> None:
         self.path = Path(path)
         if not arguments.exists(path) or self.path.is_dir():
-            raise CacheError(f"there is no file {str(path)!r}; record it: {_recorded(path)}")
+            raise CacheError(f"there is no file {str(path)!r}", cure=_recording(path))
         self._file = CacheFile(self.path, None)
         url = self._file.about.register
         super().__init__(
@@ -100,12 +101,19 @@ class Replay(Register):
         found = self._file.find(target)
         if found is None:
             raise CacheError(
-                f"{target} is not in {self.path}; record it: run the same lines after "
-                f"{_recorded(self.path, self._file.about.register)}"
+                f"{target} is not in {self.path}",
+                cure=_recording(self.path, self._file.about.register, "run the same lines after "),
             )
         return found.reply
 
 
-def _recorded(path: str | Path, url: str = "URL") -> str:
-    where = {"URL": "fk.LIVE", LIVE: "fk.LIVE", "sample:": "'sample'"}.get(url, repr(url))
-    return f"fk.use({where}, cache={str(path)!r})"
+def _recording(path: str | Path, url: str = LIVE, run: str = "") -> Either:
+    """Return the call, or the options, that record a register."""
+    where, options = {
+        LIVE: ("fk.LIVE", "--live"),
+        "sample:": ("'sample'", "--sample"),
+    }.get(url, (repr(url), f"--url {shlex.quote(url)}"))
+    return Either(
+        f"record it: {run}fk.use({where}, cache={str(path)!r})",
+        f"record it: run the same command with {options} --cache {shlex.quote(str(path))}",
+    )

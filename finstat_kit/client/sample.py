@@ -72,8 +72,8 @@ class Sample(Register):
         if self._recipe is None or self._again is None:
             raise UsageError(
                 "this sample was changed after fk.sample() made it, and what was changed is not "
-                "carried along by pickle or copy; make it anew there, and change it there, or "
-                "serve it and give its URL"
+                "carried along by pickle or copy",
+                cure="make it anew there, and change it there, or serve it and give its URL",
             )
         return self._again, (), {"lang": self.lang}
 
@@ -390,7 +390,7 @@ def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
     for name in fields:
         if name not in settable:
             cure = f"{arguments.near(name, settable)}give some of {settable}"
-            raise UsageError(f"publish: {name!r} cannot be set; {cure}")
+            raise UsageError(f"publish: {name!r} cannot be set", cure=cure)
     if fields.get("ico") is not None:
         arguments.digits("ico", fields["ico"], (8, 12))
     if fields.get("dic") is not None:

@@ -150,8 +150,9 @@ def _one(report: object) -> dict[str, Any]:
         raise not_polars("report", report)
     if frame.height != 1:
         raise UsageError(
-            f"report: the frame has {frame.height} rows; give one report, such as "
-            "reports.filter(id=5)"
+            f": the frame has {frame.height} rows",
+            argument="report",
+            cure="give one report, such as reports.filter(id=5)",
         )
     return frame.row(0, named=True)
 

@@ -62,8 +62,9 @@ def attachments(reports: Frame) -> Frame:
     inner = dtype.inner if isinstance(dtype, pl.List) else None
     if "id" not in schema or not (isinstance(inner, pl.Struct) or dtype == pl.Null):
         raise UsageError(
-            "reports: the frame has no columns 'id' and 'prilohy' as records have; give what "
-            "fk.reports.get returns"
+            ": the frame has no columns 'id' and 'prilohy' as records have",
+            argument="reports",
+            cure="give what fk.reports.get returns",
         )
     known = {field.name for field in inner.fields} if isinstance(inner, pl.Struct) else set()
     files = pl.col(_FILES) if known else pl.col(_FILES).cast(pl.List(pl.Struct({"id": pl.Int64})))

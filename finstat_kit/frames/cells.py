@@ -67,8 +67,9 @@ def checked(reports: object) -> pl.Schema:
     missing = [name for name in _NEEDED if name not in schema]
     if missing:
         raise UsageError(
-            f"reports: the frame has no column {missing[0]!r}; give records as fk.reports.get "
-            f"returns them, with {list(_NEEDED)} at least"
+            f": the frame has no column {missing[0]!r}",
+            argument="reports",
+            cure=f"give records as fk.reports.get returns them, with {list(_NEEDED)} at least",
         )
     for name, fits in (
         ("id", schema["id"].is_integer()),
@@ -77,7 +78,8 @@ def checked(reports: object) -> pl.Schema:
     ):
         if not fits:
             raise UsageError(
-                f"reports: the column {name!r} is {schema[name]}, which no records have"
+                f": the column {name!r} is {schema[name]}, which no records have",
+                argument="reports",
             )
     return schema
 

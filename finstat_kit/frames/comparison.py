@@ -31,8 +31,9 @@ def counts_of(frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang) -
         twice = given.filter(pl.struct("code", "kind").is_duplicated())
         if twice.height:
             raise UsageError(
-                f"counts: {twice['code'][0] or twice['kind'][0]!r} stands in two rows; give counts "
-                "as fk.count_by returns them"
+                f": {twice['code'][0] or twice['kind'][0]!r} stands in two rows",
+                argument="counts",
+                cure="give counts as fk.count_by returns them",
             )
         return given
     return counts.count_by(frame, by, lookup, lang=lang)

@@ -71,7 +71,9 @@ def count_last_changes(
     dtype = schema.get(CHANGED)
     if dtype not in (pl.Date, pl.Null):
         found = f"is {dtype}" if dtype else "is not there"
-        raise UsageError(f"the column {CHANGED!r} {found}; give records as fk.units.get returns")
+        raise UsageError(
+            f"the column {CHANGED!r} {found}", cure="give records as fk.units.get returns"
+        )
     period = pl.col(CHANGED).cast(pl.Date).dt.truncate(PERIODS[every])
     order = ("period", pl.col("kind").cast(pl.Enum(KINDS)), "count", "code")
     return (

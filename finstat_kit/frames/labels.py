@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from finstat_kit.arguments import Lang, lang as checked_lang, near, not_polars
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import Either, UsageError
 from finstat_kit.protocol import old_codes
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS, LOCATION_FIELDS
 
@@ -140,7 +140,8 @@ def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
         if not present:
             raise UsageError(
                 f"the frame has none of the columns {list(LOCATION_FIELDS)}, it has "
-                f"{schema.names()}; name others by columns="
+                f"{schema.names()}",
+                cure=Either("name others by columns="),
             )
         wanted = [
             CodeColumn(field, BY_FIELD[field].name, BY_FIELD[field].label) for field in present
@@ -148,38 +149,52 @@ def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
     elif isinstance(columns, Mapping):
         wanted = [CodeColumn(code, codelist, f"{code}_label") for code, codelist in columns.items()]
     elif isinstance(columns, str):
-        raise UsageError(f"columns={columns!r} is a text; give a list: [{columns!r}]")
+        raise UsageError(
+            "is a text", argument="columns", value=columns, cure=f"give a list: [{columns!r}]"
+        )
     elif isinstance(columns, Iterable):
         wanted = [_known_field(field) for field in columns]
     else:
-        raise UsageError(f"columns={columns!r} is not a list; give some of {list(BY_FIELD)} in one")
+        raise UsageError(
+            "is not a list",
+            argument="columns",
+            value=columns,
+            cure=f"give some of {list(BY_FIELD)} in one",
+        )
     for column in wanted:
         if not isinstance(column.codelist, str) or column.codelist not in CODELISTS:
             raise UsageError(
-                f"columns: {column.codelist!r} is not a codelist; "
-                f"{near(column.codelist, CODELISTS)}give one of {list(CODELISTS)}"
+                f": {column.codelist!r} is not a codelist",
+                argument="columns",
+                cure=f"{near(column.codelist, CODELISTS)}give one of {list(CODELISTS)}",
             )
         if column.code not in schema:
             raise UsageError(
-                f"columns: the frame has no column {column.code!r}; {near(column.code, schema)}"
-                f"it has {schema.names()}"
+                f": the frame has no column {column.code!r}",
+                argument="columns",
+                cure=f"{near(column.code, schema)}it has {schema.names()}",
             )
         dtype = schema[column.code]
         if not holds_codes(dtype):
             raise UsageError(
-                f"the column {column.code!r} is {dtype}; codes are text, since a number loses its "
-                "leading zeros: read the column as String"
+                f"the column {column.code!r} is {dtype}",
+                cure="codes are text, since a number loses its leading zeros: read the column as "
+                "String",
             )
     return wanted
 
 
 def _known_field(field: str) -> CodeColumn:
     if not isinstance(field, str):
-        raise UsageError(f"columns: {field!r} is not known; give some of {list(BY_FIELD)}")
+        raise UsageError(
+            f": {field!r} is not known", argument="columns", cure=f"give some of {list(BY_FIELD)}"
+        )
     if field not in BY_FIELD:
         raise UsageError(
-            f"columns: {field!r} is not known; {near(field, BY_FIELD)}give some of "
-            f"{list(BY_FIELD)}, or name its codelist: columns={{{field!r}: 'regions'}}"
+            f": {field!r} is not known",
+            argument="columns",
+            cure=f"{near(field, BY_FIELD)}give some of {list(BY_FIELD)}, or name its codelist: "
+            f"columns={{{field!r}: 'regions'}}",
         )
     return CodeColumn(field, BY_FIELD[field].name, BY_FIELD[field].label)
 

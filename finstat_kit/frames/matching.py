@@ -96,5 +96,7 @@ def _texts(names: object) -> pl.Series:
         raise arguments.not_polars("names", names, "a polars Series, or a list")
     dtype = names.dtype
     if not dtype.is_integer() and not holds_codes(dtype):
-        raise UsageError(f"names is a Series of {dtype}; give names or codes, as text")
+        raise UsageError(
+            f"is a Series of {dtype}", argument="names", cure="give names or codes, as text"
+        )
     return names.cast(pl.String)

@@ -68,7 +68,9 @@ def search(places: pl.DataFrame, text: str | None, level: str | None = None) -> 
     if text is None:
         return places
     if not isinstance(text, str) or not text.strip():
-        raise UsageError(f"text={text!r} is not allowed; give part of a name or of a code")
+        raise UsageError(
+            "is not allowed", argument="text", value=text, cure="give part of a name or of a code"
+        )
     sought = folded(text.strip())
     rank = [
         _rank(sought, code, name_sk or "", name_en or "")

@@ -123,7 +123,11 @@ def ratios(financials: Frame) -> Frame:
     columns = financials.lazy().collect_schema().names()
     absent = [name for name in ("year", "currency", *items.names()) if name not in columns]
     if absent:
-        raise UsageError(f"financials: no column {absent[0]!r}; give what fk.financials returns")
+        raise UsageError(
+            f": no column {absent[0]!r}",
+            argument="financials",
+            cure="give what fk.financials returns",
+        )
     in_euro = pl.col("currency").is_null() | (pl.col("currency") == "EUR")
     found = [pl.when(in_euro).then(of(formula)).alias(n) for n, formula in FORMULAS.items()]
     below = pl.when(in_euro).then(of(CRISIS) < _bound()).alias(BELOW_CRISIS)

@@ -60,13 +60,14 @@ def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
     most = _MOST_ROWS - 1 - (2 if note is not None else 0)
     if frame.height > most:
         raise UsageError(
-            f"the frame has {frame.height:,} rows, a sheet of xlsx has place for {most:,}; write "
-            "parts of it, or parquet or csv"
+            f"the frame has {frame.height:,} rows, a sheet of xlsx has place for {most:,}",
+            cure="write parts of it, or parquet or csv",
         )
     if frame.width > _MOST_COLUMNS:
         raise UsageError(
             f"the frame has {frame.width:,} columns, a sheet of xlsx has place for "
-            f"{_MOST_COLUMNS:,}; select some, or write parquet or csv"
+            f"{_MOST_COLUMNS:,}",
+            cure="select some, or write parquet or csv",
         )
     for name in frame.columns:
         _check_texts(name, pl.Series([name]))
@@ -74,8 +75,9 @@ def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
         _, length = _longest(pl.Series([note]))
         if length > _LONGEST_TEXT:
             raise UsageError(
-                f"note is a text of {length:,} characters, a cell of xlsx holds "
-                f"{_LONGEST_TEXT:,}; cut it"
+                f"is a text of {length:,} characters, a cell of xlsx holds {_LONGEST_TEXT:,}",
+                argument="note",
+                cure="cut it",
             )
     return [_fitted(frame[name]) for name in frame.columns]
 
@@ -163,8 +165,9 @@ def _check_texts(name: str, texts: pl.Series) -> None:
     row, length = _longest(texts)
     if length > _LONGEST_TEXT:
         raise UsageError(
-            f"the column {name[:80]!r} has in row {row} a text of {length:,} characters, a "
-            f"cell of xlsx holds {_LONGEST_TEXT:,}; cut it, or write parquet, ndjson or csv"
+            f"the column {name[:80]!r} has in row {row} a text of {length:,} characters, a cell "
+            f"of xlsx holds {_LONGEST_TEXT:,}",
+            cure="cut it, or write parquet, ndjson or csv",
         )
 
 

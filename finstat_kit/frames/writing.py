@@ -14,7 +14,7 @@ from typing import IO, Final, Literal
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import Either, UsageError
 from finstat_kit.frames import sheets
 
 Format = Literal["csv", "xlsx", "parquet", "ndjson"]
@@ -67,15 +67,31 @@ def write(
     if not isinstance(frame, pl.DataFrame):
         raise arguments.not_polars("frame", frame)
     if not isinstance(path, str | os.PathLike):
-        raise UsageError(f"path={path!r} is not a path; give a string or a pathlib.Path")
+        raise UsageError(
+            "is not a path", argument="path", value=path, cure="give a string or a pathlib.Path"
+        )
     path = Path(path)
     form = _SUFFIXES.get(path.suffix.lower())
     if form is None:
-        raise UsageError(f"path={str(path)!r}: give a name that ends in {', '.join(_SUFFIXES)}")
+        raise UsageError(
+            "has an unknown suffix",
+            argument="path",
+            value=str(path),
+            cure=f"give a name that ends in {', '.join(_SUFFIXES)}",
+        )
     if note is not None and form != "xlsx":
-        raise UsageError(f"note: a {form} file has no place for it; write xlsx, or leave it out")
+        raise UsageError(
+            f": a {form} file has no place for it",
+            argument="note",
+            cure="write xlsx, or leave it out",
+        )
     if not isinstance(note, str | None):
-        raise UsageError(f"note={note!r} is not a string; give one such as fk.cite() returns")
+        raise UsageError(
+            "is not a string",
+            argument="note",
+            value=note,
+            cure="give one such as fk.cite() returns",
+        )
     put = _prepared(frame, form, note=note)
     with replaced(path) as file:
         if form == "csv":
@@ -143,7 +159,10 @@ def _is_a_file_or_nothing(path: Path) -> bool:
 def _no_place(path: Path, error: Exception) -> UsageError:
     why = error.strerror if isinstance(error, OSError) else error
     return UsageError(
-        f"path={str(path)!r} cannot be written ({why}); give a name in a folder that is there"
+        f"cannot be written ({why})",
+        argument="path",
+        value=str(path),
+        cure="give a name in a folder that is there",
     )
 
 
@@ -202,14 +221,19 @@ def _plain(name: str, column: pl.Series) -> pl.Series:
         if not (inner.is_numeric() or isinstance(inner, _JOINED)):
             raise UsageError(
                 f"the column {name!r} holds lists of {inner.base_type()}, which csv and xlsx "
-                "cannot; explode it, or write parquet or ndjson"
+                "cannot",
+                cure="explode it, or write parquet or ndjson",
             )
         _check_days(name, column.explode(), "csv or xlsx")
         return _joined(name, column)
     if isinstance(dtype, pl.Struct):
         raise UsageError(
-            f"the column {name!r} holds structs, which csv and xlsx cannot; give their fields "
-            f"columns of their own by frame.unnest({name!r}), or write parquet or ndjson"
+            f"the column {name!r} holds structs, which csv and xlsx cannot",
+            cure=Either(
+                f"give their fields separate columns by frame.unnest({name!r}), or write parquet "
+                "or ndjson",
+                "write parquet or ndjson",
+            ),
         )
     _check_binary(name, column, "csv or xlsx")
     return column
@@ -219,15 +243,21 @@ def _joined(name: str, column: pl.Series) -> pl.Series:
     """Join lists by spaces, if they can be split again."""
     if (column.list.drop_nulls().list.len() != column.list.len()).any():
         raise UsageError(
-            f"the column {name!r} has a null within a list, which csv and xlsx cannot hold; "
-            "drop it by .list.drop_nulls(), or write parquet or ndjson"
+            f"the column {name!r} has a null within a list, which csv and xlsx cannot hold",
+            cure=Either(
+                "drop it by .list.drop_nulls(), or write parquet or ndjson",
+                "write parquet or ndjson",
+            ),
         )
     texts = column.cast(pl.List(pl.String))
     if texts.explode().str.contains(r"\s|^$").any():
         raise UsageError(
             f"the column {name!r} has a blank within a text of a list, or an empty text, so "
-            "that joined by blanks it could not be split again; join it by .list.join() yourself, "
-            "or write parquet or ndjson"
+            "that joined by blanks it could not be split again",
+            cure=Either(
+                "join it by .list.join() yourself, or write parquet or ndjson",
+                "write parquet or ndjson",
+            ),
         )
     return texts.list.join(" ")
 
@@ -240,25 +270,28 @@ def _with_iso_durations(frame: pl.DataFrame) -> pl.DataFrame:
 def _check_binary(name: str, values: pl.Series, form: str) -> None:
     """Refuse values that only parquet, or no format at all, can hold."""
     if values.dtype == pl.Object:
-        raise UsageError(f"the column {name!r} is Object; cast it to a type of polars")
+        raise UsageError(f"the column {name!r} is Object", cure="cast it to a type of polars")
     if form == "parquet":
         if values.dtype == pl.Struct:
             raise UsageError(
-                f"the column {name!r} holds structs without a field, which parquet cannot; drop "
-                "them, or write ndjson"
+                f"the column {name!r} holds structs without a field, which parquet cannot",
+                cure="drop them, or write ndjson",
             )
         return
     _check_days(name, values, form)
     if values.dtype == pl.Binary:
         raise UsageError(
-            f"the column {name!r} holds bytes, which {form} cannot; encode them as text by "
-            ".bin.encode('hex'), or write parquet"
+            f"the column {name!r} holds bytes, which {form} cannot",
+            cure=Either(
+                "encode them as text by .bin.encode('hex'), or write parquet", "write parquet"
+            ),
         )
     if form == "ndjson" and values.dtype.is_float() and not values.is_finite().all():
         odd = values.filter(~values.is_finite())[0]
         raise UsageError(
             f"the column {name!r} holds {'NaN' if odd != odd else odd}, which JSON has no number "
-            "for; make it null, or write parquet or csv"
+            "for",
+            cure="make it null, or write parquet or csv",
         )
 
 
@@ -272,8 +305,8 @@ def _check_days(name: str, values: pl.Series, form: str) -> None:
         return
     if not days.is_between(-_FARTHEST, _FARTHEST).all():
         raise UsageError(
-            f"the column {name!r} holds a day more than 260,000 years off, which {form} cannot; "
-            "make it null, or write parquet"
+            f"the column {name!r} holds a day more than 260,000 years off, which {form} cannot",
+            cure="make it null, or write parquet",
         )
 
 

@@ -6,5 +6,5 @@ try:
     import deltalake
     import filelock
 except ImportError as error:
-    raise UsageError("a mirror needs more: pip install 'finstat-kit[mirror]'") from error
+    raise UsageError("a mirror needs more", cure="pip install 'finstat-kit[mirror]'") from error
 del deltalake, filelock

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import Either, UsageError
 from finstat_kit.frames.cells import FormOf, layout_of
 from finstat_kit.mirror import some_units
 from finstat_kit.mirror.codelists import in_force
@@ -240,8 +240,8 @@ class Answers:
                     f"fk.Mirror({str(self.path)!r}, only=units).sync()"
                 )
         return UsageError(
-            f"{absent.len():,} of {asked:,} {name} are not held yet: {absent.head(5).to_list()}; "
-            f"{cure}"
+            f"{absent.len():,} of {asked:,} {name} are not held yet: {absent.head(5).to_list()}",
+            cure=Either(cure, "the next sync goes on with them"),
         )
 
     def absent(self, name: str) -> UsageError:
@@ -252,8 +252,8 @@ class Answers:
         elif self._day is not None:
             cure = f"take a later day than {self._day}, on which their records were kept"
         return UsageError(
-            f"of {name} this mirror holds the ids alone; {cure}, or ask the register: "
-            "fk.use(fk.LIVE)"
+            f"of {name} this mirror holds the ids alone",
+            cure=Either(f"{cure}, or ask the register: fk.use(fk.LIVE)", "ask the register"),
         )
 
     def state_of(self, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -22,7 +22,10 @@ def checked_hours(keep_hours: object) -> float:
         or not (0 <= keep_hours <= _MOST_HOURS)
     ):
         raise UsageError(
-            f"keep_hours={_shown(keep_hours)} is not allowed; give hours, 0 to {_MOST_HOURS:,}"
+            "is not allowed",
+            argument="keep_hours",
+            value=_shown(keep_hours),
+            cure=f"give hours, 0 to {_MOST_HOURS:,}",
         )
     return keep_hours
 

@@ -334,9 +334,16 @@ def as_collections(contents: object) -> tuple[str, ...]:
     if contents is False or contents is None:
         return ()
     if not isinstance(contents, str | Iterable):
-        raise UsageError(f"contents={contents!r} names no collections; give True or {list(every)}")
+        raise UsageError(
+            "names no collections",
+            argument="contents",
+            value=contents,
+            cure=f"give True or {list(every)}",
+        )
     named = [contents] if isinstance(contents, str) else list(contents)
     for name in named:
         if name not in every:
-            raise UsageError(f"contents={contents!r}: {name!r} is none of {list(every)}")
+            raise UsageError(
+                f": {name!r} is none of {list(every)}", argument="contents", value=contents
+            )
     return tuple(name for name in every if name in named)

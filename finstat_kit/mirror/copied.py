@@ -181,7 +181,9 @@ class Copied(Register):
         if reports is not None:
             return super().cells(reports, labels=labels, blanks=blanks)
         if blanks:
-            raise UsageError("blanks=True needs reports: blank cells are not stored")
+            raise UsageError(
+                "needs reports: blank cells are not stored", argument="blanks", value=True
+            )
         self._answers.complete()
         schema = reading.schema_of_cells(labels=labels)
         return self._answers.cells(schema, form_lookup(self._session))
@@ -296,8 +298,8 @@ class Copied(Register):
         port = arguments.whole("port", port, 0, 65_535)
         if self._answers.extracted():
             raise UsageError(
-                "an extract is not served: its lists would be taken for the whole register's; "
-                "serve the mirror it was taken from"
+                "an extract is not served: its lists would be taken for the whole register's",
+                cure="serve the mirror it was taken from",
             )
         marks = dated(self._answers.today())
         if mark := self._folder.begun().origin.invented:

@@ -40,11 +40,18 @@ def extract(folder: Folder, held: Held, answers: Answers, target: Path, ids: pl.
         MirrorError: No sync is complete, or the disk cannot be written.
     """
     if not ids.len():
-        raise UsageError("an extract needs units; give their ids")
+        raise UsageError("an extract needs units", cure="give their ids")
     if target.exists():
-        raise UsageError(f"path={str(target)!r} exists already; give the name of a new folder")
+        raise UsageError(
+            "exists already",
+            argument="path",
+            value=str(target),
+            cure="give the name of a new folder",
+        )
     if not target.parent.is_dir():
-        raise UsageError(f"path={str(target)!r}: there is no folder {str(target.parent)!r}")
+        raise UsageError(
+            f": there is no folder {str(target.parent)!r}", argument="path", value=str(target)
+        )
     run = answers.complete().tail(1)
     rows = answers.versions("units", ids.unique())
     if missing := ids.filter(~ids.is_in(rows["id"].implode())).unique().sort().to_list():

@@ -17,7 +17,7 @@ from typing import Any, Final
 import filelock
 
 from finstat_kit import arguments
-from finstat_kit.errors import MirrorError, UsageError
+from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.protocol.wire import BEGINNING
 
 HERE: Final = "this machine"  # the name in format 1 of every register on this machine
@@ -139,7 +139,11 @@ class Folder:
         about = self.about
         if about is None:
             raise MirrorError(
-                f"there is no mirror in {self._path}; sync() creates one, or give another folder"
+                f"there is no mirror in {self._path}",
+                cure=Either(
+                    "sync() creates one, or give another folder",
+                    "finstat-kit sync creates one; or give another folder",
+                ),
             )
         return about
 
@@ -244,20 +248,34 @@ def checked_path(path: object) -> Path:
     """
     # An empty name, often an unset variable, would mean the current directory.
     if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
-        raise UsageError(f'path={path!r} is not a directory name; give its name, such as "ruz"')
+        raise UsageError(
+            "is not a directory name",
+            argument="path",
+            value=path,
+            cure='give its name, such as "ruz"',
+        )
     arguments.refuse_url("path", path)
     folder = Path(path)
     whole = folder.absolute().as_posix()
     unfit = _UNFIT.search(whole)
     if unfit:
         raise UsageError(
-            f"path={str(path)!r}: Delta Lake cannot keep a table in {whole!r}, because of "
-            f"{unfit[0]!r} in it; give a folder of another name"
+            f": Delta Lake cannot keep a table in {whole!r}, because of {unfit[0]!r} in it",
+            argument="path",
+            value=str(path),
+            cure="give a folder of another name",
         )
     for each in (folder, *folder.parents):
         try:
             if each.exists() and not each.is_dir():
-                raise UsageError(f"path={str(path)!r}: {str(each)!r} is a file; give a folder")
+                raise UsageError(
+                    f": {str(each)!r} is a file",
+                    argument="path",
+                    value=str(path),
+                    cure="give a folder",
+                )
         except OSError as error:
-            raise UsageError(f"path={str(path)!r} cannot be a folder: {error.strerror}") from error
+            raise UsageError(
+                f"cannot be a folder: {error.strerror}", argument="path", value=str(path)
+            ) from error
     return folder

@@ -46,8 +46,11 @@ class Frozen(Copied):
         completed = self._held.completed()
         if self._frozen > (last := completed["completed"][-1]):
             raise UsageError(
-                f"as_of={str(self._frozen)!r}: the last sync of this mirror was completed on "
-                f"{last}, and a later one would change that day; give {str(last)!r}, or sync first"
+                f": the last sync of this mirror was completed on {last}, and a later one would "
+                "change that day",
+                argument="as_of",
+                value=str(self._frozen),
+                cure=f"give {str(last)!r}, or sync first",
             )
 
     def sync(self, **options: object) -> pl.DataFrame:
@@ -57,8 +60,8 @@ class Frozen(Copied):
             UsageError: Always; the text has the line that syncs the mirror.
         """
         raise UsageError(
-            f"a mirror as of {self._frozen} is read-only; sync the mirror itself: "
-            f"fk.Mirror({str(self._given)!r}).sync()"
+            f"a mirror as of {self._frozen} is read-only",
+            cure=f"sync the mirror itself: fk.Mirror({str(self._given)!r}).sync()",
         )
 
     def _at(self, path: Path) -> Copied:

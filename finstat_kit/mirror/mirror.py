@@ -14,7 +14,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
-from finstat_kit.errors import MirrorError, UsageError
+from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.mirror import some_units
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.compacting import checked_hours, compact
@@ -92,8 +92,10 @@ class Mirror(Copied):
         some_units.checked(self._only, about, self._contents)
         if about and self._since and about.changed_since != self._since:
             raise UsageError(
-                f"changed_since={str(self._since)!r}: the mirror at {self._given} was created with "
-                f"{str(about.changed_since)!r}; leave it out, or give another folder"
+                f": the mirror at {self._given} was created with {str(about.changed_since)!r}",
+                argument="changed_since",
+                value=str(self._since),
+                cure="leave it out, or give another folder",
             )
         # Properties and the repr look no more; what is damaged is an error where it is read.
         with contextlib.suppress(MirrorError):
@@ -150,8 +152,8 @@ class Mirror(Copied):
         about = self._folder.read()
         if about is not None and about.extract is not None:
             raise UsageError(
-                f"{self._given} is an extract, which no sync brings in step; sync the mirror it "
-                "was taken from, and extract again"
+                f"{self._given} is an extract, which no sync brings in step",
+                cure="sync the mirror it was taken from, and extract again",
             )
         register = self._source()
         with self._folder.writing():
@@ -367,7 +369,10 @@ class Mirror(Copied):
         register = current.named(self._chosen)
         if isinstance(register, Copied):
             raise UsageError(
-                "a mirror is in step with a register, not with a mirror; give the register: "
-                f"fk.Mirror({str(self.path)!r}, register=fk.LIVE)"
+                "a mirror is in step with a register, not with a mirror",
+                cure=Either(
+                    f"give the register: fk.Mirror({str(self.path)!r}, register=fk.LIVE)",
+                    "give the register, such as --live",
+                ),
             )
         return register

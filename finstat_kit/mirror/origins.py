@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from finstat_kit.client.register import Register
-from finstat_kit.errors import Interrupted, UsageError
+from finstat_kit.errors import Either, Interrupted, UsageError
 from finstat_kit.mirror.folder import FORMAT, HERE, About, Origin
 from finstat_kit.mirror.held import Held
 from finstat_kit.protocol import wire
@@ -58,18 +58,20 @@ def agreed(
     states = [table.state() for table in held.lists.values() if table.state()]
     if any("extract" in state for state in states):
         raise UsageError(
-            f"{held.path} is an extract, which no sync brings in step, and its mirror.json is "
-            "lost; remove the folder, and extract again from the mirror that it was taken from"
+            f"{held.path} is an extract, which no sync brings in step, and its mirror.json is lost",
+            cure="remove the folder, and extract again from the mirror that it was taken from",
         )
     numbers = {state.get("register") for state in states}
     known = about is None and None not in numbers
     if known and numbers - {origin.number}:
         raise _another(held.path, "another register", origin.name)
     if states and not known and not full:
+        cure = "if it is {}, resume with {}, which compares all of it, or give another folder"
         raise UsageError(
-            f"the mirror at {held.path} does not record which register it is of; if it is "
-            f"{origin.name}, resume with sync(full=True), which compares all of it, or give "
-            "another folder"
+            f"the mirror at {held.path} does not record which register it is of",
+            cure=Either(
+                cure.format(origin.name, "sync(full=True)"), cure.format(origin.name, "sync --full")
+            ),
         )
     if about is not None:
         since = about.changed_since
@@ -95,5 +97,6 @@ def _kept(held: Held) -> tuple[str, ...]:
 
 def _another(path: Path, former: str, new: str) -> UsageError:
     return UsageError(
-        f"the mirror at {path} is of {former}, not of {new}; give register= or another folder"
+        f"the mirror at {path} is of {former}, not of {new}",
+        cure="give its register or another folder",
     )

@@ -67,14 +67,24 @@ def checked(only: pl.Series | None, about: About | None, contents: tuple[str, ..
     former = () if about is None else about.contents
     kept = {*former, *contents}
     if only is not None and only.is_empty():
-        raise UsageError("only: there is no unit in it; give ids, or leave it out for all units")
+        raise UsageError(
+            ": there is no unit in it",
+            argument="only",
+            cure="give ids, or leave it out for all units",
+        )
     if only is not None and not kept:
-        raise UsageError("only= is for the contents of units; give contents=True too")
+        raise UsageError(
+            "is for the contents of units", argument="only", cure="give contents=True too"
+        )
     if only is not None and former and about is not None and about.only is None:
         raise UsageError(
-            f"only=: this mirror keeps {list(former)} of all units already, and what was once "
-            "kept stays so; leave only= out, or give another folder"
+            f": this mirror keeps {list(former)} of all units already, and what was once kept "
+            "stays so",
+            argument="only",
+            cure="leave only= out, or give another folder",
         )
     is_part = only is not None or (about is not None and about.only is not None)
     if is_part and "reports" in kept and "statements" not in kept:
-        raise UsageError("only=: statements name the reports of units; keep 'statements' too")
+        raise UsageError(
+            ": statements name the reports of units", argument="only", cure="keep 'statements' too"
+        )

@@ -20,7 +20,7 @@ import polars as pl
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.register import Register
-from finstat_kit.errors import Interrupted, MirrorError, ProtocolError, RegisterError
+from finstat_kit.errors import Either, Interrupted, MirrorError, ProtocolError, RegisterError
 from finstat_kit.mirror.fetching import Budget, Fetched, Fetcher, sliced
 from finstat_kit.mirror.tables import MANY_FILES, Table
 from finstat_kit.mirror.versions import MISSING, Ints, Known, Row, row_of, to_frame
@@ -259,8 +259,13 @@ def missing(name: str, known: Known, listed: pl.Series, max_missing: int | None)
     if len(gone) > most:
         raise ProtocolError(
             f"the register no longer lists {len(gone):,} of {len(known.listed):,} {name}; more "
-            f"than {most:,} need a confirmation. Check the register; if they were really removed, "
-            f"mark them missing by sync(full=True, max_missing={len(gone)})"
+            f"than {most:,} need a confirmation. Check the register",
+            cure=Either(
+                "if they were really removed, mark them missing by sync(full=True, "
+                f"max_missing={len(gone)})",
+                "if they were really removed, mark them missing by --full --max-missing "
+                f"{len(gone)}",
+            ),
         )
     return gone
 

@@ -231,8 +231,10 @@ def completed_by(completed: pl.DataFrame, day: date) -> pl.DataFrame:
     by_then = completed.filter(pl.col("completed") <= day)
     if not by_then.height:
         raise UsageError(
-            f"as_of={day.isoformat()!r}: the first sync of this mirror was completed on "
-            f"{completed['completed'][0]}; give that day or a later one"
+            f": the first sync of this mirror was completed on {completed['completed'][0]}",
+            argument="as_of",
+            value=day.isoformat(),
+            cure="give that day or a later one",
         )
     return by_then
 

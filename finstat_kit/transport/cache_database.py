@@ -122,7 +122,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(f"PRAGMA application_id = {_KIND}")
                 connection.execute(f"PRAGMA user_version = {_FORMAT}")
     if number("application_id") != _KIND:
-        raise UsageError(f"{str(path)!r} is no file of kept replies; give another")
+        raise UsageError(f"{str(path)!r} is no file of kept replies", cure="give another")
     if number("user_version") > _FORMAT:
         raise CacheError(
             f"the file {path} was written by a later version of finstat_kit; "

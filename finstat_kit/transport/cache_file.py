@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from finstat_kit.errors import CacheError, RegisterError, UsageError, warn
+from finstat_kit.errors import CacheError, Either, RegisterError, UsageError, warn
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.transport import forks
 from finstat_kit.transport.cache_database import Database
@@ -82,7 +82,10 @@ class CacheFile:
         forks.renew_in_child(self)
         if not self._database.path.parent.is_dir():
             raise UsageError(
-                f"cache={str(path)!r}: there is no folder {str(path.parent)!r}; create it"
+                f": there is no folder {str(path.parent)!r}",
+                argument="cache",
+                value=str(path),
+                cure="create it",
             )
         if register is None:
             with self._legible(), self._database.transaction("DEFERRED", _BUSY) as connection:
@@ -275,11 +278,14 @@ class CacheFile:
         if not self._database.creates:
             raise CacheError(
                 f"the file {self.path} was replaced: it is of {written.name} now, no longer of "
-                f"{ours.name}; open it again: fk.use('cache:{self.path}')"
+                f"{ours.name}",
+                cure=Either(f"open it again: fk.use('cache:{self.path}')", "run it again"),
             )
         raise UsageError(
-            f"cache={str(self.path)!r}: the file is of {written.name}, not of {ours.name}; "
-            "give another file"
+            f": the file is of {written.name}, not of {ours.name}",
+            argument="cache",
+            value=str(self.path),
+            cure="give another file",
         )
 
     @contextlib.contextmanager
@@ -328,8 +334,8 @@ class CacheFile:
             self._warned = True
             self._waits = 0.1
             warn(
-                f"cache={str(self.path)!r}: {error}; replies are requested, and those that cannot "
-                "be written are not kept"
+                f"the cache {str(self.path)!r} cannot be used: {error}; replies are requested, and "
+                "those that cannot be written are not kept"
             )
 
 

@@ -59,7 +59,9 @@ class Sockets:
         try:
             base = httpx.URL(self._base_url)
         except httpx.InvalidURL as error:
-            raise UsageError(f"base_url={base_url!r} is not a valid base URL: {error}") from error
+            raise UsageError(
+                f"is not a valid base URL: {error}", argument="base_url", value=base_url
+            ) from error
         self._origin: Any = {"scheme": base.raw_scheme, "host": base.raw_host, "port": base.port}
         self._path = base.raw_path.rstrip(b"/")
         self._proxy = None if is_loopback(base_url) else machine.proxy_for(base_url)
@@ -125,8 +127,10 @@ class Adapted:
     def __init__(self, inner: object, timing: Timing | None = None) -> None:
         if not isinstance(inner, BaseTransport):
             raise UsageError(
-                f"transport is a {type(inner).__name__}; give an httpx.BaseTransport, such as "
-                "httpx.MockTransport or httpx.WSGITransport (no asynchronous one), or None"
+                f"is a {type(inner).__name__}",
+                argument="transport",
+                cure="give an httpx.BaseTransport, such as httpx.MockTransport or "
+                "httpx.WSGITransport (no asynchronous one), or None",
             )
         self.timing = timing or Timing()
         self._inner = inner
@@ -185,8 +189,8 @@ def _context(certificates: str) -> ssl.SSLContext:
         return httpx.create_ssl_context()
     except OSError as error:
         raise UsageError(
-            f"{certificates or 'certifi'}: the certificates cannot be read: {error}; "
-            + ("correct the variable or unset it" if certificates else "install certifi again")
+            f"{certificates or 'certifi'}: the certificates cannot be read: {error}",
+            cure="correct the variable or unset it" if certificates else "install certifi again",
         ) from error
 
 
@@ -321,8 +325,8 @@ def _pool(
             return _interruptible(httpcore.SOCKSProxy(**settings))
         except RuntimeError as error:  # of httpcore, without its extra installed
             raise UsageError(
-                f"the environment names the proxy {named.url}, which needs socksio: pip install "
-                "'httpx[socks]', or unset it"
+                f"the environment names the proxy {named.url}, which needs socksio",
+                cure="pip install 'httpx[socks]', or unset it",
             ) from error
     return _interruptible(httpcore.HTTPProxy(**settings, proxy_headers=named.headers.raw))
 

@@ -122,7 +122,9 @@ def records(frame: pl.DataFrame | pl.LazyFrame, needed: Sequence[str]) -> pl.Dat
         raise arguments.not_polars("units", frame)
     missing = [name for name in needed if name not in frame.columns]
     if missing:
-        raise UsageError(f"the frame has no columns {missing}; give records, as of fk.units.get()")
+        raise UsageError(
+            f"the frame has no columns {missing}", cure="give records, as of fk.units.get()"
+        )
     return frame
 
 

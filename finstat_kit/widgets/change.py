@@ -112,7 +112,7 @@ class ChangePicker(base.Picker):
         if self.value is None:
             return frame
         if wire.CHANGED not in columns:
-            raise UsageError(f"the frame has no column {wire.CHANGED!r}; it has {columns}")
+            raise UsageError(f"the frame has no column {wire.CHANGED!r}", cure=f"it has {columns}")
         return frame.filter(pl.col(wire.CHANGED) >= self.value)
 
     @traitlets.validate("value")

@@ -106,7 +106,7 @@ class LocationPicker(base.Picker):
         level, code = deepest
         if FIELDS[level] not in columns:
             raise UsageError(
-                f"the frame has no column {FIELDS[level]!r} to filter by; it has {columns}"
+                f"the frame has no column {FIELDS[level]!r} to filter by", cure=f"it has {columns}"
             )
         return frame.filter(pl.col(FIELDS[level]) == code)
 
@@ -118,7 +118,12 @@ class LocationPicker(base.Picker):
     def _known_code(self, proposal: traitlets.Bunch) -> str | None:
         code: str | None = proposal["value"] or None
         if code is not None and self._places.find(code) is None:
-            raise UsageError(f"value={code!r} is not the code of a place; see fk.locations()")
+            raise UsageError(
+                "is not the code of a place",
+                argument="value",
+                value=code,
+                cure="see fk.locations()",
+            )
         return code
 
     @traitlets.observe("value")

@@ -152,7 +152,7 @@ class StatementViewer(base.Picker):
         """
         while (read := self._read) is None:
             if self.value is None:
-                raise UsageError("no unit is chosen; set .value to the id of one")
+                raise UsageError("no unit is chosen", cure="set .value to the id of one")
             self._reading.result()
             self._arrived()
         return read.reports
@@ -172,7 +172,7 @@ class StatementViewer(base.Picker):
     def _known_unit(self, proposal: traitlets.Bunch) -> int | None:
         unit: int | None = proposal["value"]
         if unit is not None and self._given and self._record_of(unit) is None:
-            raise UsageError(f"value={unit} is not the id of a unit given")
+            raise UsageError("is not the id of a unit given", argument="value", value=unit)
         return unit
 
     @traitlets.observe("value")

@@ -174,7 +174,7 @@ def test_find_prints_places_by_part_of_a_name() -> None:
     [
         (["count"], 2, "--sample .*--live .*--url URL"),
         (["count", "--sample", "--url", "http://127.0.0.1:9"], 2, "exclude each other"),
-        (["count", "--url", "127.0.0.1"], 2, "--url '127.0.0.1': give a URL"),
+        (["count", "--url", "127.0.0.1"], 2, "--url 127.0.0.1 is not a register; give a URL"),
         (["count", "--sample", "--changed-since", "1.7.2026"], 2, "YYYY-MM-DD"),
         (["codelist", "kraje", "--sample"], 2, "regions"),
         (["get", "x1", "--sample"], 2, "ID 'x1' is not an id"),

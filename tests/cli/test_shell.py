@@ -11,7 +11,6 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.cli.demo import language
-from finstat_kit.cli.wording import worded
 from tests.cli.test_commands import COMMAND, called, run
 
 
@@ -60,7 +59,7 @@ def test_a_url_is_no_folder(command: str) -> None:
     seen = called(command, "s3://bucket/ruz", *(["--sample"] if command == "sync" else []))
 
     assert (seen.returncode, seen.stdout) == (2, "")
-    assert seen.stderr.startswith("Error: FOLDER 's3://bucket/ruz' is a URL, and a mirror is")
+    assert seen.stderr.startswith("Error: FOLDER s3://bucket/ruz is a URL, and a mirror is")
 
 
 @pytest.mark.parametrize(
@@ -134,52 +133,66 @@ def test_a_span_of_days_counts_back_from_the_registers_day() -> None:
 
 
 @pytest.mark.parametrize(
-    ("python", "told"),
+    ("arguments", "told"),
     [
-        (
-            "this needs 12,000 requests; more than max_requests=10,000 are not sent. keep a mirror "
-            "(fk.Mirror), which resumes, or allow it by max_requests=12000",
-            "this needs 12,000 requests; more than --max-requests 10000 are not sent. keep a "
-            "mirror (finstat-kit sync FOLDER), which resumes, or allow it by --max-requests 12000",
-        ),
-        ("or allow it by max_requests=", "or allow it by --max-requests N"),
-        (
-            'to resume:\n  fk.annual_reports.ids(changed_since="2026-01-01", after_id=5)',
-            "to resume:\n  finstat-kit ids --collection annual-reports --changed-since 2026-01-01 "
-            "--after-id 5",
-        ),
-        (
-            'fk.units.ids(changed_since="2026-01-01", after_id=5)',
-            "finstat-kit ids --changed-since 2026-01-01 --after-id 5",
-        ),
-        ("up to id 4: resume with after_id=4", "up to id 4: resume with --after-id 4"),
-        ("allow it by sync(full=True, max_missing=12)", "allow it by --full --max-missing 12"),
-        ("resume with sync(full=True), which", "resume with sync --full, which"),
-        ("in the mirror, the next sync() resumes", "in the mirror, the next sync resumes"),
-        ("cannot be read; see verify()", "cannot be read; see mirror --verify"),
-        ("path='a b.csv' cannot be written (x)", "--output 'a b.csv' cannot be written (x)"),
-        ("path='s3://b/r' is a URL, and", "FOLDER 's3://b/r' is a URL, and"),
-        ("register='mirror:s3://b/r' is a URL, and", "--mirror s3://b/r is a URL, and"),
-        ("path='r': '/r' is a file; give a folder", "FOLDER 'r': '/r' is a file; give a folder"),
-        (
-            "a blank; join it by .list.join() yourself, or write parquet or ndjson",
-            "a blank; write parquet or ndjson",
-        ),
-        ("a null; drop it by .list.drop_nulls(), or write parquet", "a null; write parquet"),
-        (
-            "cannot; encode them as text by .bin.encode('hex'), or write parquet",
-            "cannot; write parquet",
-        ),
-        ("it has ['a']; name others by columns=", "it has ['a']"),
-        ("have no record: 3; the others are in .partial of this error, or give errors=\"keep\"",
-         "have no record: 3"),
-        ("host='0.0.0.0', port=80: cannot listen", "--host 0.0.0.0, --port 80: cannot listen"),
-        ("expected a text, got 'limit=1'", "expected a text, got 'limit=1'"),
+        (["count", "--sample", "--changed-since", "1.7.2026"],
+         "--changed-since 1.7.2026 is not a valid date; give YYYY-MM-DD, or -30d for the last 30 "
+         "days"),
+        (["count", "--sample", "--changed-since", "30d"],
+         "--changed-since 30d is not a valid date; give -30d to count back"),
+        (["ids", "--sample", "--after-id", "-1"],
+         "--after-id -1 is not allowed; give a whole number, 0 or more"),
+        (["find", " ", "--sample"], "TEXT ' ' is not allowed; give part of a name or of a code"),
+        (["get", "9" * 19, "--sample"],
+         f"ID {'9' * 19} is not allowed; give a whole number, 0 or more"),
+        (["count", "--url", "a b"],
+         "--url 'a b' is not a register; give a URL, --sample (invented data), --live (the real "
+         "register) or --mirror PATH"),
+        (["count", "--mirror", "a b"],
+         "--mirror 'a b': there is no mirror in 'a b'; make it: finstat-kit sync 'a b' --live"),
+        (["count", "--mirror", "s3://b/r"], "--mirror s3://b/r is a URL, and a mirror is written"),
+        (["mirror", "s3://b/r"], "FOLDER s3://b/r is a URL, and a mirror is written"),
+        (["count", "--url", "cache:no file"],
+         "there is no file 'no file'; record it: run the same command with --live --cache 'no "
+         "file'"),
+        (["count", "--mirror", "x", "--cache", "y"],
+         "--cache y: a mirror answers from disk; leave it out"),
+        (["get", "210", "365", "--sample", "--max-requests", "1"],
+         "--max-requests 1: this needs 2 requests, one per record at the register's rate; give "
+         "fewer ids, such as those changed since a later day, take a sample of them, keep a mirror "
+         "(finstat-kit sync FOLDER), which resumes where it was cut off, or allow it by "
+         "--max-requests 2"),
+        (["get", "9089206", "--collection", "reports", "--sample", "--format", "csv"],
+         "the column 'titulnaStrana' holds structs, which csv and xlsx cannot; write parquet or "
+         "ndjson"),
+        (["sync", "r", "--sample", "--budget", "long"],
+         "--budget long is not a valid duration; give a timedelta, '7d', '12h', '30min' or "
+         "seconds"),
+        (["form", "3", "--sample"], "the register has no template 3"),
+        (["statement", "5", "--sample"], "1 of 1 ids have no record: 5"),
     ],
 )  # fmt: skip
-def test_messages_are_worded_for_the_shell(python: str, told: str) -> None:
-    """Options and commands stand where the library names arguments and calls."""
-    assert worded(python) == told
+def test_errors_are_in_the_words_of_the_shell(
+    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Options and commands stand where the library names arguments and calls; values are quoted."""
+    monkeypatch.chdir(tmp_path)
+
+    seen = called(*arguments)
+
+    assert seen.stderr.removeprefix("Error: ").startswith(told)
+    assert not any(word in seen.stderr for word in ("fk.", "=", "()", ".partial", "datetime"))
+
+
+def test_a_variable_of_the_environment_is_named_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no option of the command."""
+    monkeypatch.setenv("FINSTAT_KIT_URL", "nowhere at all")
+    register = called("count").stderr
+    monkeypatch.setenv("FINSTAT_KIT_LANG", "de")
+    language = called("count", "--sample").stderr
+
+    assert register.startswith("Error: FINSTAT_KIT_URL='nowhere at all' is not a register; give a")
+    assert language == "Error: FINSTAT_KIT_LANG=de is not known; give 'sk' or 'en'\n"
 
 
 @pytest.mark.slow

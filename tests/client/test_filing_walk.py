@@ -148,7 +148,7 @@ def test_consolidated_and_individual_never_mix() -> None:
         ({"ico": "123"}, "ico="),
         ({"units": UNITS.select("ico")}, "no column 'id'"),
         ({"units": UNITS.with_columns(idUctovnychZavierok=pl.lit("5"))}, "idUctovnychZavierok"),
-        ({"units": UNITS, "year": 2020, "max_requests": 10}, "more than max_requests=10"),
+        ({"units": UNITS, "year": 2020, "max_requests": 10}, "max_requests=10: this needs"),
     ],
 )
 def test_wrong_arguments(arguments: dict[str, object], says: str) -> None:

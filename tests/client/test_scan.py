@@ -85,7 +85,7 @@ steps: st.SearchStrategy[Step] = st.one_of(
 )
 
 
-@pytest.mark.filterwarnings("ignore:changed_since=.* lies after")
+@pytest.mark.filterwarnings("ignore:.* lies after the register")
 @examples(250)
 @given(
     st.lists(steps, max_size=3),

@@ -253,9 +253,9 @@ def test_a_real_host_is_sent_ten_thousand_requests_unasked() -> None:
     with FaultServer([reply(b"", 400)]) as server, fk.Register(far(server.url)) as reg:
         assert reg._session.remote
         for ids in (range(1, 10_002), pl.DataFrame({"id": range(10_001)})):
-            with pytest.raises(fk.UsageError, match=r"10,001 requests.*max_requests=10,000 are"):
+            with pytest.raises(fk.UsageError, match="=10000: this needs 10,001 requests"):
                 reg.units.get(ids)
-        with pytest.raises(OF_A_SCAN, match=r"max_requests=10,000 are not sent"):
+        with pytest.raises(OF_A_SCAN, match="max_requests=10000: this "):
             reg.units.scan().collect()
         assert (server.asked, reg.stats.requests) == ([], 0)
 

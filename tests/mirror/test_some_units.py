@@ -202,7 +202,7 @@ def test_a_lost_or_damaged_list_of_units(
 def test_what_cannot_be_kept(tmp_path: Path, register: Watched, units: pl.DataFrame) -> None:
     """Refused before anything is written, with the way out."""
     path = tmp_path / "ruz"
-    with pytest.raises(fk.UsageError, match="only= is for the contents of units; give contents="):
+    with pytest.raises(fk.UsageError, match="only is for the contents of units; give contents="):
         fk.Mirror(path, only=units)
     with pytest.raises(fk.UsageError, match="there is no unit in it"):
         fk.Mirror(path, contents=True, only=[])

@@ -7,7 +7,7 @@ from typing import Self
 
 import polars as pl
 
-from finstat_kit.errors import holding
+from finstat_kit.errors import Either, holding
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.paging import Query, next_query
 from finstat_kit.protocol.replies import Page
@@ -67,12 +67,13 @@ class Pages(Iterator[pl.DataFrame]):
         return f"<pages of {self._name}: {self.count:,} ids so far, cursor {self.cursor}, {state}>"
 
 
-def how_to_go_on(name: str, query: Query, cursor: int, count: int) -> str:
-    """Return the message of an interruption, with a line that resumes the walk."""
+def how_to_go_on(name: str, query: Query, cursor: int, count: int) -> Either:
+    """Return the message of an interruption, in Python with a line that resumes the walk."""
     since = query.changed_since.isoformat()
     names = {spelling: name for name, spelling in wire.FILTERS.items()}
     filters = "".join(f', {names[k]}="{v}"' for k, v in query.filters.items())
-    return (
-        f"interrupted after {count:,} ids; to resume:\n"
-        f'  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters})'
+    done = f"interrupted after {count:,} ids"
+    return Either(
+        f'{done}; to resume:\n  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters})',
+        done,
     )

@@ -15,7 +15,7 @@ from finstat_kit import arguments
 from finstat_kit.client.collections.kept import requests_for, unchanged
 from finstat_kit.client.collections.lazy import RecordsStopped
 from finstat_kit.client.session import Copy, Session
-from finstat_kit.errors import NotFound, ProtocolError, RegisterError, UsageError, holding
+from finstat_kit.errors import Either, NotFound, ProtocolError, RegisterError, UsageError, holding
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.shaped import KINDS, Kind
@@ -47,11 +47,18 @@ def refuse_long_work(requests: int, session: Session, max_requests: int | None) 
     if requests <= most:
         return
     took = "" if session.rate is None else f", about {_duration(requests / session.rate)}"
+    cure = (
+        "give fewer ids, such as those changed since a later day, take a sample of them, keep a "
+        "mirror ({}), which resumes where it was cut off, or allow it by {}"
+    )
     raise UsageError(
-        f"this needs {requests:,} requests, one a record{took} at the register's rate; more than "
-        f"max_requests={most:,} are not sent. Ask for fewer ids, such as those changed since a "
-        "later day, take a sample of them, keep a mirror (fk.Mirror), which resumes where it was "
-        f"cut off, or allow it by max_requests={requests}"
+        f": this needs {requests:,} requests, one per record{took} at the register's rate",
+        argument="max_requests",
+        value=most,
+        cure=Either(
+            cure.format("fk.Mirror", f"max_requests={requests}"),
+            cure.format("finstat-kit sync FOLDER", f"--max-requests {requests}"),
+        ),
     )
 
 
@@ -67,10 +74,12 @@ def refuse_the_whole(name: str, session: Session, most: int) -> None:
     rate = "" if session.rate is None else f" at {session.rate:g} requests per second"
     filters = ", ico, dic or pravnaForma" if name == "units" else ""
     raise UsageError(
-        f"this scan needs the record of {_WHOLE[name].format(rate=rate)}; more than "
-        f"max_requests={most:,} are not sent. Narrow it by id, datumPoslednejUpravy{filters}, or "
-        "by head() (before any other filter: behind one it may need every record), keep a mirror "
-        "(fk.Mirror), or allow it by max_requests="
+        f": this scan needs the record of {_WHOLE[name].format(rate=rate)}",
+        argument="max_requests",
+        value=most,
+        cure=f"narrow it by id, datumPoslednejUpravy{filters}, or by head() (before any other "
+        "filter: behind one it may need every record), keep a mirror (fk.Mirror), or allow it by "
+        "max_requests=",
     )
 
 
@@ -157,12 +166,10 @@ def fetch_records(
     def so_far() -> pl.DataFrame:
         return pl.concat([*frames, kind.frame(batch)], rechunk=True)
 
-    def text() -> str:
-        done = so_far().height + len(missing)
-        return (
-            f"interrupted after {done:,} of {len(ids):,} records; the rows fetched so far are in "
-            ".partial of this error"
-        )
+    def text() -> Either:
+        number = so_far().height + len(missing)
+        done = f"interrupted after {number:,} of {len(ids):,} records"
+        return Either(f"{done}; the rows fetched so far are in .partial of this error", done)
 
     try:
         with holding(so_far, text), closing(outcomes(kind, ids, session, stop, kept)) as fetched:
@@ -210,8 +217,8 @@ def copied_records(name: str, ids: pl.Series, copy: Copy, *, keep: bool) -> pl.D
 def _not_found(missing: list[int], asked: int, partial: pl.DataFrame) -> NotFound:
     shown = ", ".join(map(str, missing[:5])) + (" …" if len(missing) > 5 else "")
     return NotFound(
-        f"{len(missing)} of {asked} ids have no record: {shown}; the others are in .partial of "
-        'this error, or give errors="keep"',
+        f"{len(missing)} of {asked} ids have no record: {shown}",
+        cure=Either('the others are in .partial of this error, or give errors="keep"'),
         ids=missing,
         partial=partial,
     )
@@ -237,8 +244,8 @@ def stream_records(
     refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
     if session.copy is not None and kind is not KINDS["units"]:
         raise UsageError(
-            f"records of /api/{kind.endpoint} are not read one by one from a mirror; read them in "
-            "Python: fk.reports.get(ids) and its siblings, or ask the register"
+            f"records of /api/{kind.endpoint} are not read one by one from a mirror",
+            cure="read them in Python: fk.reports.get(ids) and its siblings, or ask the register",
         )
     return _streamed(kind, ids, unique, session, progress)
 

@@ -14,7 +14,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Since
 from finstat_kit.client.collections.pages import Pages, how_to_go_on
 from finstat_kit.client.session import Session
-from finstat_kit.errors import RegisterError, UsageError, holding, warn
+from finstat_kit.errors import Either, RegisterError, UsageError, holding, warn
 from finstat_kit.progress import bar
 from finstat_kit.protocol import replies, requests, wire
 from finstat_kit.protocol.paging import Query
@@ -56,30 +56,37 @@ def answered_since(
     """
     day = arguments.changed_since(changed_since, session.today)
     if warns and changed_since is not None and day > (today := session.today()):
-        warn(
-            f"changed_since='{day}' lies after the register's day, {today} (.today of the "
-            "register): nothing can have changed since"
-        )
+        warn(f"{day} lies after the register's day, {today}: nothing can have changed since")
     if session.copy is None:
         return day
     part = session.copy.part()
     if part.extract:
         raise UsageError(
-            f"this mirror is an extract of some units, and has no list of {name}; give "
-            "the ids that you want records of, or read all it holds: .snapshot()"
+            f"this mirror is an extract of some units, and has no list of {name}",
+            cure=Either(
+                "give the ids that you want records of, or read all it holds: .snapshot()",
+                "give the ids that you want records of",
+            ),
         )
     since = part.since
     if since is not None and day < since:
-        given = "" if changed_since is None else f"changed_since='{day}': "
+        copy = "or a later day, or copy the whole register:"
         raise UsageError(
-            f"{given}this mirror holds what changed since {since}; give "
-            f"changed_since='{since}' or a later day, or copy the whole register: "
-            "fk.Mirror('another folder').sync()"
+            f": this mirror holds what changed since {since}",
+            argument=None if changed_since is None else "changed_since",
+            value=str(day),
+            cure=Either(
+                f"give changed_since='{since}' {copy} fk.Mirror('another folder').sync()",
+                f"give --changed-since {since} {copy} finstat-kit sync FOLDER",
+            ),
         )
     if since is None and day != wire.BEGINNING and name in part.undated:
         raise UsageError(
-            f"a mirror does not know when {name} changed; leave out changed_since, or "
-            "ask the register"
+            f"a mirror does not know when {name} changed",
+            cure=Either(
+                "leave out changed_since, or ask the register",
+                "leave out --changed-since, or ask the register",
+            ),
         )
     return day
 
@@ -153,7 +160,7 @@ def ids(
         number = count_or_none(session, query, Stop(stop, over))
         return number if limit is None or number is None else min(limit, number)
 
-    def text() -> str:
+    def text() -> Either:
         partial, cursor = covered()
         return how_to_go_on(name, query, cursor, partial.len())
 

@@ -92,14 +92,18 @@ def download(
 
 def _folder(folder: object) -> Path:
     if not isinstance(folder, str | os.PathLike):
-        raise UsageError(f"folder={folder!r} is not a path; give text or a pathlib.Path")
+        raise UsageError(
+            "is not a path", argument="folder", value=folder, cure="give text or a pathlib.Path"
+        )
     path = Path(folder)
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"folder={str(path)!r} cannot be created ({error.strerror}); give one in an existing "
-            "folder"
+            f"cannot be created ({error.strerror})",
+            argument="folder",
+            value=str(path),
+            cure="give one in an existing folder",
         ) from error
     return path
 
@@ -110,7 +114,11 @@ def _files(attachments: object, folder: Path) -> list[_File]:
     if not isinstance(attachments, pl.DataFrame):
         raise arguments.not_polars("attachments", attachments)
     if "id" not in attachments.columns or "report_id" not in attachments.columns:
-        raise UsageError("attachments: give what fk.attachments(reports) returns")
+        raise UsageError(
+            "is no frame of attachments",
+            argument="attachments",
+            cure="give what fk.attachments(reports) returns",
+        )
     rows = attachments.unique("id", keep="first", maintain_order=True).rows(named=True)
     return [
         _File(

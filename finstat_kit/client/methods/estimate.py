@@ -101,8 +101,10 @@ class _Size:
     def too_short(self) -> UsageError:
         """Return the error for a time too short to list the ids and fetch one record."""
         return UsageError(
-            f"minutes={self._seconds / 60:g} is over before the ids are listed and a first record "
-            "is fetched; give more minutes, or n= for so many records however long they take"
+            "is over before the ids are listed and a first record is fetched",
+            argument="minutes",
+            value=float(f"{self._seconds / 60:g}"),
+            cure="give more minutes, or n= for so many records however long they take",
         )
 
 

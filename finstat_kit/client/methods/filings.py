@@ -11,7 +11,7 @@ from finstat_kit import arguments
 from finstat_kit.client.collections.records import kept_records, refuse_long_work
 from finstat_kit.client.collections.units import Units
 from finstat_kit.client.session import Session
-from finstat_kit.errors import UsageError, holding
+from finstat_kit.errors import Either, UsageError, holding
 from finstat_kit.frames import filing_order, filings as rule
 from finstat_kit.frames.filing_plan import planned
 from finstat_kit.progress import Advance, bar
@@ -49,7 +49,7 @@ def filings(
 def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> pl.DataFrame:
     """Return how many requests figures take; see `Register.financials`."""
     if units is None or ico is not None:
-        raise UsageError("dry_run=True needs units (records or ids); leave ico out")
+        raise UsageError("dry_run=True needs units (records or ids)", cure="leave ico out")
     years = years_of(year)
     records = _records(units)
     fetched, counts = 0, None
@@ -100,9 +100,10 @@ def by_chunks(
         filed = rule.by_rule(none, statements, years, consolidated=consolidated)
         return pl.concat([finish(none, filed, lambda n: None), *done])
 
-    def text() -> str:
+    def text() -> Either:
         number = sum(chunk["unit_id"].n_unique() for chunk in done)
-        return f"interrupted after {number:,} of {units.height:,} units; .partial holds their rows"
+        finished = f"interrupted after {number:,} of {units.height:,} units"
+        return Either(f"{finished}; .partial holds their rows", finished)
 
     with (
         holding(finished, text),
@@ -174,7 +175,9 @@ def years_of(year: Year) -> list[int] | None:
     each = list(year) if several else [year]  # type: ignore[arg-type]
     found = sorted({arguments.whole("year", one, 1990, 2100) for one in each})
     if not found:
-        raise UsageError("year: there is none in it; give a year, several, or None for all")
+        raise UsageError(
+            ": there is none in it", argument="year", cure="give a year, several, or None for all"
+        )
     return found
 
 
@@ -186,8 +189,9 @@ def _records(units: Given) -> pl.DataFrame | None:
         return None
     if units.schema["idUctovnychZavierok"] not in (pl.List(pl.Int64), pl.List(pl.Null), pl.Null):
         raise UsageError(
-            f"units: the column 'idUctovnychZavierok' is {units.schema['idUctovnychZavierok']}; "
-            "give records as fk.units.get returns them"
+            f": the column 'idUctovnychZavierok' is {units.schema['idUctovnychZavierok']}",
+            argument="units",
+            cure="give records as fk.units.get returns them",
         )
     arguments.ids(units, "units")
     absent = {n: t for n, t in KINDS["units"].schema.items() if n not in units.columns}

@@ -27,7 +27,9 @@ def items(session: Session, cells: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         raise not_polars("cells", cells)
     absent = [name for name in CELLS if name not in cells.columns]
     if absent:
-        raise UsageError(f"cells: no column {absent[0]!r}; give what fk.cells returns")
+        raise UsageError(
+            f": no column {absent[0]!r}", argument="cells", cure="give what fk.cells returns"
+        )
     return reading.items_of(cells, _live_forms(session))
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.client.collections.kept import kept_for_the_day
 from finstat_kit.client.session import Session
-from finstat_kit.errors import NotFound
+from finstat_kit.errors import Either, NotFound
 from finstat_kit.frames import templates as frames
 from finstat_kit.protocol import requests
 from finstat_kit.protocol.forms import Form
@@ -61,7 +61,8 @@ def part_of(session: Session, template: int, part: str, *, refresh: bool) -> pl.
     requested = form(session, template, refresh=refresh)
     if requested is None:
         raise NotFound(
-            f"the register has no template {template}; fk.templates() lists those it has",
+            f"the register has no template {template}",
+            cure=Either("fk.templates() lists those it has"),
             ids=[template],
         )
     return frames.rows_of(requested) if part == "rows" else frames.columns_of(requested)

@@ -71,8 +71,10 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise UsageError(
-            f"host={host!r}, port={port}: cannot listen there ({error.strerror}); give another "
-            "port, 0 for a free one"
+            f": cannot listen there on port {port} ({error.strerror})",
+            argument="host",
+            value=host,
+            cure="give another port, 0 for a free one",
         ) from error
     return listening
 
@@ -83,7 +85,7 @@ def _server(app: App, patience: float) -> Any:  # noqa: ANN401 - its class exist
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     except ImportError as error:
         raise UsageError(
-            "serving needs uvicorn; install it with: pip install 'finstat-kit[server]'"
+            "serving needs uvicorn", cure="install it with: pip install 'finstat-kit[server]'"
         ) from error
 
     class Guarded(HttpToolsProtocol):

@@ -127,8 +127,8 @@ def filed(
     """
     if case == "half" and year > OLD_FORMS:
         raise UsageError(
-            f"case='half' leaves out one of the two reports of a year up to {OLD_FORMS}; in {year} "
-            "there is one"
+            f"case='half' leaves out one of the two reports of a year up to {OLD_FORMS}",
+            cure=f"in {year} there is one",
         )
     after = changed(store, units, on=on)
     filings = _filings(store)
@@ -166,7 +166,7 @@ def corrected(
         slot = filings.slot_of(STATEMENTS, statement)
         filing = None if slot is None else filings.filing(slot)
         if filing is None:
-            raise UsageError(f"ids: {statement} is no statement of this sample")
+            raise UsageError(f": {statement} is no statement of this sample", argument="ids")
         unit = np.array([filing.unit], dtype=np.int64)
         store, found = filed(store, unit, filing.year, on=on, role=CORRECTION, case=case)
         ids += found
@@ -202,7 +202,9 @@ def _rows(store: Store, ids: Ints) -> Ints:
     there = rows < len(listed)
     there[there] = listed[rows[there]] == ids[there]
     if not there.all():
-        raise UsageError(f"ids: {ids[~there][:5].tolist()} are no units of this sample")
+        raise UsageError(
+            f": {ids[~there][:5].tolist()} are no units of this sample", argument="ids"
+        )
     return rows.astype(np.int64)
 
 

@@ -18,7 +18,10 @@ def codelist_bodies(names: tuple[str, ...], folder: str | Path | None = None) ->
     )
     if folder is not None and not given:
         raise UsageError(
-            f"codelists={str(folder)!r} does not contain codelists; give one with files such as "
-            "kraje.json, okresy.json, sidla.json, each the body of a reply"
+            "does not contain codelists",
+            argument="codelists",
+            value=str(folder),
+            cure="give one with files such as kraje.json, okresy.json, sidla.json, each the body "
+            "of a reply",
         )
     return {name: given.get(name, own / f"{name}.json").read_bytes() for name in names}
