@@ -16,11 +16,10 @@ from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import form_columns, form_rows
 from finstat_kit.protocol.form_columns import Column
 from finstat_kit.protocol.form_rows import Path, Term
-from finstat_kit.protocol.guarded_json import broken, object_at, refuse_crowded, strict_json
+from finstat_kit.protocol.guarded_json import broken, object_at, read_json
 from finstat_kit.protocol.shipped import template_bodies
 from finstat_kit.protocol.wire import TABLES, TEMPLATE_LIST
 
-_MOST: Final = 2_000_000  # quotes and brackets of all templates; the longest known has 8,000
 _LARGEST: Final = 10_000  # rows or columns of a table
 
 
@@ -132,8 +131,7 @@ def shipped(template: int) -> Form | None:
 def parse_template(body: bytes, asked: int) -> Form:
     """Read the reply of a template."""
     where = f"template {asked}: "
-    refuse_crowded(body, _MOST)
-    reply = object_at(strict_json(body, where), where)
+    reply = object_at(read_json(body, where), where)
     if reply.get("id") != asked or type(reply.get("id")) is not int:
         raise broken(f"{where}$.id", str(asked), reply.get("id"), "id" in reply)
     return _form(reply, where, "$")
@@ -141,8 +139,7 @@ def parse_template(body: bytes, asked: int) -> Form:
 
 def parse_templates(body: bytes) -> tuple[list[Form], bool]:
     """Read the list of templates, and whether it has their tables; a list need not have them."""
-    refuse_crowded(body, _MOST)
-    reply = object_at(strict_json(body))
+    reply = object_at(read_json(body))
     entries = reply.get(TEMPLATE_LIST)
     if type(entries) is not list:
         raise broken(f"$.{TEMPLATE_LIST}", "a list of templates", entries, TEMPLATE_LIST in reply)

@@ -14,15 +14,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol.guarded_json import (
-    at_most_one,
-    broken,
-    fast_json,
-    object_at,
-    refuse_crowded,
-    short,
-    strict_json,
-)
+from finstat_kit.protocol.guarded_json import broken, object_at, read_json, short
 from finstat_kit.protocol.shaped import shaped
 from finstat_kit.protocol.shapes import Classification, Entry, Locations
 from finstat_kit.protocol.wire import COUNT, MAX_ID, MORE
@@ -35,8 +27,6 @@ LOCATIONS: Final = pl.Schema(
 )
 CLASSIFICATION: Final = pl.Schema({"code": pl.String, "name_sk": pl.String, "name_en": pl.String})
 IDS: Final = pl.Schema({"id": pl.Int64})
-_MOST: Final = 50_000  # quotes and brackets; a page has 6
-_MOST_OF_A_CODELIST: Final = 2_000_000  # commas too; the longest has about 65,000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +39,7 @@ class Page:
 
 def parse_page(body: bytes) -> Page:
     """Read the reply of a list. A missing ``id`` is an empty list; a missing flag is broken."""
-    flat = at_most_one(body, b"[") and at_most_one(body, b"{")
-    if not flat:
-        refuse_crowded(body, _MOST)
-    reply = object_at(fast_json(body))
+    reply = object_at(read_json(body))
     more = reply.get(MORE)
     if type(more) is not bool:
         raise broken(f"$.{MORE}", "true or false", more, MORE in reply)
@@ -61,7 +48,7 @@ def parse_page(body: bytes) -> Page:
         raise broken("$.id", "a list of ids", ids)
     # polars tries out types on lists in lists, for hours where they are deep: where another list or
     # object can stand in the reply, the types are looked at before.
-    if not flat and set(map(type, ids)) - {int}:
+    if (_has_two(body, b"[") or _has_two(body, b"{")) and set(map(type, ids)) - {int}:
         raise _no_ids(ids)
     try:
         series = pl.Series("id", ids, dtype=pl.Int64)
@@ -75,6 +62,11 @@ def parse_page(body: bytes) -> Page:
     return Page(series, more)
 
 
+def _has_two(body: bytes, mark: bytes) -> bool:
+    # Searching for a second one takes a tenth of the time of counting.
+    return body.find(mark, body.find(mark) + 1) >= 0
+
+
 def _no_ids(ids: list[object]) -> ProtocolError:
     """Return the error that names the first value of a list that is no id."""
     place, value = next(
@@ -86,8 +78,7 @@ def _no_ids(ids: list[object]) -> ProtocolError:
 
 def parse_count(body: bytes) -> int:
     """Read the reply of a count."""
-    refuse_crowded(body, _MOST)
-    reply = object_at(strict_json(body))
+    reply = object_at(read_json(body))
     count = reply.get(COUNT)
     if type(count) is not int or not 0 <= count <= MAX_ID:
         raise broken(f"$.{COUNT}", "a count", count, COUNT in reply)
@@ -96,18 +87,13 @@ def parse_count(body: bytes) -> int:
 
 def parse_locations(body: bytes) -> pl.DataFrame:
     """Read a codelist of places into `LOCATIONS` columns, sorted by code."""
-    return _codelist(shaped(_strict(body), Locations).lokacie, "lokacie", LOCATIONS)
+    return _codelist(shaped(read_json(body), Locations).lokacie, "lokacie", LOCATIONS)
 
 
 def parse_classification(body: bytes) -> pl.DataFrame:
     """Read a codelist without parents into `CLASSIFICATION` columns, sorted by code."""
-    entries = shaped(_strict(body), Classification).klasifikacie
+    entries = shaped(read_json(body), Classification).klasifikacie
     return _codelist(entries, "klasifikacie", CLASSIFICATION)
-
-
-def _strict(body: bytes) -> object:
-    refuse_crowded(body, _MOST_OF_A_CODELIST, (b'"', b"[", b"{", b","))
-    return strict_json(body)
 
 
 def _codelist(entries: Sequence[Entry], key: str, schema: pl.Schema) -> pl.DataFrame:

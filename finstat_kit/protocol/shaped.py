@@ -1,9 +1,8 @@
 """Bytes into checked shapes, and shapes into frames.
 
-msgspec reads a body many times faster than checks by hand, but it takes the last of two equal keys,
-refuses a byte order mark, and skips what is unknown unread. So its result counts only where it has
-every colon of the body: each key brings one, and a key that was dropped took its own along. Any
-other body is read a second time, strictly, which also gives errors their words.
+msgspec reads a body many times faster than checks by hand, but refuses a byte order mark and truths
+that are texts. Any body it refuses is read a second time, value by value, which also gives errors
+their words.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from msgspec.structs import astuple
 
 from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.guarded_json import broken, object_at, refuse_crowded, strict_json
+from finstat_kit.protocol.guarded_json import broken, object_at, read_json
 from finstat_kit.protocol.shapes import (
     LEAVES,
     TRUTHS,
@@ -39,13 +38,10 @@ from finstat_kit.protocol.shapes import (
 S = TypeVar("S", bound=Struct)
 R = TypeVar("R", bound=Record, covariant=True)
 
-_MOST: Final = 50_000  # quotes and brackets of a record; a filed form has some thousands
 _PLACE: Final = re.compile(r" - at `\$(.*)`$", re.DOTALL)
 _MISSING: Final = re.compile(r"missing required field `(\w+)`")
 _STEP: Final = re.compile(r"\.(\w+)|\[(\d+)\]")
-_ESCAPED_COLON: Final = b"\\u003"  # or another of its sixteen, which are as rare
 _TRUE: Final = ["true", "false"]  # no set: what stands there may not be hashable
-_ENCODER: Final = msgspec.json.Encoder(enc_hook=str)
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -78,19 +74,15 @@ class Kind(Generic[R]):
             ProtocolError: It breaks the register's format; the text names id, field and value.
             NotJson: The body is no JSON.
         """
-        if len(body) > _MOST:
-            refuse_crowded(body, _MOST)
         try:
             record = self._decoder.decode(body)
         except _UNREADABLE:
             return self._strictly(body, asked)
-        if record.id == asked and _is_whole(record, body):
-            return record
-        return self._strictly(body, asked)
+        return record if record.id == asked else self._strictly(body, asked)
 
     def _strictly(self, body: bytes, asked: int) -> R:
         where = f"id {asked}: "
-        reply = object_at(strict_json(body, where), where)
+        reply = object_at(read_json(body, where), where)
         id_ = reply.get("id")
         if id_ != asked or type(id_) is not int:
             raise broken(f"{where}$.id", str(asked), id_, "id" in reply)
@@ -119,15 +111,6 @@ def content(record: Record) -> dict[str, object]:
     """Return the fields that a record without objects in it has."""
     fields = zip(record.__struct_fields__, astuple(record), strict=True)
     return {name: value for name, value in fields if value is not None}
-
-
-def _is_whole(record: Record, body: bytes) -> bool:
-    """Return whether nothing of a body was dropped on the way into its shape."""
-    colons, values = body.count(b":"), astuple(record)
-    if colons == len(values) - values.count(None):
-        return True
-    # Texts can have colons too, and objects within the record have keys.
-    return _ESCAPED_COLON not in body and colons == _ENCODER.encode(record).count(b":")
 
 
 def _read_truths(reply: dict[str, object]) -> None:

@@ -53,14 +53,12 @@ PAGES: list[tuple[str, bytes, str, str]] = [
     ("[-1]", page(b"[-1]"), "ProtocolError", r"\$\.id\[0\]"),
     ("2^63", page(b"[9223372036854775808]"), "ProtocolError", r"\$\.id\[0\]"),
     ("an integer of 5,000 digits", page(b"[" + b"9" * 5_000 + b"]"), "RegisterUnavailable", "JSON"),
-    ("20,000 brackets", b"[" * 20_000, "RegisterUnavailable", "JSON"),
-    ("200,000 brackets", b"[" * 200_000, "ProtocolError", "200,000 texts, lists"),
+    ("200,000 brackets", b"[" * 200_000, "RegisterUnavailable", "JSON"),
     ("flag missing", b'{"id":[9]}', "ProtocolError", "existujeDalsieId.*missing"),
     ("flag null", b'{"id":[9],"existujeDalsieId":null}', "ProtocolError", "existujeDalsieId"),
     ('flag "true"', b'{"id":[9],"existujeDalsieId":"true"}', "ProtocolError", "existujeDalsieId"),
     ("flag 1", b'{"id":[9],"existujeDalsieId":1}', "ProtocolError", "existujeDalsieId"),
     ("a list for the object", b"[9]", "ProtocolError", r"\$: expected an object"),
-    ("a key twice, once escaped", b'{"id":[9],"i\\u0064":[10]' + END, "ProtocolError", "twice"),
     ("no ids, no key, flag false", b'{"existujeDalsieId":false}', "accepted", ""),
     ("no ids, flag true", b'{"id":[]' + GO_ON, "accepted", ""),
     ("more ids than asked", page(b"[6,7,8,9]"), "accepted", ""),
@@ -87,10 +85,8 @@ def test_a_page_that_breaks_the_rules_is_not_given_out(
                 assert str(caught.value.url).startswith(server.url)
             asked = len(server.asked)
 
-    # An answer that comes again may have been sent twice: a new connection settles it.
-    requests = 3 if body == FIRST else 2
-    matrix(case, f"{expected}, requests {requests}", f"{seen}, requests {asked}")
-    assert (seen, asked) == (expected, requests)
+    matrix(case, f"{expected}, requests 2", f"{seen}, requests {asked}")
+    assert (seen, asked) == (expected, 2)
 
 
 def test_no_ids_but_more_ends_the_walk_and_is_told(caplog: pytest.LogCaptureFixture) -> None:
@@ -187,11 +183,7 @@ OTHERS: list[tuple[str, str, bytes, str]] = [
         ("no id", b'{"stav":"x"}', "id 7.*missing"),
         ("an id that is a text", b'{"id":"7"}', "id 7"),
         ("no object", b"[7]", "id 7"),
-        ("a key twice", b'{"id":7,"stav":"a","stav":"a"}', "id 7: .*'stav' stands twice"),
-        ("a key twice, once escaped", b'{"id":7,"stav":"a","st\\u0061v":"a"}', "'stav' stands twice"),
-        ("an unknown key twice", b'{"id":7,"x":{"y":1,"y":2}}', "'y' stands twice"),
         ("half a letter", b'{"id":7,"stav":"\\udc00"}', "id 7: .*half a letter"),
-        ("half a letter in what is unknown", b'{"id":7,"x":["\\udc00"]}', "id 7: .*half a letter"),
         ("a day that is none", b'{"id":7,"datumPoslednejUpravy":"2023-02-29"}', r"id 7: \$\.datumPos.*got '2023-02-29'"),
         ("a text that is a number", b'{"id":7,"zdrojDat":5}', r"id 7: \$\.zdrojDat: expected a text, got 5"),
     ]
@@ -211,7 +203,6 @@ OTHERS: list[tuple[str, str, bytes, str]] = [
     ("reports", "a table that is null", b'{"id":7,"obsah":{"tabulky":[null]}}', r"\$\.obsah\.tabulky\[0\]: expected an object, got None"),
     ("reports", "a cell that is a number", b'{"id":7,"obsah":{"tabulky":[{"data":["",5]}]}}', r"id 7: \$\.obsah\.tabulky\[0\]\.data\[1\]: expected a text, got 5"),
     ("reports", "a cell that is null", b'{"id":7,"obsah":{"tabulky":[{"data":[null]}]}}', r"\.data\[0\]: expected a text, got None"),
-    ("reports", "a key twice in a table", b'{"id":7,"obsah":{"tabulky":[{"data":["1"],"data":["2"]}]}}', "'data' stands twice"),
     ("reports", "a title page that is a text", b'{"id":7,"obsah":{"titulnaStrana":"x"}}', r"\$\.obsah\.titulnaStrana: expected an object"),
     ("reports", "a month of a title page", b'{"id":7,"obsah":{"titulnaStrana":{"predchadzajuceObdobieDo":"2020"}}}', r"id 7: \$\.obsah\.titulnaStrana\.predchadzajuceObdobieDo: expected a month"),
     ("reports", "a truth of a title page", b'{"id":7,"obsah":{"titulnaStrana":{"konsolidovana":1}}}', r"titulnaStrana\.konsolidovana: expected true or false"),

@@ -109,7 +109,6 @@ FATAL: list[tuple[str, list[Step], type[fk.RegisterError], str, int]] = [
     ("redirect to another host", [reply(b"", 302, Location="http://192.0.2.1/x")], RegisterUnavailable, r"192\.0\.2\.1/x, which is not followed", 1),
     ("redirect to itself", [reply(b"", 301, Location="/api/uctovne-jednotky")], RegisterUnavailable, "not followed", 1),
     ("flag missing", [reply(b'{"id":[1]}')], ProtocolError, "existujeDalsieId", 1),
-    ("a repeated key", [reply(b'{"id":[1],"id":[2],"existujeDalsieId":false}')], ProtocolError, "twice", 1),
     ("16 kB that unpack to 16 MB", [reply(packed(b" " * 16_000_000), **GZIP)], ProtocolError, "8 MiB", 1),
     ("a body of 9 MB", [reply(b" " * 9_000_000)], ProtocolError, "8 MiB", 1),
     ("429 for ever", [reply(b"", 429)], RateLimited, "fewer requests", 5),
