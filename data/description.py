@@ -1,15 +1,30 @@
-"""The embedded register described in OpenAPI 3.1, from the tables that requests are judged by."""
+"""The embedded register described in OpenAPI 3.1, from the tables that requests are judged by.
+
+`make.py` writes the descriptions, lenient and strict, to ``openapi/``; the register serves them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final, get_args, get_origin
+
+import orjson
 
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.shaped import bare, hints
+from finstat_kit.protocol.shapes import (
+    AnnualReport,
+    Day,
+    First,
+    Last,
+    Report,
+    Statement,
+    Text,
+    Title,
+    Truth,
+)
 from finstat_kit.service.http import parameters as rules
 from finstat_kit.service.http.parameters import Rule
-from finstat_kit.service.http.record_schema import records
-from finstat_kit.service.http.template_schema import templates
 from finstat_kit.service.state.store import STATES
 
 Json = dict[str, object]
@@ -41,6 +56,14 @@ _FILE: Final[Json] = {
     "description": "The attachment.",
     "schema": {"type": "integer", "minimum": 0},
 }
+
+
+def bodies() -> dict[str, bytes]:
+    """Return the bodies of the descriptions by the name of their file."""
+    return {
+        f"{name}.json": orjson.dumps(description(strict=strict))
+        for name, strict in (("lenient", False), ("strict", True))
+    }
 
 
 def description(*, strict: bool) -> Json:
@@ -139,7 +162,6 @@ def _path(about: str, parameters: list[Json], schema: str, *, unknown: bool = Fa
         "405": ("Reading is all there is", "Refusal"),
         "414": (f"The query is longer than {rules.MAX_QUERY} characters", "Refusal"),
         "421": ("The request is for a host that this server is not", "Refusal"),
-        "431": ("The request is longer than the server reads", "Refusal"),
     }
     return {
         method: {
@@ -180,6 +202,21 @@ _ID: Final[Json] = {"type": "integer", "minimum": 1, "maximum": wire.MAX_ID}
 _STRING: Final[Json] = {"type": "string", "minLength": 1}
 _IDS: Final[Json] = {"type": "array", "items": _ID, "uniqueItems": True, "minItems": 1}
 _DATE: Final[Json] = {"type": "string", "format": "date"}
+_MONTH: Final[Json] = {"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"}
+_TYPES: Final[dict[Any, Json]] = {
+    Text: {"type": "string", "minLength": 1},
+    Day: _DATE,
+    First: _MONTH,
+    Last: _MONTH,
+    Truth: {"type": "boolean"},
+    str: {"type": "string", "description": "Empty where the cell is blank"},
+}
+_PATTERNS: Final[Json] = {
+    "ico": {"type": "string", "pattern": "^([0-9]{8}|[0-9]{12})$"},
+    "dic": {"type": "string", "pattern": "^[0-9]{10}$"},
+    "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    "pocetStran": {"type": "integer", "minimum": 0},
+}
 
 
 def _schemas(*, strict: bool) -> Json:
@@ -197,14 +234,14 @@ def _schemas(*, strict: bool) -> Json:
         "Locations": _object({wire.LOCATIONS: _list(_object(place, absent={parent}))}),
         "Classifications": _object({wire.CLASSIFICATION: _list(_object(entry))}),
         "Unit": {"oneOf": [_living(), _gone()]},
-        **records(),
+        **_records(),
         "Refusal": _object({"chyba": _STRING}),
-        **templates(strict=strict),
+        **_templates(strict=strict),
     }
 
 
-def _list(items: Json) -> Json:
-    return {"type": "array", "items": items}
+def _list(items: object, least: int = 0) -> Json:
+    return {"type": "array", "items": items} | ({"minItems": least} if least else {})
 
 
 def _living() -> Json:
@@ -229,6 +266,60 @@ def _living() -> Json:
 def _gone() -> Json:
     states = [state for state in STATES if state is not None]
     return _object({"id": _ID, wire.STATE: {"enum": states}, wire.CHANGED: _DATE})
+
+
+def _records() -> Json:
+    """Return the schemas of statements, reports and annual reports."""
+    shapes = {"Statement": Statement, "Report": Report, "AnnualReport": AnnualReport}
+    return {name: {"oneOf": [_shape(shape), _gone()]} for name, shape in shapes.items()}
+
+
+def _shape(shape: Any) -> Json:  # noqa: ANN401 - a type of msgspec
+    fields = {
+        name: _PATTERNS.get(name) or _field(hint)
+        for name, hint in hints(shape).items()
+        if name != wire.STATE
+    }
+    if shape is Title:
+        # They are sent as texts, too.
+        texts = {"anyOf": [{"type": "boolean"}, {"enum": ["true", "false"]}]}
+        fields = {n: texts if hints(shape)[n] == Truth else value for n, value in fields.items()}
+    return _object(fields, absent=set(fields) - {"id", wire.CHANGED})
+
+
+def _field(hint: Any) -> object:  # noqa: ANN401
+    if hint in _TYPES:
+        return _TYPES[hint]
+    bare_hint = bare(hint)
+    if get_origin(bare_hint) is list:
+        return _list(_field(get_args(bare_hint)[0]))
+    return _shape(bare_hint) if hasattr(bare_hint, "__struct_fields__") else _ID
+
+
+def _templates(*, strict: bool) -> Json:
+    """Return the schemas of a template and of the list of them."""
+    number: Json = {"type": "integer", "minimum": 1, "maximum": 1_000}
+    text = _object({"sk": _STRING, "en": _STRING}, absent={"en"})
+    places = ("riadok", "stlpec", "sirkaStlpca", "vyskaRiadku")
+    cell = _object({"text": text, **dict.fromkeys(places, number)})
+    labels = {"oznacenie": _STRING, "cisloRiadku": number}
+    row = _object({"text": text, **labels}, absent=set(labels))
+    counts = dict.fromkeys(("pocetStlpcov", "pocetDatovychStlpcov"), number)
+    table = _object({"nazov": text, **counts, "hlavicka": _list(cell, 1), "riadky": _list(row, 1)})
+    whole: Json = {
+        "id": {"type": "integer", "minimum": 1},
+        "nazov": _STRING,
+        "nariadenieMF": _STRING,
+        "platneOd": _DATE,
+        wire.TABLES: _list(table, 1),
+    }
+    listed = {name: value for name, value in whole.items() if name != wire.TABLES or not strict}
+    entries = _list(_object(listed, absent={wire.TABLES}), 1)
+    entries["description"] = "Strict leaves the tables out"
+    return {
+        "Template": _object(whole, absent={wire.TABLES}),
+        "Templates": _object({wire.TEMPLATE_LIST: entries}),
+    }
 
 
 def _object(properties: Mapping[str, object], *, absent: set[str] | None = None) -> Json:

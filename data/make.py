@@ -1,11 +1,16 @@
 """Make what is made of the facts: ``python data/make.py``.
 
-It writes ``sample.npz``, ``forms/`` and ``items.json``.
+It writes ``sample.npz``, ``forms/``, ``items.json`` and, as `description` describes the embedded
+register, ``openapi/``.
 
 The other files here are facts: ``codelists/`` holds codes and labels of the Statistical Office in
-the form of the register's replies, ``weights.json`` how often a region (per mille) and a district
-within its region is drawn: the number of its municipalities, for the city districts of Bratislava
-and Košice an estimate; and the largest municipalities of districts without a seat, largest first.
+the form of the register's replies. In ``facts/`` five files say how the sample is drawn.
+``weights.json``: how often a region (per mille) and a district within its region is drawn, by the
+number of its municipalities, for the city districts of Bratislava and Košice an estimate; and the
+largest municipalities of districts without a seat, largest first. ``codes.json``: the weights of
+the codes that are common; of any other it is 2. ``names.json``: the words of invented names.
+``employees.json``: how many people work in a unit of a size class. ``plans.json``: the common rows
+of each kind of filing, with their weight and how many of a hundred units fill them.
 ``facts/forms.tsv`` holds the rows of the forms of businesses as the decrees lay them down, with the
 sums that they state; their names, headers and decrees stand here. ``facts/items.tsv`` holds the
 line items across forms: rows by table (``a`` assets, ``p`` equity and liabilities, ``v`` income
@@ -224,8 +229,16 @@ def item_rows(fact: dict[str, str], form: int, forms: list[dict[str, str]]) -> l
     return [{"template": form, "table": table, "rows": lines}]
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write the files."""
+    from description import bodies as descriptions  # beside this file, when it is run
+
     population.save(population.draw(), FOLDER / "sample.npz")
-    for id_, body in bodies().items():
-        (FOLDER / "forms" / f"{id_}.json").write_bytes(body)
-    (FOLDER / "items.json").write_bytes(items())
+    files = {f"forms/{id_}.json": body for id_, body in bodies().items()}
+    files |= {f"openapi/{name}": body for name, body in descriptions().items()}
+    for name, body in (files | {"items.json": items()}).items():
+        (FOLDER / name).write_bytes(body)
+
+
+if __name__ == "__main__":
+    main()

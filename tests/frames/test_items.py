@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -18,6 +17,7 @@ from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.protocol.shipped import data_folder
 from tests.support.filings import BUSINESSES, drawn, frame, report, sizes
 from tests.support.registers import Altered
+from tests.support.scripts import script
 from tests.support.truth import FACTS, figures_of
 
 
@@ -47,12 +47,7 @@ def filled(template: int, values: dict[tuple[int, int], str]) -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def make() -> ModuleType:
-    spec = spec_from_file_location("make", data_folder() / "make.py")
-    if spec is None or spec.loader is None or not (data_folder() / "make.py").is_file():
-        pytest.skip("not a checkout")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("make")
 
 
 def test_the_file_is_what_is_made(make: ModuleType) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -14,23 +13,16 @@ from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import forms
 from finstat_kit.protocol.form_columns import Column, HeaderCell, columns
 from finstat_kit.protocol.form_rows import numbers, paths, references
-from finstat_kit.protocol.shipped import data_folder, template_bodies
+from finstat_kit.protocol.shipped import template_bodies
 from tests.support import all_forms
+from tests.support.scripts import script
 
 BUSINESSES = (21, 22, 687, 699)
 
 
 @pytest.fixture(scope="module")
 def make() -> ModuleType:
-    path = data_folder() / "make.py"
-    if not path.is_file():
-        pytest.skip("not a checkout")
-    spec = spec_from_file_location("make", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("make")
 
 
 def form(template: int) -> forms.Form:

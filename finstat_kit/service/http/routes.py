@@ -17,12 +17,11 @@ from urllib.parse import unquote_to_bytes
 import orjson
 
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.shipped import template_bodies
+from finstat_kit.protocol.shipped import data_folder, template_bodies
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.filings import records
 from finstat_kit.service.http import parameters as rules
-from finstat_kit.service.http.openapi import description
-from finstat_kit.service.state.store import Condition, Store, day_number, ico_number
+from finstat_kit.service.state.line import Condition
+from finstat_kit.service.state.store import Store, day_number, ico_number
 
 _FILES: Final = f"/{wire.ATTACHMENT}/"
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -109,6 +108,14 @@ class _Parameters:
             raise _unexpected(name, value)
         return number
 
+    def record_id(self) -> int:
+        """Read the one parameter of a record."""
+        id_ = self.number("id")
+        self.end()
+        if id_ is None:
+            raise _Refused("chýba povinný parameter id")
+        return id_
+
     def end(self) -> None:
         if self.strict and self._values:
             raise _Refused(f"neznámy parameter {_shown(next(iter(self._values)))}")
@@ -167,25 +174,25 @@ def _day(text: str) -> date:
 
 
 def _unit_conditions(store: Store, parameters: _Parameters) -> tuple[Condition, ...]:
-    found = []
+    conditions = []
     ico = parameters.take("ico")
     if ico is not None:
         # No row carries -2: an IČO of another length than ours matches nothing.
         number = ico_number(ico)
-        found.append(Condition(store.columns["ico"], number if number >= 0 else -2))
+        conditions.append(Condition(store.columns["ico"], number if number >= 0 else -2))
     dic = parameters.take("dic")
     if dic is not None:
         number = int(dic) if len(dic) == 10 and dic[0] != "0" else -2
-        found.append(Condition(store.columns["dic"], number))
+        conditions.append(Condition(store.columns["dic"], number))
     form = parameters.take(wire.FILTERS["legal_form_code"])
     if form is not None:
         forms = store.tables["legal_form"]
         position = forms.index(form) if form in forms else len(forms)
-        found.append(Condition(store.columns["legal_form"], position))
-    if found:
+        conditions.append(Condition(store.columns["legal_form"], position))
+    if conditions:
         # Former values of a deleted or non-public record cannot be searched.
-        found.append(Condition(store.columns["state"], 0))
-    return tuple(found)
+        conditions.append(Condition(store.columns["state"], 0))
+    return tuple(conditions)
 
 
 _Route = Callable[[Store, _Parameters, str], Reply]
@@ -194,7 +201,7 @@ _Route = Callable[[Store, _Parameters, str], Reply]
 def _list(name: str) -> _Route:
     def route(store: Store, parameters: _Parameters, method: str) -> Reply:
         since, after, size, where = _selection(store, name, parameters)
-        ids, more = store.lines[name].page(since, after, size, where)
+        ids, more = store.line(name).page(since, after, size, where)
         page: dict[str, object] = {"id": ids, wire.MORE: more}
         if parameters.strict and not len(ids):
             del page["id"]  # null attributes are left out, empty lists may be
@@ -206,7 +213,7 @@ def _list(name: str) -> _Route:
 def _count(name: str) -> _Route:
     def route(store: Store, parameters: _Parameters, method: str) -> Reply:
         since, after, _, where = _selection(store, name, parameters)
-        return _json(200, {wire.COUNT: store.lines[name].count(since, after, where)}, method)
+        return _json(200, {wire.COUNT: store.line(name).count(since, after, where)}, method)
 
     return route
 
@@ -219,13 +226,10 @@ def _codelist(name: str) -> _Route:
     return route
 
 
-def _record(find: Callable[[Store, int], dict[str, object] | None]) -> _Route:
+def _record(collection: str) -> _Route:
     def route(store: Store, parameters: _Parameters, method: str) -> Reply:
-        id_ = parameters.number("id")
-        parameters.end()
-        if id_ is None:
-            raise _Refused("chýba povinný parameter id")
-        record = find(store, id_) if id_ <= wire.MAX_ID else None
+        id_ = parameters.record_id()
+        record = store.record(collection, id_) if id_ <= wire.MAX_ID else None
         return _reply(404, b"", method) if record is None else _json(200, record, method)
 
     return route
@@ -246,11 +250,7 @@ def _template_list(*, strict: bool) -> bytes:
 
 
 def _template(store: Store, parameters: _Parameters, method: str) -> Reply:
-    id_ = parameters.number("id")
-    parameters.end()
-    if id_ is None:
-        raise _Refused("chýba povinný parameter id")
-    body = template_bodies().get(id_)
+    body = template_bodies().get(parameters.record_id())
     return _reply(404, b"", method) if body is None else _reply(200, body, method)
 
 
@@ -258,7 +258,7 @@ def _file(name: str) -> _Route:
     def route(store: Store, parameters: _Parameters, method: str) -> Reply:
         parameters.end()
         id_ = int(name) if rules.RECORD["id"].pattern.fullmatch(name) else -1
-        body = records.file_of(store, id_) if 0 <= id_ <= wire.MAX_ID else None
+        body = store.attachment(id_) if 0 <= id_ <= wire.MAX_ID else None
         if body is None:
             return _reply(404, b"", method)
         reply = _reply(200, body, method)
@@ -269,17 +269,23 @@ def _file(name: str) -> _Route:
 
 def _description(store: Store, parameters: _Parameters, method: str) -> Reply:
     parameters.end()
-    return _json(200, description(strict=parameters.strict), method)
+    return _reply(200, _descriptions()[parameters.strict], method)
+
+
+@cache
+def _descriptions() -> tuple[bytes, bytes]:
+    folder = data_folder() / "openapi"
+    return (folder / "lenient.json").read_bytes(), (folder / "strict.json").read_bytes()
 
 
 _ROUTES: Final[dict[str, _Route]] = {
     **{f"/api/{name}": _list(name) for name in wire.LISTS.values()},
     **{f"/api/{wire.COUNTS}/{name}": _count(name) for name in wire.LISTS.values()},
     **{f"/api/{c.endpoint}": _codelist(c.endpoint) for c in wire.CODELISTS.values()},
-    f"/api/{wire.UNIT}": _record(lambda store, id_: store.record(id_)),
-    f"/api/{wire.STATEMENT}": _record(records.statement),
-    f"/api/{wire.REPORT}": _record(records.report),
-    f"/api/{wire.ANNUAL_REPORT}": _record(records.annual_report),
+    f"/api/{wire.UNIT}": _record(wire.UNITS),
+    f"/api/{wire.STATEMENT}": _record(wire.STATEMENTS),
+    f"/api/{wire.REPORT}": _record(wire.REPORTS),
+    f"/api/{wire.ANNUAL_REPORT}": _record(wire.ANNUAL_REPORTS),
     f"/api/{wire.TEMPLATES}": _templates,
     f"/api/{wire.TEMPLATE}": _template,
     "/openapi.json": _description,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.service.http.openapi import description
+from finstat_kit.protocol.shipped import data_folder
 from tests.support.examples import examples
 
 pytest.importorskip("schemathesis", reason="needs finstat-kit[contract]")
@@ -20,8 +20,8 @@ pytest.importorskip("schemathesis", reason="needs finstat-kit[contract]")
 import requests
 import schemathesis
 
-LENIENT = schemathesis.openapi.from_dict(description(strict=False))
-STRICT = schemathesis.openapi.from_dict(description(strict=True))
+LENIENT = schemathesis.openapi.from_path(data_folder() / "openapi" / "lenient.json")
+STRICT = schemathesis.openapi.from_path(data_folder() / "openapi" / "strict.json")
 few = examples(60)
 
 

