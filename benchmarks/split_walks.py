@@ -14,7 +14,7 @@ import finstat_kit as fk
 from finstat_kit.protocol.wire import UNITS, Reply
 from finstat_kit.service.http import routes
 from finstat_kit.service.state import population
-from finstat_kit.service.state.store import Ints, Line
+from finstat_kit.service.state.line import Ints, Line
 from finstat_kit.transport.base import InProcess
 
 _IDS = 1_000_000

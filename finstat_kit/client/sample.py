@@ -18,10 +18,11 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import number_format
 from finstat_kit.protocol import replies, shaped
-from finstat_kit.protocol.wire import INVENTED, UNITS, Reply
-from finstat_kit.service.filings import records
+from finstat_kit.protocol.wire import INVENTED, Reply
+from finstat_kit.service.filings import changes as filing_changes, records
 from finstat_kit.service.filings.cases import CASES
-from finstat_kit.service.filings.drawn import FIRST_YEAR
+from finstat_kit.service.filings.filing import FIRST_YEAR
+from finstat_kit.service.filings.store import FiledStore, with_filings
 from finstat_kit.service.http import routes
 from finstat_kit.service.http.routes import dated
 from finstat_kit.service.state import changes, population
@@ -78,7 +79,7 @@ class Sample(Register):
         return self._again, (), {"lang": self.lang}
 
     def __repr__(self) -> str:
-        units = f"{len(self._store.lines[UNITS].ids):,} invented units"
+        units = f"{len(self._store.units.ids):,} invented units"
         strict = ", strict" if self._strict else ""
         return f"SAMPLE DATA <{units} in process, today {self.today}{strict}>"
 
@@ -93,11 +94,16 @@ class Sample(Register):
         store, recipe = self._made
         return recipe if self._store is store else None
 
+    @property
+    def _filed_store(self) -> FiledStore:
+        assert isinstance(self._store, FiledStore)
+        return self._store
+
     def _source_name(self, lang: Lang) -> str:
         return {"sk": "ukážkové (vymyslené) údaje", "en": "sample (invented) data"}[lang]
 
     def _citation(self, lang: Lang) -> str:
-        units = number_format.whole(len(self._store.lines[UNITS].ids), lang)
+        units = number_format.whole(len(self._store.units.ids), lang)
         if lang == "sk":
             return (
                 f"Vymyslené údaje ukážky finstat_kit ({units} jednotiek, k {self.today}), nie "
@@ -258,8 +264,10 @@ class Sample(Register):
         year, day = arguments.whole("year", year, FIRST_YEAR, self.today.year), _checked_day(on)
         _check_case(case)
         with self._changing:
-            self._store, found = changes.filed(self._store, which, year, on=day, case=case)
-        return pl.DataFrame({"id": found}, schema=replies.IDS)
+            self._store, new = filing_changes.filed(
+                self._filed_store, which, year, on=day, case=case
+            )
+        return pl.DataFrame({"id": new}, schema=replies.IDS)
 
     def correct(
         self, ids: Ids, *, on: str | date | None = None, case: str | None = None
@@ -281,8 +289,8 @@ class Sample(Register):
         which, day = arguments.ids(ids).to_numpy(), _checked_day(on)
         _check_case(case)
         with self._changing:
-            self._store, found = changes.corrected(self._store, which, on=day, case=case)
-        return pl.DataFrame({"id": found}, schema=replies.IDS)
+            self._store, new = filing_changes.corrected(self._filed_store, which, on=day, case=case)
+        return pl.DataFrame({"id": new}, schema=replies.IDS)
 
     def cases(self, most: int = 3) -> pl.DataFrame:
         """List filings with each difficulty that real ones have.
@@ -298,7 +306,8 @@ class Sample(Register):
         Returns:
             ``case`` (String), ``statement_id`` and ``report_id`` (Int64), the report with tables.
         """
-        rows = records.examples(self._store, arguments.whole("most", most, 1, 10**6))
+        most = arguments.whole("most", most, 1, 10**6)
+        rows = records.examples(self._filed_store.filings, most)
         schema = {"case": pl.String, "statement_id": pl.Int64, "report_id": pl.Int64}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -343,7 +352,8 @@ def sample(
     units = arguments.whole("units", units, 0, 10**7)
     seed = arguments.whole("seed", seed, 0, 2**63 - 1)
     default = units == population.DEFAULT_UNITS and seed == 0 and codelists is None
-    store = population.load() if default else population.draw(units, seed=seed, codelists=codelists)
+    drawn = population.load() if default else population.draw(units, seed=seed, codelists=codelists)
+    store = with_filings(drawn, seed=seed)
     folder = None if codelists is None else Path(codelists).absolute()
     identity = f"finstat_kit sample; seed={seed}; units={units}"
     if codelists is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,8 @@ import polars as pl
 from finstat_kit.mirror import codelists
 from finstat_kit.mirror.versions import MISSING, Ints
 from finstat_kit.protocol.wire import BEGINNING, CHANGED, LISTS, UNITS
-from finstat_kit.service.state.store import Line, Store
+from finstat_kit.service.state.line import Line
+from finstat_kit.service.state.store import Json, Store
 
 # What the service compares: numbers that stand for an IČO, with those of twelve digits above all.
 _ICO: Final = (
@@ -34,13 +35,12 @@ _ANY_DAY: Final = 65_535
 class CopiedStore(Store):
     """A state of the register as a mirror holds it: its records stay on disk."""
 
-    find: Callable[[int], pl.DataFrame]
+    find: Callable[[int], pl.DataFrame] = field(kw_only=True)
 
-    def record(self, id_: int) -> dict[str, object] | None:
+    def record(self, collection: str, id_: int) -> Json | None:
         """Return the record of a unit as the register would send it, or None."""
-        for record in self.find(id_).iter_rows(named=True):
-            return {name: value for name, value in record.items() if value is not None}
-        return None
+        rows = self.find(id_).rows(named=True) if collection == UNITS else []
+        return next(({k: v for k, v in row.items() if v is not None} for row in rows), None)
 
 
 def copied_store(
@@ -88,8 +88,6 @@ def copied_store(
         {name: columns[name].to_numpy() for name in ("ico", "dic", "legal_form", "state")},
         {"legal_form": forms.to_list()},
         places=(),
-        filings=None,
-        fields={},
         codelists=codelists.bodies(codelists.stored(lists)),
         today=today,
         find=find,

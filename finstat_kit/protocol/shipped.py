@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T")
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -26,3 +31,8 @@ def template_bodies() -> dict[int, bytes]:
     """Return the templates that the package ships, by id, as the register would send them."""
     paths = (data_folder() / "forms").glob("*.json")
     return {int(path.stem): path.read_bytes() for path in sorted(paths, key=lambda p: int(p.stem))}
+
+
+def facts(name: str, kind: type[T]) -> T:
+    """Return the facts in ``data/facts/NAME.json``, which the sample is drawn by."""
+    return msgspec.json.decode((data_folder() / "facts" / f"{name}.json").read_bytes(), type=kind)

@@ -435,16 +435,15 @@ def test_a_register_that_nobody_holds_is_gone(make: Callable[[], fk.Register]) -
 def test_memory_of_a_long_walk_is_flat() -> None:
     """A walk of 1,000,000 ids by pages peaks within 20 MB of a walk of 50,000."""
     script = """
-from datetime import date
+from dataclasses import replace
 import numpy as np
-import finstat_kit as fk
-from finstat_kit.service.state.store import Line
+from finstat_kit.client.sample import Sample
+from finstat_kit.service.state.line import Line
 from tests.support.memory import memory
 from tests.support.registers import store_of
 line = Line(np.arange(1, 1_000_001), np.full(1_000_000, 9_000, dtype=np.uint16))
 store = store_of({})
-reg = Sample(type(store)(dict.fromkeys(store.lines, line), *[
-    getattr(store, name) for name in store.__slots__[1:]]), strict=False)
+reg = Sample(replace(store, lines=dict.fromkeys(store.lines, line)), strict=False)
 def peak(limit):
     seen = sum(page.height for page in reg.units.pages(limit=limit, page_size=1_000))
     assert seen == limit, seen

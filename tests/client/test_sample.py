@@ -16,7 +16,9 @@ from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.protocol.shipped import data_folder
-from finstat_kit.service.state import population
+from finstat_kit.protocol.wire import LISTS
+from finstat_kit.service.filings.store import with_filings
+from finstat_kit.service.state import places, population
 from finstat_kit.service.state.store import Place, Store
 from tests.support.examples import examples
 from tests.support.memory import needs_proc
@@ -30,17 +32,15 @@ def units() -> pl.DataFrame:
 
 def same(one: Store, other: Store) -> bool:
     arrays = [(one.columns[k], other.columns[k]) for k in one.columns]
-    arrays += [(line.ids, other.lines[name].ids) for name, line in one.lines.items()]
-    arrays.append((one.units.changed, other.units.changed))
-    if one.filings and other.filings:
-        mine, others = one.filings.slots, other.filings.slots
-        arrays += [(mine.days.changed, others.days.changed), (mine.reports, others.reports)]
+    for name in LISTS.values():
+        mine, others = one.line(name), other.line(name)
+        arrays += [(mine.ids, others.ids), (mine.changed, others.changed)]
     return all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in arrays)
 
 
 def test_the_file_is_what_is_drawn() -> None:
     """data/sample.npz is what data/make.py would write now."""
-    assert same(population.load(), population.draw())
+    assert same(with_filings(population.load()), with_filings(population.draw()))
 
 
 def test_data_is_small() -> None:
@@ -206,8 +206,8 @@ def test_published_units_lie_in_the_codelists_served(tmp_path: Path) -> None:
 
     units = sample.units.get(sample.publish(200)).drop_nulls("sidlo")
 
-    places = served.select("code", "parent_code")
-    assert set(units.select("sidlo", "okres").rows()) == set(places.rows())
+    towns = served.select("code", "parent_code")
+    assert set(units.select("sidlo", "okres").rows()) == set(towns.rows())
 
 
 def test_verbs_do_what_the_register_does() -> None:
@@ -325,11 +325,11 @@ def test_few_are_large_and_many_small(units: pl.DataFrame) -> None:
 @pytest.mark.parametrize("number", [1, 2, 7, 100])
 def test_what_a_district_has_is_dealt_out_whole(number: int) -> None:
     """The seat has most, then fewer and fewer, none is left out, and the sum stays."""
-    places = [Place("SK010", "SK0106", f"SK0106{n:06}", f"Obec {n}") for n in range(number)]
-    places[-1] = places[-1]._replace(mesto="Malacky")
+    towns = [Place("SK010", "SK0106", f"SK0106{n:06}", f"Obec {n}") for n in range(number)]
+    towns[-1] = towns[-1]._replace(mesto="Malacky")
     weights = [10**6] * number
 
-    population._deal_out(places, weights, {"SK0106": "Malacky"}, ["SK0106000000"])
+    places._divide(towns, weights, {"SK0106": "Malacky"}, ["SK0106000000"])
 
     assert sum(weights) == number * 10**6
     assert max(weights) == weights[-1]

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS, Reply
+from finstat_kit.service.filings.store import with_filings
 from finstat_kit.service.http import routes
 from finstat_kit.service.state import population
-from finstat_kit.service.state.store import Line, Store, day_number as day_number
+from finstat_kit.service.state.line import Line
+from finstat_kit.service.state.store import Store, day_number as day_number
 from finstat_kit.transport.base import InProcess, Timing
 from finstat_kit.transport.http import Sockets
 from tests.support.clock import FakeClock
@@ -39,7 +41,7 @@ def store_of(changes: Mapping[int, date], *, like: Store | None = None) -> Store
     n = len(line.ids)
     columns = {name: np.resize(column, n) for name, column in like.columns.items()}
     lines = dict.fromkeys((UNITS, STATEMENTS, REPORTS, ANNUAL_REPORTS), line)
-    return Store(lines, columns, like.tables, like.places, None, {}, like.codelists, like.today)
+    return Store(lines, columns, like.tables, like.places, like.codelists, like.today)
 
 
 def sample_of(changes: Mapping[int, date], *, strict: bool = False) -> Sample:
@@ -51,7 +53,7 @@ Answer = Callable[[str, str, str], Reply]
 
 def service(units: int) -> Answer:
     """Return the embedded register itself: what answers a method, a path and a query."""
-    return partial(routes.answer, population.draw(units))
+    return partial(routes.answer, with_filings(population.draw(units)))
 
 
 def timed(url: str, fake: FakeClock, **options: Any) -> fk.Register:

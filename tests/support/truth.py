@@ -9,9 +9,15 @@ from typing import NamedTuple
 
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.shipped import data_folder
-from finstat_kit.protocol.wire import STATEMENTS
+from finstat_kit.protocol.wire import STATEMENTS, UNITS
 from finstat_kit.service.filings import filers
-from finstat_kit.service.filings.drawn import CORRECTION, EXTRAORDINARY, MAIN, SOLE_TRADER, Filing
+from finstat_kit.service.filings.filing import (
+    CORRECTION,
+    EXTRAORDINARY,
+    MAIN,
+    SOLE_TRADER,
+    Filing,
+)
 from finstat_kit.service.filings.filings import Filings
 from finstat_kit.service.filings.tables import tables_of
 
@@ -66,36 +72,36 @@ def _cell(tables: list[list[str]], template: int, letter: str, number: int, prev
 
 def truth(sample: Sample, unit: int, year: int) -> Truth:
     """Return what the sample drew for a unit and a year."""
-    filings = sample._store.filings
-    record = sample._store.record(unit) or {}
+    filings = sample._filed_store.filings
+    record = sample._store.record(UNITS, unit) or {}
     assert filings is not None
     if gone := {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non_public"}.get(
         str(record.get("stav")).upper()
     ):
         return Truth(gone, None, NOTHING)
-    ids = filings.ids_of(unit)[0]
+    ids = filings.ids_of(unit, removed=False)[0]
     if not ids:
         return Truth("no_filing", None, NOTHING)
     drawn = _of_year(filings, ids, year)
     if not drawn:
         return Truth("no_filing_for_year", None, NOTHING)
-    why = [_reason_of(sample, filing) for filing in drawn]
+    why = [_reason_of(filings, filing) for filing in drawn]
     # A correction without figures leaves those of what it corrects.
     place = why.index(None) if None in why else 0
     filing, reason = drawn[place], why[place]
     if reason is not None:
         return Truth(reason, filing.slot, NOTHING)
-    described, case = filers.unit_of(sample._store, filing), filers.case_of(filing)
+    described = filings.unit_of(filing)
     tables = {
-        template: [part["data"] for part in tables_of(filings, filing, described, template, case)]
+        template: [part["data"] for part in tables_of(filings, filing, described, template)]
         for template in filers.tabular(described, filing)
     }
     return Truth(None, filing.slot, figures_of(tables))  # type: ignore[arg-type]
 
 
-def _reason_of(sample: Sample, filing: Filing) -> str | None:
+def _reason_of(filings: Filings, filing: Filing) -> str | None:
     """Return why a filing has no figures."""
-    described, case = filers.unit_of(sample._store, filing), filers.case_of(filing)
+    described, case = filings.unit_of(filing), filing.case
     hidden = described.fields.get("pravnaForma") == SOLE_TRADER and described.key % 10
     if hidden or case == "non_public":
         return "non_public"
@@ -116,7 +122,7 @@ def _of_year(filings: Filings, ids: list[int], year: int) -> list[Filing]:
     readable = [
         filing
         for filing in drawn
-        if filing.year == year and filers.case_of(filing) not in ("deleted", "non_public_record")
+        if filing.year == year and filing.case not in ("deleted", "non_public_record")
     ]
     for roles in ((CORRECTION, MAIN), (EXTRAORDINARY,)):
         own = [filing for filing in readable if filing.role in roles]

@@ -1,4 +1,4 @@
-"""The awkward cases of filings: those that are drawn, and those that are only filed by name."""
+"""The difficulties of filings: those that are drawn, and those that are only filed by name."""
 
 from __future__ import annotations
 
@@ -78,3 +78,13 @@ CASES: Final = {
     "unreadable_report": Case(report={"mena": 978}),
 }  # fmt: skip
 NO_CASE: Final = Case()
+
+
+def drawn_case(key: int) -> str | None:
+    """Return the difficulty that is drawn for a filing, None for none."""
+    number = (key >> 40) % 1000
+    for name, case in CASES.items():
+        if number < case.share:
+            return name
+        number -= case.share
+    return None

@@ -9,67 +9,47 @@ and the number of reports of each place.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from math import gcd
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS
+from finstat_kit.service.filings.cases import drawn_case
 from finstat_kit.service.filings.figures import mixed, mixed_each
-from finstat_kit.service.state.store import (
-    LIVING,
-    NO_DAY,
-    Days,
-    Ints,
-    Store,
-    day_number,
+from finstat_kit.service.filings.filers import Unit, unit_of
+from finstat_kit.service.filings.filing import (
+    CORRECTION,
+    EXTRAORDINARY,
+    EXTRAS,
+    FIRST_YEAR,
+    MAIN,
+    MOST_REPORTS,
+    SOLE_TRADER,
+    TWIN,
+    Filing,
+    tabular_reports,
 )
+from finstat_kit.service.state.line import Ints, Line
+from finstat_kit.service.state.store import LIVING, NO_DAY, Store, day_number
 
-FIRST_YEAR: Final = 2010
 YEARS: Final = 16
 FIRST_DAY: Final = day_number(date(2014, 1, 1))  # nothing was changed before
-OLD_FORMS: Final = 2013  # the last year of two reports, balance sheet and income statement
-MOST_REPORTS: Final = 4
 EVERY: Final = 16  # units of which one has a place more in a year
 _LAST_ID: Final = {STATEMENTS: 7_000_000, REPORTS: 10_500_000, ANNUAL_REPORTS: 1_500_000}
-SOLE_TRADER: Final = "101"
-MAIN, CORRECTION, TWIN, EXTRAORDINARY = range(4)
-
-
-class Filing(NamedTuple):
-    """A statement: of which unit, for which year, in which role, filed when.
-
-    Attributes:
-        slot: Its place among all.
-        unit: Id of the unit.
-        row: The unit's row as drawn, None where it came later.
-        key: 64 bits of its own, for all that is drawn of it.
-        day: Day of filing, days since 2000-01-01.
-        changed: Day of the last change.
-        case: The difficulty that it was filed with by name; None leaves it to the key.
-    """
-
-    slot: int
-    unit: int
-    row: int | None
-    year: int
-    role: int
-    key: int
-    day: int
-    changed: int
-    case: str | None = None
+Numbers = TypeVar("Numbers", int, Ints)
+_UNITS_KEPT: Final = 256  # the reports of a unit are requested one after the other
 
 
 class Slots(NamedTuple):
-    """What is known of each place: when it last changed, 0 for a gap, and what it has."""
+    """The properties of each place."""
 
-    days: Days
-    reports: NDArray[np.uint8]
+    changed: NDArray[np.uint16]  # day of the last change, 0 for a gap
+    reports: NDArray[np.uint8]  # how many
     annual: NDArray[np.uint8]  # 1 where an annual report came with it
 
 
@@ -90,12 +70,14 @@ class Drawn:
         }
         self._orders = [self._order(year) for year in range(YEARS)]
         self._ends = [_ends_of_days(FIRST_YEAR + year, self.places) for year in range(YEARS)]
-        self.kept: dict[int, object] = {}  # what was made of units, for whoever makes it
-        self._slots: Slots | None = None
-        self._lock = threading.Lock()
+        self.unit = lru_cache(maxsize=_UNITS_KEPT)(self._unit)
 
     def __reduce__(self) -> tuple[object, ...]:
         return Drawn, (self.origin, self.seed)
+
+    def _unit(self, id_: int, row: int) -> Unit:
+        """Return the unit in a row."""
+        return unit_of(self.origin.living(id_, row), mixed(self.seed, 7, row))
 
     def _order(self, year: int) -> tuple[int, int, int]:
         """Return factor, its inverse and shift of a year's permutation of places."""
@@ -105,21 +87,15 @@ class Drawn:
             factor += 1
         return factor, pow(factor, -1, size), (key >> 32) % size
 
+    @cached_property
     def slots(self) -> Slots:
-        """Return what is known of each place; computed at the first use."""
-        if self._slots is None:
-            with self._lock:
-                if self._slots is None:
-                    self._slots = self._all_years()
-        return self._slots
-
-    def _all_years(self) -> Slots:
+        """The properties of each place."""
         changed = np.zeros(self.size, dtype=np.uint16)
         reports, annual = (np.zeros(self.size, dtype=np.uint8) for _ in range(2))
         for year in range(YEARS if self.n else 0):
             places = slice(year * self.places, (year + 1) * self.places)
             changed[places], reports[places], annual[places] = self._year(year)
-        return Slots(Days(changed), reports, annual)
+        return Slots(changed, reports, annual)
 
     def _year(self, number: int) -> tuple[NDArray[np.generic], ...]:
         """Return days of change, reports and annual reports of the places of a year."""
@@ -160,6 +136,38 @@ class Drawn:
         due &= mixed_each(mixed(self.seed, 1, year), keys) & np.uint64(15) != 0
         return np.asarray(due, dtype=bool)
 
+    @cached_property
+    def lines(self) -> Mapping[str, Line]:
+        """The id lines of the three collections; made year by year, which takes less memory."""
+        changed, reports, annual = self.slots
+        years = []
+        for start in range(0, self.size, max(self.places, 1)):
+            year = slice(start, start + self.places)
+            part = Slots(changed[year], reports[year], annual[year])
+            years.append(self.lines_of(part, start))
+        return joined(years)
+
+    def lines_of(self, slots: Slots, first: int) -> Mapping[str, Line]:
+        """Return the id lines of slots in sequence, the first of which is given."""
+        changed, reports, annual = slots
+        filed, with_annual = np.flatnonzero(changed), np.flatnonzero(annual)
+        counts = reports[filed].astype(np.int64)
+        behind = np.cumsum(counts)
+        places = np.repeat((first + filed) * MOST_REPORTS - behind + counts, counts)
+        places += np.arange(len(places))
+        return {
+            STATEMENTS: Line(self.ids_of(STATEMENTS, first + filed), changed[filed]),
+            REPORTS: Line(self.ids_of(REPORTS, places), np.repeat(changed[filed], counts)),
+            ANNUAL_REPORTS: Line(
+                self.ids_of(ANNUAL_REPORTS, first + with_annual), changed[with_annual]
+            ),
+        }
+
+    def ids_of(self, collection: str, slots: Numbers) -> Numbers:
+        """Return the ids at places of a collection."""
+        stride = self.strides[collection]
+        return 1 + slots * stride + (slots * 40_503 >> 4) % stride
+
     def row_of(self, unit: int) -> int | None:
         """Return the row of a unit that was drawn."""
         return self.origin.units.position(unit)
@@ -169,14 +177,14 @@ class Drawn:
         row = self.row_of(unit)
         if row is None:
             return []
-        found = []
+        slots = []
         for number, (factor, _, shift) in enumerate(self._orders):
-            found.append(number * self.places + (row * factor + shift) % self.places)
+            slots.append(number * self.places + (row * factor + shift) % self.places)
             if (FIRST_YEAR + number) % EVERY == row % EVERY:
                 element = self.n + row // EVERY
                 if element < self.places:
-                    found.append(number * self.places + (element * factor + shift) % self.places)
-        return found
+                    slots.append(number * self.places + (element * factor + shift) % self.places)
+        return slots
 
     def was_corrected(self, row: int, year: int) -> bool:
         """Return whether a unit filed a correction for a year."""
@@ -188,11 +196,11 @@ class Drawn:
         start = number * self.places
         slot = start + (element * factor + shift) % self.places
         correction = _role(mixed(self.seed, year, element)) == CORRECTION
-        return correction and bool(self.slots().days.changed[slot])
+        return correction and bool(self.slots.changed[slot])
 
     def filing(self, slot: int) -> Filing | None:
         """Return the statement at a place."""
-        changed = int(self.slots().days.changed[slot])
+        changed, reports, annual = (int(column[slot]) for column in self.slots)
         if not changed:
             return None
         number, place = divmod(slot, self.places)
@@ -214,7 +222,8 @@ class Drawn:
             np.searchsorted(self._ends[number], place, side="right")
         )
         unit = int(self.origin.units.ids[row])
-        return Filing(slot, unit, row, year, role, key, day, changed)
+        case = drawn_case(key)
+        return Filing(slot, unit, row, year, role, key, day, changed, reports, bool(annual), case)
 
     def _beside(self, element: int, year: int, factor: int, shift: int) -> tuple[int, int] | None:
         """Return the other element of the same unit and year, and its place."""
@@ -225,6 +234,17 @@ class Drawn:
         else:
             return None
         return other, (other * factor + shift) % self.places
+
+
+def joined(parts: Sequence[Mapping[str, Line]]) -> Mapping[str, Line]:
+    """Return the lines that consist of the given ones, one behind the other."""
+    return {
+        name: Line(
+            np.concatenate([part[name].ids for part in parts] or [np.empty(0, np.int64)]),
+            np.concatenate([part[name].changed for part in parts] or [np.empty(0, np.uint16)]),
+        )
+        for name in (STATEMENTS, REPORTS, ANNUAL_REPORTS)
+    }
 
 
 def _ends_of_days(year: int, places: int) -> Ints:
@@ -258,20 +278,11 @@ def _reports(year: int, bits: NDArray[np.uint64]) -> Ints:
     """Return how many reports each statement has; see `extras` for which."""
     notes, auditor, notice = (
         ((bits >> np.uint64(shift)) & np.uint64(mask) == 0).astype(np.int64)
-        for shift, mask in _EXTRAS
+        for shift, mask in EXTRAS
     )
-    most = MOST_REPORTS - (2 if year <= OLD_FORMS else 1)
-    tables = MOST_REPORTS - most
+    tables = tabular_reports(year)
+    most = MOST_REPORTS - tables
     return np.asarray(tables + np.minimum(notes + auditor + notice, most), dtype=np.int64)
-
-
-def extras(key: int) -> tuple[bool, bool, bool]:
-    """Return whether notes, an auditor's report and a notice of approval come with a statement."""
-    notes, auditor, notice = ((key >> shift) & mask == 0 for shift, mask in _EXTRAS)
-    return notes, auditor, notice
-
-
-_EXTRAS: Final = ((16, 1), (18, 15), (22, 7))
 
 
 def _role(key: int) -> int:

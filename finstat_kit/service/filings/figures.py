@@ -11,12 +11,14 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from finstat_kit.protocol.forms import Table, shipped
+from finstat_kit.protocol.shipped import facts
+from finstat_kit.service.state.line import Ints
 
-Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Shares = dict[int, tuple[int, int]]  # row number: weight, and how many of a hundred units fill it
 
@@ -26,7 +28,7 @@ _NONE, _ASSETS, _DEBTS, _REVENUE, _COSTS = range(5)  # what a leaf is a part of
 _RARE: Final = (12, 3)  # of a row that is not named: its weight, and how many fill it
 
 
-class Plan(NamedTuple):
+class Plan(msgspec.Struct, frozen=True):
     """Which rows of a kind of filing are common, and which balance it. Rows by their numbers.
 
     Attributes:
@@ -54,70 +56,6 @@ class Plan(NamedTuple):
     result: Shares
     tax: int
     turnover: tuple[int, ...] = ()
-
-
-PLANS: Final = {
-    "large": Plan(
-        ((699, (0, 1, 2)),),
-        {
-            5: (15, 20), 12: (60, 30), 13: (220, 30), 14: (150, 60), 35: (50, 30), 39: (150, 40),
-            57: (250, 90), 63: (40, 50), 65: (30, 30), 72: (20, 90), 76: (10, 40),
-        },
-        73,
-        {
-            88: (10, 50), 114: (4, 40), 121: (150, 20), 126: (250, 95), 130: (120, 40),
-            131: (30, 60), 132: (20, 60), 133: (30, 80), 135: (30, 30), 137: (15, 40),
-            139: (60, 15), 140: (40, 8), 143: (6, 20),
-        },
-        82, 98, 99, 100,
-        {
-            3: (400, 45), 4: (300, 30), 5: (500, 75), 8: (20, 15), 9: (30, 50), 41: (1, 25),
-            42: (2, 20), 11: (330, 45), 12: (120, 90), 14: (250, 95), 16: (180, 65), 18: (63, 65),
-            19: (9, 50), 20: (10, 80), 22: (60, 70), 26: (20, 70), 51: (12, 35), 52: (2, 25),
-            54: (6, 90),
-        },
-        58, (1, 3, 4, 5),
-    ),
-    "micro": Plan(
-        ((687, (0, 1, 2)),),
-        {
-            3: (10, 8), 5: (200, 20), 6: (200, 45), 15: (150, 40), 18: (250, 75), 19: (40, 60),
-            20: (30, 30),
-        },
-        22,
-        {
-            30: (10, 50), 35: (60, 20), 37: (120, 10), 39: (250, 90), 40: (40, 40), 41: (30, 75),
-            42: (150, 50), 43: (10, 20), 44: (40, 8), 45: (40, 8),
-        },
-        27, 32, 32, 33,
-        {
-            2: (400, 40), 3: (600, 85), 7: (30, 35), 24: (1, 10), 9: (330, 40), 10: (130, 90),
-            11: (280, 95), 12: (170, 40), 13: (10, 75), 14: (60, 50), 17: (20, 50), 31: (8, 15),
-            33: (5, 90),
-        },
-        36,
-    ),
-    "old": Plan(
-        ((21, (0, 1)), (22, (0,))),
-        {
-            5: (15, 15), 12: (60, 20), 13: (220, 25), 14: (150, 55), 32: (50, 30), 36: (150, 40),
-            47: (250, 85), 53: (40, 50), 54: (30, 30), 56: (20, 90), 63: (10, 35),
-        },
-        57,
-        {
-            81: (10, 45), 91: (15, 25), 103: (4, 35), 107: (250, 95), 109: (20, 15),
-            112: (120, 40), 113: (30, 50), 114: (20, 50), 115: (30, 80), 116: (30, 30),
-            117: (40, 8), 119: (150, 15), 120: (60, 12), 123: (6, 20),
-        },
-        69, 85, 86, 87,
-        {
-            1: (400, 45), 5: (700, 85), 19: (20, 15), 22: (30, 45), 38: (1, 30), 40: (2, 15),
-            2: (330, 45), 9: (130, 90), 10: (250, 95), 13: (180, 55), 15: (63, 55), 16: (9, 40),
-            17: (10, 80), 18: (60, 60), 23: (20, 60), 39: (12, 30), 41: (2, 20), 43: (6, 90),
-        },
-        49,
-    ),
-}  # fmt: skip
 
 
 def mixed(*parts: int) -> int:
@@ -321,7 +259,7 @@ def _pots(unit: int, year: Year) -> tuple[int, ...]:
 @cache
 def form_of(kind: str) -> Form:
     """Return what draws a kind of filing: ``large``, ``micro`` or ``old``."""
-    return Form(PLANS[kind])
+    return Form(facts("plans", dict[str, Plan])[kind])
 
 
 def _table(form: int, place: int) -> Table:

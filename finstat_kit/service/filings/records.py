@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 from calendar import monthrange
 from datetime import timedelta
+from typing import Final
+
+import numpy as np
 
 from finstat_kit.protocol.wire import (
     ANNUAL_REPORTS,
@@ -15,7 +18,8 @@ from finstat_kit.protocol.wire import (
     STATEMENTS,
 )
 from finstat_kit.service.filings.cases import CASES, NO_CASE, Case
-from finstat_kit.service.filings.drawn import (
+from finstat_kit.service.filings.filers import Unit, period_of, tabular
+from finstat_kit.service.filings.filing import (
     CORRECTION,
     EXTRAORDINARY,
     FIRST_YEAR,
@@ -26,29 +30,27 @@ from finstat_kit.service.filings.drawn import (
     Filing,
     extras,
 )
-from finstat_kit.service.filings.filers import Json, Unit, case_of, period_of, tabular, unit_of
 from finstat_kit.service.filings.filings import Filings
 from finstat_kit.service.filings.tables import tables_of
-from finstat_kit.service.state.store import Store
+from finstat_kit.service.state.store import Json
 
 _NOTES, _AUDITOR, _NOTICE = 483, 700, 1171
+_ROLES: Final = {CORRECTION: "correction", TWIN: "consolidated", EXTRAORDINARY: "extraordinary"}
 
 
-def statement(store: Store, id_: int) -> Json | None:
+def statement(filings: Filings, id_: int) -> Json | None:
     """Return the record of a statement, None where there is none."""
-    filings = store.filings
-    slot = filings.slot_of(STATEMENTS, id_) if filings else None
-    filing = filings.filing(slot) if filings and slot is not None else None
-    if filings is None or filing is None:
+    filing = filings.filing_of(STATEMENTS, id_)
+    if filing is None:
         return None
-    if gone := _gone(filing, id_):
-        return gone
-    start, end = period_of(filing, unit_of(store, filing))
-    key, day, case = filing.key, filing.day, case_of(filing)
+    if state := _state(filing, id_):
+        return state
+    start, end = period_of(filing, filings.unit_of(filing))
+    key, day = filing.key, filing.day
     drawn_up = day - 1 - key % 20
     record: Json = {
         "id": id_,
-        "idUJ": filings.another_unit(filing) if case == "not_own_statement" else filing.unit,
+        "idUJ": filings.another_unit(filing) if filing.case == "not_own_statement" else filing.unit,
         "obdobieOd": _month(start),
         "obdobieDo": _month(end),
         # What was filed on paper has no day.
@@ -61,34 +63,33 @@ def statement(store: Store, id_: int) -> Json | None:
         "typ": "Mimoriadna" if filing.role == EXTRAORDINARY else "Riadna",
         "idUctovnychVykazov": [
             filings.id_of(REPORTS, filing.slot * MOST_REPORTS + place)
-            for place in range(len(_templates(store, filing)))
+            for place in range(len(_templates(filings, filing)))
         ],
         "zdrojDat": "FRSR",
         CHANGED: _day(filing.changed),
     }
-    return _without_nulls({**record, **_fields(case).statement})
+    return _without_nulls({**record, **_fields(filing).statement})
 
 
-def report(store: Store, id_: int) -> Json | None:
+def report(filings: Filings, id_: int) -> Json | None:
     """Return the record of a report, None where there is none."""
-    filings = store.filings
-    position = filings.slot_of(REPORTS, id_) if filings else None
-    if filings is None or position is None:
+    position = filings.slot_of(REPORTS, id_)
+    if position is None:
         return None
     slot, place = divmod(position, MOST_REPORTS)
     filing = filings.filing(slot)
-    templates = _templates(store, filing) if filing else []
+    templates = _templates(filings, filing) if filing else []
     if filing is None or place >= len(templates):
         return None
-    if gone := _gone(filing, id_):
-        return gone
-    unit, case, template = unit_of(store, filing), case_of(filing), templates[place]
-    access = _access(unit, filing, case)
+    if state := _state(filing, id_):
+        return state
+    unit, template = filings.unit_of(filing), templates[place]
+    access = _access(unit, filing)
     with_tables = template in tabular(unit, filing)
     record: Json = {
         "id": id_,
         "idUctovnejZavierky": filings.another_statement(filing)
-        if case == "not_own_report"
+        if filing.case == "not_own_report"
         else filings.id_of(STATEMENTS, filing.slot),
         "idSablony": template,
         "mena": "EUR" if filing.key >> 6 & 1 else None,
@@ -100,29 +101,27 @@ def report(store: Store, id_: int) -> Json | None:
         CHANGED: _day(filing.changed),
     }
     if with_tables:
-        record |= _fields(case).report
+        record |= _fields(filing).report
     if access == "Verejné":
         again = template in templates[:place]
         record["obsah"] = _content(
-            filings, filing, unit, template if with_tables else None, case, again=again
+            filings, filing, unit, template if with_tables else None, again=again
         )
     if access != "Neverejné" and (
-        not with_tables or filing.key >> 7 & 1 or case == "attachments_only"
+        not with_tables or filing.key >> 7 & 1 or filing.case == "attachments_only"
     ):
         record["prilohy"] = [attachment(2 * id_, str(template))]
     return _without_nulls(record)
 
 
-def annual_report(store: Store, id_: int) -> Json | None:
+def annual_report(filings: Filings, id_: int) -> Json | None:
     """Return the record of an annual report, None where there is none."""
-    filings = store.filings
-    slot = filings.slot_of(ANNUAL_REPORTS, id_) if filings else None
-    filing = filings.filing(slot) if filings and slot is not None else None
-    if filings is None or filing is None or not filings.slots.annual[filing.slot]:
+    filing = filings.filing_of(ANNUAL_REPORTS, id_)
+    if filing is None or not filing.annual:
         return None
-    if gone := _gone(filing, id_):
-        return gone
-    unit = unit_of(store, filing)
+    if state := _state(filing, id_):
+        return state
+    unit = filings.unit_of(filing)
     start, end = period_of(filing, unit)
     record: Json = {
         "id": id_,
@@ -141,46 +140,51 @@ def annual_report(store: Store, id_: int) -> Json | None:
     return _without_nulls(record)
 
 
-def examples(store: Store, most: int) -> list[tuple[str, int, int]]:
+def examples(filings: Filings, most: int) -> list[tuple[str, int, int]]:
     """Return case, statement and its first report with tables, up to *most* of each case."""
-    filings = store.filings
-    found: dict[str, list[tuple[str, int, int]]] = {}
-    if filings is None:
-        return []
-    roles = {CORRECTION: "correction", TWIN: "consolidated", EXTRAORDINARY: "extraordinary"}
-    wanted = {*(name for name, case in CASES.items() if case.share), *roles.values(), "cents"}
+    by_case: dict[str, list[tuple[str, int, int]]] = {}
+    cases = {name for name, case in CASES.items() if case.share} | {"cents", *_ROLES.values()}
     # The newest first: they are the ones that people look at.
-    newest = filings.slots.days.rows(0, 1, len(filings.slots.reports))[::-1].tolist()
+    added = np.array([filing.slot for filing in filings.added], dtype=np.int64)
+    newest = np.concatenate([np.flatnonzero(filings.drawn.slots.changed), added])[::-1]
     old = filings.drawn.places * (OLD_FORMS - FIRST_YEAR + 1)
-    recent = everything = False  # whether there are enough of these cases
-    for slot in newest:
-        if everything:
-            break
-        if recent and slot >= old:
-            continue  # to the years of two reports
-        filing = filings.filing(slot)
-        assert filing is not None
-        unit = unit_of(store, filing)
-        cases = [case_of(filing), roles.get(filing.role)]
-        cases += ["cents"] if unit.cents else []
-        cases += ["two_reports"] if filing.year <= OLD_FORMS else []
-        if not any(case and len(found.get(case, ())) < most for case in cases):
-            continue
-        with_tables, templates = tabular(unit, filing), _templates(store, filing)
-        place = next(n for n, template in enumerate(templates) if template in with_tables)
-        ids = filings.id_of(STATEMENTS, slot), filings.id_of(REPORTS, slot * MOST_REPORTS + place)
-        for case in filter(None, cases):
-            rows = found.setdefault(case, [])
-            if len(rows) < most:
-                rows.append((case, *ids))
-                recent = all(len(found.get(each, ())) >= most for each in wanted)
-                everything = recent and len(found.get("two_reports", ())) >= most
-    return [row for case in sorted(found) for row in found[case]]
+    for slots, wanted in (
+        (newest[newest >= old], cases),
+        (newest[newest < old], cases | {"two_reports"}),
+    ):
+        for slot in slots.tolist():
+            if all(len(by_case.get(case, ())) >= most for case in wanted):
+                break
+            filing = filings.filing(slot)
+            assert filing is not None
+            lacking = [c for c in _cases(filings, filing) if len(by_case.get(c, ())) < most]
+            if lacking:
+                ids = filings.id_of(STATEMENTS, slot), _with_tables(filings, filing)
+            for case in lacking:
+                by_case.setdefault(case, []).append((case, *ids))
+    return [row for case in sorted(by_case) for row in by_case[case]]
 
 
-def file_of(store: Store, id_: int) -> bytes | None:
+def _cases(filings: Filings, filing: Filing) -> list[str]:
+    names = (
+        filing.case,
+        _ROLES.get(filing.role),
+        "cents" if filings.unit_of(filing).cents else None,
+        "two_reports" if filing.year <= OLD_FORMS else None,
+    )
+    return [name for name in names if name]
+
+
+def _with_tables(filings: Filings, filing: Filing) -> int:
+    """Return the id of the first report with tables."""
+    forms, templates = tabular(filings.unit_of(filing), filing), _templates(filings, filing)
+    place = next(n for n, template in enumerate(templates) if template in forms)
+    return filings.id_of(REPORTS, filing.slot * MOST_REPORTS + place)
+
+
+def file_of(filings: Filings, id_: int) -> bytes | None:
     """Return the file of an attachment, None where no record has it."""
-    record = (annual_report if id_ % 2 else report)(store, id_ // 2)
+    record = (annual_report if id_ % 2 else report)(filings, id_ // 2)
     return pdf(id_) if record and "prilohy" in record else None
 
 
@@ -208,31 +212,29 @@ def attachment(id_: int, name: str) -> Json:
     }
 
 
-def _gone(filing: Filing, id_: int) -> Json | None:
+def _state(filing: Filing, id_: int) -> Json | None:
+    """Return the record of a filing that is deleted or non-public."""
     states = {"deleted": "ZMAZANÉ", "non_public_record": "NEVEREJNÁ"}
-    state = states.get(case_of(filing) or "")
+    state = states.get(filing.case or "")
     return {"id": id_, STATE: state, CHANGED: _day(filing.changed)} if state else None
 
 
-def _templates(store: Store, filing: Filing) -> list[int]:
+def _templates(filings: Filings, filing: Filing) -> list[int]:
     """Return the templates of a statement's reports, in no promised order."""
-    filings = store.filings
-    assert filings is not None
     notes, auditor, notice = extras(filing.key)
-    beside = [_NOTES] * notes + [_AUDITOR] * auditor + [_NOTICE] * notice
-    forms = tabular(unit_of(store, filing), filing)
-    again = forms[:1] if case_of(filing) == "two_of_one_form" else ()
-    found = [*forms, *again, *beside]
-    found = found[: int(filings.slots.reports[filing.slot])]
-    turn = (filing.key >> 28) % len(found)
-    return found[turn:] + found[:turn]
+    without_tables = [_NOTES] * notes + [_AUDITOR] * auditor + [_NOTICE] * notice
+    forms = tabular(filings.unit_of(filing), filing)
+    again = forms[:1] if filing.case == "two_of_one_form" else ()
+    templates = [*forms, *again, *without_tables][: filing.reports]
+    turn = (filing.key >> 28) % len(templates)
+    return templates[turn:] + templates[:turn]
 
 
-def _access(unit: Unit, filing: Filing, case: str | None) -> str:
+def _access(unit: Unit, filing: Filing) -> str:
     hidden = unit.fields.get("pravnaForma") == SOLE_TRADER and unit.key % 10
-    if hidden or case == "non_public":
+    if hidden or filing.case == "non_public":
         return "Neverejné"
-    return "Verejné prílohy" if case == "public_attachments" else "Verejné"
+    return "Verejné prílohy" if filing.case == "public_attachments" else "Verejné"
 
 
 def _content(
@@ -240,18 +242,17 @@ def _content(
     filing: Filing,
     unit: Unit,
     template: int | None,
-    case: str | None,
     *,
     again: bool,
 ) -> Json | None:
-    """Return what a report holds, None where it is a mere attachment."""
-    if case in ("no_content", "attachments_only"):
+    """Return the content of a report, None for a mere attachment."""
+    if filing.case in ("no_content", "attachments_only"):
         return None
-    if template is None or case == "empty_content":
+    if template is None or filing.case == "empty_content":
         return {}
-    content: Json = {"titulnaStrana": _title(filing, unit, texts=case == "text_truths")}
-    if case != "title_only":
-        content["tabulky"] = tables_of(filings, filing, unit, template, case, again=again)
+    content: Json = {"titulnaStrana": _title(filing, unit, texts=filing.case == "text_truths")}
+    if filing.case != "title_only":
+        content["tabulky"] = tables_of(filings, filing, unit, template, again=again)
     return content
 
 
@@ -285,11 +286,11 @@ def _title(filing: Filing, unit: Unit, *, texts: bool) -> Json:
         "predchadzajuceObdobieDo": _month(end - 12) if unit.founded < filing.year else None,
         "datumZostavenia": _day(filing.day - 1 - filing.key % 20),
     }
-    return _without_nulls({**title, **_fields(case_of(filing)).title})
+    return _without_nulls({**title, **_fields(filing).title})
 
 
-def _fields(case: str | None) -> Case:
-    return CASES[case] if case else NO_CASE
+def _fields(filing: Filing) -> Case:
+    return CASES[filing.case] if filing.case else NO_CASE
 
 
 def _month(number: int) -> str:

@@ -6,23 +6,19 @@ from typing import Final
 
 import numpy as np
 
-from finstat_kit.service.filings.drawn import CORRECTION, EXTRAORDINARY, TWIN, Filing
-from finstat_kit.service.filings.figures import Ints, Year, form_of, mixed
-from finstat_kit.service.filings.filers import Json, Unit, kind_of
+from finstat_kit.service.filings.figures import Year, form_of, mixed
+from finstat_kit.service.filings.filers import Unit, kind_of
+from finstat_kit.service.filings.filing import CORRECTION, EXTRAORDINARY, TWIN, Filing
 from finstat_kit.service.filings.filings import Filings
+from finstat_kit.service.state.line import Ints
+from finstat_kit.service.state.store import Json
 
 _MAIN, _RESTATED, _CORRECTED, _CONSOLIDATED, _SHORT, _SECOND = range(6)
 _VARIANTS: Final = {CORRECTION: _CORRECTED, TWIN: _CONSOLIDATED, EXTRAORDINARY: _SHORT}
 
 
 def tables_of(
-    filings: Filings,
-    filing: Filing,
-    unit: Unit,
-    template: int,
-    case: str | None,
-    *,
-    again: bool = False,
+    filings: Filings, filing: Filing, unit: Unit, template: int, *, again: bool = False
 ) -> list[Json]:
     """Return the tables of a report on a template, as a reply has them.
 
@@ -33,7 +29,7 @@ def tables_of(
     years = [_year(unit, filing.year, variant)]
     if unit.founded < filing.year:
         former = _MAIN
-        if case == "restated":
+        if filing.case == "restated":
             former = _RESTATED
         elif variant == _CONSOLIDATED:
             former = _CONSOLIDATED
@@ -41,18 +37,18 @@ def tables_of(
             former = _CORRECTED
         years.append(_year(unit, filing.year - 1, former))
     place = [number for number, _ in form.plan.forms].index(template)
-    found: list[Json] = []
+    tables: list[Json] = []
     for number, values in enumerate(form.tables(place, *form.draw(unit.key, *years))):
         sums = form.sums[place][number]
-        if case == "sum" and place == 0 and number == 1:
+        if filing.case == "sum" and place == 0 and number == 1:
             # Neither total nor profit, which other tables have too.
             row = sums[1 + filing.key % (len(sums) - 1)]
             values[row, 0] += 1 + filing.key % 900
-        cells = _written(values, filing, case, cents=unit.cents)
-        if case == "not_a_number" and place == number == 0:
+        cells = _written(values, filing, cents=unit.cents)
+        if filing.case == "not_a_number" and place == number == 0:
             cells[values.shape[1] - 2] = "1e3"  # of the total assets
-        found.append({"nazov": form.names[place][number], "data": cells})
-    return found
+        tables.append({"nazov": form.names[place][number], "data": cells})
+    return tables
 
 
 def _year(unit: Unit, year: int, variant: int) -> Year:
@@ -65,10 +61,10 @@ def _year(unit: Unit, year: int, variant: int) -> Year:
     return Year(mixed(unit.key, year, variant), revenue, total)
 
 
-def _written(values: Ints, filing: Filing, case: str | None, *, cents: bool) -> list[str]:
-    if case == "all_blank":
+def _written(values: Ints, filing: Filing, *, cents: bool) -> list[str]:
+    if filing.case == "all_blank":
         values = np.zeros_like(values)
-    elif case == "previous_only":
+    elif filing.case == "previous_only":
         values = values.copy()
         values[:, :-1] = 0
     flat = values.ravel()
@@ -77,8 +73,8 @@ def _written(values: Ints, filing: Filing, case: str | None, *, cents: bool) -> 
     filled = np.flatnonzero(flat)
     for place, value in zip(filled.tolist(), flat[filled].tolist(), strict=True):
         cells[place] = f"{value / 100:.2f}" if cents else str(value)
-    if case not in ("all_blank", "previous_only"):
-        # A nought is written now and then where most leave a blank.
+    if filing.case not in ("all_blank", "previous_only"):
+        # A zero is written now and then where most leave a blank.
         for place in range(filing.key % 97, len(cells), 97):
             cells[place] = cells[place] or "0"
     return cells

@@ -1,6 +1,7 @@
-"""What happens to units and filings, as pure functions: a store in, another store out.
+"""Changes of units, as pure functions: a store in, another store out.
 
-The store that goes in stays as it is; what comes out shares every array that the change left alone.
+The store that goes in stays as it is; the one that comes out shares every array that the change
+left alone.
 """
 
 from __future__ import annotations
@@ -8,26 +9,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from finstat_kit.errors import UsageError
-from finstat_kit.protocol.wire import STATEMENTS, UNITS
-from finstat_kit.service.filings.drawn import CORRECTION, MAIN, OLD_FORMS
-from finstat_kit.service.filings.filings import Added, Filings
+from finstat_kit.protocol.wire import UNITS
 from finstat_kit.service.state import population
-from finstat_kit.service.state.store import LIVING, Ints, Line, Store, day_number, ico_number
+from finstat_kit.service.state.line import Ints, Line
+from finstat_kit.service.state.store import LIVING, Store, day_number, ico_number
+
+AnyStore = TypeVar("AnyStore", bound=Store)
 
 
-def dated(store: Store, today: date) -> Store:
+def dated(store: AnyStore, today: date) -> AnyStore:
     """Move the register's day."""
     return replace(store, today=today)
 
 
 def published(
-    store: Store, n: int, record: Mapping[str, object], *, on: date | None = None
-) -> tuple[Store, Ints]:
+    store: AnyStore, n: int, record: Mapping[str, object], *, on: date | None = None
+) -> tuple[AnyStore, Ints]:
     """Add *n* drawn units with ids above all others.
 
     Args:
@@ -42,7 +45,7 @@ def published(
     line = store.units
     last = int(line.ids[-1]) if len(line.ids) else 0
     ids = last + 1 + np.arange(n, dtype=np.int64)
-    changed = np.full(n, _day_number(store, on), dtype=np.uint16)
+    changed = np.full(n, day_of_change(store, on), dtype=np.uint16)
     forms = tuple(store.tables["legal_form"])
     if "pravnaForma" in record:
         forms = tuple(dict.fromkeys((*forms, str(record["pravnaForma"]))))
@@ -62,7 +65,9 @@ def published(
     return after, ids
 
 
-def changed(store: Store, ids: Ints, *, on: date | None = None, state: int | None = None) -> Store:
+def changed(
+    store: AnyStore, ids: Ints, *, on: date | None = None, state: int | None = None
+) -> AnyStore:
     """Change units: their day of change, and their state where one is given.
 
     Args:
@@ -74,10 +79,10 @@ def changed(store: Store, ids: Ints, *, on: date | None = None, state: int | Non
     Raises:
         UsageError: An id is not of a unit in *store*.
     """
-    rows = _rows(store, ids)
+    rows = rows_of(store, ids)
     line = store.units
     days = line.changed.copy()
-    days[rows] = _day_number(store, on)
+    days[rows] = day_of_change(store, on)
     columns = dict(store.columns)
     if state is not None:
         columns["state"] = columns["state"].copy()
@@ -85,7 +90,7 @@ def changed(store: Store, ids: Ints, *, on: date | None = None, state: int | Non
     return replace(store, lines={**store.lines, UNITS: Line(line.ids, days)}, columns=columns)
 
 
-def without(store: Store, ids: Ints) -> Store:
+def without(store: AnyStore, ids: Ints) -> AnyStore:
     """Remove units without a trace.
 
     Their statements and reports stay in the lists of those.
@@ -95,87 +100,16 @@ def without(store: Store, ids: Ints) -> Store:
     """
     line = store.units
     keep = np.ones(len(line.ids), dtype=bool)
-    keep[_rows(store, ids)] = False
+    keep[rows_of(store, ids)] = False
     removed = set(line.ids[~keep].tolist())
     return replace(
         store,
         lines={**store.lines, UNITS: Line(line.ids[keep], line.changed[keep])},
         columns={name: column[keep] for name, column in store.columns.items()},
-        # The next unit published may get the same id: what was filed is not its own.
-        filings=store.filings and replace(store.filings, lost=store.filings.lost | removed),
+        removed=store.removed | removed,
         # The next unit published may get the same id.
         fields={id_: record for id_, record in store.fields.items() if id_ not in removed},
     )
-
-
-def filed(
-    store: Store,
-    units: Ints,
-    year: int,
-    *,
-    on: date | None = None,
-    role: int = MAIN,
-    case: str | None = None,
-) -> tuple[Store, list[int]]:
-    """File a statement of each unit for a year, with a difficulty; the units change with it.
-
-    Returns:
-        The register after, and the ids of the statements.
-
-    Raises:
-        UsageError: An id is not of a unit in *store*, or the case is not one of the year.
-    """
-    if case == "half" and year > OLD_FORMS:
-        raise UsageError(
-            f"case='half' leaves out one of the two reports of a year up to {OLD_FORMS}",
-            cure=f"in {year} there is one",
-        )
-    after = changed(store, units, on=on)
-    filings = _filings(store)
-    day = _day_number(store, on)
-    added = tuple(
-        Added(unit, *_filer(store, filings, unit, row), year, role, day, case)
-        for unit, row in zip(units.tolist(), _rows(store, units).tolist(), strict=True)
-    )
-    first = filings.drawn.size + len(filings.added)
-    filings = replace(filings, added=filings.added + added)
-    after = replace(after, filings=filings, lines={**after.lines, **filings.lines})
-    return after, [filings.id_of(STATEMENTS, first + n) for n in range(len(added))]
-
-
-def _filer(
-    store: Store, filings: Filings, unit: int, row: int
-) -> tuple[int | None, Mapping[str, object]]:
-    """Return the row of a unit as drawn, or what the reports of a later one repeat of it."""
-    drawn = None if unit in filings.lost else filings.drawn.row_of(unit)
-    return drawn, {} if drawn is not None else store.living(unit, row)
-
-
-def corrected(
-    store: Store, statements: Ints, *, on: date | None = None, case: str | None = None
-) -> tuple[Store, list[int]]:
-    """File a correction of each statement: another one of the same unit and year.
-
-    Raises:
-        UsageError: An id is not of a statement in *store*, its unit has vanished, or the case is
-            not one of its year.
-    """
-    filings = _filings(store)
-    ids: list[int] = []
-    for statement in statements.tolist():
-        slot = filings.slot_of(STATEMENTS, statement)
-        filing = None if slot is None else filings.filing(slot)
-        if filing is None:
-            raise UsageError(f": {statement} is no statement of this sample", argument="ids")
-        unit = np.array([filing.unit], dtype=np.int64)
-        store, found = filed(store, unit, filing.year, on=on, role=CORRECTION, case=case)
-        ids += found
-    return store, ids
-
-
-def _filings(store: Store) -> Filings:
-    assert store.filings is not None
-    return store.filings
 
 
 def _drawn(
@@ -196,17 +130,23 @@ def _drawn(
     return drawn
 
 
-def _rows(store: Store, ids: Ints) -> Ints:
+def rows_of(store: Store, ids: Ints) -> Ints:
+    """Return the rows of units.
+
+    Raises:
+        UsageError: An id is not of a unit in *store*.
+    """
     listed = store.units.ids
     rows = np.searchsorted(listed, ids)
-    there = rows < len(listed)
-    there[there] = listed[rows[there]] == ids[there]
-    if not there.all():
+    exists = rows < len(listed)
+    exists[exists] = listed[rows[exists]] == ids[exists]
+    if not exists.all():
         raise UsageError(
-            f": {ids[~there][:5].tolist()} are no units of this sample", argument="ids"
+            f": {ids[~exists][:5].tolist()} are no units of this sample", argument="ids"
         )
     return rows.astype(np.int64)
 
 
-def _day_number(store: Store, on: date | None) -> int:
+def day_of_change(store: Store, on: date | None) -> int:
+    """Return the number of a day, of the register's day for None."""
     return day_number(store.today if on is None else on)

@@ -1,0 +1,103 @@
+"""Where the units of a sample are: municipalities of the codelists, and the weight of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from math import isqrt
+from zlib import crc32
+
+import msgspec
+
+from finstat_kit.protocol.old_codes import old_district, old_municipality, old_region
+from finstat_kit.protocol.shipped import facts
+from finstat_kit.service.state.store import Place
+
+
+class _Weights(msgspec.Struct, frozen=True):
+    regions: dict[str, int]  # per mille
+    districts: dict[str, int]  # within their region
+    largest: list[str]  # municipalities, largest first
+
+
+def places_of(bodies: Mapping[str, bytes]) -> tuple[list[Place], list[int]]:
+    """Return where units can be, and the weight of each place.
+
+    Municipalities as the codelists have them; regions that have none (abroad); then the same
+    under their old codes; at the end one place without codes and one with codes in no list.
+    """
+    shares = facts("weights", _Weights)
+    entries = {name: json.loads(bodies[name])["lokacie"] for name in ("kraje", "okresy", "sidla")}
+    parent = {str(e["kod"]): str(e.get("nadradenaLokacia", "")) for e in entries["okresy"]}
+    label = {str(e["kod"]): e["nazov"]["sk"] for e in entries["okresy"]}
+    regions = [str(e["kod"]) for e in entries["kraje"]]
+
+    def seat_weight(name: str, district: str) -> int:
+        return 12 if name == label.get(district) else 1
+
+    inside: dict[str, int] = {}  # the weights of a district's municipalities, added up
+    below: dict[str, int] = {}  # and of a region's districts
+    for entry in entries["sidla"]:
+        district = str(entry.get("nadradenaLokacia", ""))
+        if district in parent and district not in inside:
+            share = shares.districts.get(district, 1)
+            below[parent[district]] = below.get(parent[district], 0) + share
+        inside[district] = inside.get(district, 0) + seat_weight(entry["nazov"]["sk"], district)
+
+    places, weights = [], []
+    for entry in entries["sidla"]:
+        code, name = str(entry["kod"]), entry["nazov"]["sk"]
+        district = str(entry.get("nadradenaLokacia", ""))
+        region = parent.get(district)
+        if region is None:  # a municipality without a region: almost no units
+            places.append(Place(None, None, code, name))
+            weights.append(1)
+            continue
+        share = shares.regions.get(region, 1) * 10**6 * shares.districts.get(district, 1)
+        share = share * seat_weight(name, district) // (below[region] * inside[district])
+        places.append(Place(region, district, code, name))
+        weights.append(max(share, 1))
+    _divide(places, weights, label, shares.largest)
+    for region in regions:
+        if region not in below and region in shares.regions:
+            places.append(Place(region, None, None, "Zahraničie"))
+            weights.append(shares.regions[region] * 10**6)
+
+    old = [_under_old_codes(place) for place in places]
+    nowhere = [Place(None, None, None, None), Place("SK099", "SK0999", "SK0999999999", "Neznáma")]
+    return [*places, *old, *nowhere], weights
+
+
+def _divide(
+    places: Sequence[Place], weights: list[int], label: Mapping[str, str], largest: Sequence[str]
+) -> None:
+    """Divide the weight of each district among its municipalities: a few are large, many small.
+
+    The first is the seat, the largest ones follow; the n-th has 1 / n^1.5 of the first.
+    """
+    rows: dict[str, list[int]] = {}
+    for row, place in enumerate(places):
+        if place.okres is not None:
+            rows.setdefault(place.okres, []).append(row)
+
+    def order(row: int) -> tuple[bool, int, int]:
+        code, name = str(places[row].sidlo), places[row].mesto
+        rank = largest.index(code) if code in largest else len(largest)
+        return name != label.get(str(places[row].okres)), rank, crc32(code.encode())
+
+    for within in rows.values():
+        whole = sum(weights[row] for row in within)
+        parts = [10**9 // isqrt(10**6 * n**3) for n in range(1, len(within) + 1)]
+        ranked = sorted(within, key=order)
+        for row, part in zip(ranked, parts, strict=True):
+            weights[row] = max(whole * part // sum(parts), 1)
+        weights[ranked[0]] += whole - sum(weights[row] for row in within)
+
+
+def _under_old_codes(place: Place) -> Place:
+    return Place(
+        (old_region(place.kraj) or place.kraj) if place.kraj else None,
+        (old_district(place.okres) or place.okres) if place.okres else None,
+        (old_municipality(place.sidlo) or place.sidlo) if place.sidlo else None,
+        place.mesto,
+    )
