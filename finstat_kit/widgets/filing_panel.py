@@ -29,6 +29,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "not_held": "kópia registra závierky nemá", "not_own": "závierka inej jednotky",
         "no_filing": "nijaká závierka",
         "no reports": "Závierka nemá výkazy.",
+        "former report": "Platí výkaz s vyšším číslom na tom istom tlačive.",
         "month": "{n} mes.",
     },
     "en": {
@@ -42,6 +43,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "not_held": "the copy of the register has no statements",
         "not_own": "statement of another unit", "no_filing": "no statement",
         "no reports": "The statement has no reports.",
+        "former report": "Superseded by the report with the higher id on the same form.",
         "month": "{n} months",
     },
 }  # fmt: skip
@@ -100,6 +102,11 @@ def first(filings: pl.DataFrame) -> int | None:
     able = dated.filter("counts")
     ids = (dated if able.is_empty() else able)["statement_id"]
     return None if ids.is_empty() else int(ids[-1])
+
+
+def former_report(lang: Lang) -> str:
+    """Return the note of a report that another one on the same form supersedes."""
+    return _WORDS[lang]["former report"]
 
 
 def panel(shown: Shown) -> str:

@@ -13,6 +13,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.as_filed import Filed
+from finstat_kit.frames.financials import listed_reports, of_items
 from finstat_kit.protocol.shaped import KINDS
 from finstat_kit.widgets import base, filing_panel, reproduce
 from finstat_kit.widgets.background import LatestWins
@@ -42,7 +43,8 @@ class _Read:
     record: pl.DataFrame
     filings: pl.DataFrame
     statement: int | None
-    reports: pl.DataFrame
+    reports: pl.DataFrame  # its own
+    former: frozenset[int]  # ids of those that another report on the same form supersedes
 
 
 class StatementViewer(base.Picker):
@@ -275,11 +277,17 @@ class StatementViewer(base.Picker):
         held = filings.filter(pl.col("statement_id").is_in([statement]))["report_ids"]
         ids = held.explode().drop_nulls()
         if ids.is_empty() or given_up():
-            return _Read(record, filings, statement, KINDS["reports"].frame([]))
+            none = KINDS["reports"].frame([])
+            return _Read(record, filings, statement, none, frozenset())
         reports = register.reports.get(ids, errors="keep", progress=False)
+        listed = listed_reports(filings.filter(statement_id=statement), reports)
+        own = listed.filter("own")["report_id"]
+        reports = reports.filter(pl.col("id").is_in(own.implode()))
+        former = listed.filter("own", of_items() & ~pl.col("counts"))["report_id"]
         # Here, where a form that is not known yet may be requested.
-        self._forms(reports)
-        return _Read(record, filings, statement, reports)
+        read = _Read(record, filings, statement, reports, frozenset(former))
+        self._forms(read)
+        return read
 
     def _arrived(self) -> None:
         """Take over what is known of the newest choice; called on any thread."""
@@ -299,12 +307,15 @@ class StatementViewer(base.Picker):
                 self.year.options = filing_panel.options(read.filings, self.lang)
                 self.year.value = read.statement
 
-    def _forms(self, reports: pl.DataFrame) -> list[Filed]:
+    def _forms(self, read: _Read) -> list[Filed]:
         filled = not self.blanks.value
-        return [
-            self._register.as_filed(report, lang=self.lang, filled=filled)
-            for report in reports.iter_slices(1)
-        ]
+        forms = []
+        for report in read.reports.iter_slices(1):
+            form = self._register.as_filed(report, lang=self.lang, filled=filled)
+            if report["id"].item() in read.former:
+                form.notes.insert(0, filing_panel.former_report(self.lang))
+            forms.append(form)
+        return forms
 
     def _draw(self) -> None:
         read = self._read
@@ -336,7 +347,7 @@ class StatementViewer(base.Picker):
             ico=record.get("ico") or "",
             filings=read.filings,
             statement=read.statement,
-            forms=self._forms(read.reports),
+            forms=self._forms(read),
             source=source(self._register, self.lang),
             lang=self.lang,
         )

@@ -165,6 +165,22 @@ def test_one_filing_of_each_unit_and_year(drawn: list[Row], years: set[int]) -> 
         assert row["periods_in_year"] == len(periods)
 
 
+def test_the_later_of_two_equally_long_periods_is_taken() -> None:
+    """Whichever was filed first; a longer one goes before both."""
+    halves = [(date(2020, 7, 1), 12, 2020), (date(2020, 1, 1), 6, 2020)]
+    rest = {"typ": "Riadna", "unit": 1, "datumPoslednejUpravy": date(2022, 6, 1)}
+    none = pl.DataFrame(schema={"statement_id": pl.Int64, "merit": pl.Int32})
+    found = []
+    for periods in (halves, halves[::-1], [*halves, (date(2020, 1, 1), 9, 2020)]):
+        rows = rows_of([drawn_row(period, rest) for period in periods])
+        filed = by_rule(units_of(rows), statements_of(rows), [2020], consolidated=False)
+        taken = chosen(filed, rivals(filed), none).filter(unit_id=1)
+        found.append(taken.select("months", "periods_in_year").row(0))
+        found.append(taken["period_to"].dt.month().item())
+
+    assert found == [(6, 2), 12, (6, 2), 12, (9, 3), 9]
+
+
 @pytest.mark.parametrize(
     ("state", "changed", "held", "reason"),
     [

@@ -403,3 +403,30 @@ def test_every_control_has_a_name() -> None:
         assert all(names)
         assert len(set(names)) == len(names)
         assert viewer.panel.value.count('role="region" aria-label="') == 2
+
+
+@pytest.mark.parametrize("case", ["two_of_one_form", "not_own_report", "not_own_statement"])
+def test_forms_that_do_not_count_are_marked_or_left_out(case: str) -> None:
+    """Of two on one form the lower id is marked; what is of another statement is not shown."""
+    sample = fk.sample(100, seed=1)
+    living = sample.units.scan().filter(pl.col("stav").is_null()).select("id").collect()
+    (statement,) = sample.file(living.head(1), year=2025, case=case)["id"]
+    viewer = fk.StatementViewer(sample.units.get(living.head(1)), register=sample, lang="en")
+    viewer.value = living["id"][0]
+    viewer.year.value = statement
+
+    read = viewer.fetch()
+
+    mark = "Superseded by the report with the higher id on the same form."
+    listed = sample.statements.get([statement])["idUctovnychVykazov"].list.len().item()
+    assert (read.height, viewer.panel.value.count(mark)) == (
+        (listed, 1) if case == "two_of_one_form" else (0, 0)
+    )
+    assert ("statement of another unit" in viewer.panel.value) == (case == "not_own_statement")
+    if case == "two_of_one_form":
+        forms = read.filter(pl.col("tabulky").is_not_null()).sort("id")
+        names = [f"report {id_}" for id_ in forms["id"]]
+        marked = viewer.panel.value.index(mark)
+        assert viewer.panel.value.rindex(names[0], 0, marked) > viewer.panel.value.find(
+            names[1], 0, marked
+        )
