@@ -191,7 +191,7 @@ def test_a_port_that_is_taken_is_named() -> None:
     """The error names the port and the cure."""
     with fk.sample(1).serve() as url:
         port = int(url.rpartition(":")[2])
-        with pytest.raises(fk.UsageError, match=f"port={port}.*0 for a free one"):
+        with pytest.raises(fk.UsageError, match=f"on port {port}.*0 for a free one"):
             with fk.sample(1).serve(port=port):
                 pass
 
