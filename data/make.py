@@ -78,7 +78,7 @@ FOUR: Final[Lines] = [
 
 
 def two(*under: str) -> Lines:
-    """Return the lines of the two periods and of what stands under them."""
+    """Return the lines of the two periods and of the lines under them."""
     return [[(NOW, 1), (BEFORE, 1)], [(text, 1) for text in under]]
 
 
@@ -213,7 +213,7 @@ def item_rows(fact: dict[str, str], form: int, forms: list[dict[str, str]]) -> l
     table = ITEM_TABLES[form][letter]
     block = fact.get(f"block_{form}", "")
     signed = [(-1 if sign == "-" else 1, int(number)) for sign, _, number in own]
-    # The sum row of the block adds nothing; it only shows that blank addends are noughts.
+    # The sum row of the block adds nothing; it only shows that blank addends are zeros.
     signed += [(0, int(block[1:]))] if block else []
     rows = [row for row in forms if row["form"] == str(form) and row["table"] == str(table)]
     places = {int(row["number"]): place for place, row in enumerate(rows)}

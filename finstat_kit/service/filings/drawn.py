@@ -109,7 +109,7 @@ class Drawn:
             np.diff(self._ends[number], prepend=0),
         )
         due, last = self._due(year), self.origin.units.changed.astype(np.int64)
-        # What there is beside the main statement needs that to be there, too.
+        # A second statement of a year needs the main one to be filed, too.
         filed = due[rows] & (day[(rows * factor + shift) % size] <= last[rows])
         filed &= day <= last[rows]
         bits = mixed_each(mixed(self.seed, year), elements.astype(np.uint64))

@@ -3,7 +3,7 @@
 All of it is drawn from a key by whole-number arithmetic, which is the same on every machine. The
 leaves of a form, rows that are no sum, are drawn as shares of a few totals; one row of each table
 takes what is left, so that assets equal equity and liabilities and the profit of the income
-statement stands in the balance sheet. The sums follow from the form's own terms.
+statement is that of the balance sheet. The sums follow from the form's own terms.
 """
 
 from __future__ import annotations
@@ -84,26 +84,26 @@ def mixed_each(key: int | Words, numbers: Words) -> Words:
 class Sums:
     """A table whose rows follow from its leaves."""
 
-    def __init__(self, table: Table, place: int, own: int | None = None) -> None:
+    def __init__(self, table: Table, place: int, drawn: int | None = None) -> None:
         self.columns = len(table.columns)
         self.rows = len(table.rows)
         rows = table.rows
         # A row that states a difference with another table is drawn: the balance gives its value.
-        self.leaves = [i for i, row in enumerate(rows) if not row.terms or row.number == own]
+        self.leaves = [i for i, row in enumerate(rows) if not row.terms or row.number == drawn]
         self.at = {rows[leaf].number: n for n, leaf in enumerate(self.leaves)}
         self.paths = [rows[leaf].path for leaf in self.leaves]
         vectors: dict[int, NDArray[np.float64]] = {}
 
         def vector(row: int) -> NDArray[np.float64]:
             if row not in vectors:
-                found = np.zeros(len(self.leaves))
+                parts = np.zeros(len(self.leaves))
                 if row in self.leaves:
-                    found[self.leaves.index(row)] = 1
+                    parts[self.leaves.index(row)] = 1
                 else:
                     for term in rows[row].terms:
                         assert term.table == place
-                        found += term.sign * vector(term.row)
-                vectors[row] = found
+                        parts += term.sign * vector(term.row)
+                vectors[row] = parts
             return vectors[row]
 
         self.matrix = np.array([vector(row) for row in range(len(rows))])
@@ -161,14 +161,16 @@ class Form:
 
     def _dealt(self) -> Ints:
         """Return which pot each leaf is a part of: assets, debts, revenue, costs, or none."""
-        plan, own, of_result = self.plan, self._debts.at, self._result.at
+        plan, of_debts, of_result = self.plan, self._debts.at, self._result.at
         # The other rows of equity can be negative in the form, and are never drawn.
         debts = [
-            _DEBTS if own.get(number) in map(own.get, plan.debts) or path[:1] != ("A",) else _NONE
-            for number, path in zip(own, self._debts.paths, strict=True)
+            _DEBTS
+            if of_debts.get(number) in map(of_debts.get, plan.debts) or path[:1] != ("A",)
+            else _NONE
+            for number, path in zip(of_debts, self._debts.paths, strict=True)
         ]
         for number in (plan.capital, plan.retained, plan.loss, plan.profit):
-            debts[own[number]] = _NONE
+            debts[of_debts[number]] = _NONE
         assets = [_ASSETS] * len(self._assets.leaves)
         assets[self._assets.at[plan.cash]] = _NONE
         self._signs = self._result.matrix[-1].astype(np.int64)
@@ -190,7 +192,7 @@ class Form:
             unit: Key of the unit: the rows that it fills are the same every year.
             years: What is drawn.
         """
-        plan, own = self.plan, self._debts.at
+        plan, of_debts = self.plan, self._debts.at
         keys = np.array([year.key for year in years], dtype=np.uint64)
         bits = mixed_each(keys[:, None], self._steps)
         shares = self._filled(unit) * (512 + (bits >> np.uint64(54)).astype(np.int64))
@@ -203,7 +205,7 @@ class Form:
         first, second, _ = self._ends
         worn = (bits[:, :first] >> np.uint64(40)).astype(np.int64) & 1023
         at = self._result.at
-        found = []
+        figures = []
         for year, row, wear in zip(years, amounts, worn, strict=True):
             net, debts, result = row[:first], row[first:second], row[second:]
             before_tax = int(self._signs @ result)
@@ -211,13 +213,13 @@ class Form:
             if plan.turnover:
                 result[at[plan.turnover[0]]] = sum(result[at[part]] for part in plan.turnover[1:])
             total = year.total
-            debts[own[plan.capital]] = 5_000 if total < 10**6 else total // 20
-            debts[own[plan.profit]] = before_tax - tax
+            debts[of_debts[plan.capital]] = 5_000 if total < 10**6 else total // 20
+            debts[of_debts[plan.profit]] = before_tax - tax
             left = total - int(debts.sum())
-            debts[own[plan.retained if left > 0 else plan.loss]] = left
+            debts[of_debts[plan.retained if left > 0 else plan.loss]] = left
             net[self._assets.at[plan.cash]] = total - int(net.sum())
-            found.append(Figures(net, self._wears * net * wear >> 10, debts, result))
-        return found
+            figures.append(Figures(net, self._wears * net * wear >> 10, debts, result))
+        return figures
 
     def tables(self, report: int, now: Figures, before: Figures | None = None) -> list[Ints]:
         """Return the values of each table of a report, row by row, all columns of a row."""
@@ -238,8 +240,8 @@ class Form:
     @property
     def sums(self) -> list[list[Ints]]:
         """The rows of each table of each report that are sums."""
-        found = [self._assets.sums, self._debts.sums, self._result.sums]
-        return [[found.pop(0) for _ in places] for _, places in self.plan.forms]
+        sums = [self._assets.sums, self._debts.sums, self._result.sums]
+        return [[sums.pop(0) for _ in places] for _, places in self.plan.forms]
 
 
 def _pots(unit: int, year: Year) -> tuple[int, ...]:
@@ -263,9 +265,9 @@ def form_of(kind: str) -> Form:
 
 
 def _table(form: int, place: int) -> Table:
-    found = shipped(form)
-    assert found is not None
-    return found.tables[place]
+    template = shipped(form)
+    assert template is not None
+    return template.tables[place]
 
 
 def _name(form: int, place: int) -> dict[str, str]:
