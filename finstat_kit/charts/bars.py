@@ -117,7 +117,7 @@ def plot_counts(
         elif (alone := _alone(bars, names, lang)) is not None:
             drawing.sentence(ax, alone)
         else:
-            _draw_bars(ax, bars, names, value, longest, lang)
+            _draw_bars(ax, bars, names, value, longest, lang, drawing.windows(frame, lang))
     return ax
 
 
@@ -139,7 +139,13 @@ def _alone(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
 
 
 def _draw_bars(
-    ax: Axes, bars: pl.DataFrame, names: list[str], value: str, beside: float, lang: Lang
+    ax: Axes,
+    bars: pl.DataFrame,
+    names: list[str],
+    value: str,
+    beside: float,
+    lang: Lang,
+    warning: str,
 ) -> None:
     width, height = drawing.inches(ax)
     size = min(TEXT_SIZE, _LETTER * 72 * height / max(bars.height, 3))
@@ -176,6 +182,7 @@ def _draw_bars(
     ax.set_ylim(max(bars.height, 3) - 0.5, -0.5)
     meaning = _WORDS[lang][value] if ends is lengths else estimates.measure(lang)
     note = [meaning] + ([_WORDS[lang]["off"]] if off else [])
+    note += drawing.wrapped(warning, width * drawing.GROWTH - beside, TEXT_SIZE) if warning else []
     ax.set_xlabel("\n".join(note), fontsize=TEXT_SIZE, x=0, ha="left")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import polars.selectors as cs
 
-from finstat_kit.frames.counts import KINDS
+from finstat_kit.frames.counts import KINDS, MADE_BY
 
 
 def cut(
@@ -14,9 +14,11 @@ def cut(
     """Return the rows to draw: `top` labelled ones, one for the rest, one per other kind.
 
     The labelled rows are those furthest from zero, in the order of their values or codes. The
-    columns are those of the table and ``codes``, the number of codes summed in a row; the total is
-    unchanged. The rest has the kind ``rest``. Other kinds without a unit are left out.
+    columns are those of the table, without those that name what it was made by, and ``codes``, the
+    number of codes summed in a row; the total is unchanged. The rest has the kind ``rest``. Other
+    kinds without a unit are left out.
     """
+    table = table.drop(MADE_BY, strict=False)
     labelled = table.filter(pl.col("kind") == "labelled").sort(
         pl.col(value).abs(), "code", descending=[True, False]
     )

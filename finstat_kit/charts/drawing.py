@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import colours, tiles
 from finstat_kit.client import current
@@ -20,8 +19,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, number_format
 from finstat_kit.frames.comparison import COMPARISON
-from finstat_kit.frames.counts import COUNTS, KINDS
-from finstat_kit.protocol import wire
+from finstat_kit.frames.counts import COUNTS, KINDS, MADE_BY, are_those_of, check_made_by
 
 # Our own sizes, in points, prevent overlaps under any user style.
 TITLE_SIZE: Final = 11
@@ -48,6 +46,10 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "gone": "zmazané alebo neverejné",
         "no record": "bez záznamu",
         "unreadable": "nečitateľný záznam",
+        "windows": (
+            "Obe strany sú obdobia poslednej zmeny: jednotka sa po ďalšej zmene presunie do "
+            "neskoršieho, preto rozdiel nie je vývoj v čase."
+        ),
         "nothing": "Nie je čo zobraziť.",
     },
     "en": {
@@ -67,6 +69,10 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "gone": "deleted or non-public",
         "no record": "no record",
         "unreadable": "unreadable record",
+        "windows": (
+            "Both sides are windows of last changes: a unit that changes again leaves the earlier "
+            "one, so that the difference is not a change over time."
+        ),
         "nothing": "Nothing to show.",
     },
 }
@@ -254,7 +260,7 @@ def signed(number: int, lang: Lang) -> str:
 
 def is_comparison(frame: labels.Frame) -> bool:
     """Whether a frame is one of `Register.compare`."""
-    return set(COMPARISON) <= set(labels.schema_of(frame))
+    return are_those_of(frame, COMPARISON)
 
 
 def comparison(frame: labels.Frame, by: By) -> pl.DataFrame:
@@ -262,9 +268,17 @@ def comparison(frame: labels.Frame, by: By) -> pl.DataFrame:
     return _given(frame, by, COMPARISON, ("count_a", "count_b"), "fk.compare")
 
 
+def windows(frame: labels.Frame, lang: Lang) -> str:
+    """Return the note of a comparison of two windows of last changes, "" for another frame."""
+    if not is_comparison(frame) or labels.schema_of(frame).get("windows") != pl.Boolean:
+        return ""
+    are_windows = frame.lazy().select(pl.col("windows").any()).collect().item()
+    return WORDS[lang]["windows"] if are_windows else ""
+
+
 def counts(frame: labels.Frame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
     """Return the counts to draw: the given ones, or those of the given units."""
-    if not set(COUNTS) <= set(labels.schema_of(frame)):
+    if not are_those_of(frame, COUNTS):
         return (register or current.register()).count_by(frame, by, lang=lang)
     return counts_given(frame, by, "fk.count_by")
 
@@ -277,7 +291,8 @@ def counts_given(frame: labels.Frame, by: By, maker: str) -> pl.DataFrame:
 def _given(
     frame: labels.Frame, by: By, columns: pl.Schema, numbers: tuple[str, ...], maker: str
 ) -> pl.DataFrame:
-    arguments.one_of("by", by, tuple(wire.BY_FIELD))
+    check_made_by(frame, by)
+    columns = pl.Schema({name: columns[name] for name in columns if name not in MADE_BY})
     table = frame.lazy().select(columns.names()).collect()
     for column, dtype in columns.items():
         found = table.schema[column]

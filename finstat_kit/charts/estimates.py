@@ -12,6 +12,7 @@ from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import drawing
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import estimation, labels, number_format
+from finstat_kit.frames.counts import are_those_of
 from finstat_kit.frames.estimation import ESTIMATES
 
 _MANY: Final = 100_000  # from here on, tiles show thousands
@@ -103,11 +104,10 @@ def of_frame(frame: labels.Frame, by: By) -> Estimate | None:
     Raises:
         UsageError: The frame has columns of an estimate but is not one of `fk.estimate`.
     """
-    if not set(ESTIMATES) <= set(labels.schema_of(frame)):
+    if not are_those_of(frame, ESTIMATES):
         return None
-    given = frame.lazy().select(ESTIMATES.names()).collect()
-    table = drawing.counts_given(given, by, "fk.estimate")
-    sizes = given.select("n", "N").unique()
+    table = drawing.counts_given(frame, by, "fk.estimate")
+    sizes = frame.lazy().select("n", "N").unique().collect()
     n, number = sizes.row(0) if sizes.height == 1 else (0, 0)
     if n == number and sizes.height <= 1:
         return None

@@ -494,7 +494,7 @@ class Register(Checked):
         last_change: counts.Every | None = None,
         lang: Lang | None = None,
     ) -> pl.DataFrame:
-        """Count the rows of a frame by code, including rows without a label.
+        """Count the units of a frame by code, including units without a label.
 
         With *last_change*, also by the period of the **last** change. That is not a time series of
         events: the register keeps only the latest change. A unit changed in February and again in
@@ -502,7 +502,8 @@ class Register(Checked):
 
         Args:
             frame: Records, or any frame with the column *by*, and with ``datumPoslednejUpravy``
-                (Date) for *last_change*.
+                (Date) for *last_change*. A row is a unit; in a frame with ``unit_id``, such as
+                financials of several years, each unit is counted once.
             by: A code field: ``kraj``, ``okres``, ``sidlo``, ``pravnaForma``, ``skNace``,
                 ``druhVlastnictva`` or ``velkostOrganizacie``.
             last_change: Length of a period: ``"day"``, ``"week"`` (from Monday), ``"month"``,
@@ -511,11 +512,11 @@ class Register(Checked):
 
         Returns:
             ``code``, ``label`` (String), ``count`` (Int64), ``share`` (Float64, 0 to 1, of all
-            rows) and ``kind``: ``labelled`` by count descending, then by code; ``unknown code``;
-            one row ``no code``; one row ``gone`` (rows with ``stav``). Counts add up to the height
-            of the frame. With *last_change*: ``period`` (Date, its first day; null for rows
-            without a date, last), ``code``, ``label``, ``count`` (never 0) and ``kind``, sorted by
-            period first.
+            units), ``kind`` and ``by`` (*by*, in every row). By kind: ``labelled`` by count
+            descending, then by code; ``unknown code``; one row ``no code``; one row ``gone`` (rows
+            with ``stav``). Counts of records add up to the height of the frame. With *last_change*:
+            ``period`` (Date, its first day; null for rows without a date, last), ``code``,
+            ``label``, ``count`` (never 0), ``kind`` and ``by``, sorted by period first.
 
         Raises:
             UsageError: A column is missing or has another type; *by*, *last_change* or *lang* is
@@ -533,8 +534,8 @@ class Register(Checked):
             >>> units = pl.DataFrame({"datumPoslednejUpravy": days, "kraj": ["SK010"] * 3})
             >>> with fk.using(fk.sample()):
             ...     fk.count_by(units, last_change="month", lang="en").rows()
-            [(datetime.date(2026, 3, 1), 'SK010', 'Region of Bratislava', 2, 'labelled'),
-             (datetime.date(2026, 5, 1), 'SK010', 'Region of Bratislava', 1, 'labelled')]
+            [(datetime.date(2026, 3, 1), 'SK010', 'Region of Bratislava', 2, 'labelled', 'kraj'),
+             (datetime.date(2026, 5, 1), 'SK010', 'Region of Bratislava', 1, 'labelled', 'kraj')]
         """
         lang = self._language(lang)
         if last_change is None:
@@ -549,7 +550,12 @@ class Register(Checked):
         *,
         lang: Lang | None = None,
     ) -> pl.DataFrame:
-        """Count two frames by code and align the counts; every row of both is counted.
+        """Count two frames by code and align the counts; every unit of both is counted.
+
+        A warning reports two windows of last changes: frames that hold the same units but for the
+        day of their last change, such as those changed since January and those changed since June.
+        A unit that changes again leaves the earlier window, so that their difference is not a
+        change over time.
 
         Args:
             a: Records, any frame with the column *by*, or counts as `count_by` returns them.
@@ -560,8 +566,14 @@ class Register(Checked):
         Returns:
             ``code``, ``label`` (String), ``count_a``, ``count_b``, ``difference`` (*b* minus *a*;
             Int64), ``share_a``, ``share_b`` (Float64, 0 to 1, of all rows of each; null where
-            there are none) and ``kind``, in the order of `count_by` for *a*. ``no code`` and
-            ``gone`` have one row each. `plot_counts` and `plot_map` draw it.
+            there are none), ``kind``, ``by`` (*by*, in every row) and ``windows`` (Boolean: both
+            are windows of last changes; null where the frames have no days of change), in the
+            order of `count_by` for *a*. ``no code`` and ``gone`` have one row each. `plot_counts`
+            and `plot_map` draw it.
+
+        Raises:
+            UsageError: A column is missing, counts were made by another field than *by*, or a code
+                stands in two rows of them.
 
         Example:
             >>> import finstat_kit as fk
@@ -574,10 +586,7 @@ class Register(Checked):
         """
         from finstat_kit.frames import comparison
 
-        lang = self._language(lang)
-        return comparison.compared(
-            *(comparison.counts_of(frame, by, self._lookup, lang) for frame in (a, b))
-        )
+        return comparison.compare(a, b, by, self._lookup, lang=self._language(lang))
 
     def match_places(
         self, names: pl.Series | Sequence[str], *, level: places.Level
@@ -648,7 +657,7 @@ class Register(Checked):
         Returns:
             ``code``, ``label``, ``kind`` (String), ``count``, ``count_low``, ``count_high``
             (Int64: units in the whole list), ``share``, ``share_low``, ``share_high`` (Float64, of
-            the whole list), ``n`` (records drawn) and ``N`` (ids listed), in the order of
+            the whole list), ``n`` (records drawn), ``N`` (ids listed) and *by*, in the order of
             `count_by`. Every code of the codelist has a row for every *by*, and so has each other
             kind: ``unknown codes`` (all codes outside the codelist), ``no code``, ``gone``, ``no
             record`` (404) and ``unreadable`` (a record that breaks the register's format). A group

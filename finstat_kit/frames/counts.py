@@ -1,6 +1,6 @@
-"""Rows of a frame counted by their codes: pure functions over frames and codelist frames.
+"""Units of a frame counted by their codes: pure functions over frames and codelist frames.
 
-Every row is counted, including rows without a code or a label.
+Every unit is counted, including those without a code or a label.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ COUNTS: Final = pl.Schema(
         "count": pl.Int64,
         "share": pl.Float64,
         "kind": pl.String,
+        # The code field, a column since polars keeps nothing else: it survives `filter`, `concat`
+        # and a file, so that no chart of the counts has another title.
+        "by": pl.String,
     }
 )
 LAST_CHANGES: Final = pl.Schema(
@@ -32,8 +35,11 @@ LAST_CHANGES: Final = pl.Schema(
         "label": pl.String,
         "count": pl.Int64,
         "kind": pl.String,
+        "by": pl.String,
     }
 )
+# Columns of a result that are no figures: they name what it was made by.
+MADE_BY: Final = frozenset({"by", "windows"})
 # Of estimates alone are "unknown codes", all of them in one row, and the last two: a record that is
 # in a frame has been read.
 KINDS: Final = (
@@ -47,7 +53,7 @@ Every = Literal["day", "week", "month", "quarter", "year"]
 def count_by(
     frame: labels.Frame, by: str, lookup: labels.Lookup, *, lang: Lang = "sk"
 ) -> pl.DataFrame:
-    """Count rows by code; see `Register.count_by`."""
+    """Count units by code; see `Register.count_by`."""
     share = pl.col("count") / pl.col("count").sum()
     return (
         _counted(frame, by, lookup, lang, {})
@@ -65,7 +71,7 @@ def count_last_changes(
     every: Every = "month",
     lang: Lang = "sk",
 ) -> pl.DataFrame:
-    """Count rows by period of their last change and code; see `Register.count_by`."""
+    """Count units by period of their last change and code; see `Register.count_by`."""
     arguments.one_of("every", every, tuple(PERIODS))
     schema = labels.schema_of(frame)
     dtype = schema.get(CHANGED)
@@ -86,7 +92,7 @@ def count_last_changes(
 def _counted(
     frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang, also: Mapping[str, pl.Expr]
 ) -> pl.DataFrame:
-    """Count rows by code and further columns, in no order, with kind and label."""
+    """Count units by code and further columns, in no order, with kind and label."""
     name = f"name_{checked_lang(lang)}"
     schema = labels.schema_of(frame)
     arguments.one_of("by", by, tuple(BY_FIELD))
@@ -97,13 +103,16 @@ def _counted(
     if schema.get("gone") == pl.String:  # of another type it is a user's own column
         marks.append(pl.col("gone").is_not_null())
     gone = pl.any_horizontal(pl.lit(value=False), *marks)
+    # Figures have a row per unit and year, and a unit is counted once.
+    rows = pl.col("unit_id").n_unique() if "unit_id" in schema else pl.len()
+    unit = [pl.col("unit_id")] if "unit_id" in schema else []
     counts = (
         frame.lazy()
-        .select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), **also)
+        .select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), *unit, **also)
         # A removed record is not counted under its former code.
-        .select("gone", pl.when(~pl.col("gone")).then("code").alias("code"), *also)
+        .select("gone", *unit, pl.when(~pl.col("gone")).then("code").alias("code"), *also)
         .group_by("gone", "code", *also)
-        .agg(pl.len().cast(pl.Int64).alias("count"))
+        .agg(rows.cast(pl.Int64).alias("count"))
         .collect()
     )
     label = labels.label_of(pl.col("code"), pl.String(), codelist["code"], codelist[name])
@@ -114,4 +123,29 @@ def _counted(
         .when(known).then(pl.lit("labelled"))
         .otherwise(pl.lit("unknown code"))
     )  # fmt: skip
-    return counts.with_columns(kind.alias("kind"), label.alias("label"))
+    return counts.with_columns(kind.alias("kind"), label.alias("label"), by=pl.lit(by))
+
+
+def are_those_of(frame: labels.Frame, columns: pl.Schema) -> bool:
+    """Return whether a frame has the columns of counts, of a comparison or of an estimate.
+
+    One that was made by hand need not have the columns that name what it was made by.
+    """
+    return set(columns) - MADE_BY <= set(labels.schema_of(frame))
+
+
+def check_made_by(frame: labels.Frame, by: str) -> None:
+    """Refuse counts, a comparison or an estimate that were made by another field than *by*."""
+    arguments.one_of("by", by, tuple(BY_FIELD))
+    if labels.schema_of(frame).get("by") != pl.String:
+        return
+    fields = frame.lazy().select(pl.col("by").unique()).collect()["by"]
+    # A column of the user's own may have the same name.
+    other = sorted(set(fields) & set(BY_FIELD) - {by})
+    if other:
+        raise UsageError(
+            f": the frame was made by {other[0]!r}",
+            argument="by",
+            value=by,
+            cure=f"give by={other[0]!r}",
+        )

@@ -31,6 +31,7 @@ ESTIMATES: Final = pl.Schema(
         "share_high": pl.Float64(),
         "n": pl.Int64(),
         "N": pl.Int64(),
+        "by": pl.String(),
     }
 )
 NO_RECORD: Final = "no record"
@@ -97,7 +98,8 @@ def estimated(
     )
     order = pl.col("kind").cast(pl.Enum(counts.KINDS))
     hits = hits.sort(order, "hits", "code", descending=[False, True, False])
-    return with_intervals(hits, rows.height, number).select(ESTIMATES.names()).cast(ESTIMATES)
+    table = with_intervals(hits, rows.height, number).with_columns(by=pl.lit(by))
+    return table.select(ESTIMATES.names()).cast(ESTIMATES)
 
 
 def with_intervals(table: pl.DataFrame, n: int, number: int) -> pl.DataFrame:

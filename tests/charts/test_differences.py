@@ -189,6 +189,21 @@ def test_comparisons_are_checked() -> None:
             fk.plot_counts(wrong)
 
 
+@pytest.mark.parametrize("lang", LANGS)
+def test_windows_of_last_changes_are_named_below_the_picture(lang: Lang) -> None:
+    """Bars and maps of two groups of units have no such note."""
+    since = pl.col("datumPoslednejUpravy") >= pl.date(2026, 1, 1)
+    with pytest.warns(UserWarning, match="windows of last changes"):
+        windows = fk.compare(UNITS, UNITS.filter(since), lang=lang)
+    note = {"sk": "Obe strany sú obdobia poslednej zmeny", "en": "Both sides are windows of last"}
+
+    for draw, size in ((fk.plot_counts, (8, 4.5)), (fk.plot_map, (8, 3.9))):
+        ax = draw(windows, lang=lang, ax=axes(*size))
+        check_legible(ax)
+        assert note[lang] in written(ax).replace("\n", " ")
+        assert note[lang] not in written(draw(fk.compare(A, B), lang=lang, ax=axes(*size)))
+
+
 def test_one_difference_is_a_sentence() -> None:
     """A lone bar would say nothing about the size of it."""
     a, b = (pl.DataFrame({"kraj": ["SK010"] * n}) for n in (1_200, 1_205))

@@ -37,7 +37,7 @@ def estimate(by: Any, lang: Lang, n: int = 900, number: int | None = None) -> pl
     drawn = estimate(by, lang, n)
     hits = (pl.col("share") * n).round().cast(pl.Int64)
     again = estimation.with_intervals(drawn.select("code", "label", "kind", hits=hits), n, number)
-    return again.select(drawn.columns)
+    return again.with_columns(by=pl.lit(by)).select(drawn.columns)
 
 
 def intervals(ax: Axes) -> list[tuple[float, float]]:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
+from finstat_kit.frames import labels
 
-REG = fk.sample(10)
+REG = fk.sample(1_000)
 codes = st.lists(st.sampled_from(["SK010", "SK042", "99", None]), max_size=12)
 states = st.sampled_from([None, "ZMAZANÉ"])
 
@@ -50,6 +51,61 @@ def test_nothing_is_dropped(
             assert shares.null_count() == 0
         else:
             assert shares.null_count() == table.height
+
+
+def test_windows_of_last_changes_are_warned_of() -> None:
+    """Nested, overlapping or apart, and narrowed alike; counts of them tell no days."""
+    units = REG.units.get(REG.units.ids())
+    day = pl.col("datumPoslednejUpravy")
+    days = units["datumPoslednejUpravy"].unique().sort()
+    early, middle, late = (days[days.len() * quarter // 4] for quarter in (1, 2, 3))
+    windows: list[tuple[labels.Frame, labels.Frame]] = [
+        (units.filter(day >= early), units.filter(day >= late)),
+        (units.filter(day.is_between(early, late)), units.filter(day > middle)),
+        (units.filter(day < middle).lazy(), units.filter(day >= middle)),
+    ]
+    for a, b in windows:
+        narrow = pl.col("kraj") == "SK010"
+        for left, right in ((a, b), (b, a), (a.filter(narrow), b.filter(narrow))):
+            with pytest.warns(UserWarning, match="both frames are windows of last changes") as told:
+                table = REG.compare(left, right)
+            assert told[0].filename == __file__
+            assert table["windows"].all()
+        counted = REG.compare(REG.count_by(a, "kraj"), b)
+        assert counted["windows"].is_null().all()
+
+
+def test_two_groups_of_units_are_no_windows() -> None:
+    """Nor the whole register on two days, nor a few units whose days differ by chance."""
+    register = fk.sample(1_000)
+    units = register.units.get(register.units.ids())
+    register.touch(units["id"].head(100), on="2026-06-30")
+    register.publish(10)
+    later = register.units.get(register.units.ids())
+    form = pl.col("pravnaForma") == "112"
+    groups = [
+        (units.filter(form), units.filter(~form)),
+        (units, units.filter(pl.col("kraj") == "SK010")),
+        (units, later),
+        (units, units),
+        (units.head(1), units.tail(1)),
+        (units.head(0), units),
+    ]
+
+    for a, b in groups:
+        for left, right in ((a, b), (b, a)):
+            assert not REG.compare(left, right)["windows"].any()
+
+
+def test_counts_by_another_field_are_refused() -> None:
+    """On either side."""
+    units = REG.units.get(REG.units.ids())
+    forms = REG.count_by(units, "pravnaForma")
+
+    assert REG.compare(forms, units, "pravnaForma")["by"].unique().to_list() == ["pravnaForma"]
+    for a, b in ((forms, units), (units, forms)):
+        with pytest.raises(fk.UsageError, match="by='kraj': the frame was made by 'pravnaForma'"):
+            REG.compare(a, b)
 
 
 def test_labels_are_in_the_language_of_the_register() -> None:

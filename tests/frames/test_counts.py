@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -24,12 +26,12 @@ def test_counts_are_ordered_by_kind_and_number() -> None:
 
     assert counted.schema == counts.COUNTS
     assert counted.rows() == [
-        ("SK010", "Region of Bratislava", 2, 0.25, "labelled"),
-        ("SK021", "Region of Trnava", 1, 0.125, "labelled"),
-        ("SK022", "Region of Trenčín", 1, 0.125, "labelled"),
-        ("1", None, 1, 0.125, "unknown code"),
-        (None, None, 1, 0.125, "no code"),
-        (None, None, 2, 0.25, "gone"),
+        ("SK010", "Region of Bratislava", 2, 0.25, "labelled", "kraj"),
+        ("SK021", "Region of Trnava", 1, 0.125, "labelled", "kraj"),
+        ("SK022", "Region of Trenčín", 1, 0.125, "labelled", "kraj"),
+        ("1", None, 1, 0.125, "unknown code", "kraj"),
+        (None, None, 1, 0.125, "no code", "kraj"),
+        (None, None, 2, 0.25, "gone", "kraj"),
     ]
 
 
@@ -48,6 +50,22 @@ def test_counts_add_up(rows: list[tuple[str | None, str | None]], lazy: bool) ->
     assert counted.filter(pl.col("kind") == "gone")["count"].sum() == frame["stav"].count()
     assert counted["share"].sum() == pytest.approx(1 if rows else 0)
     assert counted.schema == counts.COUNTS
+
+
+def test_a_unit_of_several_years_is_counted_once() -> None:
+    """Also by period of the last change; without ids each row is a unit."""
+    rows = pl.DataFrame(
+        {
+            "unit_id": [1, 1, 2, 3, 3],
+            "kraj": ["SK010", "SK010", "SK010", None, None],
+            "datumPoslednejUpravy": [date(2026, 3, 2)] * 5,
+        }
+    )
+
+    for frame in (rows, rows.lazy()):
+        assert REG.count_by(frame, "kraj")["count"].to_list() == [2, 1]
+        assert REG.count_by(frame, "kraj", last_change="month")["count"].to_list() == [2, 1]
+        assert REG.count_by(frame.drop("unit_id"), "kraj")["count"].to_list() == [3, 2]
 
 
 def test_a_column_that_is_only_called_gone_hides_no_row() -> None:

@@ -17,6 +17,6 @@ def pooled(counts: pl.DataFrame) -> pl.DataFrame:
         pl.when(~unknown).then("code"), pl.col("kind").replace("unknown code", "unknown codes")
     )
     rows = rows.group_by("kind", "code", maintain_order=True).agg(
-        pl.col("label").first(), pl.col("count").sum()
+        pl.col("label", "by").first(), pl.col("count").sum()
     )
     return rows.with_columns(share=pl.col("count") / pl.col("count").sum()).select(counts.columns)
