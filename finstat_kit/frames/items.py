@@ -7,6 +7,7 @@ the rows must have. A form whose caption differs gives no number for the item.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -112,6 +113,17 @@ def by_statement() -> tuple[list[str], list[str]]:
         places = {(template, table) for template, (table, _) in item.forms.items()}
         (flows if places & income else balance).append(item.name)
     return balance, flows
+
+
+def forms_with(parts: Sequence[str]) -> list[int]:
+    """Return the templates that have all of some items, together with those filed beside them."""
+    forms = {item.name: item.forms for item in item_table()}
+    return [
+        template
+        for together in WHOLE
+        if all(any(one in forms[part] for one in together) for part in parts)
+        for template in together
+    ]
 
 
 def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:

@@ -67,6 +67,7 @@ BELOW_CRISIS: Final = "below_crisis_ratio"
 CRISIS: Final = Formula("hranica krízy", "equity", "liabilities")
 CRISIS_BOUNDS: Final = {2016: 0.04, 2017: 0.06, 2018: 0.08}
 NAMES: Final = (*FORMULAS, BELOW_CRISIS)
+EXCLUDED: Final = "excluded"
 
 ESSENTIAL: Final = frozenset(
     {"total_assets", "equity", "liabilities", "current_payables", "net_profit", "sales"}
@@ -106,7 +107,9 @@ def ratios(financials: Frame) -> Frame:
         sales), ``operating_margin`` (of operating revenue), ``asset_turnover``, ``ebitda`` (euro;
         it includes impairment), ``interest_coverage`` (Float64) and ``below_crisis_ratio``
         (Boolean: equity / liabilities under 0.04 in 2016, 0.06 in 2017, 0.08 since 2018; null
-        before; an indicator, not a legal finding, and of some legal forms only: ``pravnaForma``).
+        before; an indicator, not a legal finding, and of some legal forms only: ``pravnaForma``);
+        and ``excluded`` (List of String: the ratios that are null since their divisor is not above
+        zero, such as ``roe`` with negative equity).
 
     Raises:
         UsageError: A column is missing.
@@ -130,8 +133,11 @@ def ratios(financials: Frame) -> Frame:
         )
     in_euro = pl.col("currency").is_null() | (pl.col("currency") == "EUR")
     found = [pl.when(in_euro).then(of(formula)).alias(n) for n, formula in FORMULAS.items()]
+    excluded = [pl.when(in_euro & is_excluded(formula)).then(pl.lit(n))
+                for n, formula in FORMULAS.items() if formula.under is not None]  # fmt: skip
     below = pl.when(in_euro).then(of(CRISIS) < _bound()).alias(BELOW_CRISIS)
-    return financials.with_columns(*found, below).drop(items.names())
+    named = pl.concat_list(excluded).list.drop_nulls().alias(EXCLUDED)
+    return financials.with_columns(*found, below, named).drop(items.names())
 
 
 def of(formula: Formula) -> pl.Expr:
@@ -141,6 +147,29 @@ def of(formula: Formula) -> pl.Expr:
         return over
     under = _sum(formula.under)
     return pl.when(under > 0).then(over / under)
+
+
+def is_excluded(formula: Formula) -> pl.Expr:
+    """Return whether a ratio is null for its divisor alone."""
+    return _sum(formula.over).is_not_null() & (_sum(formula.under or "") <= 0)
+
+
+def parts_of_value(name: str) -> list[str]:
+    """Return the items that a ratio is made of; an item is made of itself.
+
+    >>> parts_of_value("roa"), parts_of_value("sales"), parts_of_value("of_ones_own")
+    (['net_profit', 'total_assets'], ['sales'], [])
+    """
+    if name not in FORMULAS:
+        return [name] if name in items.names() else []
+    formula = FORMULAS[name]
+    return [part for _, part in parts_of(f"{formula.over} + {formula.under or ''}")]
+
+
+def differs_by_form(name: str) -> bool:
+    """Return whether an item or a ratio holds something else on 687 than on the other forms."""
+    # Bonds stand among the payables of 687, so that its debt lacks them.
+    return not {*items.WITH_ACCRUALS_ON_687, "financial_debt"}.isdisjoint(parts_of_value(name))
 
 
 def parts_of(text: str) -> list[tuple[int, str]]:
@@ -174,5 +203,5 @@ def _nought_if_blank(name: str, parts: Sequence[str]) -> pl.Expr:
 
 
 def _bound() -> pl.Expr:
-    year = pl.col("year").clip(None, max(CRISIS_BOUNDS))
+    year = pl.col("year").cast(pl.Int32).clip(None, max(CRISIS_BOUNDS))
     return year.replace_strict(CRISIS_BOUNDS, default=None, return_dtype=pl.Float64)

@@ -52,6 +52,37 @@ def test_ratios_are_the_formulas(rows: list[dict[str, int | None]]) -> None:
             assert found[name] == (pytest.approx(expected, rel=1e-9) if expected else expected)
 
 
+def test_an_excluded_divisor_is_named() -> None:
+    """Not a blank one, nor a ratio of other parts that are blank, nor another currency."""
+    full: dict[str, int | None] = {
+        name: 2020 if name == "year" else 100 for name in (*PARTS, "year")
+    }
+    rows = [
+        full,
+        full | {"equity": -50},
+        full | {"equity": 0, "interest_expense": 0, "net_profit": None},
+        full | {"equity": None},
+    ]
+
+    excluded = fk.ratios(financials(rows))["excluded"]
+
+    assert excluded.to_list() == [
+        [],
+        ["liabilities_to_equity", "roe"],
+        ["liabilities_to_equity", "interest_coverage"],
+        [],
+    ]
+    assert fk.ratios(financials(rows, "CZK"))["excluded"].list.len().sum() == 0
+
+
+def test_values_that_differ_by_form_are_those_with_accruals_or_without_bonds() -> None:
+    """A ratio is as its parts are."""
+    differing = set(filter(ratios.differs_by_form, (*items.names(), *ratios.FORMULAS)))
+
+    liquidity = {"liabilities_to_equity", "current_ratio", "quick_ratio", "cash_ratio"}
+    assert differing == {*items.WITH_ACCRUALS_ON_687, "financial_debt", *liquidity}
+
+
 def test_another_currency_has_none() -> None:
     """Whatever is filed."""
     row: dict[str, int | None] = {

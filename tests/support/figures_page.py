@@ -114,7 +114,7 @@ def _blocks() -> Iterator[list[str]]:
 
 
 def _ratios() -> Iterator[list[str]]:
-    differing = {name for name, formula in ratios.FORMULAS.items() if differs_by_form(formula)}
+    differing = filter(ratios.differs_by_form, ratios.FORMULAS)
     minds = dict.fromkeys(differing, "differs by form: accruals, see below") | {
         "net_margin": "of sales; `operating_margin` has another denominator",
         "operating_margin": "of operating revenue; `net_margin` has another denominator",
@@ -131,12 +131,6 @@ def _ratios() -> Iterator[list[str]]:
         "67a of the Commercial Code, not a legal finding",
         "concerns some legal forms only, see below; differs by form",
     ]
-
-
-def differs_by_form(formula: ratios.Formula) -> bool:
-    """Return whether a part of a ratio holds accruals on 687."""
-    parts = ratios.parts_of(f"{formula.over} + {formula.under or ''}")
-    return any(name in items.WITH_ACCRUALS_ON_687 for _, name in parts)
 
 
 def _sample() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
@@ -211,7 +205,7 @@ def _traps(
     )
     forms = now.drop_nulls("liabilities").group_by("template").len().sort("template")
     many = ", ".join(f"{n} on {template}" for template, n in forms.iter_rows())
-    differing = [name for name, formula in ratios.FORMULAS.items() if differs_by_form(formula)]
+    differing = filter(ratios.differs_by_form, ratios.FORMULAS)
     yield (
         "Current assets, receivables and liabilities differ by form.",
         "687 holds accruals inside these items, the other forms in rows of their own outside: "
