@@ -13,6 +13,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.charts import colours, drawing, figures
 from finstat_kit.charts.drawing import TEXT_SIZE
+from finstat_kit.charts.figures import Figures
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
@@ -23,7 +24,7 @@ _NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes")
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "by year": "{item} podľa rokov",
-        "items": "{name}: vybrané položky podľa rokov",
+        "items": "Vybrané položky podľa rokov",
         "corrected": "Krúžok: hodnota je z opravnej závierky.",
         "previous": "Prázdny bod: zo stĺpca predchádzajúceho obdobia.",
         "short": "Šrafované: obdobie iné ako 12 mesiacov.",
@@ -31,7 +32,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
     },
     "en": {
         "by year": "{item} by year",
-        "items": "{name}: selected items by year",
+        "items": "Selected items by year",
         "corrected": "Ring: from a correction.",
         "previous": "Hollow point: from the previous-period column.",
         "short": "Hatched: a period of other than 12 months.",
@@ -52,7 +53,7 @@ def plot_history(
 
     A year without a number breaks the line. A value from a filing that corrects another has a
     ring, one from the previous-period column is hollow, and a year whose period has other than 12
-    months is hatched.
+    months is hatched. Of several rows of a unit and year one is drawn, as in `plot_spread`.
 
     Args:
         financials: As `financials` returns it, of one or a few units; ratios are computed where
@@ -67,8 +68,8 @@ def plot_history(
         The Axes, to adjust or to save (``.figure.savefig``).
 
     Raises:
-        UsageError: No item or one twice, several items of several units, more than six lines, or a
-            column is missing.
+        UsageError: No item or one twice, several items of several units, more than six lines, a
+            column is missing, or the frame has individual and consolidated statements.
 
     Example:
         >>> import finstat_kit as fk
@@ -80,47 +81,61 @@ def plot_history(
     """
     source, lang = current.drawn_from(register, lang)
     wanted = arguments.names("items", items)
-    table = _rows(financials, wanted)
-    units = table["unit_id"].unique(maintain_order=True).to_list()
-    names = dict(table.select("unit_id", "name").unique("unit_id").iter_rows())
+    values = [figures.of_frame(_given(financials), item) for item in wanted]
+    rows = values[0].rows
+    names = dict(rows.select("unit_id", "name").unique("unit_id", maintain_order=True).iter_rows())
+    units = {unit: str(name or unit) for unit, name in names.items()}
     if len(wanted) > 1 < len(units) or len(wanted) * len(units) > _MOST:
         raise UsageError(
             f"{len(wanted)} items of {len(units)} units are too many lines",
             cure=f"give one unit and up to {_MOST} items, or up to {_MOST} units and one item",
         )
     words = _WORDS[lang]
-    lines = [(unit, item) for unit in units for item in wanted]
-    single = len(wanted) == 1
     with drawing.axes(ax, 8, 4.2) as ax:
-        if single:
+        if len(wanted) == 1:
             item = figures.capitalized(figures.called(wanted[0], lang))
             heading = words["by year"].format(item=item)
         else:
-            heading = words["items"].format(name=names[units[0]] or units[0])
-        drawing.title(ax, heading, lang, source)
-        _name_in_title(ax, str(names[units[0]] or units[0]) if single and len(units) == 1 else "")
-        if table.is_empty() or table.select(wanted).null_count().sum_horizontal()[0] == (
-            table.height * len(wanted)
-        ):
-            drawing.sentence(ax, drawing.WORDS[lang]["nothing"])
+            heading = words["items"]
+        name = drawing.shortened(next(iter(units.values()))) if len(units) == 1 else None
+        drawing.title(ax, heading, lang, source, name)
+        left = _notes(values, lang)
+        dated = [value.rows.drop_nulls("year") for value in values]
+        if all(value.present.is_empty() for value in values):
+            drawing.sentence(ax, " ".join([drawing.WORDS[lang]["nothing"], *left]))
             return ax
         seen: set[str] = set()
-        for colour, (unit, item) in zip(colours.OF_CODES, lines, strict=False):
-            label = str(names[unit] or unit) if len(units) > 1 else figures.called(item, lang)
-            own = table.filter(unit_id=unit)
-            seen |= _line(ax, own, item, colour, drawing.shortened(label))
+        lines = [(unit, at) for unit in units for at in range(len(wanted))]
+        for colour, (unit, at) in zip(colours.OF_CODES, lines, strict=False):
+            label = units[unit] if len(units) > 1 else figures.called(wanted[at], lang)
+            own = dated[at].filter(unit_id=unit)
+            if not own.is_empty():
+                seen |= _line(ax, own, colour, drawing.shortened(label))
         _finish(ax, wanted[0], lang, many=len(lines) > 1)
         notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in seen]
-        room = drawing.inches(ax)[0] * drawing.GROWTH
+        ticks = (figures.tick(wanted[0], y, lang) for y in ax.get_yticks())
+        beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
+        room = drawing.inches(ax)[0] * drawing.GROWTH - beside
         ax.set_xlabel(
-            "\n".join(drawing.wrapped(" ".join(notes), room, TEXT_SIZE)),
+            drawing.literal("\n".join(drawing.wrapped(" ".join(notes + left), room, TEXT_SIZE))),
             fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.4,
         )  # fmt: skip
     return ax
 
 
-def _rows(financials: labels.Frame, wanted: Sequence[str]) -> pl.DataFrame:
-    """Return a row for each unit and year: the current column's, where there is none the other."""
+def _notes(values: Sequence[Figures], lang: Lang) -> list[str]:
+    """Return the notes of all items, with the name of the item where they are not of all."""
+    notes = [value.notes(lang) for value in values]
+    common = [note for note in notes[0] if all(note in others for others in notes)]
+    return common + [
+        f"{figures.capitalized(figures.called(value.item, lang))}: {note[0].lower()}{note[1:]}"
+        for value, own in zip(values, notes, strict=True)
+        for note in own
+        if note not in common
+    ]
+
+
+def _given(financials: labels.Frame) -> labels.Frame:
     schema = labels.schema_of(financials)
     absent = [name for name in (*_NEEDED, "name") if name not in schema]
     if absent:
@@ -129,34 +144,25 @@ def _rows(financials: labels.Frame, wanted: Sequence[str]) -> pl.DataFrame:
             argument="financials",
             cure="give what fk.financials returns",
         )
-    table = financials.lazy().collect()
-    for item in wanted:
-        found = figures.with_item(financials, item)[item]
-        table = table.with_columns(found.alias(item))
-    empty = pl.all_horizontal(pl.col(wanted).is_null())
-    return (
-        table.filter(pl.col("year").is_not_null())
-        .sort("unit_id", "year", empty, "source_column", maintain_order=True)
-        .unique(["unit_id", "year"], keep="first", maintain_order=True)
-    )
+    return financials
 
 
-def _line(ax: Axes, own: pl.DataFrame, item: str, colour: str, label: str) -> set[str]:
+def _line(ax: Axes, own: pl.DataFrame, colour: str, label: str) -> set[str]:
     """Draw a line with its marks; return what the notes have to explain."""
     first, last = own["year"].min(), own["year"].max()
     years = pl.DataFrame({"year": pl.int_range(first, last + 1, eager=True)})  # type: ignore[arg-type, operator]
     rows = years.join(own.cast({"year": pl.Int64}), on="year", how="left").sort("year")
-    values = rows[item].cast(pl.Float64).fill_null(float("nan"))
+    values = rows["value"].fill_null(float("nan"))
     ax.plot(rows["year"], values, color=colour, linewidth=1.8, label=drawing.literal(label))
-    there = rows.filter(pl.col(item).is_not_null())
+    there = rows.drop_nulls("value")
     hollow = there.filter(pl.col("source_column") == "previous")
     full = there.filter(pl.col("source_column") != "previous")
-    ax.plot(full["year"], full[item], "o", color=colour, markersize=5)
+    ax.plot(full["year"], full["value"], "o", color=colour, markersize=5)
     face = ax.get_facecolor()
-    ax.plot(hollow["year"], hollow[item], "o", color=colour, markersize=5, markerfacecolor=face)
+    ax.plot(hollow["year"], hollow["value"], "o", color=colour, markersize=5, markerfacecolor=face)
     ringed = full.filter(pl.col("supersedes") > 0)
     ax.plot(
-        ringed["year"], ringed[item], "o", color=colours.ink(ax), markersize=11,
+        ringed["year"], ringed["value"], "o", color=colours.ink(ax), markersize=11,
         markerfacecolor="none", markeredgewidth=1.2,
     )  # fmt: skip
     short = there.filter(pl.col("months") != 12)
@@ -186,14 +192,3 @@ def _finish(ax: Axes, item: str, lang: Lang, *, many: bool) -> None:
             frameon=False, fontsize=TEXT_SIZE, labelcolor=colours.ink(ax), loc="upper left",
             bbox_to_anchor=(1.01, 1), borderaxespad=0,
         )  # fmt: skip
-
-
-def _name_in_title(ax: Axes, name: str) -> None:
-    """Write the unit's name before the source in the title."""
-    if not name:
-        return
-    heading, _, facts = ax.get_title().partition("\n")
-    line = ", ".join(part for part in (drawing.literal(name), facts) if part)
-    ax.set_title(
-        f"{heading}\n{line}", x=0, ha="left", fontsize=drawing.TITLE_SIZE, linespacing=1.4, pad=10
-    )

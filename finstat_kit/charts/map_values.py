@@ -8,13 +8,13 @@ from collections.abc import Callable
 import polars as pl
 
 from finstat_kit.arguments import By, Lang, near
-from finstat_kit.charts import figures, tiles
+from finstat_kit.charts import tiles
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, number_format, ratios
-from finstat_kit.frames.counts import KINDS
-from finstat_kit.frames.spread import medians
+from finstat_kit.frames.counts import KINDS, check_made_by
+from finstat_kit.frames.spread import spread
 from finstat_kit.protocol import wire
 
 
@@ -23,22 +23,26 @@ def of_frame(
 ) -> pl.DataFrame:
     """Return the columns of a map: ``code``, ``value``, ``label`` and ``kind``.
 
-    A frame with codes and values is used as it is; units are counted, and their values summarized
-    by the median of each code, null for fewer than `FEWEST` units.
+    A frame with codes and values is used as it is; units are counted.
     """
-    if is_of_units(frame, by, value):
-        table = medians(figures.with_item(frame, value), value, by).drop("n")
-    elif "code" in labels.schema_of(frame):
+    if "code" in labels.schema_of(frame):
+        check_made_by(frame, by)
         table = _given(frame, by, value)
     else:
         table = _counted(frame, by, value, lang, register)
     return _described(table, by, lang, register)
 
 
+def medians(coded: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
+    """Return the columns of a map, and ``units``, of values with codes: the median of each code."""
+    table = spread(coded, "value", by).select("code", "units", value="median")
+    return _described(table, by, lang, register)
+
+
 def is_of_units(frame: labels.Frame, by: str, value: str) -> bool:
     """Whether a frame has a row per unit with a value, such as financials and ratios."""
     columns = labels.schema_of(frame)
-    known = value in columns or value in ratios.NAMES
+    known = value in columns or value in ratios.FORMULAS
     return value != "count" and known and "code" not in columns and by in columns
 
 
@@ -103,7 +107,7 @@ def _counted(
 ) -> pl.DataFrame:
     """Return the counts of units by code, in the column ``value``."""
     if value != "count":
-        known = ["count", *labels.schema_of(frame), *ratios.NAMES]
+        known = ["count", *labels.schema_of(frame), *ratios.FORMULAS]
         raise UsageError(
             ": units can only be counted here",
             argument="value",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
@@ -17,7 +18,7 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames import labels, number_format
-from finstat_kit.frames.spread import FEWEST, spread
+from finstat_kit.frames.spread import spread
 from finstat_kit.protocol import wire
 
 _MOST: Final = 30  # boxes
@@ -28,25 +29,23 @@ _WIDE: Final = 100  # from here on, highest by lowest, values are drawn on a log
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "heading": "{item} podľa {by}",
-        "how": "Pás: prostredná polovica jednotiek, čiara: medián, fúzy: najviac 1,5 dĺžky pásu.",
-        "few": "Pri menej ako {n} jednotkách je len medián.",
+        "how": "Pás: prostredná polovica hodnôt, čiara: medián, fúzy: najviac 1,5 dĺžky pásu.",
+        "unit-years": "n: jednotkoroky.",
+        "few": "Kódy s menej ako 5 jednotkami, nezobrazené: {n} (n = {values}).",
         "log": "Logaritmická mierka.",
-        "lost": "Nuly a záporné hodnoty, nezobrazené: {n}.",
+        "lost": "Nuly a záporné hodnoty, vľavo od obrázka: {n}.",
         "beyond": "Za fúzmi, nezobrazené: {n}.",
-        "without": "Bez hodnoty: {n}.",
-        "uncoded": "Bez kódu: {n}.",
-        "more": "Ďalšie kódy, nezobrazené: {n}.",
+        "more": "Ďalšie kódy, nezobrazené: {n} (n = {values}).",
     },
     "en": {
         "heading": "{item} by {by}",
-        "how": "Box: the middle half of units, line: median, whiskers: up to 1.5 box lengths.",
-        "few": "Of fewer than {n} units only the median is drawn.",
+        "how": "Box: the middle half of values, line: median, whiskers: up to 1.5 box lengths.",
+        "unit-years": "n: unit-years.",
+        "few": "Codes of fewer than 5 units, not shown: {n} (n = {values}).",
         "log": "Logarithmic scale.",
-        "lost": "Zeros and negative values, not shown: {n}.",
+        "lost": "Zeros and negative values, left of the picture: {n}.",
         "beyond": "Beyond the whiskers, not shown: {n}.",
-        "without": "Without a value: {n}.",
-        "uncoded": "Without a code: {n}.",
-        "more": "Further codes, not shown: {n}.",
+        "more": "Further codes, not shown: {n} (n = {values}).",
     },
 }
 
@@ -62,13 +61,17 @@ def plot_spread(
 ) -> Axes:
     """Draw how an item or a ratio spreads: quartile boxes for each code, by median.
 
-    The number of units stands beside each box. Values beyond the whiskers are counted below the
-    picture and not drawn. Amounts that differ by more than a hundred times are on a logarithmic
-    scale. Of more than 30 codes those with the most units are drawn.
+    The median and the number of values, ``n``, stand beside each box, and all statistics are of all
+    values; codes of fewer than five units have no box. Of several rows of a unit and year one is
+    taken: with figures, from the current column, of the longer period, of the later end. A note
+    below gives the number of rows left out, of values not drawn, of rows without a value by reason,
+    and of forms that are not comparable. Amounts that differ by more than a hundred times, with
+    quartiles above zero, are on a logarithmic scale. Of more than 30 codes those with the most
+    values are drawn.
 
     Args:
         frame: Financials, ratios, or any frame with the columns *item* and *by*; a ratio is
-            computed where it is not a column.
+            computed where it is not a column. In several years of a unit, each is a value.
         item: Column of numbers, such as ``"equity_ratio"``.
         by: A code field, as in `count_by`.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
@@ -80,7 +83,8 @@ def plot_spread(
         The Axes, to adjust or to save (``.figure.savefig``).
 
     Raises:
-        UsageError: An argument is wrong, or a column is missing.
+        UsageError: An argument is wrong, a column is missing, or the frame has individual and
+            consolidated statements.
 
     Example:
         >>> import finstat_kit as fk
@@ -95,45 +99,25 @@ def plot_spread(
     arguments.one_of("by", by, tuple(wire.BY_FIELD))
     if by not in labels.schema_of(frame):
         raise UsageError("is no column of the frame", argument="by", value=by)
-    table = figures.with_item(frame, item)
-    there = table.filter(pl.col(item).is_finite(), pl.col(by).is_not_null())
-    boxes = spread(there, item, by)
-    log = _needs_log(boxes)
-    lost = 0
-    if log:
-        positive = there.filter(pl.col(item) > 0)
-        lost = there.height - positive.height
-        boxes = spread(positive, item, by)
-    shown = boxes.filter(pl.col("n").rank("ordinal", descending=True) <= _MOST)
-    if by in _ORDERED:
-        shown = shown.sort("code")
-    else:  # what has only a point stands below the boxes
-        shown = shown.sort(pl.col("n") < FEWEST, maintain_order=True)
-    words, whole = _WORDS[lang], number_format.whole
-    notes = [words["how"]] if (shown["n"] >= FEWEST).any() else []
-    notes += [words["few"].format(n=FEWEST)] if (shown["n"] < FEWEST).any() else []
-    notes += [
-        words[key].format(n=whole(n, lang))
-        for key, n in (
-            ("beyond", int(shown["beyond"].sum())),
-            ("without", int((~table[item].is_finite().fill_null(value=False)).sum())),
-            ("uncoded", table.filter(pl.col(item).is_finite(), pl.col(by).is_null()).height),
-            ("more", boxes.height - shown.height),
-            ("lost", lost),
-        )
-        if n
-    ]
-    notes += [words["log"]] if log else []
+    values = figures.of_frame(frame, item)
+    coded = values.present.drop_nulls(by)
+    boxes = spread(coded, "value", by)
+    enough = boxes.drop_nulls("median")
+    is_shown = pl.col("n").rank("ordinal", descending=True) <= _MOST
+    shown = enough.filter(is_shown).sort("code") if by in _ORDERED else enough.filter(is_shown)
+    log = _needs_log(shown)
+    apart = {"few": boxes.filter(pl.col("median").is_null()), "more": enough.filter(~is_shown)}
+    notes = _notes(coded, shown, apart, by, lang, log=log) + values.notes(lang, by)
     with drawing.axes(ax, 8, 1.7 + _HEIGHT * max(shown.height, 3)) as ax:
         names = _names(shown, by, lang, source)
         beside = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
-        heading = words["heading"].format(
+        heading = _WORDS[lang]["heading"].format(
             item=figures.capitalized(figures.called(item, lang)), by=drawing.WORDS[lang][by]
         )
-        units = int(shown["n"].sum())
-        drawing.title(ax, heading + figures.years(table), lang, source, units, beside=beside)
+        number = figures.number_of(coded, lang)
+        drawing.title(ax, heading + values.years, lang, source, number, beside=beside)
         if shown.is_empty():
-            drawing.sentence(ax, drawing.WORDS[lang]["nothing"])
+            drawing.sentence(ax, " ".join([drawing.WORDS[lang]["nothing"], *notes]))
             return ax
         _draw(ax, shown, item, names, lang, log=log)
         room = drawing.inches(ax)[0] * drawing.GROWTH - beside
@@ -144,14 +128,40 @@ def plot_spread(
     return ax
 
 
+def _notes(
+    coded: pl.DataFrame,
+    shown: pl.DataFrame,
+    apart: Mapping[str, pl.DataFrame],
+    by: By,
+    lang: Lang,
+    *,
+    log: bool,
+) -> list[str]:
+    """Return how the picture is read, and the numbers of values that it does not show."""
+    codes = pl.col(by).cast(pl.String).is_in(shown["code"].implode())
+    not_above_zero = coded.filter(codes, pl.col("value") <= 0).height
+    numbers = {
+        "how": (shown.height, 0),
+        "unit-years": (figures.counted(coded) == "unit-years", 0),
+        **{key: (boxes.height, int(boxes["n"].sum())) for key, boxes in apart.items()},
+        "beyond": (int(shown["beyond"].sum()), 0),
+        "log": (log, 0),
+        "lost": (log and not_above_zero, 0),
+    }
+    return [
+        _WORDS[lang][key].format(
+            n=number_format.whole(n, lang), values=number_format.whole(many, lang)
+        )
+        for key, (n, many) in numbers.items()
+        if n
+    ]
+
+
 def _needs_log(boxes: pl.DataFrame) -> bool:
-    """Return whether the boxes are too far apart for one linear scale, and can be on a log one."""
-    able = boxes.filter(pl.col("n") >= FEWEST)
-    able = boxes if able.is_empty() else able
-    if boxes.is_empty() or (able["q1"] <= 0).any():
+    """Return whether the boxes are too far apart for a linear scale, and fit on a log one."""
+    if boxes.is_empty() or (boxes["q1"] <= 0).any():
         return False
-    drawn = boxes.filter(pl.col("q1") > 0)
-    return float(drawn["q3"].to_numpy().max()) > _WIDE * float(drawn["q1"].to_numpy().min())
+    return float(boxes["q3"].to_numpy().max()) > _WIDE * float(boxes["q1"].to_numpy().min())
 
 
 def _names(boxes: pl.DataFrame, by: By, lang: Lang, source: Register | None) -> list[str]:
@@ -172,20 +182,17 @@ def _draw(
     ax: Axes, boxes: pl.DataFrame, item: str, names: list[str], lang: Lang, *, log: bool
 ) -> None:
     ink = colours.ink(ax)
-    enough = boxes["n"] >= FEWEST
-    for row, (box, drawn) in enumerate(zip(boxes.iter_rows(named=True), enough, strict=True)):
-        if drawn:
-            ax.plot([box["low"], box["high"]], [row, row], color=ink, linewidth=0.9, zorder=1)
-            ax.add_patch(
-                Rectangle(
-                    (box["q1"], row - _BOX / 2), box["q3"] - box["q1"], _BOX,
-                    facecolor=colours.PALE, edgecolor=ink, linewidth=0.7, zorder=2,
-                )
-            )  # fmt: skip
-            half = _BOX / 2
-            ax.plot([box["median"]] * 2, [row - half, row + half], color="black", lw=2, zorder=3)
-        else:
-            ax.plot([box["median"]], [row], "o", color=colours.GREY, markersize=4, zorder=3)
+    half = _BOX / 2
+    for row, box in enumerate(boxes.iter_rows(named=True)):
+        # On a log scale a whisker down to zero, or below, runs off the left edge.
+        ax.plot([box["low"], box["high"]], [row, row], color=ink, linewidth=0.9, zorder=1)
+        ax.add_patch(
+            Rectangle(
+                (box["q1"], row - half), box["q3"] - box["q1"], _BOX,
+                facecolor=colours.PALE, edgecolor=ink, linewidth=0.7, zorder=2,
+            )
+        )  # fmt: skip
+        ax.plot([box["median"]] * 2, [row - half, row + half], color="black", lw=2, zorder=3)
     if log:
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(numticks=8))
@@ -199,7 +206,7 @@ def _draw(
     ax.set_ylim(max(boxes.height, 3) - 0.4, -0.6)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    # The number of units and the median, to the right of the axes.
+    # The median and the number of values, to the right of the axes.
     for row, (n, median) in enumerate(boxes.select("n", "median").iter_rows()):
         text = f"{figures.written(item, median, lang)}  (n = {number_format.whole(n, lang)})"
         ax.annotate(

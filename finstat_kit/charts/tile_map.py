@@ -101,8 +101,9 @@ def plot_map(
     Args:
         frame: Units, counts as `count_by` returns them, a comparison as `compare` returns it, whose
             differences are drawn, an estimate as `estimate` returns it, with its intervals, any
-            frame with ``code`` and *value*, or financials and ratios, whose medians are drawn (none
-            of fewer than five units).
+            frame with ``code`` and *value*, or financials and ratios, whose medians are drawn:
+            the values and the notes below are those of `plot_spread`, and codes of fewer than five
+            units have none.
         by: Level of the codes.
         value: Column of numbers to draw; null, NaN and infinity mean no value.
         title: Heading; None uses the name of the column, or the heading of counted units.
@@ -122,8 +123,9 @@ def plot_map(
         The Axes. Tiles without a value are grey.
 
     Raises:
-        UsageError: An argument is wrong, a column is missing, a code appears twice, or the codes
-            belong to the other level.
+        UsageError: An argument is wrong, a column is missing, a code appears twice, the codes
+            belong to the other level, the frame was made by another field than *by*, or it has
+            individual and consolidated statements.
 
     Example:
         >>> import finstat_kit as fk
@@ -148,14 +150,11 @@ def plot_map(
         scale = scales.around_zero(list(values.values()), shown.write, lang)
     else:
         scale = scales.by_breaks(list(values.values()), grid.classes, shown.write)
-    given = "code" in labels.schema_of(frame)
-    missing = ("bare", "missing") if given else ("zero", "none")
-    if map_values.is_of_units(frame, by, value):
-        missing = ("bare", "few")
+    absent, in_words = shown.missing
     breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
     legend = scale.entries
     if len(values) < len(grid.tiles):
-        legend = [*legend, (colours.NO_VALUE, _WORDS[lang][missing[1]])]
+        legend = [*legend, (colours.NO_VALUE, _WORDS[lang][in_words])]
 
     with drawing.axes(ax, *grid.inches) as ax:
         heading = shown.heading if title is None else title
@@ -165,11 +164,11 @@ def plot_map(
             code: f"{shown.write(number)}\n{spread.get(code, '')}".strip()
             for code, number in values.items()
         }
-        _draw_tiles(ax, grid, values, scale, written, _ABSENT[missing[0]], lang)
+        _draw_tiles(ax, grid, values, scale, written, _ABSENT[absent], lang)
         _draw_borders(ax, grid)
         rows = _draw_legend(ax, legend, shown.measure + breaks)
-        below = _off_the_map(shown, shown.table.filter(~tiled), lang)
-        _tell_the_rest(ax, below, rows)
+        off = _off_the_map(shown, shown.table.filter(~tiled), lang)
+        _tell_the_rest(ax, " ".join(filter(None, [off, *shown.notes])), rows)
     return ax
 
 
@@ -180,13 +179,17 @@ class _Shown(NamedTuple):
     units: int | tuple[int, int] | str | None  # None if the values are not numbers of units
     differs: bool
     write: Callable[[float], str]
-    estimate: Short | None
+    missing: tuple[str, str]  # words of a tile without a value: on it, and in the legend
+    estimate: Short | None = None
+    notes: Sequence[str] = ()
 
 
 def _shown(
     frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
 ) -> _Shown:
-    """Return what to show of a frame: counts, differences of counts, or other values."""
+    """Return what to show of a frame: counts, differences of counts, medians or other values."""
+    if map_values.is_of_units(frame, by, value):
+        return _medians(frame, by, value, unit, lang, source)
     differs = value in ("count", "difference") and drawing.is_comparison(frame)
     counted = value == "count" and unit is None and not differs
     value = "difference" if differs else value
@@ -210,23 +213,37 @@ def _shown(
     short = Short(estimate, lang) if estimate else None
     if short:
         own, write = short.measure, short.write
-    called = value
-    if map_values.is_of_units(frame, by, value):
-        called = figures.capitalized(f"{figures.called(value, lang)} ({_WORDS[lang]['median']})")
-        own, item = _WORDS[lang]["median"], value
-        heading += figures.years(figures.with_item(frame, value))
-
-        def write(number: float) -> str:
-            return figures.written(item, number, lang)
-
+    warning = drawing.windows(frame, lang) if differs else ""
     return _Shown(
         table,
-        heading.format(value=called, by=drawing.WORDS[lang][by]),
+        heading.format(value=value, by=drawing.WORDS[lang][by]),
         own if unit is None else unit,
         units,
         differs,
         (lambda number: drawing.signed(int(number), lang)) if differs else write,
+        ("bare", "missing") if "code" in labels.schema_of(frame) else ("zero", "none"),
         short,
+        [warning] if warning else [],
+    )
+
+
+def _medians(
+    frame: labels.Frame, by: By, item: str, unit: str | None, lang: Lang, source: Register | None
+) -> _Shown:
+    """Return the medians of the units of a frame."""
+    values = figures.of_frame(frame, item)
+    coded = values.present.drop_nulls(by)
+    words = _WORDS[lang]
+    called = figures.capitalized(f"{figures.called(item, lang)} ({words['median']})")
+    return _Shown(
+        map_values.medians(coded, by, lang, source),
+        words["other"].format(value=called, by=drawing.WORDS[lang][by]) + values.years,
+        words["median"] if unit is None else unit,
+        figures.number_of(coded, lang),
+        differs=False,
+        write=lambda number: figures.written(item, number, lang),
+        missing=("bare", "few"),
+        notes=values.notes(lang, by),
     )
 
 
@@ -331,12 +348,14 @@ def _off_the_map(shown: _Shown, table: pl.DataFrame, lang: Lang) -> str:
         if group.height:
             first = group.head(1).with_columns(pl.lit(group.height).alias("codes"))
             told.append((drawing.names(first, lang, among=table)[0], group))
-    parts = [f"{name}{_summed(shown, rows)}" for name, rows in told]
+    parts = [f"{name}{_summed(shown, rows, lang)}" for name, rows in told]
     return _WORDS[lang]["off"] + "; ".join(parts) + "." if parts else ""
 
 
-def _summed(shown: _Shown, rows: pl.DataFrame) -> str:
-    """Write the total of some rows; values other than counts cannot be added up."""
+def _summed(shown: _Shown, rows: pl.DataFrame, lang: Lang) -> str:
+    """Write the total of some rows; of values that cannot be added up, their number of units."""
+    if "units" in rows.columns:
+        return f": {number_format.units(int(rows['units'].sum()), lang)}"
     if shown.estimate:
         return f": {shown.estimate.of_sum(rows)}"
     values = rows["value"]

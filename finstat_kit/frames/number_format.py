@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from typing import Final
+from typing import Final, Literal
 
 from finstat_kit.arguments import Lang
 
@@ -14,6 +14,12 @@ _MONTHS: Final = [
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 ]
+Noun = Literal["units", "unit-years", "rows"]
+_NOUNS: Final[dict[Noun, tuple[str, str, str]]] = {
+    "units": ("jednotka", "jednotky", "jednotiek"),
+    "unit-years": ("jednotkorok", "jednotkoroky", "jednotkorokov"),
+    "rows": ("riadok", "riadky", "riadkov"),
+}
 
 
 def whole(number: int, lang: Lang) -> str:
@@ -31,11 +37,21 @@ def units(number: int, lang: Lang) -> str:
     >>> [units(number, "sk") for number in (0, 1, 4, 5, 22)]
     ['0 jednotiek', '1 jednotka', '4 jednotky', '5 jednotiek', '22 jednotiek']
     """
+    return with_noun(number, "units", lang)
+
+
+def with_noun(number: int, noun: Noun, lang: Lang) -> str:
+    """Write a number with a noun in its form.
+
+    >>> [with_noun(number, "unit-years", "sk") for number in (1, 2, 5)]
+    ['1 jednotkorok', '2 jednotkoroky', '5 jednotkorokov']
+    """
     if lang == "en":
-        noun = "unit" if number == 1 else "units"
+        form = noun.removesuffix("s") if number == 1 else noun
     else:
-        noun = {1: "jednotka", 2: "jednotky", 3: "jednotky", 4: "jednotky"}.get(number, "jednotiek")
-    return f"{whole(number, lang)} {noun}"
+        one, few, many = _NOUNS[noun]
+        form = {1: one, 2: few, 3: few, 4: few}.get(number, many)
+    return f"{whole(number, lang)} {form}"
 
 
 def decimal(number: float | Decimal, lang: Lang, places: int = 1) -> str:

@@ -37,8 +37,8 @@ def one_row_per_year(table: pl.DataFrame) -> Rows:
     """
     if "consolidated" in table.columns and table["consolidated"].drop_nulls().n_unique() > 1:
         raise UsageError(
-            "the frame has individual and consolidated statements, and each would count as a unit; "
-            'take one of them: .filter(pl.col("consolidated") == False)'
+            "the frame has individual and consolidated statements, and each would count as a unit",
+            cure='take one of them: .filter(pl.col("consolidated") == False)',
         )
     if not {"unit_id", "year"} <= set(table.columns):
         return Rows(table, 0)

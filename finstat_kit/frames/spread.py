@@ -9,6 +9,7 @@ import polars as pl
 SPREAD: Final = pl.Schema(
     {
         "code": pl.String(),
+        "units": pl.Int64(),
         "n": pl.Int64(),
         "low": pl.Float64(),
         "q1": pl.Float64(),
@@ -18,51 +19,51 @@ SPREAD: Final = pl.Schema(
         "beyond": pl.Int64(),
     }
 )
-FEWEST: Final = 5  # values that a median of is shown
+FEWEST: Final = 5  # units that a median of is shown
 _REACH: Final = 1.5  # of a whisker, by the distance of the quartiles
 
 
 def spread(frame: pl.DataFrame, item: str, by: str) -> pl.DataFrame:
     """Return quartiles and whiskers of each code, by median, largest first.
 
-    A whisker ends at the last value within 1.5 distances of the quartiles; what lies beyond is
-    counted. Rows without a value or a code are left out.
+    A whisker ends at the last value within 1.5 distances of the quartiles; values beyond are
+    counted. Rows without a value or a code are left out. ``n`` counts the values and ``units``
+    their distinct ``unit_id``, each row where there is none; a code of fewer than five units has
+    counts alone.
     """
     value, q1, q3 = pl.col("value"), pl.col("q1"), pl.col("q3")
+    unit = pl.col("unit_id") if "unit_id" in frame.columns else pl.int_range(pl.len())
     values = (
-        frame.select(pl.col(by).cast(pl.String).alias("code"), pl.col(item).cast(pl.Float64)
-                     .alias("value"))
+        frame.select(
+            pl.col(by).cast(pl.String).alias("code"),
+            pl.col(item).cast(pl.Float64).alias("value"),
+            unit=unit,
+        )
         .filter(value.is_finite(), pl.col("code").is_not_null())
         .with_columns(
             q1=value.quantile(0.25, "linear").over("code"),
             q3=value.quantile(0.75, "linear").over("code"),
         )
-    )  # fmt: skip
+    )
     reach = _REACH * (q3 - q1)
     within = (value >= q1 - reach) & (value <= q3 + reach)
+    figures = {
+        "low": value.filter(within).min(),
+        "q1": q1.first(),
+        "median": value.median(),
+        "q3": q3.first(),
+        "high": value.filter(within).max(),
+        "beyond": (~within).sum(),
+    }
+    units = pl.col("unit").n_unique()
     return (
         values.group_by("code")
         .agg(
+            units=units,
             n=pl.len(),
-            low=value.filter(within).min(),
-            q1=q1.first(),
-            median=value.median(),
-            q3=q3.first(),
-            high=value.filter(within).max(),
-            beyond=(~within).sum(),
+            **{name: pl.when(units >= FEWEST).then(of) for name, of in figures.items()},
         )
-        .sort("median", "code", descending=[True, False])
+        .sort("median", "code", descending=[True, False], nulls_last=True)
         .select(SPREAD.names())
         .cast(SPREAD)
-    )
-
-
-def medians(frame: pl.DataFrame, item: str, by: str) -> pl.DataFrame:
-    """Return ``code``, ``value`` and ``n`` of each code; the median of a few is null."""
-    value = pl.col(item).cast(pl.Float64)
-    return (
-        frame.group_by(pl.col(by).cast(pl.String).alias("code"))
-        .agg(n=value.is_finite().sum(), value=value.filter(value.is_finite()).median())
-        .with_columns(pl.when(pl.col("n") >= FEWEST).then("value").alias("value"))
-        .sort("code")
     )

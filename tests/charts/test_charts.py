@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import nbformat
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from nbclient import NotebookClient
 
@@ -38,9 +41,11 @@ from tests.support.units import SAMPLE, UNITS
 LANGS: list[Lang] = ["sk", "en"]
 
 
-def counts_of(number: int, *, label: str = "Obec {}") -> pl.DataFrame:
-    """Return counts by municipality of so many invented codes, as `count_by` gives them."""
-    rows = [(f"X{n}", label.format(n), number - n, 1 / number, "labelled") for n in range(number)]
+def counts_of(number: int, *, label: str = "Obec {}", by: By = "sidlo") -> pl.DataFrame:
+    """Return counts of so many invented codes, as `count_by` gives them."""
+    rows = [
+        (f"X{n}", label.format(n), number - n, 1 / number, "labelled", by) for n in range(number)
+    ]
     return pl.DataFrame(rows, schema=COUNTS, orient="row")
 
 
@@ -76,7 +81,7 @@ def test_bars_are_the_counts(lang: Lang, lazy: bool) -> None:
 def test_numbers_as_each_language_writes_them() -> None:
     """Count and share stand at the bar."""
     counts = pl.DataFrame(
-        [("SK010", "Bratislavský kraj", 12_345, 0.3617, "labelled")],
+        [("SK010", "Bratislavský kraj", 12_345, 0.3617, "labelled", "kraj")],
         schema=COUNTS,
         orient="row",
     )
@@ -121,6 +126,42 @@ def test_one_unknown_code_is_named() -> None:
         "neznámy kód 7": 1,
         "bez kódu": 1,
     }
+
+
+def made_by(by: By) -> dict[str, pl.DataFrame]:
+    """Return every kind of result by a field, as it is and as polars or a file hands it on."""
+    counts = fk.count_by(UNITS.head(400), by)
+    file = io.BytesIO()
+    counts.write_csv(file)
+    kept = pl.col("count") > 1
+    return {
+        "counts": counts,
+        "filtered": counts.head(5).filter(kept).sort("code"),
+        "joined": pl.concat([counts.head(1), counts.slice(1)]),
+        "from a file": pl.read_csv(file.getvalue(), schema=COUNTS),
+        "comparison": fk.compare(UNITS.head(400), UNITS.tail(300), by),
+        "estimate": SAMPLE.estimate(by, n=50),
+    }
+
+
+@pytest.mark.parametrize(
+    "kind", ["counts", "filtered", "joined", "from a file", "comparison", "estimate"]
+)
+def test_a_result_is_drawn_under_its_own_field(kind: str) -> None:
+    """Legal forms are not regions: what was made by another field than *by* is an error."""
+    frame = made_by("pravnaForma")[kind]
+
+    fk.plot_counts(frame, "pravnaForma", ax=axes())
+    share = "share_b" if kind == "comparison" else "share"
+    drawings: list[Callable[[], Axes]] = [
+        lambda: fk.plot_counts(frame),
+        lambda: fk.plot_counts(frame.lazy(), "okres"),
+        lambda: fk.plot_map(frame),
+        lambda: fk.plot_map(frame, "okres", value=share),
+    ]
+    for draw in drawings:
+        with pytest.raises(fk.UsageError, match="was made by 'pravnaForma'; give by='pravnaForma'"):
+            draw()
 
 
 def test_labels_that_repeat_carry_their_code() -> None:
@@ -317,11 +358,11 @@ def test_last_changes_are_counted_by_period_and_code() -> None:
 
     assert changes.schema == LAST_CHANGES
     assert changes.rows() == [
-        (date(2026, 3, 1), "SK010", "Region of Bratislava", 2, "labelled"),
-        (date(2026, 3, 1), None, None, 1, "no code"),
-        (date(2026, 5, 1), "1", None, 1, "unknown code"),
-        (date(2026, 5, 1), None, None, 1, "gone"),
-        (None, "SK021", "Region of Trnava", 1, "labelled"),
+        (date(2026, 3, 1), "SK010", "Region of Bratislava", 2, "labelled", "kraj"),
+        (date(2026, 3, 1), None, None, 1, "no code", "kraj"),
+        (date(2026, 5, 1), "1", None, 1, "unknown code", "kraj"),
+        (date(2026, 5, 1), None, None, 1, "gone", "kraj"),
+        (None, "SK021", "Region of Trnava", 1, "labelled", "kraj"),
     ]
     assert changes.equals(fk.count_by(frame.lazy(), last_change="month", lang="en"))
     weeks = fk.count_by(frame, last_change="week")
@@ -373,14 +414,21 @@ plot_last_changes: Any = fk.plot_last_changes
         (lambda: plot_counts(UNITS, lang="de"), "lang='de' is not known; give 'sk' or 'en'"),
         (lambda: plot_counts(UNITS, ax=[1]), "ax is a list; give the Axes of a figure"),
         (
-            lambda: plot_counts(counts_of(2).cast({"count": pl.String})),
+            lambda: plot_counts(counts_of(2).cast({"count": pl.String}), "sidlo"),
             "'count' is String; give counts as fk.count_by does",
         ),
-        (lambda: plot_counts(counts_of(2).with_columns(count=-1)), "'count' has nulls or neg"),
-        (lambda: plot_counts(counts_of(2).with_columns(kind=pl.lit("x"))), "'kind' has"),
+        (
+            lambda: plot_counts(counts_of(2).with_columns(count=-1), "sidlo"),
+            "'count' has nulls or neg",
+        ),
+        (lambda: plot_counts(counts_of(2).with_columns(kind=pl.lit("x")), "sidlo"), "'kind' has"),
         (lambda: plot_map(UNITS, "sidlo"), r"by='sidlo' is not known.*\['kraj', 'okres'\]"),
         (lambda: plot_map(UNITS, value="x"), "value='x': units can only be counted here"),
-        (lambda: plot_map(fk.count_by(UNITS, "okres")), "code of the other level; give 'okres'"),
+        (lambda: plot_map(fk.count_by(UNITS, "okres")), "made by 'okres'; give by='okres'"),
+        (
+            lambda: plot_map(fk.count_by(UNITS, "okres").drop("by")),
+            "code of the other level; give 'okres'",
+        ),
         (lambda: plot_map(fk.regions(), value="x"), "value='x' is not a column; give a column of"),
         (lambda: plot_map(fk.regions(), value="name_sk"), "value='name_sk' is String"),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +15,9 @@ from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
-from finstat_kit.charts import colours
-from finstat_kit.frames.spread import medians, spread
+from finstat_kit.charts import colours, figures
+from finstat_kit.frames import ratios
+from finstat_kit.frames.spread import spread
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, tile_numbers, written
 
@@ -47,6 +49,12 @@ def years() -> pl.DataFrame:
     return SAMPLE.financials(long.head(20), from_previous=True)
 
 
+@pytest.fixture(scope="module")
+def two_years() -> pl.DataFrame:
+    units = SAMPLE.units.get(SAMPLE.units.ids().sample(200, seed=2))
+    return SAMPLE.financials(units, [2015, 2016], from_previous=True)
+
+
 @pytest.fixture(autouse=True)
 def sample_chosen(nothing_chosen: None) -> None:
     fk.use(SAMPLE)
@@ -58,14 +66,15 @@ def boxes(ax: Axes) -> list[Rectangle]:
 
 @pytest.mark.slow
 def test_quartiles_are_those_of_plain_python(money: pl.DataFrame) -> None:
-    """And whiskers end at values; every value is in n, none is lost."""
+    """And whiskers end at values; every value is in n, none is lost. Few units have only n."""
     table = fk.ratios(money)
     for row in spread(table, "equity_ratio", "kraj").iter_rows(named=True):
         values = sorted(table.filter(kraj=row["code"])["equity_ratio"].drop_nulls())
-        assert row["n"] == len(values)
-        assert row["median"] == pytest.approx(statistics.median(values))
-        if len(values) < 2:
+        assert (row["n"], row["units"]) == (len(values), len(values))
+        if len(values) < 5:
+            assert row["median"] is row["q1"] is row["high"] is row["beyond"] is None
             continue
+        assert row["median"] == pytest.approx(statistics.median(values))
         low, _, high = statistics.quantiles(values, n=4, method="inclusive")
         assert (row["q1"], row["q3"]) == pytest.approx((low, high))
         inside = [x for x in values if low - 1.5 * (high - low) <= x <= high + 1.5 * (high - low)]
@@ -85,18 +94,44 @@ def test_a_ratio_is_computed_where_it_is_no_column(money: pl.DataFrame) -> None:
     assert "Net margin by region, 2016" in written(one)
 
 
-def test_amounts_far_apart_are_on_a_log_scale(money: pl.DataFrame) -> None:
-    """Zeros and losses are not on it, and are told."""
-    by_size = fk.plot_spread(money, "total_assets", by="velkostOrganizacie", lang="sk", ax=axes())
-    shares = fk.plot_spread(money, "equity_ratio", lang="sk", ax=axes())
+def test_sizes_stand_in_their_order(money: pl.DataFrame) -> None:
+    """Codes of fewer than five units are not among them, and are counted below."""
+    ax = fk.plot_spread(money, "total_assets", by="velkostOrganizacie", lang="sk", ax=axes())
 
-    assert (by_size.get_xscale(), shares.get_xscale()) == ("log", "linear")
-    assert "Logaritmická mierka." in written(by_size).replace("\n", " ")
-    sizes = [label.get_text() for label in by_size.get_yticklabels()]
+    groups = spread(money, "total_assets", "velkostOrganizacie")
+    few = groups.filter(pl.col("units") < 5)
+    sizes = [label.get_text() for label in ax.get_yticklabels()]
     assert sizes[:3] == ["nezistený", "0 zamestnancov", "1 zamestnanec"]
-    lost = pl.DataFrame({"kraj": ["SK010"] * 9, "x": [1.0] * 4 + [900.0] * 4 + [0.0]})
-    both = fk.plot_spread(lost, "x", lang="en", ax=axes())
-    assert "Zeros and negative values, not shown: 1." in written(both).replace("\n", " ")
+    assert len(sizes) == groups.height - few.height < groups.height
+    note = f"Kódy s menej ako 5 jednotkami, nezobrazené: {few.height} (n = {few['n'].sum()})."
+    assert note in written(ax).replace("\n", " ")
+
+
+@pytest.mark.parametrize("noughts", [188, 300])
+def test_statistics_on_a_log_scale_are_of_all_values(noughts: int) -> None:
+    """Only the drawing leaves out zeros and losses; a quartile at zero keeps the scale linear."""
+    rising = [10.0 + n * n for n in range(1_000 - noughts)]
+    values = {"SK010": [0.0] * (noughts - 8) + [-5.0] * 8 + rising, "SK021": [1.0, 2, 3, 4, 5]}
+    frame = (
+        pl.DataFrame({"kraj": list(values), "sales": list(values.values()), "unit_id": [[0], [1]]})
+        .explode("sales")
+        .with_columns(unit_id=pl.int_range(pl.len()))
+    )
+
+    ax = fk.plot_spread(frame, "sales", lang="en", ax=axes())
+
+    text = written(ax).replace("\n", " ")
+    median = figures.written("sales", statistics.median(values["SK010"]), "en")
+    assert f"{median}  (n = 1,000)" in text
+    assert ax.get_title() == "Sales by region\n1,005 units, sample (invented) data"
+    told = f"Logarithmic scale. Zeros and negative values, left of the picture: {noughts}."
+    assert (ax.get_xscale(), told in text) == (
+        ("log", True) if noughts == 188 else ("linear", False)
+    )
+    assert "Without a value" not in text
+    whole = spread(frame, "sales", "kraj").filter(code="SK010").row(0, named=True)
+    assert boxes(ax)[0].get_x() == pytest.approx(whole["q1"])
+    assert ax.get_lines()[0].get_xdata()[0] == whole["low"] < 0  # type: ignore[index]
 
 
 @pytest.mark.slow
@@ -125,11 +160,9 @@ def test_everything_can_be_read(
 
 def test_euro_is_written_as_the_language_does(money: pl.DataFrame) -> None:
     """In short: 1,2 mil. € and €1.2m."""
+    large = money.with_columns(pl.col("total_assets") * 1_000)
     texts = {
-        lang: written(
-            fk.plot_spread(money, "total_assets", by="velkostOrganizacie", lang=lang, ax=axes())
-        )
-        for lang in LANGS
+        lang: written(fk.plot_spread(large, "total_assets", lang=lang, ax=axes())) for lang in LANGS
     }
 
     assert "mil.\xa0€  (n = " in texts["sk"]
@@ -140,14 +173,14 @@ def test_a_district_of_few_is_grey(money: pl.DataFrame) -> None:
     """The median of fewer than five units is not shown."""
     values = fk.ratios(money).drop_nulls(["equity_ratio", "okres"])
     enough = {code for code in values["okres"] if values.filter(okres=code).height >= 5}
-    table = medians(fk.ratios(money), "equity_ratio", "okres").drop_nulls("code")
+    table = spread(fk.ratios(money), "equity_ratio", "okres")
     ax = fk.plot_map(money, "okres", value="equity_ratio", lang="en", ax=axes(10, 6.4))
 
-    assert set(table.drop_nulls("value")["code"]) == enough
+    assert set(table.drop_nulls("median")["code"]) == enough
     tiled = table.filter(pl.col("code").str.len_chars() == 6)
     numbers = tile_numbers(ax)
     assert len(numbers) == 79
-    shown = tiled.drop_nulls("value").height
+    shown = tiled.drop_nulls("median").height
     assert 0 < shown < 79
     assert sum(text != "–" for text in numbers) == shown
     grey = [b for b in boxes(ax) if b.get_facecolor()[:3] == pytest.approx((0.769,) * 3, abs=0.01)]
@@ -192,9 +225,185 @@ def test_a_short_period_is_hatched(years: pl.DataFrame) -> None:
     assert "Šrafované: obdobie iné ako 12 mesiacov." in written(ax).replace("\n", " ")
 
 
+def test_rows_of_a_unit_are_not_called_units(two_years: pl.DataFrame) -> None:
+    """Counts are of units; statistics of unit-years, one row each, and the others are told."""
+    each = two_years.unique(["unit_id", "year"])
+    valued = two_years.drop_nulls("sales").unique(["unit_id", "year"]).drop_nulls("kraj")
+    units = two_years["unit_id"].n_unique()
+    assert units < each.height < two_years.height
+
+    counts = fk.plot_counts(two_years, lang="en", ax=axes(8, 6))
+    counted_map = fk.plot_map(two_years, lang="en", ax=axes())
+    box = fk.plot_spread(two_years, "sales", lang="en", ax=axes())
+    tiles = fk.plot_map(two_years, value="sales", lang="en", ax=axes())
+    slovak = fk.plot_map(two_years, value="sales", lang="sk", ax=axes())
+
+    for ax in (counts, counted_map):
+        assert ax.get_title().split("\n")[1].startswith(f"{units} units,")
+    number = f"{valued['unit_id'].n_unique()} units, {valued.height} unit-years"
+    left_out = f"one is taken, left out: {two_years.height - each.height}."
+    for ax in (box, tiles):
+        assert number in ax.get_title()
+        assert left_out in written(ax).replace("\n", " ")
+    assert "n: unit-years." in written(box).replace("\n", " ")
+    assert f"{valued.height} jednotkorokov" in slovak.get_title()
+
+
+def test_a_year_alone_is_of_units(money: pl.DataFrame) -> None:
+    """Nobody reads of unit-years where each unit stands once; a frame without ids has rows."""
+    ax = fk.plot_spread(money, "sales", lang="en", ax=axes())
+    own = fk.plot_spread(money.drop("unit_id"), "sales", lang="en", ax=axes())
+
+    number = money.drop_nulls(["sales", "kraj"]).height
+    assert f"\n{number} units, " in ax.get_title()
+    assert "unit-year" not in written(ax)
+    assert "left out" not in written(ax)
+    assert f"\n{number} rows, " in own.get_title()
+
+
+@pytest.mark.parametrize("item", ["sales", "roe", "operating_margin", "interest_coverage"])
+def test_map_and_boxes_tell_the_same(item: str, money: pl.DataFrame) -> None:
+    """Their number of units, their medians, and the rows without a value by reason."""
+    negative = pl.when(pl.int_range(pl.len()) % 7 == 0).then(-pl.col("equity")).otherwise("equity")
+    money = money.with_columns(equity=negative)
+    box = fk.plot_spread(money, item, lang="en", ax=axes(9, 9))
+    tiles = fk.plot_map(money, value=item, lang="en", ax=axes())
+
+    assert box.get_title().split("\n")[1] == tiles.get_title().split("\n")[1]
+    rows = fk.ratios(money) if item in ratios.FORMULAS else money
+    absent = rows.filter(pl.col(item).is_null())
+    # Some of the texts, each with its number by a count of its own.
+    expected = {
+        "no filing": absent.filter(pl.col("reason").cast(pl.String).str.starts_with("no_filing")),
+        "non-public": absent.filter(reason="non_public"),
+        "PDF only": absent.filter(reason="attachments_only"),
+    }
+    if item == "roe":
+        equity = (pl.col("equity") <= 0) & pl.col("net_profit").is_not_null()
+        expected["negative or zero equity"] = money.filter(equity)
+    for ax in (box, tiles):
+        text = written(ax).replace("\n", " ")
+        assert f"Without a value: {absent.height} (" in text
+        for why, among in expected.items():
+            assert among.height
+            assert f"{why} {among.height}" in text
+    numbers = re.search(r"Without a value: (\d+) \((.*?)\)", written(box).replace("\n", " "))
+    assert numbers is not None
+    told = [int(part.rsplit(" ", 1)[1]) for part in numbers[2].split(", ")]
+    assert sum(told) == int(numbers[1]) == absent.height
+    shown = {text for text in written(box).split("\n") if "(n = " in text}
+    medians = {text.split("  (n")[0] for text in shown}
+    assert set(tile_numbers(tiles)) - {"–"} <= medians
+    # The same from ratios, which have no items.
+    again = fk.plot_map(rows, value=item, lang="en", ax=axes())
+    assert written(again) == written(tiles)
+
+
+def test_below_a_map_of_medians_stand_counts_alone(money: pl.DataFrame) -> None:
+    """No median of values off the map beside a number of units."""
+    elsewhere = money.with_columns(
+        kraj=pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("SKZZ")).otherwise("kraj")
+    )
+    number = elsewhere.filter(kraj="SKZZ").drop_nulls("equity").height
+
+    ax = fk.plot_map(elsewhere, value="equity", lang="en", ax=axes())
+
+    below = ax.get_xlabel().replace("\n", " ")
+    assert f"Not on the map: Extra-regio (SKZZ): {number} units;" in below
+    assert "€" not in below
+
+
+def test_forms_that_are_not_comparable_are_told(money: pl.DataFrame) -> None:
+    """In a value that holds something else on 687, where both are shown, with their numbers."""
+    micro = pl.col("template") == 687
+    present = fk.ratios(money).drop_nulls(["current_ratio", "kraj"])
+    numbers = [present.filter(which).height for which in (micro, ~micro)]
+    note = "Form 687 ({}) and the others ({}) are not comparable here.".format(*numbers)
+    assert min(numbers) > 0
+
+    def text(ax: Axes) -> str:
+        return written(ax).replace("\n", " ")
+
+    for item, frame, expected in (
+        ("current_ratio", money, True),
+        ("current_ratio", money.filter(micro), False),
+        ("current_ratio", money.filter(~micro), False),
+        ("roa", money, False),
+    ):
+        for ax in (
+            fk.plot_spread(frame, item, lang="en", ax=axes()),
+            fk.plot_map(frame, value=item, lang="en", ax=axes()),
+        ):
+            assert (note in text(ax)) is expected
+    assert "nie sú porovnateľné" in text(fk.plot_spread(money, "liabilities", lang="sk", ax=axes()))
+
+
+def test_a_history_over_two_forms_tells_them(years: pl.DataFrame) -> None:
+    """Of the item that differs, by its name."""
+    micro = pl.col("template") == 687
+    both = (micro.any() & (~micro).any()).over("unit_id")
+    unit = years.drop_nulls("liabilities").filter(both)["unit_id"][0]
+
+    ax = fk.plot_history(years.filter(unit_id=unit), ["sales", "liabilities"], lang="en", ax=axes())
+
+    assert "Liabilities: form 687 (" in written(ax).replace("\n", " ")
+
+
+@pytest.mark.parametrize("items", ["equity", ["equity", "sales"]])
+def test_a_unit_without_filings_has_a_reason_instead_of_lines(items: str | list[str]) -> None:
+    """And its name in the title."""
+    units = SAMPLE.units.get(SAMPLE.units.ids(limit=300))
+    none = units.filter(pl.col("idUctovnychZavierok").is_null()).drop_nulls("nazovUJ")
+
+    ax = fk.plot_history(SAMPLE.financials(none.head(1)), items, lang="en", ax=axes())
+
+    assert "Nothing to show. Without a value: 1 (no filing 1)." in written(ax).replace("\n", " ")
+    assert none["nazovUJ"][0] in ax.get_title()
+
+
+@pytest.mark.parametrize("item", ["equity", "roe"])
+@pytest.mark.parametrize(
+    "emptied",
+    [
+        lambda m: m.clear(),
+        lambda m: m.lazy().filter(pl.lit(value=False)),
+        lambda m: m.head(3).with_columns(pl.lit(None).alias(name) for name in m.columns),
+        lambda m: m.clear(3),
+    ],
+)
+def test_an_empty_frame_draws_a_sentence(emptied: Any, item: str, money: pl.DataFrame) -> None:
+    """Or an empty map; none ends in an error of a library."""
+    frame = emptied(money)
+
+    for ax in (
+        fk.plot_spread(frame, item, lang="en", ax=axes()),
+        fk.plot_history(frame, item, lang="en", ax=axes()),
+        fk.plot_history(frame, [item, "sales"], lang="en", ax=axes()),
+    ):
+        assert "Nothing to show." in written(ax)
+    for ax in (fk.plot_map(frame, value=item, ax=axes()), fk.plot_map(frame, ax=axes())):
+        assert set(tile_numbers(ax)) <= {"–", "0"}
+    assert fk.plot_counts(frame, ax=axes()).get_title()
+
+
+def test_individual_and_consolidated_figures_are_not_one_picture(money: pl.DataFrame) -> None:
+    """The error names the filter."""
+    both = pl.concat([money, money.with_columns(consolidated=pl.lit(value=True))])
+
+    drawings: list[Callable[[], Axes]] = [
+        lambda: fk.plot_spread(both, "sales"),
+        lambda: fk.plot_map(both, value="roa"),
+        lambda: fk.plot_history(both, "sales"),
+    ]
+    for draw in drawings:
+        with pytest.raises(fk.UsageError, match=r'filter\(pl.col\("consolidated"\) == False\)'):
+            draw()
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
+        (lambda m: fk.plot_spread(m, "below_crisis_ratio"), "'below_crisis_ratio' is no column"),
         (lambda m: fk.plot_spread(m, "revenue"), "'revenue' is no column"),
         (lambda m: fk.plot_spread(m, "name"), "'name' is String"),
         (lambda m: fk.plot_spread(m, "equity", by=NO_CODE), "by='sidlisko'"),
