@@ -528,8 +528,8 @@ class Register(Checked):
             >>> from datetime import date
             >>> with fk.using(fk.sample()):
             ...     fk.count_by(pl.DataFrame({"kraj": ["SK010", None, "SK010"]}), "kraj").rows()
-            [('SK010', 'Bratislavský kraj', 2, 0.666..., 'labelled'),
-             (None, None, 1, 0.333..., 'no code')]
+            [('SK010', 'Bratislavský kraj', 2, 0.666..., 'labelled', 'kraj'),
+             (None, None, 1, 0.333..., 'no code', 'kraj')]
             >>> days = [date(2026, 3, 2), date(2026, 3, 30), date(2026, 5, 4)]
             >>> units = pl.DataFrame({"datumPoslednejUpravy": days, "kraj": ["SK010"] * 3})
             >>> with fk.using(fk.sample()):
