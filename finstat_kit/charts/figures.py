@@ -175,8 +175,8 @@ def with_item(frame: labels.Frame, item: str) -> pl.DataFrame:
         known = [name for name, dtype in schema.items() if dtype.is_numeric()]
         raise UsageError(
             f"{item!r} {found}",
-            cure=f"{near(item, [*known, *ratios.FORMULAS])}give a column of numbers, such as an item "
-            "of fk.financials or a ratio of fk.ratios",
+            cure=f"{near(item, [*known, *ratios.FORMULAS])}give a column of numbers, such as an "
+            "item of fk.financials or a ratio of fk.ratios",
         )
     return frame.lazy().collect()
 
