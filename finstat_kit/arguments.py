@@ -107,11 +107,12 @@ def span(name: str, value: object) -> float:
 
 def file(name: str, value: object) -> Path:
     """Return the path of a file, which need not exist yet."""
-    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+    text = os.fsdecode(value) if isinstance(value, str | os.PathLike) else ""
+    if not text or "\0" in text:
         raise UsageError(
             "is not a file path", argument=name, value=value, cure="give one such as 'ruz.cache'"
         )
-    path = Path(value)
+    path = Path(text)
     try:
         is_folder = path.is_dir()
     except OSError as error:  # such as a name that is too long

@@ -113,6 +113,8 @@ def test_replies_of_a_later_recording_replace_older_ones(behind: Behind, file: P
         (fk.LIVE, {"cache": "/tmp"}, "cache='/tmp' is a folder"),
         (fk.LIVE, {"cache": 5}, "cache=5 is not a file path"),
         (fk.LIVE, {"cache": ""}, "cache='' is not a file path"),
+        (fk.LIVE, {"cache": "x\0"}, r"cache='x\\x00' is not a file path"),
+        (fk.LIVE, {"cache": "x" * 5_000}, "cache.* is not a file path: File name too long"),
         (fk.LIVE, {"cache": "x", "max_age": "1 hour"}, "max_age='1 hour' is not a valid duration"),
         (fk.LIVE, {"cache": "x", "max_age": -1}, "max_age=-1 is not a valid duration"),
         (fk.LIVE, {"cache": "x", "max_age": True}, "max_age=True is not a valid duration"),

@@ -98,9 +98,10 @@ def _folder(folder: object) -> Path:
     path = Path(folder)
     try:
         path.mkdir(exist_ok=True)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a ValueError for a null character
+        why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(
-            f"cannot be created ({error.strerror})",
+            f"cannot be created ({why})",
             argument="folder",
             value=str(path),
             cure="give one in an existing folder",
