@@ -100,7 +100,6 @@ def test_unknown_ids_are_named_after_all_others_were_fetched() -> None:
         ('{"id":7,"idVyrocnychSprav":[1,"2"]}', r"id 7: \$\.idVyrocnychSprav"),
         ('{"id":7,"idVyrocnychSprav":5}', r"id 7: \$\.idVyrocnychSprav"),
         ("[7]", r"id 7: \$: expected an object"),
-        ('{"id":7,"ico":"1","ico":"2"}', "'ico' stands twice"),
     ],
 )
 def test_a_broken_record_is_named_with_id_and_field(record: str, named: str) -> None:
