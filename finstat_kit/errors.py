@@ -49,7 +49,10 @@ class Words:
         """Return the name of an argument, with its value if it has one."""
         if value is ...:
             return name
-        shown = repr(value)
+        try:
+            shown = repr(value)
+        except ValueError:  # Python does not print integers of thousands of digits
+            shown = f"<{type(value).__name__}>"
         return f"{name}={shown if len(shown) <= _LONGEST else f'{shown[:_LONGEST]}…'}"
 
     def phrase(self, phrase: str | Either) -> str:

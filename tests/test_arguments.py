@@ -115,12 +115,19 @@ def test_columns_of_pandas_are_refused_with_the_cure() -> None:
             "columns: the frame has no column 'kraj'; it has ['a']",
         ),
         (
+            lambda: fk.units.count(after_id=10**5_000),
+            "after_id",
+            10**5_000,
+            "after_id=<int> is not allowed; give a whole number, 0 or more",
+        ),
+        (
             lambda: fk.locations("x", level="y" * 999),  # type: ignore[arg-type]
             "level",
             "y" * 999,
             f"level='{'y' * 199}…",
         ),
     ],
+    ids=["day", "limit", "requests", "column", "number", "text"],
 )
 def test_an_error_has_the_fields_its_text_is_made_of(
     call: Callable[[], object], argument: str, value: object, text: str

@@ -24,7 +24,7 @@ def checked_hours(keep_hours: object) -> float:
         raise UsageError(
             "is not allowed",
             argument="keep_hours",
-            value=_shown(keep_hours),
+            value=keep_hours,
             cure=f"give hours, 0 to {_MOST_HOURS:,}",
         )
     return keep_hours
@@ -40,10 +40,3 @@ def compact(held: Held, keep_hours: float) -> None:
         table.refresh(anew=True)
         table.seal(doubted=True)  # files without a checksum must be verified first
         table.compact(keep_hours)
-
-
-def _shown(given: object) -> str:
-    try:
-        return repr(given)[:80]
-    except ValueError:  # Python does not format numbers of thousands of digits
-        return "a number of thousands of digits"
