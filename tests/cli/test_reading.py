@@ -217,8 +217,8 @@ def test_files_of_other_systems_are_read(encoding: str, end: str, tmp_path: Path
     assert own.read_bytes().startswith(b"\xef\xbb\xbf")
     assert called("count", "--sample", stdin=own.read_bytes() * 2).stdout == "9\n"
 
-    texts = {"ids": UNITS.select("id").write_csv(), "records": UNITS["id", "kraj"].write_csv()}
-    for text in texts.values():
+    records = UNITS["id", "kraj"]
+    for text in (UNITS.select("id").write_csv(), records.write_csv(), records.write_ndjson()):
         data = text.replace("\n", end).encode(encoding)
         assert called("count", "--by", "kraj", "--sample", stdin=data).stdout == COUNTED
 
