@@ -25,9 +25,9 @@ from finstat_kit.mirror.stored_cells import split
 from finstat_kit.mirror.syncing import RUNS, STATE
 from finstat_kit.mirror.tables import MANY_FILES
 from finstat_kit.mirror.versions import META, Row, to_frame
-from finstat_kit.protocol import shaped
-from finstat_kit.protocol.forms import shipped
-from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.forms.form import shipped
+from finstat_kit.protocol.records import decode as shaped
+from finstat_kit.protocol.records.decode import KINDS
 
 _SUBJECT = "mirror of the contents"
 _BATCH = 10_000

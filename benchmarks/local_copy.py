@@ -23,7 +23,7 @@ from finstat_kit.mirror.mirror import Mirror
 from finstat_kit.mirror.syncing import RUNS, STATE
 from finstat_kit.mirror.tables import MANY_FILES, Table
 from finstat_kit.mirror.versions import META
-from finstat_kit.protocol import shaped
+from finstat_kit.protocol.records import decode as shaped
 
 _SUBJECT = "mirror"
 _BATCH = 10_000

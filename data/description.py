@@ -11,8 +11,8 @@ from typing import Any, Final, get_args, get_origin
 import orjson
 
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.shaped import bare, hints
-from finstat_kit.protocol.shapes import (
+from finstat_kit.protocol.records.decode import bare, hints
+from finstat_kit.protocol.records.fields import (
     AnnualReport,
     Day,
     First,

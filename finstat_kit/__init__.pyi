@@ -1,11 +1,11 @@
 # The one list of public names: those that type checkers see, and those that are loaded lazily.
 
 from . import errors as errors
-from .charts.bars import plot_counts as plot_counts
-from .charts.history import plot_history as plot_history
-from .charts.last_changes import plot_last_changes as plot_last_changes
-from .charts.spread import plot_spread as plot_spread
-from .charts.tile_map import plot_map as plot_map
+from .charts.plot_counts import plot_counts as plot_counts
+from .charts.plot_history import plot_history as plot_history
+from .charts.plot_last_changes import plot_last_changes as plot_last_changes
+from .charts.plot_map import plot_map as plot_map
+from .charts.plot_spread import plot_spread as plot_spread
 from .client.current import (
     annual_reports as annual_reports,
     as_filed as as_filed,
@@ -45,15 +45,15 @@ from .errors import (
     RegisterError as RegisterError,
     UsageError as UsageError,
 )
-from .frames.attachments import attachments as attachments
-from .frames.fields import fields as fields
-from .frames.ratios import ratios as ratios
-from .frames.writing import write as write
+from .frames.files.write import write as write
+from .frames.financials.ratios import ratios as ratios
+from .frames.reports.attachments import attachments as attachments
+from .frames.text.fields import fields as fields
 from .health.report import doctor as doctor
 from .mirror.mirror import Mirror as Mirror
-from .widgets.change import ChangePicker as ChangePicker
+from .widgets.change_picker import ChangePicker as ChangePicker
 from .widgets.explorer import Explorer as Explorer
-from .widgets.location import LocationPicker as LocationPicker
-from .widgets.viewer import StatementViewer as StatementViewer
+from .widgets.location_picker import LocationPicker as LocationPicker
+from .widgets.statement_viewer import StatementViewer as StatementViewer
 
 __version__: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from finstat_kit.frames import items, ratios
+from finstat_kit.frames.financials import items, ratios
 from tests.support.figures_page import PAGE, page
 
 

@@ -25,7 +25,7 @@ from finstat_kit.errors import Interrupted, RegisterError, UsageError
 
 if TYPE_CHECKING:
     from finstat_kit.arguments import Lang
-    from finstat_kit.frames.places import Level
+    from finstat_kit.frames.places.locations import Level
 
 # Modules that load polars are imported where they are used, so that --help answers at once.
 

@@ -21,7 +21,7 @@ from finstat_kit.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-    from finstat_kit.frames.writing import Format
+    from finstat_kit.frames.files.write import Format
 
 FORMATS: Final = ("table", "csv", "ndjson", "parquet", "xlsx")
 
@@ -49,7 +49,7 @@ def format_of(form: str | None, output: Path | None) -> str:
 
 def print_frame(frame: pl.DataFrame, form: str | None, output: Path | None) -> None:
     """Write a frame to the output in its format."""
-    from finstat_kit.frames.writing import replaced, write
+    from finstat_kit.frames.files.write import replaced, write
 
     form = format_of(form, output)
     if output is None and form == "table" and on_terminal():
@@ -72,7 +72,7 @@ def print_frame(frame: pl.DataFrame, form: str | None, output: Path | None) -> N
 
 def rendered(frame: pl.DataFrame, form: str, *, header: bool = True) -> bytes:
     """Return a frame, or the next part of one, as bytes of a format."""
-    from finstat_kit.frames.writing import write_to
+    from finstat_kit.frames.files.write import write_to
 
     if form == "table":
         return harmless(f"{_table(frame)}\n").encode()

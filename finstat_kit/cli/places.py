@@ -9,7 +9,7 @@ import polars as pl
 if TYPE_CHECKING:
     from finstat_kit.arguments import Lang
     from finstat_kit.client.register import Register
-    from finstat_kit.frames.places import Level
+    from finstat_kit.frames.places.locations import Level
 
 
 def found(reg: Register, text: str, level: Level | None, lang: Lang | None) -> pl.DataFrame:

@@ -150,7 +150,7 @@ def _ids_named(frame: pl.DataFrame, collection: str, file: Path) -> pl.Series:
 
 def _kinds_of(frame: pl.DataFrame) -> list[str]:
     """Return the collections whose records may be the rows of a frame."""
-    from finstat_kit.protocol.shaped import KINDS
+    from finstat_kit.protocol.records.decode import KINDS
 
     fields = {name: set(kind.schema) for name, kind in KINDS.items()}
     given = set(frame.columns) & set().union(*fields.values())
@@ -270,7 +270,7 @@ def _csv(data: bytes, named: str) -> pl.DataFrame:
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:
     if any(dtype.is_nested() for dtype in frame.dtypes):
-        from finstat_kit.frames.writing import flat
+        from finstat_kit.frames.files.write import flat
 
         return flat(frame)
     return frame

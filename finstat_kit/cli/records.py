@@ -183,8 +183,8 @@ def get(
     before are written.
     """
     from finstat_kit.client.collections.records import stream_records
-    from finstat_kit.protocol.shaped import KINDS
-    from finstat_kit.protocol.shapes import Record
+    from finstat_kit.protocol.records.decode import KINDS
+    from finstat_kit.protocol.records.fields import Record
 
     form = format_of(form, output)
     name = collection.replace("-", "_")

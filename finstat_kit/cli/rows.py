@@ -11,8 +11,8 @@ from finstat_kit.cli.output import for_output, rendered, uninterrupted, write_al
 if TYPE_CHECKING:
     import polars as pl
 
-    from finstat_kit.protocol.shaped import Kind
-    from finstat_kit.protocol.shapes import Record
+    from finstat_kit.protocol.records.decode import Kind
+    from finstat_kit.protocol.records.fields import Record
 
 _SECONDS: Final = 0.5  # between two writes: a row waits no longer for the rows after it
 _MOST: Final = 1_000  # rows of a write

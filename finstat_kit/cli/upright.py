@@ -6,7 +6,7 @@ import shutil
 
 import polars as pl
 
-from finstat_kit.frames.writing import flat
+from finstat_kit.frames.files.write import flat
 from finstat_kit.protocol.outcome import shown
 from finstat_kit.protocol.wire import BY_FIELD
 

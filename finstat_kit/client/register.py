@@ -24,7 +24,8 @@ from finstat_kit.client.keywords import Checked
 from finstat_kit.client.names import former_name
 from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
-from finstat_kit.frames import counts, labels, places
+from finstat_kit.frames.counts import count_by as counts
+from finstat_kit.frames.places import labels, locations as places
 from finstat_kit.protocol import wire
 from finstat_kit.transport.base import Transport, is_loopback
 from finstat_kit.transport.exchange import Exchange, Stats
@@ -32,7 +33,7 @@ from finstat_kit.transport.exchange import Exchange, Stats
 if TYPE_CHECKING:
     from finstat_kit.client.methods.contents import Frame
     from finstat_kit.client.methods.filings import Given, Year
-    from finstat_kit.frames.as_filed import Filed
+    from finstat_kit.frames.reports.printed_form import Filed
     from finstat_kit.transport.cache_file import CacheFile
     from finstat_kit.transport.cache_format import CacheState
     from finstat_kit.transport.http import BaseTransport
@@ -584,7 +585,7 @@ class Register(Checked):
             ...     fk.compare(a, b).select("code", "count_a", "count_b", "difference").rows()
             [('SK010', 2, 1, -1), ('SK042', 0, 1, 1), (None, 1, 2, 1)]
         """
-        from finstat_kit.frames import comparison
+        from finstat_kit.frames.counts import compare as comparison
 
         return comparison.compare(a, b, by, self._lookup, lang=self._language(lang))
 
@@ -617,7 +618,7 @@ class Register(Checked):
             >>> places.select("code", "how").rows()
             [('SK032D', 'name'), ('SK032D', 'old code'), (None, 'unknown')]
         """
-        from finstat_kit.frames import matching
+        from finstat_kit.frames.places import match_names as matching
 
         return matching.match(self.locations(), names, level)
 

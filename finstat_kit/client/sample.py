@@ -16,8 +16,9 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.frames import number_format
-from finstat_kit.protocol import replies, shaped
+from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.protocol import replies
+from finstat_kit.protocol.records import decode as shaped
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.service.filings import changes as filing_changes, records
 from finstat_kit.service.filings.cases import CASES

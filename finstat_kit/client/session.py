@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import polars as pl
 
-from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol.forms.form import Form
 from finstat_kit.transport import forks
 from finstat_kit.transport.exchange import Exchange
 

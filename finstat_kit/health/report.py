@@ -23,7 +23,7 @@ from finstat_kit.health.probe import Ended, Fault, Patient, as_object
 from finstat_kit.protocol import replies, wire
 from finstat_kit.protocol.guarded_json import NotJson
 from finstat_kit.protocol.outcome import shown
-from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.records.decode import KINDS
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
 
 REPORT: Final = pl.Schema(dict.fromkeys(("check", "status", "seen", "meaning"), pl.String()))

@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from finstat_kit.errors import Either, UsageError
-from finstat_kit.frames.cells import FormOf, layout_of
+from finstat_kit.frames.reports.cells import FormOf, layout_of
 from finstat_kit.mirror import some_units
 from finstat_kit.mirror.codelists import in_force
 from finstat_kit.mirror.contents import LISTED
@@ -31,8 +31,8 @@ from finstat_kit.mirror.versions import (
     legible,
     near,
 )
-from finstat_kit.protocol import shaped
-from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.records import decode as shaped
+from finstat_kit.protocol.records.decode import KINDS
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http import routes
 from finstat_kit.transport import forks

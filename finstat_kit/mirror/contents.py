@@ -27,8 +27,8 @@ from finstat_kit.mirror.tables import MANY_FILES
 from finstat_kit.mirror.versions import META, MISSING, Ints, Row, latest, legible, state_of
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.shaped import KINDS
-from finstat_kit.protocol.shapes import Record
+from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.records.fields import Record
 
 if TYPE_CHECKING:
     from finstat_kit.mirror.held import Held

@@ -18,7 +18,7 @@ from finstat_kit.client.methods.filings import Given, Year, years_of
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Part
 from finstat_kit.errors import Interrupted, MirrorError, UsageError
-from finstat_kit.frames import cells as reading
+from finstat_kit.frames.reports import cells as reading
 from finstat_kit.mirror import templates
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.describing import citation, described, source
@@ -29,7 +29,7 @@ from finstat_kit.mirror.folder import Folder, checked_path, part
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.sealed import Stamp, stamp
 from finstat_kit.protocol import requests, wire
-from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol.forms.form import Form
 from finstat_kit.service.http.routes import dated
 from finstat_kit.transport.base import InProcess
 

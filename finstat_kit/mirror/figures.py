@@ -16,16 +16,16 @@ from typing import Final
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from finstat_kit.frames import filings as rule, financials as assembling, items
-from finstat_kit.frames.cells import FormOf, Reader
-from finstat_kit.frames.reasons import REASON
+from finstat_kit.frames.financials import assemble as assembling, filings as rule, items
+from finstat_kit.frames.reports.cells import FormOf, Reader
+from finstat_kit.frames.reports.reasons import REASON
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.filed import Records, filings_of
 from finstat_kit.mirror.item_cells import figures, odd_reports, sums_failing
 from finstat_kit.mirror.stored_cells import LENGTHS
 from finstat_kit.mirror.versions import MISSING, legible, near
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.records.decode import KINDS
 
 _UNIT: Final = (*rule.UNIT, "nazovUJ", *assembling.CARRIED)
 _REPORT: Final = (

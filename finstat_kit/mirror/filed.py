@@ -8,12 +8,12 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.frames import filing_order, filings as rule
-from finstat_kit.frames.reasons import REASON
+from finstat_kit.frames.financials import filing_order, filings as rule
+from finstat_kit.frames.reports.reasons import REASON
 from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.versions import is_among, legible, near
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.records.decode import KINDS
 
 _ENDS: Final = pl.col("obdobieDo")
 

@@ -19,7 +19,8 @@ from finstat_kit.mirror.stored_cells import STORED
 from finstat_kit.mirror.syncing import CONTENTS, LISTS, RUNS, STATE, newest_run, open_run
 from finstat_kit.mirror.tables import Table
 from finstat_kit.mirror.versions import META, UNREADABLE, latest, legible, near
-from finstat_kit.protocol import replies, shaped
+from finstat_kit.protocol import replies
+from finstat_kit.protocol.records import decode as shaped
 
 
 class Held:

@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finstat_kit.frames import items
-from finstat_kit.frames.cells import CELLS, layout_of
-from finstat_kit.frames.check_sums import CHECKS, of_cells
-from finstat_kit.frames.form_sums import totals
-from finstat_kit.frames.templates import PERIOD
+from finstat_kit.frames.financials import items
+from finstat_kit.frames.reports.cells import CELLS, layout_of
+from finstat_kit.frames.reports.check_sums import CHECKS, of_cells
+from finstat_kit.frames.reports.form_sums import totals
+from finstat_kit.frames.reports.templates import PERIOD
 from finstat_kit.mirror.versions import Ints, near
-from finstat_kit.protocol import forms
+from finstat_kit.protocol.forms import form as forms
 
 _KEY: Final = ["template", "table", "row", "column"]
 # Of the balance sheet, added up as items are; no item is called so.

@@ -16,10 +16,10 @@ import orjson
 import polars as pl
 
 from finstat_kit.errors import MirrorError
-from finstat_kit.frames.cells import FormOf, values_of
-from finstat_kit.frames.reasons import Ints, by_the_record
+from finstat_kit.frames.reports.cells import FormOf, values_of
+from finstat_kit.frames.reports.reasons import Ints, by_the_record
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol.forms.form import Form
 
 # Cells of each table of a report as sent, null for a table without any list of cells.
 LENGTHS: Final = "lengths"

@@ -25,8 +25,9 @@ from finstat_kit.mirror.fetching import Budget, Fetched, Fetcher, sliced
 from finstat_kit.mirror.tables import MANY_FILES, Table
 from finstat_kit.mirror.versions import MISSING, Ints, Known, Row, row_of, to_frame
 from finstat_kit.progress import bar
-from finstat_kit.protocol import replies, shaped, wire
-from finstat_kit.protocol.shaped import KINDS, content
+from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol.records import decode as shaped
+from finstat_kit.protocol.records.decode import KINDS, content
 
 LISTS: Final = tuple(wire.LISTS)
 CONTENTS: Final = tuple(name for name in LISTS if name != "units")  # whose records may be kept

@@ -10,8 +10,9 @@ from typing import Final
 from finstat_kit.client.register import Register
 from finstat_kit.errors import NotFound, RegisterError
 from finstat_kit.mirror.sealed import read_sealed, write_sealed
-from finstat_kit.protocol import forms, requests
-from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol import requests
+from finstat_kit.protocol.forms import form as forms
+from finstat_kit.protocol.forms.form import Form
 from finstat_kit.protocol.requests import Request
 
 _CURE: Final = "remove it, the next sync() writes it anew"

@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finstat_kit.errors import MirrorError, RegisterError, UsageError
-from finstat_kit.protocol import shaped
+from finstat_kit.protocol.records import decode as shaped
 
 # What stands in a log beside the content of a record.
 META: Final = pl.Schema(

@@ -15,8 +15,8 @@ import polars as pl
 
 from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol.guarded_json import broken, object_at, read_json, short
-from finstat_kit.protocol.shaped import shaped
-from finstat_kit.protocol.shapes import Classification, Entry, Locations
+from finstat_kit.protocol.records.decode import shaped
+from finstat_kit.protocol.records.fields import Classification, Entry, Locations
 from finstat_kit.protocol.wire import COUNT, MAX_ID, MORE
 
 log = logging.getLogger("finstat_kit")

@@ -9,12 +9,13 @@ from urllib.parse import urlencode
 
 import polars as pl
 
-from finstat_kit.protocol import forms, replies, wire
-from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol.forms import form as forms
+from finstat_kit.protocol.forms.form import Form
 from finstat_kit.protocol.paging import Query, check
+from finstat_kit.protocol.records.decode import Kind
+from finstat_kit.protocol.records.fields import Record
 from finstat_kit.protocol.replies import Page
-from finstat_kit.protocol.shaped import Kind
-from finstat_kit.protocol.shapes import Record
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)

@@ -10,19 +10,20 @@ import polars as pl
 import traitlets
 
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import tiles
+from finstat_kit.charts.parts import tiles
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.protocol.shaped import UNITS
+from finstat_kit.protocol.records.decode import UNITS
 from finstat_kit.protocol.wire import CHANGED
-from finstat_kit.widgets import base, drawn, reproduce
-from finstat_kit.widgets.background import LatestWins
-from finstat_kit.widgets.change import ChangePicker, asked_of, one_line
-from finstat_kit.widgets.location import LocationPicker
-from finstat_kit.widgets.options import FIELDS
-from finstat_kit.widgets.panel import Shown, panel, source, static, title
-from finstat_kit.widgets.texts import words
-from finstat_kit.widgets.tilemap import TileMap
+from finstat_kit.widgets.change_picker import ChangePicker, asked_of, one_line
+from finstat_kit.widgets.controls import base
+from finstat_kit.widgets.controls.background import LatestWins
+from finstat_kit.widgets.controls.options import FIELDS
+from finstat_kit.widgets.controls.tilemap import TileMap
+from finstat_kit.widgets.html import drawn, reproduce
+from finstat_kit.widgets.html.panel import Shown, panel, source, static, title
+from finstat_kit.widgets.html.texts import words
+from finstat_kit.widgets.location_picker import LocationPicker
 
 _BELOW: dict[str | None, By] = {
     None: "kraj",

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pytest
 
-from finstat_kit.charts import classes, colours
+from finstat_kit.charts.parts import classes, colours
 
 
 def spread(found: list[list[float]]) -> float:

@@ -15,9 +15,9 @@ from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
-from finstat_kit.charts import colours, figures
-from finstat_kit.frames import ratios
-from finstat_kit.frames.spread import spread
+from finstat_kit.charts.parts import colours, figures
+from finstat_kit.frames.financials import ratios
+from finstat_kit.frames.financials.quartiles import spread
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, tile_numbers, written
 

@@ -13,8 +13,8 @@ from matplotlib.patches import StepPatch
 
 import finstat_kit as fk
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import colours
-from finstat_kit.frames.counts import PERIODS
+from finstat_kit.charts.parts import colours
+from finstat_kit.frames.counts.count_by import PERIODS
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible
 from tests.support.units import UNITS

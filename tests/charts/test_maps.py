@@ -11,8 +11,8 @@ from matplotlib.colors import to_hex
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
-from finstat_kit.charts import tiles
-from finstat_kit.charts.tile_text import TileText
+from finstat_kit.charts.parts import tiles
+from finstat_kit.charts.parts.tile_text import TileText
 from tests.support.pictures import (
     axes,
     check_legible,

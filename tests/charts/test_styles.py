@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
-from finstat_kit.charts import colours
+from finstat_kit.charts.parts import colours
 from tests.support.pictures import axes, laid_out, texts, written
 from tests.support.units import SAMPLE, UNITS
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.frames.writing import write_to
+from finstat_kit.frames.files.write import write_to
 from tests.cli.test_commands import COMMAND, called, run, started
 from tests.support.faults import HANG, FaultServer, Step, reply
 

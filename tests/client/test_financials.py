@@ -13,8 +13,8 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
-from finstat_kit.frames import financials as assembling, items, ratios
-from finstat_kit.frames.financials import CARRIED
+from finstat_kit.frames.financials import assemble as assembling, items, ratios
+from finstat_kit.frames.financials.assemble import CARRIED
 from finstat_kit.protocol.wire import Reply
 from tests.support.registers import Watched
 from tests.support.truth import ratios_of, truth

@@ -13,7 +13,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import ProtocolError
-from finstat_kit.frames import templates as frames
+from finstat_kit.frames.reports import templates as frames
 from finstat_kit.protocol.shipped import template_bodies
 from tests.support.registers import Scripted
 

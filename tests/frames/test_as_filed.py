@@ -10,7 +10,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
-from finstat_kit.frames.as_filed import Filed
+from finstat_kit.frames.reports.printed_form import Filed
 from tests.support.filings import body, drawn, frame, report, sizes
 
 COMPANY = {

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.frames import check_sums
-from finstat_kit.frames.check_sums import CHECKS
-from finstat_kit.protocol import forms
+from finstat_kit.frames.reports import check_sums
+from finstat_kit.frames.reports.check_sums import CHECKS
+from finstat_kit.protocol.forms import form as forms
 from tests.conftest import Told
 from tests.support import all_forms, slips
 from tests.support.filings import BUSINESSES, frame, report, sizes

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
-from finstat_kit.frames import labels
+from finstat_kit.frames.places import labels
 
 REG = fk.sample(1_000)
 codes = st.lists(st.sampled_from(["SK010", "SK042", "99", None]), max_size=12)

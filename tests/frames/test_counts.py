@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import finstat_kit as fk
-from finstat_kit.frames import counts
+from finstat_kit.frames.counts import count_by as counts
 from tests.frames.test_labels import REG, column
 
 

@@ -7,7 +7,13 @@ from datetime import date
 import polars as pl
 import pytest
 
-from finstat_kit.frames.filing_order import PROBES, grows_with_filing, next_ids, possible, probes
+from finstat_kit.frames.financials.filing_order import (
+    PROBES,
+    grows_with_filing,
+    next_ids,
+    possible,
+    probes,
+)
 
 KNOWN = pl.Schema(
     {

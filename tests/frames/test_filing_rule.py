@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-from finstat_kit.frames.filings import FILINGS, by_rule, chosen, rivals
-from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.frames.financials.filings import FILINGS, by_rule, chosen, rivals
+from finstat_kit.protocol.records.decode import KINDS
 from tests.support.examples import examples
 
 Row = dict[str, object]

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
-from finstat_kit.frames import labels
+from finstat_kit.frames.places import labels
 from finstat_kit.protocol import old_codes, wire
 from tests.support.registers import Scripted
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
-from finstat_kit.frames.places import LEVELS
+from finstat_kit.frames.places.locations import LEVELS
 
 REG = fk.sample(10)
 PLACES = REG.locations()

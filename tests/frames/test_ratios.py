@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
-from finstat_kit.frames import items, ratios
+from finstat_kit.frames.financials import items, ratios
 from tests.support.examples import examples
 from tests.support.truth import NOTHING, ratios_of
 

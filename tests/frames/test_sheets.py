@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.frames import sheets
+from finstat_kit.frames.files import xlsx as sheets
 
 INF, NAN = float("inf"), float("nan")
 DAYS = [date(1850, 1, 1), date(1900, 2, 28), date(1900, 3, 1), date(9999, 12, 31), None]
@@ -305,7 +305,7 @@ def test_other_formats_keep_what_they_hold(tmp_path: Path) -> None:
 
 def test_nothing_is_written_to_an_open_file_before_the_check() -> None:
     """What goes to standard output is decided before its first byte, too."""
-    from finstat_kit.frames.writing import Format, write_to
+    from finstat_kit.frames.files.write import Format, write_to
 
     forms: tuple[Format, ...] = ("csv", "xlsx", "ndjson")
     for form in forms:

@@ -20,7 +20,7 @@ import finstat_kit as fk
 from finstat_kit import progress
 from finstat_kit.client.collections import records
 from finstat_kit.errors import BadRequest
-from finstat_kit.frames.places import LOCATIONS
+from finstat_kit.frames.places.locations import LOCATIONS
 from tests.support.faults import HANG, FaultServer, Step, reply
 from tests.support.registers import Scripted
 

@@ -18,7 +18,7 @@ import finstat_kit as fk
 from finstat_kit.errors import BadRequest, MirrorError, RegisterUnavailable
 from finstat_kit.mirror.copied import CollectionName
 from finstat_kit.mirror.frozen import Frozen
-from finstat_kit.protocol.forms import shipped
+from finstat_kit.protocol.forms.form import shipped
 from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import CONTENTS, RECORDS, assert_contents_in_step, assert_in_step
 from tests.support.registers import Watched

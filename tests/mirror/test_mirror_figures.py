@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
-from finstat_kit.frames import items
+from finstat_kit.frames.financials import items
 from finstat_kit.mirror.item_cells import figures
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.filings.cases import CASES

@@ -14,11 +14,11 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
-from finstat_kit.frames.cells import CELLS, layout_of
+from finstat_kit.frames.reports.cells import CELLS, layout_of
 from finstat_kit.mirror.held import Held
 from finstat_kit.mirror.seals import SEALS
 from finstat_kit.mirror.stored_cells import ORDER, current, joined, split
-from finstat_kit.protocol.forms import shipped
+from finstat_kit.protocol.forms.form import shipped
 from tests.mirror.test_mirror_contents import day_of_filings
 from tests.support.examples import examples
 from tests.support.filings import drawn, frame, report

@@ -16,7 +16,7 @@ from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.guarded_json import NotJson
 from finstat_kit.protocol.outcome import first_words
-from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.records.decode import KINDS
 from tests.conftest import Told
 from tests.support.examples import examples
 from tests.support.faults import FaultServer, reply

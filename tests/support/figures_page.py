@@ -12,8 +12,9 @@ from typing import Final
 import polars as pl
 
 import finstat_kit as fk
-from finstat_kit.frames import items, number_format, ratios
-from finstat_kit.frames.financials import CARRIED
+from finstat_kit.frames.financials import items, ratios
+from finstat_kit.frames.financials.assemble import CARRIED
+from finstat_kit.frames.text import numbers as number_format
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "figures.md"
 FORMS: Final = {699: "699", 687: "687", (21, 22): "21, 22"}

@@ -10,7 +10,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.errors import BadRequest
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.widgets.background import LatestWins
+from finstat_kit.widgets.controls.background import LatestWins
 from tests.support.pickers import SAMPLE, WAIT, Counting, counted, wait_for
 from tests.support.registers import Scripted
 

@@ -16,11 +16,11 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.arguments import By
-from finstat_kit.charts.tiles import REGIONS
+from finstat_kit.charts.parts.tiles import REGIONS
 from finstat_kit.errors import BadRequest
-from finstat_kit.frames import number_format
+from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.widgets.options import FIELDS
+from finstat_kit.widgets.controls.options import FIELDS
 from tests.support.examples import examples
 from tests.support.pickers import (
     CODES,

@@ -11,8 +11,8 @@ import traitlets
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
-from finstat_kit.frames import slovak_order
-from finstat_kit.widgets.options import FIELDS, Path as Choice
+from finstat_kit.frames.text import slovak_order
+from finstat_kit.widgets.controls.options import FIELDS, Path as Choice
 from tests.support.examples import examples
 from tests.support.pickers import CODES, PLACES, SAMPLE, UNITS, WAIT, Counting, codelists
 

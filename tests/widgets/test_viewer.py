@@ -15,8 +15,8 @@ import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import BadRequest
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.widgets import filing_panel
-from finstat_kit.widgets.viewer import StatementViewer
+from finstat_kit.widgets.html import filing_panel
+from finstat_kit.widgets.statement_viewer import StatementViewer
 from tests.support.examples import slow
 from tests.support.pickers import SAMPLE, WAIT, Counting, wait_for
 from tests.support.registers import Watched

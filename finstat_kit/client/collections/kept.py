@@ -10,9 +10,9 @@ from typing import TypeVar
 from finstat_kit.client.session import Session
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.paging import Query, next_query
+from finstat_kit.protocol.records.decode import Kind
+from finstat_kit.protocol.records.fields import Record
 from finstat_kit.protocol.requests import Request
-from finstat_kit.protocol.shaped import Kind
-from finstat_kit.protocol.shapes import Record
 from finstat_kit.transport.cache_format import Age
 
 T = TypeVar("T")

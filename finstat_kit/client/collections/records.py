@@ -18,8 +18,8 @@ from finstat_kit.client.session import Copy, Session
 from finstat_kit.errors import Either, NotFound, ProtocolError, RegisterError, UsageError, holding
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import requests, wire
-from finstat_kit.protocol.shaped import KINDS, Kind
-from finstat_kit.protocol.shapes import Record
+from finstat_kit.protocol.records.decode import KINDS, Kind
+from finstat_kit.protocol.records.fields import Record
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 

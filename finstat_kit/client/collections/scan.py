@@ -25,7 +25,7 @@ from finstat_kit.client.collections.records import (
 )
 from finstat_kit.client.session import Session
 from finstat_kit.protocol import replies, wire
-from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.records.decode import KINDS
 
 _SCANNED: Final = 1_000  # records of a scan fetched at once
 

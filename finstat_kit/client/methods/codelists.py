@@ -8,7 +8,7 @@ import polars as pl
 
 from finstat_kit.client.collections.kept import kept_for_the_day
 from finstat_kit.client.session import Session
-from finstat_kit.frames import places
+from finstat_kit.frames.places import locations as places
 from finstat_kit.protocol import requests, wire
 
 

@@ -14,11 +14,11 @@ from finstat_kit.client.collections.lazy import guarded
 from finstat_kit.client.methods.templates import form
 from finstat_kit.client.session import Session
 from finstat_kit.errors import holding, warn
-from finstat_kit.frames import cells as reading, reasons
-from finstat_kit.frames.as_filed import Filed, as_filed
-from finstat_kit.frames.check_sums import CHECKS, READ, check
-from finstat_kit.protocol import forms
-from finstat_kit.protocol.forms import Form
+from finstat_kit.frames.reports import cells as reading, reasons
+from finstat_kit.frames.reports.check_sums import CHECKS, READ, check
+from finstat_kit.frames.reports.printed_form import Filed, as_filed
+from finstat_kit.protocol.forms import form as forms
+from finstat_kit.protocol.forms.form import Form
 from finstat_kit.transport.threads import heeding_interrupts
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)

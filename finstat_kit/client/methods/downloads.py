@@ -15,8 +15,8 @@ from finstat_kit import arguments
 from finstat_kit.client.collections.records import refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound, ProtocolError, RegisterError, UsageError, holding
-from finstat_kit.frames.attachments import file_name
-from finstat_kit.frames.writing import put_in_place
+from finstat_kit.frames.files.write import put_in_place
+from finstat_kit.frames.reports.attachments import file_name
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests
 from finstat_kit.transport.threads import in_order

@@ -17,12 +17,12 @@ from finstat_kit.client.collections.records import most_requests, outcomes, refu
 from finstat_kit.client.methods.codelists import codelist
 from finstat_kit.client.session import Copy, Session
 from finstat_kit.errors import NotFound, ProtocolError, UsageError, holding
-from finstat_kit.frames import estimation
-from finstat_kit.frames.estimation import NO_RECORD, UNREADABLE
+from finstat_kit.frames.counts import estimate as estimation
+from finstat_kit.frames.counts.estimate import NO_RECORD, UNREADABLE
 from finstat_kit.progress import bar
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.shaped import KINDS
-from finstat_kit.protocol.shapes import Record
+from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.records.fields import Record
 from finstat_kit.transport.base import Stop, Stopped
 
 _Drawn = tuple[str | None, str | None, str | None]  # code, state and problem of a unit

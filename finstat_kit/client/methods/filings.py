@@ -12,11 +12,11 @@ from finstat_kit.client.collections.records import kept_records, refuse_long_wor
 from finstat_kit.client.collections.units import Units
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Either, UsageError, holding
-from finstat_kit.frames import filing_order, filings as rule
-from finstat_kit.frames.filing_plan import planned
+from finstat_kit.frames.financials import filing_order, filings as rule
+from finstat_kit.frames.financials.filing_plan import planned
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.records.decode import KINDS
 
 Year = int | Iterable[int] | None
 Given = pl.DataFrame | pl.LazyFrame | pl.Series | int | Iterable[int] | None

@@ -11,12 +11,12 @@ from finstat_kit.client.methods.filings import Given, Year, by_chunks, units_giv
 from finstat_kit.client.methods.templates import form
 from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
-from finstat_kit.frames import financials as assembling, items as reading
-from finstat_kit.frames.cells import CELLS, FormOf
+from finstat_kit.frames.financials import assemble as assembling, items as reading
+from finstat_kit.frames.reports.cells import CELLS, FormOf
 from finstat_kit.progress import Advance
-from finstat_kit.protocol import forms
-from finstat_kit.protocol.forms import Form
-from finstat_kit.protocol.shaped import KINDS
+from finstat_kit.protocol.forms import form as forms
+from finstat_kit.protocol.forms.form import Form
+from finstat_kit.protocol.records.decode import KINDS
 
 
 def items(session: Session, cells: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:

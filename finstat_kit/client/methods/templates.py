@@ -11,9 +11,9 @@ from finstat_kit import arguments
 from finstat_kit.client.collections.kept import kept_for_the_day
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Either, NotFound
-from finstat_kit.frames import templates as frames
+from finstat_kit.frames.reports import templates as frames
 from finstat_kit.protocol import requests
-from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol.forms.form import Form
 
 _HIGHEST: Final = 2**31 - 1  # what a column `template` holds
 

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from finstat_kit.protocol.forms import Table, shipped
+from finstat_kit.protocol.forms.form import Table, shipped
 from finstat_kit.protocol.shipped import facts
 from finstat_kit.service.state.line import Ints
 

@@ -1,0 +1,165 @@
+"""The colour classes of a map: natural breaks, around zero, or the caller's bounds."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from itertools import accumulate, pairwise
+from typing import Final, NamedTuple
+
+from finstat_kit.arguments import Lang
+from finstat_kit.charts.parts import colours
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.text import numbers as number_format
+
+_MOST_BOUNDS: Final = 8
+_TO: Final[dict[Lang, str]] = {"sk": " až ", "en": " to "}
+
+
+class Scale(NamedTuple):
+    """The colour of a value, and the entries of the legend: colour and text of each class."""
+
+    colour_of: Callable[[float], str]
+    entries: list[tuple[str, str]]
+
+
+def bounds(classes: Sequence[float]) -> list[float]:
+    """Return the upper bounds of classes, checked."""
+    try:
+        found = [] if isinstance(classes, str) else [float(bound) for bound in classes]
+    except (TypeError, ValueError):
+        found = []
+    rising = all(a < b for a, b in pairwise(found)) and all(map(math.isfinite, found))
+    if not rising or not 1 <= len(found) <= _MOST_BOUNDS:
+        raise UsageError(
+            "is not allowed",
+            argument="classes",
+            value=classes,
+            cure=f"give upper bounds, 1 to {_MOST_BOUNDS} ascending numbers",
+        )
+    return found
+
+
+def by_breaks(values: Sequence[float], number: int, write: Callable[[float], str]) -> Scale:
+    """Grade values from light to dark by natural breaks, into at most *number* classes."""
+    found = natural(values, number)
+    scale = colours.graded(colours.VIRIDIS, len(found)) if found else []
+    colour_of = {value: colour for colour, c in zip(scale, found, strict=True) for value in c}
+    texts = [_span(write(c[0]), write(c[-1]), " – ") for c in found]
+    return Scale(colour_of.__getitem__, list(zip(scale, texts, strict=True)))
+
+
+def around_zero(values: Sequence[float], write: Callable[[float], str], lang: Lang) -> Scale:
+    """Grade decreases and increases alike: equal sizes have equal depth on both sides of zero."""
+    sizes = natural([abs(value) for value in values if value], len(colours.RISES))
+    tops = [size[-1] for size in sizes]
+    scales = {
+        side: colours.graded(scale, len(tops)) if tops else []
+        for side, scale in ((-1, colours.FALLS), (1, colours.RISES))
+    }
+
+    def place(value: float) -> int:
+        """Return the depth: negative for a decrease, positive for an increase."""
+        return int(math.copysign(bisect_left(tops, abs(value)) + 1, value)) if value else 0
+
+    def colour_of(value: float) -> str:
+        at = place(value)
+        return scales[1 if at > 0 else -1][abs(at) - 1] if at else colours.NO_CHANGE
+
+    members: dict[int, list[float]] = {}
+    for value in sorted(values):
+        members.setdefault(place(value), []).append(value)
+    texts = [_span(write(c[0]), write(c[-1]), _TO[lang]) for _, c in sorted(members.items())]
+    shown = [colour_of(c[0]) for _, c in sorted(members.items())]
+    return Scale(colour_of, list(zip(shown, texts, strict=True)))
+
+
+def by_bounds(values: Sequence[float], tops: Sequence[float], lang: Lang) -> Scale:
+    """Grade by upper bounds; the legend lists every class, so that it is equal for all values."""
+    ends = [-math.inf, *tops, math.inf]
+    spans = list(pairwise(ends))
+    around = min(tops) < 0 or any(value < 0 for value in values)
+    scale = _around(spans) if around else colours.graded(colours.VIRIDIS, len(spans))
+    apart = around and 0 in tops  # zero is neither a decrease nor an increase
+
+    def colour_of(value: float) -> str:
+        return colours.NO_CHANGE if apart and not value else scale[bisect_left(tops, value)]
+
+    to = _TO[lang] if around else " – "
+    entries = list(zip(scale, (_between(*span, to, lang) for span in spans), strict=True))
+    if apart:
+        entries.insert(list(tops).index(0) + 1, (colours.NO_CHANGE, "0"))
+    return Scale(colour_of, entries)
+
+
+def natural(values: Sequence[float], number: int) -> list[list[float]]:
+    """Divide values into at most *number* classes of similar values.
+
+    These are Jenks natural breaks, computed exactly: no other division has a smaller sum of squared
+    distances from the class means. Equal values stay together. The classes, and the values in each,
+    are sorted.
+
+    >>> natural([1730, 6897, 1747, 2071], 3)
+    [[1730, 1747], [2071], [6897]]
+    """
+    counts = Counter(values)
+    distinct = sorted(counts)
+    if not distinct:
+        return []
+    # Relative to the middle value, so that squares of large values keep their precision.
+    middle = distinct[len(distinct) // 2]
+    many = [0, *accumulate(counts[value] for value in distinct)]
+    sums = [0.0, *accumulate(counts[value] * float(value - middle) for value in distinct)]
+    squares = [0.0, *accumulate(counts[value] * float(value - middle) ** 2 for value in distinct)]
+
+    def spread(start: int, end: int) -> float:
+        total = sums[end] - sums[start]
+        return squares[end] - squares[start] - total**2 / (many[end] - many[start])
+
+    # The best division of each prefix of the values: its cost, and where its classes begin.
+    size = len(distinct)
+    best = [(spread(0, end), (0,)) if end else (0.0, ()) for end in range(size + 1)]
+    for classes in range(2, min(number, size) + 1):
+        best = [
+            min((best[cut][0] + spread(cut, end), (*best[cut][1], cut)) for cut in range(1, end))
+            if end >= classes
+            else best[end]
+            for end in range(size + 1)
+        ]
+    starts = best[size][1]
+    return [
+        [value for value in distinct[start:end] for _ in range(counts[value])]
+        for start, end in pairwise((*starts, size))
+    ]
+
+
+def _around(spans: Sequence[tuple[float, float]]) -> list[str]:
+    """Return the colours of spans: the nth from zero is equally deep on both sides."""
+    falls = sum(high <= 0 for _, high in spans)
+    rises = sum(low >= 0 for low, _ in spans)
+    deep = max(falls, rises)
+    falling = colours.graded(colours.FALLS, deep)[:falls][::-1]
+    neither = [colours.NO_CHANGE] * (len(spans) - falls - rises)
+    return falling + neither + colours.graded(colours.RISES, deep)[:rises]
+
+
+def _span(low: str, high: str, to: str) -> str:
+    return low if low == high else f"{low}{to}{high}"
+
+
+def _between(low: float, high: float, to: str, lang: Lang) -> str:
+    if math.isinf(low):
+        return f"≤ {_written(high, lang)}"
+    if math.isinf(high):
+        return f"> {_written(low, lang)}"
+    return f"{_written(low, lang)}{to}{_written(high, lang)}"
+
+
+def _written(bound: float, lang: Lang) -> str:
+    """Write a bound with its own decimals."""
+    exponent = Decimal(repr(bound)).normalize().as_tuple().exponent
+    places = max(0, -exponent) if isinstance(exponent, int) else 0
+    return number_format.decimal(bound, lang, min(places, 9)).replace("-", "−")

@@ -1,0 +1,312 @@
+"""Shared parts of all charts: axes, title, counts, and the words of both languages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+from finstat_kit.arguments import By, Lang
+from finstat_kit.charts.parts import colours, tiles
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.counts.compare import COMPARISON
+from finstat_kit.frames.counts.count_by import COUNTS, KINDS, MADE_BY, are_those_of, check_made_by
+from finstat_kit.frames.places import labels
+from finstat_kit.frames.text import numbers as number_format
+
+# Our own sizes, in points, prevent overlaps under any user style.
+TITLE_SIZE: Final = 11
+TEXT_SIZE: Final = 9
+LONGEST: Final = 40  # letters of a label
+GROWTH: Final = 1.2  # of the axes, at least, when the figure is laid out to its edges
+NARROW: Final = 6.0  # inches; narrower axes have no room for long labels beside them
+
+WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "kraj": "kraja",
+        "okres": "okresu",
+        "sidlo": "obce",
+        "pravnaForma": "právnej formy",
+        "skNace": "činnosti (SK NACE)",
+        "druhVlastnictva": "druhu vlastníctva",
+        "velkostOrganizacie": "veľkosti organizácie",
+        "by": "Účtovné jednotky podľa {by}",
+        "difference": "Rozdiel v počte účtovných jednotiek podľa {by}",
+        "rest": "ostatné",
+        "unknown code": "neznámy kód",
+        "unknown codes": "neznáme kódy",
+        "no code": "bez kódu",
+        "gone": "zmazané alebo neverejné",
+        "no record": "bez záznamu",
+        "unreadable": "nečitateľný záznam",
+        "windows": (
+            "Obe strany sú obdobia poslednej zmeny: jednotka sa po ďalšej zmene presunie do "
+            "neskoršieho, preto rozdiel nie je vývoj v čase."
+        ),
+        "nothing": "Nie je čo zobraziť.",
+    },
+    "en": {
+        "kraj": "region",
+        "okres": "district",
+        "sidlo": "municipality",
+        "pravnaForma": "legal form",
+        "skNace": "activity (SK NACE)",
+        "druhVlastnictva": "type of ownership",
+        "velkostOrganizacie": "size of organisation",
+        "by": "Accounting units by {by}",
+        "difference": "Difference in the number of accounting units by {by}",
+        "rest": "other",
+        "unknown code": "unknown code",
+        "unknown codes": "unknown codes",
+        "no code": "no code",
+        "gone": "deleted or non-public",
+        "no record": "no record",
+        "unreadable": "unreadable record",
+        "windows": (
+            "Both sides are windows of last changes: a unit that changes again leaves the earlier "
+            "one, so that the difference is not a change over time."
+        ),
+        "nothing": "Nothing to show.",
+    },
+}
+
+
+@contextmanager
+def axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
+    """Yield the given axes, or those of a new figure of the given size in inches.
+
+    A new figure is closed if drawing fails, so that no cell shows an incomplete chart.
+    """
+    if ax is not None:
+        if not isinstance(ax, Axes):
+            raise UsageError(
+                f"is a {type(ax).__name__}",
+                argument="ax",
+                cure="give the Axes of a figure, or None for a new one",
+            )
+        yield ax
+        return
+    # Imported here only: pyplot keeps its figures in a global that widget threads must not touch.
+    from matplotlib import pyplot as plt
+
+    figure, made = plt.subplots(figsize=(width, height), layout="constrained")
+    try:
+        yield made
+    except BaseException:
+        plt.close(figure)
+        raise
+
+
+def inches(ax: Axes) -> tuple[float, float]:
+    """Return width and height of the axes."""
+    box = ax.get_window_extent()
+    dpi = ax.figure.dpi
+    return box.width / dpi, box.height / dpi
+
+
+def breadth(line: str, size: float) -> float:
+    """Return the width of a line of text in inches."""
+    points, _, _ = text_to_path.get_text_width_height_descent(
+        line, FontProperties(size=size), ismath=False
+    )
+    return float(points) / 72
+
+
+def wrapped(text: str, room: float, size: float) -> list[str]:
+    """Break a text at spaces into lines of at most *room* inches."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and breadth(longer := f"{lines[-1]} {word}", size) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def literal(text: str) -> str:
+    """Return a text that matplotlib draws literally: ``$`` does not start a formula."""
+    return text.replace("$", r"\$")
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """Truncate a text that is too long for a label."""
+    line = " ".join(text.splitlines())
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+
+
+def names(
+    rows: pl.DataFrame,
+    lang: Lang,
+    *,
+    among: pl.DataFrame,
+    longest: int = LONGEST,
+    short: bool = False,
+) -> list[str]:
+    """Return the name of each row: its label, with the code if the label repeats.
+
+    A column ``codes`` holds the number of codes summed in a row. With `short`, a region is shown by
+    its bare name, unless its label is a user's own.
+    """
+    words = WORDS[lang]
+    if short:
+        of_regions = pl.col("label").replace(_short_regions())
+        rows, among = rows.with_columns(of_regions), among.with_columns(of_regions)
+    seen = Counter(shortened(label, longest) for label in among["label"].drop_nulls())
+    called = []
+    for row in rows.iter_rows(named=True):
+        code, kind, codes = str(row["code"]), row["kind"], row.get("codes", 1)
+        label = shortened(row["label"] or code, longest)
+        if kind == "labelled":
+            called.append(f"{label} ({code})" if seen[label] > 1 else label)
+        elif kind == "unknown code" and codes == 1:
+            called.append(f"{words[kind]} {shortened(code, longest)}")
+        elif kind in ("rest", "unknown code"):
+            word = words["rest"] if kind == "rest" else words["unknown codes"]
+            called.append(f"{word} ({number_format.whole(codes, lang)})")
+        else:
+            called.append(words[kind])
+    return called
+
+
+def _short_regions() -> dict[str, str]:
+    """Return the short name of each region by its labels in the codelist."""
+    return {
+        label: name
+        for tile in tiles.REGIONS.values()
+        for label, name in (
+            (f"{tile.name_sk} kraj", tile.name_sk),
+            (f"Region of {tile.name_en}", tile.name_en),
+            (f"Reg.of {tile.name_en}", tile.name_en),
+        )
+    }
+
+
+def title(
+    ax: Axes,
+    heading: str,
+    lang: Lang,
+    register: Register | None,
+    units: int | tuple[int, int] | str | None = None,
+    *,
+    beside: float = 0,
+) -> None:
+    """Write the title: heading, number of units, and the source unless it is the live register.
+
+    Args:
+        ax: The axes.
+        heading: The first line.
+        lang: Language of the rest.
+        register: The source; None if the caller gave the numbers and no register is chosen.
+        units: Number of units shown, numbers before and after, or a text; None if unknown.
+        beside: Inches taken by labels to the left of the axes.
+    """
+    if isinstance(units, str):
+        facts = [units]
+    elif isinstance(units, tuple):
+        facts = [f"{number_format.whole(units[0], lang)} → {number_format.units(units[1], lang)}"]
+    else:
+        facts = [] if units is None else [number_format.units(units, lang)]
+    if register is not None and not register._is_live:
+        facts.append(register._source_name(lang))
+    room = inches(ax)[0] * GROWTH - beside
+    line = ", ".join(facts)
+    lines = wrapped(heading, room, TITLE_SIZE)
+    lines += [line] if breadth(line, TITLE_SIZE) <= room else facts
+    ax.set_title(
+        literal("\n".join(filter(None, lines))),
+        x=0, ha="left", fontsize=TITLE_SIZE, linespacing=1.4, pad=10,
+    )  # fmt: skip
+
+
+def sentence(ax: Axes, text: str) -> None:
+    """Write a sentence in place of a chart."""
+    lines = wrapped(" ".join(text.split()), max(inches(ax)[0] - 0.4, 1), TITLE_SIZE)
+    ax.text(
+        0.5, 0.5, literal("\n".join(lines)), transform=ax.transAxes, ha="center", va="center",
+        fontsize=TITLE_SIZE, color=colours.ink(ax), linespacing=1.4,
+    )  # fmt: skip
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+
+
+def all_units(number: int, lang: Lang) -> str:
+    """Write that these are all units, in the right grammatical form.
+
+    >>> all_units(1, "sk"), all_units(2, "sk"), all_units(323, "sk")
+    ('Jediná jednotka', 'Všetky 2 jednotky', 'Všetkých 323 jednotiek')
+    """
+    if number == 1:
+        return "The only unit" if lang == "en" else "Jediná jednotka"
+    every = "All" if lang == "en" else "Všetky" if number in (2, 3, 4) else "Všetkých"
+    return f"{every} {number_format.units(number, lang)}"
+
+
+def signed(number: int, lang: Lang) -> str:
+    """Write a whole number with its sign.
+
+    >>> signed(1200, "en"), signed(-3, "en"), signed(0, "en")
+    ('+1,200', '−3', '0')
+    """
+    sign = "+" if number > 0 else "−" if number < 0 else ""
+    return sign + number_format.whole(abs(number), lang)
+
+
+def is_comparison(frame: labels.Frame) -> bool:
+    """Whether a frame is one of `Register.compare`."""
+    return are_those_of(frame, COMPARISON)
+
+
+def comparison(frame: labels.Frame, by: By) -> pl.DataFrame:
+    """Return the given comparison, checked."""
+    return _given(frame, by, COMPARISON, ("count_a", "count_b"), "fk.compare")
+
+
+def windows(frame: labels.Frame, lang: Lang) -> str:
+    """Return the note of a comparison of two windows of last changes, "" for another frame."""
+    if not is_comparison(frame) or labels.schema_of(frame).get("windows") != pl.Boolean:
+        return ""
+    are_windows = frame.lazy().select(pl.col("windows").any()).collect().item()
+    return WORDS[lang]["windows"] if are_windows else ""
+
+
+def counts(frame: labels.Frame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
+    """Return the counts to draw: the given ones, or those of the given units."""
+    if not are_those_of(frame, COUNTS):
+        return (register or current.register()).count_by(frame, by, lang=lang)
+    return counts_given(frame, by, "fk.count_by")
+
+
+def counts_given(frame: labels.Frame, by: By, maker: str) -> pl.DataFrame:
+    """Return the given counts, checked."""
+    return _given(frame, by, COUNTS, ("count",), maker)
+
+
+def _given(
+    frame: labels.Frame, by: By, columns: pl.Schema, numbers: tuple[str, ...], maker: str
+) -> pl.DataFrame:
+    check_made_by(frame, by)
+    columns = pl.Schema({name: columns[name] for name in columns if name not in MADE_BY})
+    table = frame.lazy().select(columns.names()).collect()
+    for column, dtype in columns.items():
+        found = table.schema[column]
+        fits = found.is_integer() if dtype == pl.Int64 else found in (dtype, pl.Null)
+        if not fits:
+            raise UsageError(
+                f"the column {column!r} is {found}", cure=f"give counts as {maker} does"
+            )
+        below = column in numbers and (table[column] < 0).any()
+        if dtype == pl.Int64 and (table[column].null_count() or below):
+            of = "nulls or negative numbers" if column in numbers else "nulls"
+            raise UsageError(f"the column {column!r} has {of}", cure="give whole counts")
+    kinds = set(table["kind"]) - set(KINDS)
+    if kinds:
+        raise UsageError(f"the column 'kind' has {kinds}", cure=f"give some of {list(KINDS)}")
+    return table.cast(columns)  # shares may be null, and counts of any size of integer

@@ -1,0 +1,134 @@
+"""How charts show an estimate: the sample size in the title, and each interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from finstat_kit.arguments import By, Lang
+from finstat_kit.charts.parts import drawing
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.counts import estimate as estimation
+from finstat_kit.frames.counts.count_by import are_those_of
+from finstat_kit.frames.counts.estimate import ESTIMATES
+from finstat_kit.frames.places import labels
+from finstat_kit.frames.text import numbers as number_format
+
+_MANY: Final = 100_000  # from here on, tiles show thousands
+_TO: Final = "\u00a0–\u00a0"  # no line breaks in an interval
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "drawn": "odhad {n} {N} {units}",
+        "one": "jednotky",
+        "many": "jednotiek",
+        "count": "odhad počtu jednotiek",
+        "thousands": "odhad počtu jednotiek v tisícoch",
+        "interval": "95\u00a0% interval spoľahlivosti",
+        "alone": "každý sám osebe",
+    },
+    "en": {
+        "drawn": "estimate from {n} of {N} {units}",
+        "one": "unit",
+        "many": "units",
+        "count": "estimated number of units",
+        "thousands": "estimated number of units in thousands",
+        "interval": "95% confidence interval",
+        "alone": "each by itself",
+    },
+}
+
+
+class Estimate(NamedTuple):
+    """Estimated counts: the columns of `counts.COUNTS`, with ``hits``, from n of N units."""
+
+    table: pl.DataFrame
+    n: int
+    N: int
+
+    def drawn(self, lang: Lang) -> str:
+        """Return the text of the title: n of N units."""
+        units = _WORDS[lang]["one" if self.N == 1 else "many"]
+        n, number = (
+            number_format.from_slovak(size) if lang == "sk" else number_format.whole(size, lang)
+            for size in (self.n, self.N)
+        )
+        return _WORDS[lang]["drawn"].format(n=n, N=number, units=units)
+
+    def intervals(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Add counts and bounds to rows with ``hits``, including sums of several codes."""
+        return estimation.with_intervals(rows, self.n, self.N)
+
+
+class Short:
+    """Estimates as written on the tiles of a map: large numbers in thousands."""
+
+    def __init__(self, estimate: Estimate, lang: Lang) -> None:
+        self._estimate, self._lang = estimate, lang
+        self._rows = estimate.intervals(estimate.table)
+        largest = self._rows["count_high"].max()
+        self._thousands = isinstance(largest, int) and largest >= _MANY
+
+    @property
+    def measure(self) -> str:
+        """The quantity shown."""
+        words = _WORDS[self._lang]
+        return f"{words['thousands' if self._thousands else 'count']}, {words['interval']}"
+
+    def write(self, number: float, rounded: Callable[[float], float] = round) -> str:
+        """Write a count."""
+        if not self._thousands or not number:
+            return number_format.whole(int(number), self._lang)
+        places = 0 if number >= 10_000 else 1
+        thousands = rounded(number / 1000 * 10**places) / 10**places
+        return number_format.decimal(thousands, self._lang, places)
+
+    def intervals(self) -> dict[str, str]:
+        """Return the interval of each code."""
+        rows = self._rows.select("code", "count_low", "count_high").iter_rows()
+        return {code: self._interval(low, high) for code, low, high in rows}
+
+    def of_sum(self, rows: pl.DataFrame) -> str:
+        """Write the total count of some rows, and its interval."""
+        (row,) = self._estimate.intervals(rows.select(pl.col("hits").sum())).to_dicts()
+        return f"{self.write(row['count'])} ({self._interval(row['count_low'], row['count_high'])})"
+
+    def _interval(self, low: int, high: int) -> str:
+        # Rounded outwards: never narrower than the interval.
+        return _TO.join((self.write(low, math.floor), self.write(high, math.ceil)))
+
+
+def of_frame(frame: labels.Frame, by: By) -> Estimate | None:
+    """Return a frame as an estimate; None if it is not one, or all units were drawn.
+
+    Raises:
+        UsageError: The frame has columns of an estimate but is not one of `fk.estimate`.
+    """
+    if not are_those_of(frame, ESTIMATES):
+        return None
+    table = drawing.counts_given(frame, by, "fk.estimate")
+    sizes = frame.lazy().select("n", "N").unique().collect()
+    n, number = sizes.row(0) if sizes.height == 1 else (0, 0)
+    if n == number and sizes.height <= 1:
+        return None
+    hits = table["share"] * n
+    if not (isinstance(n, int) and isinstance(number, int) and 0 < n < number) or not (
+        hits.is_between(0, n).all() and hits.null_count() == 0
+    ):
+        raise UsageError(
+            "the columns 'share', 'n' and 'N' do not fit an estimate",
+            cure="give one as fk.estimate returns it",
+        )
+    return Estimate(table.with_columns(hits.round().cast(pl.Int64).alias("hits")), n, number)
+
+
+def interval(low: int, high: int, lang: Lang) -> str:
+    """Write an interval."""
+    return _TO.join(number_format.whole(end, lang) for end in (low, high))
+
+
+def measure(lang: Lang) -> str:
+    """Return the axis text of an estimate's bars."""
+    return "{count}, {interval} ({alone})".format(**_WORDS[lang])

@@ -1,0 +1,248 @@
+"""Figures for charts: which rows are drawn, what a value is called, how it is written."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from finstat_kit.arguments import Lang, near
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.financials import items, ratios
+from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
+from finstat_kit.frames.places import labels
+from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.numbers import Noun
+
+_SHARES = frozenset(
+    {"equity_ratio", "roa", "roe", "net_margin", "operating_margin"}
+)  # written in per cent
+_NOUGHTS = re.compile(r"(?:[.,]|([.,][0-9]*[1-9]))0+(?![0-9.,])")
+_ABBREVIATED = {"roa": "return on assets", "roe": "return on equity", "ebitda": "EBITDA"}
+_MICRO: Final = 687  # the form that holds accruals where the others do not
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "without": "Bez hodnoty: {n}.",
+        "why": "Bez hodnoty: {n} ({why}).",
+        "uncoded": "Bez kódu: {n}.",
+        "left out": "Z viacerých riadkov jednotky a roku je tu jeden, vynechané: {n}.",
+        "forms": "Výkaz 687 ({micro}) a ostatné ({others}) tu nie sú porovnateľné.",
+        # Why there is no value.
+        "deleted": "zmazané",
+        "non_public": "neverejné",
+        "unreadable": "nečitateľné",
+        "not_held": "nie je v kópii registra",
+        "not_own": "závierka inej jednotky",
+        "no_filing": "bez závierky",
+        "interim_only": "len priebežná závierka",
+        "other_kind": "iný druh závierky",
+        "attachments_only": "len PDF",
+        "no_content": "výkaz bez obsahu",
+        "not_a_number": "nie je číslo",
+        "other_currency": "iná mena",
+        "form": "výkaz sa nedá prečítať",
+        "item_not_in_form": "nie je vo výkaze",
+        "equity": "záporné alebo nulové vlastné imanie",
+        "divisor": "deliteľ nie je kladný",
+        "all_blank": "nevyplnené",
+    },
+    "en": {
+        "without": "Without a value: {n}.",
+        "why": "Without a value: {n} ({why}).",
+        "uncoded": "Without a code: {n}.",
+        "left out": "Of several rows of a unit and year one is taken, left out: {n}.",
+        "forms": "Form 687 ({micro}) and the others ({others}) are not comparable here.",
+        "deleted": "deleted",
+        "non_public": "non-public",
+        "unreadable": "unreadable",
+        "not_held": "not in the copy of the register",
+        "not_own": "statement of another unit",
+        "no_filing": "no filing",
+        "interim_only": "an interim filing alone",
+        "other_kind": "another kind of filing",
+        "attachments_only": "PDF only",
+        "no_content": "report without content",
+        "not_a_number": "not a number",
+        "other_currency": "another currency",
+        "form": "form that cannot be read",
+        "item_not_in_form": "not on the form",
+        "equity": "negative or zero equity",
+        "divisor": "divisor not above zero",
+        "all_blank": "blank",
+    },
+}
+# Reasons without words of their own.
+_TOGETHER: Final = {"no_filing_for_year": "no_filing"}
+_OTHER: Final = "form"
+
+
+class Figures(NamedTuple):
+    """What a chart draws of a frame: one row per unit and year, its number in ``value``."""
+
+    rows: pl.DataFrame
+    item: str
+    left_out: int
+
+    @property
+    def present(self) -> pl.DataFrame:
+        """The rows with a value."""
+        return self.rows.drop_nulls("value")
+
+    @property
+    def years(self) -> str:
+        """The years of the values, for the end of a heading."""
+        rows = self.rows if self.present.is_empty() else self.present
+        years = rows["year"].drop_nulls().sort() if "year" in rows.columns else pl.Series([])
+        if years.is_empty():
+            return ""
+        first, last = years[0], years[-1]
+        return f", {first}" if first == last else f", {first}–{last}"
+
+    def notes(self, lang: Lang, by: str | None = None) -> list[str]:
+        """Return what a chart says of the rows that it does not show, and of mixed forms."""
+        words = _WORDS[lang]
+        coded = self.present if by is None else self.present.drop_nulls(by)
+        numbers = {"uncoded": self.present.height - coded.height, "left out": self.left_out}
+        notes = [self.without(lang)] + [
+            words[key].format(n=number_format.whole(n, lang)) for key, n in numbers.items() if n
+        ]
+        if "template" in coded.columns and ratios.differs_by_form(self.item):
+            forms = coded["template"].drop_nulls()
+            micro = int((forms == _MICRO).sum())
+            if 0 < micro < forms.len():
+                ends = (number_format.whole(n, lang) for n in (micro, forms.len() - micro))
+                notes.append(words["forms"].format(micro=next(ends), others=next(ends)))
+        return [note for note in notes if note]
+
+    def without(self, lang: Lang) -> str:
+        """Return how many rows have no value, by reason; "" if all have one."""
+        words = _WORDS[lang]
+        absent = self.rows.filter(pl.col("value").is_null())
+        if absent.is_empty():
+            return ""
+        number = number_format.whole(absent.height, lang)
+        # A frame of one's own has no reasons.
+        if "reason" not in self.rows.columns:
+            return words["without"].format(n=number)
+        groups = absent.group_by(why=self._why()).len().sort("len", "why", descending=[True, False])
+        counted = (f"{words[why]} {number_format.whole(n, lang)}" for why, n in groups.iter_rows())
+        return words["why"].format(n=number, why=", ".join(counted))
+
+    def _why(self) -> pl.Expr:
+        """Return the group of words for each row without a value."""
+        columns, parts = self.rows.columns, ratios.parts_of_value(self.item)
+        why = pl.lit("all_blank")
+        if "template" in columns and parts:
+            on_form = pl.col("template").is_in(items.forms_with(parts))
+            why = pl.when(~on_form).then(pl.lit("item_not_in_form")).otherwise(why)
+        if self.rows.schema.get(ratios.EXCLUDED) == pl.List(pl.String):
+            formula = ratios.FORMULAS.get(self.item)
+            divisor = "equity" if formula and formula.under == "equity" else "divisor"
+            excluded = pl.col(ratios.EXCLUDED).list.contains(self.item)
+            why = pl.when(excluded).then(pl.lit(divisor)).otherwise(why)
+        if "reason" in columns:
+            reason = pl.col("reason").cast(pl.String).replace(_TOGETHER)
+            known = pl.when(reason.is_in(list(_WORDS["en"]))).then(reason)
+            reason = pl.when(reason.is_not_null()).then(known.fill_null(_OTHER))
+            why = pl.coalesce(reason, why)
+        return why
+
+
+def of_frame(frame: labels.Frame, item: str) -> Figures:
+    """Return the rows to draw of an item, or of a ratio, which financials need not have.
+
+    Raises:
+        UsageError: There is no such column, or individual and consolidated figures are mixed.
+    """
+    table = with_item(frame, item)
+    value = labels.column_of(table.schema, item).cast(pl.Float64).alias("value")
+    rows, left_out = one_row_per_year(table.with_columns(value))
+    finite = pl.when(pl.col("value").is_finite()).then("value")
+    return Figures(rows.with_columns(finite.alias("value")), item, left_out)
+
+
+def with_item(frame: labels.Frame, item: str) -> pl.DataFrame:
+    """Return a frame with a column of an item, which a ratio of financials may be.
+
+    Raises:
+        UsageError: There is none.
+    """
+    schema = labels.schema_of(frame)
+    if item not in schema and item in ratios.FORMULAS and set(items.names()) <= set(schema):
+        return ratios.ratios(frame.lazy()).collect()
+    # A column without any value may have no type either.
+    if item not in schema or not (schema[item].is_numeric() or schema[item] == pl.Null):
+        found = f"is {schema[item]}" if item in schema else "is no column"
+        known = [name for name, dtype in schema.items() if dtype.is_numeric()]
+        raise UsageError(
+            f"{item!r} {found}",
+            cure=f"{near(item, [*known, *ratios.FORMULAS])}give a column of numbers, such as an "
+            "item of fk.financials or a ratio of fk.ratios",
+        )
+    return frame.lazy().collect()
+
+
+def counted(rows: pl.DataFrame) -> Noun:
+    """Return what the rows of a frame are: units, unit-years, or rows of a frame without ids.
+
+    >>> counted(pl.DataFrame({"unit_id": [1, 1], "year": [2015, 2016]}))
+    'unit-years'
+    """
+    if "unit_id" not in rows.columns:
+        return "rows"
+    return "units" if rows["unit_id"].n_unique() == rows.height else "unit-years"
+
+
+def number_of(rows: pl.DataFrame, lang: Lang) -> str:
+    """Write how many units, and unit-years, the rows of a frame are.
+
+    >>> number_of(pl.DataFrame({"unit_id": [1, 1], "year": [2015, 2016]}), "en")
+    '1 unit, 2 unit-years'
+    """
+    noun = counted(rows)
+    if noun == "rows":
+        return number_format.with_noun(rows.height, "rows", lang)
+    parts = [number_format.units(rows["unit_id"].n_unique(), lang)]
+    parts += [number_format.with_noun(rows.height, noun, lang)] if noun == "unit-years" else []
+    return ", ".join(parts)
+
+
+def called(item: str, lang: Lang) -> str:
+    """Return what an item or a ratio is called; a column of another kind by its name.
+
+    >>> called("equity_ratio", "sk"), called("net_profit", "en")
+    ('podiel vlastného imania', 'net profit')
+    """
+    known = {one.name: one.label_sk for one in items.item_table()}
+    known |= {name: formula.label_sk for name, formula in ratios.FORMULAS.items()}
+    if item not in known:
+        return item
+    return known[item] if lang == "sk" else _ABBREVIATED.get(item, item.replace("_", " "))
+
+
+def written(item: str, value: float, lang: Lang) -> str:
+    """Write a value: an amount in euro, a share in per cent, another number as it is.
+
+    >>> written("net_profit", 1_234_567, "en"), written("roa", 0.051, "en")
+    ('€1.2m', '5.1%')
+    """
+    if item in items.names() or item == "ebitda":
+        return number_format.euro(value, lang)
+    if item in _SHARES:
+        return number_format.percent(value, lang).replace("-", "−")
+    return number_format.decimal(value, lang, 2).replace("-", "−")
+
+
+def tick(item: str, value: float, lang: Lang) -> str:
+    r"""Write a value on an axis: without decimals that are noughts.
+
+    >>> tick("roa", 0.2, "sk"), tick("sales", 5_000, "en"), tick("current_ratio", 1.5, "en")
+    ('20\xa0%', '€5k', '1.5')
+    """
+    return _NOUGHTS.sub(r"\1", written(item, value, lang))
+
+
+def capitalized(text: str) -> str:
+    """Return a text that begins a heading."""
+    return text[:1].upper() + text[1:]

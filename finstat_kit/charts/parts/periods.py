@@ -1,0 +1,95 @@
+"""Periods of time on an axis: their bounds, their labels, and an unfinished last one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+import matplotlib.dates as mdates
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import Formatter
+
+from finstat_kit.arguments import Lang
+from finstat_kit.frames.counts.count_by import PERIODS, Every
+
+Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+FORMATS: Final[dict[Every, str]] = {
+    "day": "%Y-%m-%d",
+    "week": "%Y-%m-%d",
+    "month": "%Y-%m",
+    "quarter": "%Y-%m",
+    "year": "%Y",
+}
+_MONTHS: Final[dict[Lang, str]] = {
+    "sk": (
+        "januára februára marca apríla mája júna júla augusta septembra októbra novembra decembra"
+    ),
+    "en": "January February March April May June July August September October November December",
+}
+
+
+def bounds_of(changes: pl.DataFrame, every: Every) -> pl.Series:
+    """Return the first day of each period, including empty ones, and the end of the last."""
+    span = changes.select(
+        pl.date_range(
+            pl.col("period").min(),
+            pl.col("period").max().dt.offset_by(PERIODS[every]),
+            PERIODS[every],
+        ).implode()
+    )
+    bounds: pl.Series = span.item()
+    return bounds
+
+
+def unfinished(bounds: pl.Series, today: date, lang: Lang) -> str | None:
+    """Return up to which day the last period has data, None if it is complete.
+
+    >>> bounds = pl.Series([date(2026, 4, 1), date(2026, 7, 1)])
+    >>> unfinished(bounds, date(2026, 6, 15), "en"), unfinished(bounds, date(2026, 6, 30), "en")
+    ('to 15 June', None)
+    """
+    start, end = bounds[-2], bounds[-1]
+    if not start <= today < end - timedelta(days=1):
+        return None
+    month = _MONTHS[lang].split()[today.month - 1]
+    return f"do {today.day}. {month}" if lang == "sk" else f"to {today.day} {month}"
+
+
+def hatch(ax: Axes, edges: Numbers, height: float) -> None:
+    """Hatch the last period."""
+    ax.add_artist(
+        Rectangle(
+            (edges[-2], 0), edges[-1] - edges[-2], height,
+            facecolor="none", edgecolor=ax.get_facecolor(), hatch="////", linewidth=0,
+        )
+    )  # fmt: skip
+
+
+def numbers(days: pl.Series) -> Numbers:
+    """Return days as matplotlib's date numbers."""
+    return np.asarray(mdates.date2num(days.to_numpy()), dtype=np.float64)  # type: ignore[no-untyped-call]
+
+
+class Days(Formatter):
+    """Dates in the shortest ISO form that distinguishes the ticks, in any language."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Write one."""
+        return self.format_ticks([x])[0]
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """Write them all."""
+        days: list[datetime] = [
+            mdates.num2date(value, tz=UTC)  # type: ignore[no-untyped-call]
+            for value in values
+        ]
+        if all(day.day == 1 for day in days):
+            form = "%Y" if all(day.month == 1 for day in days) else "%Y-%m"
+        else:
+            form = "%Y-%m-%d"
+        return [f"{day:{form}}" for day in days]

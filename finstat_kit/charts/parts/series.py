@@ -1,0 +1,88 @@
+"""Series over time: one for each of the commonest codes, and two for all others."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from finstat_kit.arguments import Lang
+from finstat_kit.charts.parts import colours, drawing
+from finstat_kit.charts.parts.periods import Numbers
+from finstat_kit.frames.text import numbers as number_format
+
+MOST: Final = 8  # codes with a series of their own
+_REST_COLOUR: Final = "#ababab"
+_UNLABELLED_COLOUR: Final = "#767676"
+_UNLABELLED: Final[dict[Lang, str]] = {
+    "sk": "bez známeho kódu,\nzmazané, neverejné",
+    "en": "no known code,\ndeleted, non-public",
+}
+
+
+class Series(NamedTuple):
+    """The number of units in each period."""
+
+    name: str
+    colour: str
+    counts: Numbers
+    is_sum: bool  # of many codes, or of rows without a label
+
+
+def of_changes(
+    changes: pl.DataFrame,
+    periods: pl.Series,
+    codes: pl.Series,
+    lang: Lang,
+    *,
+    most: int,
+    short: bool,
+) -> list[Series]:
+    """Return the series, commonest code first, then the rest, then rows without a label.
+
+    Args:
+        changes: Counts as `count_by` with ``last_change`` returns them.
+        periods: All periods.
+        codes: The codelist. If there are enough colours for its codes, each code has a fixed
+            colour; otherwise all share one colour.
+        lang: Language of the names.
+        most: Number of codes with a series of their own.
+        short: Whether names must be short.
+    """
+    ordered = codes.sort().to_list()
+    is_labelled = pl.col("kind") == "labelled"
+    totals = (
+        changes.filter(is_labelled)
+        .group_by("code", "label", "kind")
+        .agg(pl.col("count").sum())
+        .sort("count", "code", descending=[True, False])
+    )
+    own = totals["code"].head(most)
+    names = drawing.names(totals, lang, among=totals, longest=30, short=short)
+    few = len(ordered) <= len(colours.OF_CODES)
+    found = [
+        (
+            name,
+            colours.OF_CODES[ordered.index(code)] if few else colours.BLUE,
+            pl.col("code") == code,
+        )
+        for name, code in zip(names, own, strict=False)
+    ]
+    if totals.height > most:
+        others = number_format.whole(totals.height - most, lang)
+        name = f"{drawing.WORDS[lang]['rest']} ({others})"
+        found.append((name, _REST_COLOUR, ~pl.col("code").is_in(own.implode())))
+    found = [(name, colour, is_labelled & which) for name, colour, which in found]
+    if not changes.filter(~is_labelled).is_empty():
+        found.append((_UNLABELLED[lang], _UNLABELLED_COLOUR, ~is_labelled))
+    frame = pl.DataFrame({"period": periods})
+    return [
+        Series(name, colour, _counts(changes.filter(which), frame), is_sum=n >= own.len())
+        for n, (name, colour, which) in enumerate(found)
+    ]
+
+
+def _counts(changes: pl.DataFrame, periods: pl.DataFrame) -> Numbers:
+    sums = changes.group_by("period").agg(pl.col("count").sum())
+    column = periods.join(sums, on="period", how="left", maintain_order="left")["count"]
+    return column.fill_null(0).cast(pl.Float64).to_numpy()

@@ -1,0 +1,244 @@
+"""Bar charts of the units per code, or of the differences between two counts."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import polars as pl
+from matplotlib.axes import Axes
+
+from finstat_kit import arguments
+from finstat_kit.arguments import By, Lang
+from finstat_kit.charts.parts import colours, drawing, estimates
+from finstat_kit.charts.parts.cutting import cut
+from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
+from finstat_kit.frames.places import labels
+from finstat_kit.frames.text import numbers as number_format
+
+MOST_BARS: Final = 200
+_BARS: Final = 30  # by default
+_BAR_HEIGHT: Final = 0.27  # inches
+_LEAST_HEIGHT: Final = 0.19  # of a bar in the caller's axes
+_GAP: Final = 0.15  # inches between a bar, its number and the edge
+_LETTER: Final = 0.6  # of the height of a bar
+_TOO_LONG: Final = 2  # times the longest bar; a longer rest would dwarf all others
+_ORDERED: Final = frozenset({"velkostOrganizacie"})  # codelists whose codes are a scale
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "count": "počet jednotiek a ich podiel na všetkých",
+        "difference": "o koľko jednotiek viac (+) alebo menej (−)",
+        "off": "Pruh „ostatné“ je dlhší, než sa sem zmestí.",
+    },
+    "en": {
+        "count": "number of units and their share of all",
+        "difference": "how many units more (+) or fewer (−)",
+        "off": "The bar “other” is longer than fits here.",
+    },
+}
+
+
+def plot_counts(
+    frame: labels.Frame,
+    by: By = "kraj",
+    *,
+    lang: Lang | None = None,
+    top: int | None = None,
+    ax: Axes | None = None,
+    register: Register | str | None = None,
+) -> Axes:
+    """Draw the number of units per code: horizontal bars, largest first, with count and share.
+
+    Size classes keep their own order. Rows without a label are grey bars at the bottom, one per
+    kind: unknown codes, no code, gone. A repeated label is shown with its code. A single bar is
+    replaced by a sentence. A comparison is drawn as differences, increases to the right of zero and
+    decreases to the left. An estimate shows the interval of each bar, including sums of several
+    codes.
+
+    Args:
+        frame: Units, counts as `count_by` returns them, whose labels and shares are kept, a
+            comparison as `compare` returns it, or an estimate as `estimate` returns it.
+        by: The code field to count by, or the one the counts were made by; as in `count_by`.
+        lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
+        top: Maximum number of labelled bars, 1 to 200; the others are summed in one pale bar. None
+            shows the first 30, or as many as fit into a given *ax*.
+        ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for long
+            labels. None makes a new figure.
+        register: The source: a `Register`, or what `use` takes; None is the current one, if any is
+            needed: counts need none.
+
+    Returns:
+        The Axes, to adjust or to save (``.figure.savefig``).
+
+    Raises:
+        UsageError: An argument is wrong, or the counts were made by another field than *by*.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.using(fk.sample()):
+        ...     ax = fk.plot_counts(fk.units.get(fk.units.ids(limit=50)), lang="en")
+        >>> print(ax.get_title())
+        Accounting units by region
+        50 units, sample (invented) data
+    """
+    source, lang = current.drawn_from(register, lang)
+    if top is not None:
+        top = arguments.whole("top", top, 1, MOST_BARS)
+    value = "difference" if drawing.is_comparison(frame) else "count"
+    units: int | tuple[int, int] | str
+    estimate = estimates.of_frame(frame, by)
+    if value == "difference":
+        table = drawing.comparison(frame, by)
+        units = int(table["count_a"].sum()), int(table["count_b"].sum())
+    elif estimate:
+        table, units = estimate.table, estimate.drawn(lang)
+    else:
+        table = drawing.counts(frame, by, lang, source)
+        units = int(table["count"].sum())
+    by_code = by in _ORDERED
+    bars = cut(table, _BARS if top is None else top, value=value, by_code=by_code)
+    with drawing.axes(ax, 8, 1.3 + _BAR_HEIGHT * max(bars.height, 3)) as ax:
+        width, height = drawing.inches(ax)
+        room = int(height / _LEAST_HEIGHT)
+        if top is None and bars.height > room:
+            bars = cut(table, max(1, room - 4), value=value, by_code=by_code)
+        bars = estimate.intervals(bars) if estimate else bars
+        short = by == "kraj" and width < drawing.NARROW
+        names = drawing.names(bars, lang, among=table, short=short)
+        longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
+        heading = drawing.WORDS[lang]["by" if value == "count" else value]
+        heading = heading.format(by=drawing.WORDS[lang][by])
+        drawing.title(ax, heading, lang, source, units, beside=longest)
+        for side in ("top", "right", "bottom"):
+            ax.spines[side].set_visible(False)
+        if bars.is_empty():
+            drawing.sentence(ax, drawing.WORDS[lang]["nothing"])
+        elif (alone := _alone(bars, names, lang)) is not None:
+            drawing.sentence(ax, alone)
+        else:
+            _draw_bars(ax, bars, names, value, longest, lang, drawing.windows(frame, lang))
+    return ax
+
+
+def _alone(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
+    """Return the sentence that replaces a single bar; None if there are several."""
+    if bars.height > 1:
+        return None
+    if "difference" in bars.columns:
+        a, b, by = bars.select("count_a", "count_b", "difference").row(0)
+        counts = " → ".join(number_format.whole(count, lang) for count in (a, b))
+        return f"{names[0]}: {counts} ({drawing.signed(by, lang)})"
+    share = bars["share"][0]
+    if "hits" in bars.columns:
+        return None
+    # A row selected from counts does not stand for all units.
+    if share is not None and share < 1:
+        return None
+    return f"{drawing.all_units(bars['count'][0], lang)}: {names[0]}"
+
+
+def _draw_bars(
+    ax: Axes,
+    bars: pl.DataFrame,
+    names: list[str],
+    value: str,
+    beside: float,
+    lang: Lang,
+    warning: str,
+) -> None:
+    width, height = drawing.inches(ax)
+    size = min(TEXT_SIZE, _LETTER * 72 * height / max(bars.height, 3))
+    ink = colours.ink(ax)
+    lengths = [float(length) for length in bars[value]]
+    ends = [float(end) for end in bars["count_high"]] if "hits" in bars.columns else lengths
+    drawn = ax.barh(
+        range(bars.height),
+        lengths,
+        height=0.72,
+        color=[_colour(kind, x) for kind, x in zip(bars["kind"], lengths, strict=True)],
+        xerr=_errors(bars),
+        error_kw={"ecolor": ink, "elinewidth": 1, "capsize": 2},
+    )
+    numbers = _numbers(bars, value, lang)
+    rest = bars["kind"].index_of("rest")
+    others = max((abs(x) for n, x in enumerate(ends) if n != rest), default=0) or 1.0
+    off = rest is not None and abs(lengths[rest]) > _TOO_LONG * others
+    if off and rest is not None:
+        # This bar runs off the axis to keep the others visible; its number is inside it.
+        side = math.copysign(1, lengths[rest])
+        ends[rest] = side * others
+        _write_inside(ax, rest, side, numbers[rest], size)
+        numbers[rest] = ""
+    ax.set_xlim(_ends(ends, width - beside, size, numbers))
+    ax.bar_label(drawn, numbers, padding=3, fontsize=size, color=ink)
+    ax.set_yticks(range(bars.height), [drawing.literal(name) for name in names], fontsize=size)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xticks([])
+    if value == "difference":
+        ax.axvline(0, color=ink, linewidth=0.8)
+        ax.spines["left"].set_visible(False)
+    # A few bars keep the thickness of bars among many.
+    ax.set_ylim(max(bars.height, 3) - 0.5, -0.5)
+    meaning = _WORDS[lang][value] if ends is lengths else estimates.measure(lang)
+    note = [meaning] + ([_WORDS[lang]["off"]] if off else [])
+    note += drawing.wrapped(warning, width * drawing.GROWTH - beside, TEXT_SIZE) if warning else []
+    ax.set_xlabel("\n".join(note), fontsize=TEXT_SIZE, x=0, ha="left")
+
+
+def _colour(kind: str, length: float) -> str:
+    if kind == "labelled":
+        return colours.BLUE if length >= 0 else colours.ORANGE
+    return colours.PALE if kind == "rest" else colours.GREY
+
+
+def _numbers(bars: pl.DataFrame, value: str, lang: Lang) -> list[str]:
+    if value == "difference":
+        return [drawing.signed(by, lang) for by in bars["difference"]]
+    if "hits" in bars.columns:
+        return [
+            f"{number_format.whole(count, lang)}  ({estimates.interval(low, high, lang)})"
+            for count, low, high in bars.select("count", "count_low", "count_high").iter_rows()
+        ]
+    return [
+        f"{number_format.whole(count, lang)}  ({number_format.percent(share, lang)})"
+        for count, share in bars.select("count", pl.col("share").fill_null(0)).iter_rows()
+    ]
+
+
+def _errors(bars: pl.DataFrame) -> list[list[int]] | None:
+    """Return the distances from a bar's end to both bounds of its interval."""
+    if "hits" not in bars.columns:
+        return None
+    low = bars["count"] - bars["count_low"]
+    return [low.to_list(), (bars["count_high"] - bars["count"]).to_list()]
+
+
+def _write_inside(ax: Axes, row: int, side: float, number: str, size: float) -> None:
+    """Write the number inside a bar that runs off the axis, and an arrow at the edge."""
+    near, far = ("left", "right") if side > 0 else ("right", "left")
+    edge, arrow = (0.992, "→") if side > 0 else (0.008, "←")
+    ink = colours.ink_on(colours.PALE)
+    ax.annotate(
+        number, (0, row), (4 * side, 0), textcoords="offset points",
+        ha=near, va="center", fontsize=size, color=ink,
+    )  # fmt: skip
+    ax.text(
+        edge, row, arrow, transform=ax.get_yaxis_transform(),
+        ha=far, va="center", fontsize=size, color=ink,
+    )  # fmt: skip
+
+
+def _ends(
+    lengths: list[float], width: float, size: float, numbers: list[str]
+) -> tuple[float, float]:
+    """Return the ends of the axis: the bars, and room for the numbers beside them."""
+    low, high = min(0, *lengths), max(0, *lengths)
+    if low == high:
+        high = 1
+    number = max(drawing.breadth(number, size) for number in numbers) + _GAP
+    sides = (low < 0) + (high > 0)
+    bars = max(width - sides * number, 0.25 * width, 0.1)
+    room = number * (high - low) / bars
+    return low - room * (low < 0), high + room * (high > 0)

@@ -1,0 +1,194 @@
+"""Figures over the years: of one unit several items, or one item of a few units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang
+from finstat_kit.charts.parts import colours, drawing, figures
+from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.charts.parts.figures import Figures
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.places import labels
+
+_MOST: Final = 6  # lines
+_NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes")
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "by year": "{item} podľa rokov",
+        "items": "Vybrané položky podľa rokov",
+        "corrected": "Krúžok: hodnota je z opravnej závierky.",
+        "previous": "Prázdny bod: zo stĺpca predchádzajúceho obdobia.",
+        "short": "Šrafované: obdobie iné ako 12 mesiacov.",
+        "gap": "Kde čiara chýba, nie sú čísla.",
+    },
+    "en": {
+        "by year": "{item} by year",
+        "items": "Selected items by year",
+        "corrected": "Ring: from a correction.",
+        "previous": "Hollow point: from the previous-period column.",
+        "short": "Hatched: a period of other than 12 months.",
+        "gap": "Where the line breaks there are no numbers.",
+    },
+}
+
+
+def plot_history(
+    financials: labels.Frame,
+    items: str | Sequence[str],
+    *,
+    lang: Lang | None = None,
+    ax: Axes | None = None,
+    register: Register | str | None = None,
+) -> Axes:
+    """Draw figures over the years: several items of one unit, or one item of up to six units.
+
+    A year without a number breaks the line. A value from a filing that corrects another has a
+    ring, one from the previous-period column is hollow, and a year whose period has other than 12
+    months is hatched. Of several rows of a unit and year one is drawn, as in `plot_spread`.
+
+    Args:
+        financials: As `financials` returns it, of one or a few units; ratios are computed where
+            they are asked for.
+        items: An item or ratio, or several of the same kind (amounts, or shares).
+        lang: Language of title, numbers and names, ``"sk"`` or ``"en"``; None is the register's.
+        ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
+            figure.
+        register: The source: a `Register`, or what `use` takes; None is the current one.
+
+    Returns:
+        The Axes, to adjust or to save (``.figure.savefig``).
+
+    Raises:
+        UsageError: No item or one twice, several items of several units, more than six lines, a
+            column is missing, or the frame has individual and consolidated statements.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.using(fk.sample()):
+        ...     ax = fk.plot_history(fk.financials([365]), "equity", lang="en")
+        >>> print(ax.get_title())
+        Equity by year
+        Skúška Orol 510, s. r. o., sample (invented) data
+    """
+    source, lang = current.drawn_from(register, lang)
+    wanted = arguments.names("items", items)
+    values = [figures.of_frame(_given(financials), item) for item in wanted]
+    rows = values[0].rows
+    names = dict(rows.select("unit_id", "name").unique("unit_id", maintain_order=True).iter_rows())
+    units = {unit: str(name or unit) for unit, name in names.items()}
+    if len(wanted) > 1 < len(units) or len(wanted) * len(units) > _MOST:
+        raise UsageError(
+            f"{len(wanted)} items of {len(units)} units are too many lines",
+            cure=f"give one unit and up to {_MOST} items, or up to {_MOST} units and one item",
+        )
+    words = _WORDS[lang]
+    with drawing.axes(ax, 8, 4.2) as ax:
+        if len(wanted) == 1:
+            item = figures.capitalized(figures.called(wanted[0], lang))
+            heading = words["by year"].format(item=item)
+        else:
+            heading = words["items"]
+        name = drawing.shortened(next(iter(units.values()))) if len(units) == 1 else None
+        drawing.title(ax, heading, lang, source, name)
+        left = _notes(values, lang)
+        dated = [value.rows.drop_nulls("year") for value in values]
+        if all(value.present.is_empty() for value in values):
+            drawing.sentence(ax, " ".join([drawing.WORDS[lang]["nothing"], *left]))
+            return ax
+        seen: set[str] = set()
+        lines = [(unit, at) for unit in units for at in range(len(wanted))]
+        for colour, (unit, at) in zip(colours.OF_CODES, lines, strict=False):
+            label = units[unit] if len(units) > 1 else figures.called(wanted[at], lang)
+            own = dated[at].filter(unit_id=unit)
+            if not own.is_empty():
+                seen |= _line(ax, own, colour, drawing.shortened(label))
+        _finish(ax, wanted[0], lang, many=len(lines) > 1)
+        notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in seen]
+        ticks = (figures.tick(wanted[0], y, lang) for y in ax.get_yticks())
+        beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
+        room = drawing.inches(ax)[0] * drawing.GROWTH - beside
+        ax.set_xlabel(
+            drawing.literal("\n".join(drawing.wrapped(" ".join(notes + left), room, TEXT_SIZE))),
+            fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.4,
+        )  # fmt: skip
+    return ax
+
+
+def _notes(values: Sequence[Figures], lang: Lang) -> list[str]:
+    """Return the notes of all items, with the name of the item where they are not of all."""
+    notes = [value.notes(lang) for value in values]
+    common = [note for note in notes[0] if all(note in others for others in notes)]
+    return common + [
+        f"{figures.capitalized(figures.called(value.item, lang))}: {note[0].lower()}{note[1:]}"
+        for value, own in zip(values, notes, strict=True)
+        for note in own
+        if note not in common
+    ]
+
+
+def _given(financials: labels.Frame) -> labels.Frame:
+    schema = labels.schema_of(financials)
+    absent = [name for name in (*_NEEDED, "name") if name not in schema]
+    if absent:
+        raise UsageError(
+            f": no column {absent[0]!r}",
+            argument="financials",
+            cure="give what fk.financials returns",
+        )
+    return financials
+
+
+def _line(ax: Axes, own: pl.DataFrame, colour: str, label: str) -> set[str]:
+    """Draw a line with its marks; return what the notes have to explain."""
+    first, last = own["year"].min(), own["year"].max()
+    years = pl.DataFrame({"year": pl.int_range(first, last + 1, eager=True)})  # type: ignore[arg-type, operator]
+    rows = years.join(own.cast({"year": pl.Int64}), on="year", how="left").sort("year")
+    values = rows["value"].fill_null(float("nan"))
+    ax.plot(rows["year"], values, color=colour, linewidth=1.8, label=drawing.literal(label))
+    there = rows.drop_nulls("value")
+    hollow = there.filter(pl.col("source_column") == "previous")
+    full = there.filter(pl.col("source_column") != "previous")
+    ax.plot(full["year"], full["value"], "o", color=colour, markersize=5)
+    face = ax.get_facecolor()
+    ax.plot(hollow["year"], hollow["value"], "o", color=colour, markersize=5, markerfacecolor=face)
+    ringed = full.filter(pl.col("supersedes") > 0)
+    ax.plot(
+        ringed["year"], ringed["value"], "o", color=colours.ink(ax), markersize=11,
+        markerfacecolor="none", markeredgewidth=1.2,
+    )  # fmt: skip
+    short = there.filter(pl.col("months") != 12)
+    for year in short["year"]:
+        ax.axvspan(
+            year - 0.4, year + 0.4, facecolor="none", edgecolor=colours.GREY, hatch="///",
+            linewidth=0, alpha=0.6, zorder=0,
+        )  # fmt: skip
+    marks = {"corrected": ringed, "previous": hollow, "short": short}
+    seen = {name for name, marked in marks.items() if marked.height}
+    return seen | ({"gap"} if there.height < rows.height else set())
+
+
+def _finish(ax: Axes, item: str, lang: Lang, *, many: bool) -> None:
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: figures.tick(item, y, lang)))
+    ax.tick_params(labelsize=TEXT_SIZE)
+    low, high = ax.get_ylim()
+    if low > 0:
+        ax.set_ylim(0, high)
+    elif low < 0 < high:
+        ax.axhline(0, color=colours.ink(ax), linewidth=0.8)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    if many:
+        ax.legend(
+            frameon=False, fontsize=TEXT_SIZE, labelcolor=colours.ink(ax), loc="upper left",
+            bbox_to_anchor=(1.01, 1), borderaxespad=0,
+        )  # fmt: skip

@@ -1,0 +1,209 @@
+"""Units by the period of their last change: stacked by code, or a panel for each code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Final
+
+import matplotlib.dates as mdates
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.patches import StepPatch
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from finstat_kit.arguments import By, Lang
+from finstat_kit.charts.parts import colours, drawing, panels, periods, series
+from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.charts.parts.series import Series
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
+from finstat_kit.frames.counts.count_by import Every
+from finstat_kit.frames.places import labels
+from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.protocol import wire
+
+_MOST_STACKS: Final = 23  # beside each other
+_BROAD: Final = 5.6  # inches of a line of text that is read with ease
+_FEW_PERIODS: Final = 7  # up to so many bounds of periods each have a date
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "count": "počet jednotiek",
+        "heading": "Účtovné jednotky podľa {period} poslednej zmeny a {by}",
+        "day": "dňa",
+        "week": "týždňa",
+        "month": "mesiaca",
+        "quarter": "štvrťroka",
+        "year": "roka",
+        "axis": "{period} poslednej zmeny jednotky",
+        "axis day": "deň",
+        "axis week": "týždeň",
+        "axis month": "mesiac",
+        "axis quarter": "štvrťrok",
+        "axis year": "rok",
+        "not": (
+            "Každá jednotka je tu raz, v čase svojej poslednej zmeny. Po ďalšej zmene sa posunie "
+            "doprava, preto staršie stĺpce časom klesajú. Nie je to vývoj počtu zmien."
+        ),
+        "undated": "Bez dátumu zmeny (nezobrazené): {n}.",
+        "part": "Posledný {period} je neúplný (šrafovaný): {to}.",
+    },
+    "en": {
+        "count": "number of units",
+        "heading": "Accounting units by {period} of last change and {by}",
+        "day": "day",
+        "week": "week",
+        "month": "month",
+        "quarter": "quarter",
+        "year": "year",
+        "axis": "{period} of the unit's last change",
+        "axis day": "day",
+        "axis week": "week",
+        "axis month": "month",
+        "axis quarter": "quarter",
+        "axis year": "year",
+        "not": (
+            "Each unit stands here once, at its last change. When it changes again it moves "
+            "right, so that older bars shrink. This is not the number of changes over time."
+        ),
+        "undated": "Without a date of change (not shown): {n}.",
+        "part": "The last {period} is unfinished (hatched): {to}.",
+    },
+}
+
+
+def plot_last_changes(
+    units: labels.Frame,
+    by: By = "kraj",
+    *,
+    every: Every = "month",
+    lang: Lang | None = None,
+    ax: Axes | None = None,
+    register: Register | str | None = None,
+) -> Axes:
+    """Draw units by the period of their **last** change, and by code.
+
+    This is not a time series of events: the register keeps only the latest change. A unit changed
+    in February and again in May counts for May only, so earlier periods shrink on every later run.
+    The numbers are those of `count_by` with ``last_change``.
+
+    The codes are stacked, each with the same colour in every chart. From 24 periods on, or if the
+    codelist has more codes than there are colours (ten), each code has a panel instead, with shared
+    scales; only a sum of other codes that is higher than any of them has its own scale. The last
+    period is hatched if the register's day does not complete it.
+
+    Args:
+        units: Records, or any frame with ``datumPoslednejUpravy`` (Date) and the column *by*.
+        by: A code field, as in `count_by`. The eight commonest codes, or fewer on small axes, are
+            series of their own; the other labelled codes are one series, and rows without a label
+            or gone another.
+        every: Length of a period: ``"day"``, ``"week"`` (from Monday), ``"month"``,
+            ``"quarter"`` or ``"year"``.
+        lang: Language of title, labels and numbers, ``"sk"`` or ``"en"``; None is the register's.
+        ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for the
+            legend beside the axes. None makes a new figure.
+        register: The source: a `Register`, or what `use` takes; None is the current one.
+
+    Returns:
+        The Axes; panels are its ``child_axes``. A note below gives the number of units without a
+        date.
+
+    Raises:
+        UsageError: An argument is wrong, or a column is missing.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.using(fk.sample()):
+        ...     ax = fk.plot_last_changes(fk.units.get(fk.units.ids(limit=50)), lang="en")
+        >>> print(ax.get_title())
+        Accounting units by month of last change and region
+        50 units, sample (invented) data
+    """
+    source, lang = current.drawn_from(register, lang)
+    asked = source or current.register()
+    changes = asked.count_by(units, by, last_change=every, lang=lang)
+    codes = asked._lookup(wire.BY_FIELD[by].name)["code"]
+    today = asked.today
+    words = _WORDS[lang]
+    dated = changes.drop_nulls("period")
+    undated = int(changes["count"].sum()) - int(dated["count"].sum())
+    note = [words["axis"].format(period=words[f"axis {every}"]), "", words["not"]]
+    with drawing.axes(ax, 9, 4.8) as ax:
+        heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
+        drawing.title(
+            ax, heading, lang, source, int(changes["count"].sum()), beside=panels.BESIDE / 2
+        )
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+        ax.tick_params(labelsize=TEXT_SIZE)
+        pad = 4.0
+        if dated.is_empty():
+            drawing.sentence(ax, drawing.WORDS[lang]["nothing"])
+        else:
+            bounds = periods.bounds_of(dated, every)
+            to = periods.unfinished(bounds, today, lang)
+            if to is not None:
+                note.append(words["part"].format(period=words[f"axis {every}"], to=to))
+            apart = bounds.len() - 1 > _MOST_STACKS or codes.len() > len(colours.OF_CODES)
+            short = apart or drawing.inches(ax)[0] < drawing.NARROW
+            # Two of the panels show sums.
+            most = min(series.MOST, max(panels.room(ax) - 2, 1)) if apart else series.MOST
+            found = series.of_changes(dated, bounds.head(-1), codes, lang, most=most, short=short)
+            if apart:
+                panels.draw(ax, found, bounds, every, lang, part=to is not None)
+                pad = panels.UNDER
+            else:
+                _draw_stack(ax, found, bounds, every, lang, part=to is not None)
+            ax.set_ylabel(words["count"], fontsize=TEXT_SIZE)
+        if undated:
+            note.append(words["undated"].format(n=number_format.whole(undated, lang)))
+        room = min(drawing.inches(ax)[0] * drawing.GROWTH - panels.BESIDE, _BROAD)
+        lines = [line for text in note for line in drawing.wrapped(text, room, TEXT_SIZE)]
+        ax.set_xlabel(
+            "\n".join(lines), fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.3, labelpad=pad
+        )
+    return ax
+
+
+def _draw_stack(
+    ax: Axes, found: Sequence[Series], bounds: pl.Series, every: Every, lang: Lang, *, part: bool
+) -> None:
+    """Draw one outline per series, each on top of the one before."""
+    edges = periods.numbers(bounds)
+    floor = np.zeros(len(edges) - 1)
+    outlines = []
+    for one in found:
+        outline = StepPatch(floor + one.counts, edges, facecolor=one.colour, linewidth=0)
+        outline.set_data(baseline=floor)  # type: ignore[arg-type]
+        # Not ax.stairs: its loop over corners in Python takes seconds for the days of ten years.
+        ax.add_artist(outline)
+        outlines.append(outline)
+        floor = floor + one.counts
+    if part:
+        periods.hatch(ax, edges, float(floor[-1]))
+    # A few periods keep the width of periods among many.
+    spare = max(0, _FEW_PERIODS - bounds.len()) * (edges[1] - edges[0]) / 2
+    ax.set_xlim(edges[0] - spare, edges[-1] + spare)
+    ax.set_ylim(0, float(floor.max()) * 1.05)
+    _write_axes(ax, bounds, every, lang)
+    # In the order of the stack, from the top down.
+    ax.legend(
+        outlines[::-1], [drawing.literal(one.name) for one in found[::-1]],
+        loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, frameon=False,
+        fontsize=TEXT_SIZE, labelcolor=colours.ink(ax), handlelength=1.1, handleheight=1.1,
+    )  # fmt: skip
+
+
+def _write_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> None:
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))
+    if bounds.len() <= _FEW_PERIODS:
+        edges, form = periods.numbers(bounds), periods.FORMATS[every]
+        days = bounds.head(-1).dt.to_string(form).to_list()
+        ax.set_xticks((edges[:-1] + edges[1:]) / 2, days)
+    else:
+        most = 5 if every in ("day", "week") else 7  # whole dates are long
+        locator = mdates.AutoDateLocator(tz=UTC, minticks=3, maxticks=most)  # type: ignore[no-untyped-call]
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(periods.Days())

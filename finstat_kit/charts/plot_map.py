@@ -1,0 +1,374 @@
+"""A tile map of Slovakia: one tile per region or district, coloured by a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.transforms import ScaledTranslation
+
+from finstat_kit import arguments
+from finstat_kit.arguments import By, Lang
+from finstat_kit.charts.parts import (
+    classes as scales,
+    colours,
+    drawing,
+    estimates,
+    figures,
+    map_values,
+    tiles,
+)
+from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.charts.parts.estimates import Short
+from finstat_kit.charts.parts.tile_text import TileText
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
+from finstat_kit.frames.counts.count_by import KINDS
+from finstat_kit.frames.places import labels
+from finstat_kit.frames.text import numbers as number_format
+
+_HANDLE: Final = 0.5  # inches of an entry of the legend besides its text
+_ABSENT: Final = {"bare": "–", "zero": "0"}
+_MOST_NAMED: Final = 4  # codes without a tile
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "other": "{value} podľa {by}",
+        "median": "medián",
+        "few": "menej než 5 jednotiek s hodnotou",
+        "count": "počet jednotiek",
+        "difference": "rozdiel v počte jednotiek",
+        "breaks": ", triedy podľa prirodzených hraníc",
+        "none": "žiadna jednotka",
+        "missing": "bez hodnoty",
+        "off": "Mimo mapy: ",
+        "more": "ďalšie kódy",
+    },
+    "en": {
+        "other": "{value} by {by}",
+        "median": "median",
+        "few": "fewer than 5 units with a value",
+        "count": "number of units",
+        "difference": "difference in the number of units",
+        "breaks": ", classes by natural breaks",
+        "none": "no units",
+        "missing": "no value",
+        "off": "Not on the map: ",
+        "more": "further codes",
+    },
+}
+
+
+class _Grid(NamedTuple):
+    tiles: Mapping[str, tiles.Tile]
+    classes: int
+    inches: tuple[float, float]
+    text: float  # height of a letter by that of a tile
+    lines: tuple[float, float]  # where name and number stand between the edges of a tile
+    two_lines: tuple[float, float]  # where they stand if an interval is below the number
+
+
+_GRIDS: Final = {
+    "kraj": _Grid(tiles.REGIONS, 4, (8, 3.9), 0.125, (0.38, 0.66), (0.34, 0.68)),
+    "okres": _Grid(tiles.DISTRICTS, 5, (10, 6.4), 0.17, (0.36, 0.78), (0.29, 0.73)),
+}
+
+
+def plot_map(
+    frame: labels.Frame,
+    by: Literal["kraj", "okres"] = "kraj",
+    *,
+    value: str = "count",
+    title: str | None = None,
+    unit: str | None = None,
+    classes: Sequence[float] | None = None,
+    lang: Lang | None = None,
+    ax: Axes | None = None,
+    register: Register | str | None = None,
+) -> Axes:
+    """Draw a tile map of Slovakia: equal tiles, 8 regions or 79 districts, coloured by class.
+
+    The classes are natural breaks (Jenks), 4 for regions and 5 for districts: unlike quantiles,
+    they give similar values one colour and outliers their own. The legend gives the smallest and
+    the largest value of each class. Differences, and columns with negative values, are graded
+    around zero: decreases in orange, increases in blue, equal sizes equally deep. Rows without a
+    tile (abroad, unknown codes, no code, gone) are listed under the map. Raw counts mostly show
+    where people live; to show anything else, divide them, for instance by inhabitants, and give
+    the result as *value*.
+
+    Args:
+        frame: Units, counts as `count_by` returns them, a comparison as `compare` returns it, whose
+            differences are drawn, an estimate as `estimate` returns it, with its intervals, any
+            frame with ``code`` and *value*, or financials and ratios, whose medians are drawn:
+            the values and the notes below are those of `plot_spread`, and codes of fewer than five
+            units have none.
+        by: Level of the codes.
+        value: Column of numbers to draw; null, NaN and infinity mean no value.
+        title: Heading; None uses the name of the column, or the heading of counted units.
+        unit: Unit of the numbers, for the legend: ``"per 1,000 inhabitants"``. With it, a column
+            ``count`` is a value like any other, not a number of units.
+        classes: Upper bounds of the classes, 1 to 8 ascending numbers, for maps side by side: a
+            bound belongs to the class below it, the last class is above all bounds, and the legend
+            lists every class. With a negative bound the scale is centred on zero.
+        lang: Language of title, numbers, region names and legend, ``"sk"`` or ``"en"``; None is the
+            register's.
+        ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for the
+            legend below. None makes a new figure.
+        register: The source: a `Register`, or what `use` takes; None is the current one, if any is
+            needed: counts and values need none.
+
+    Returns:
+        The Axes. Tiles without a value are grey.
+
+    Raises:
+        UsageError: An argument is wrong, a column is missing, a code appears twice, the codes
+            belong to the other level, the frame was made by another field than *by*, or it has
+            individual and consolidated statements.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> import polars as pl
+        >>> rates = pl.DataFrame({"code": ["SK010", "SK042"], "per_1000": [61.2, 30.5]})
+        >>> with fk.using(fk.sample()):
+        ...     ax = fk.plot_map(rates, value="per_1000", lang="en")
+        >>> print(ax.get_title())
+        per_1000 by region
+        sample (invented) data
+    """
+    source, lang = current.drawn_from(register, lang)
+    arguments.one_of("by", by, tuple(_GRIDS))
+    grid = _GRIDS[by]
+    tops = None if classes is None else scales.bounds(classes)
+    shown = _shown(frame, by, value, unit, lang, source)
+    tiled = pl.col("code").is_in(list(grid.tiles)).fill_null(value=False)
+    values = map_values.by_code(shown.table.filter(tiled))
+    if tops is not None:
+        scale = scales.by_bounds(list(values.values()), tops, lang)
+    elif shown.differs or any(number < 0 for number in values.values()):
+        scale = scales.around_zero(list(values.values()), shown.write, lang)
+    else:
+        scale = scales.by_breaks(list(values.values()), grid.classes, shown.write)
+    absent, in_words = shown.missing
+    breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
+    legend = scale.entries
+    if len(values) < len(grid.tiles):
+        legend = [*legend, (colours.NO_VALUE, _WORDS[lang][in_words])]
+
+    with drawing.axes(ax, *grid.inches) as ax:
+        heading = shown.heading if title is None else title
+        drawing.title(ax, heading, lang, source, shown.units)
+        spread = shown.estimate.intervals() if shown.estimate else {}
+        written = {
+            code: f"{shown.write(number)}\n{spread.get(code, '')}".strip()
+            for code, number in values.items()
+        }
+        _draw_tiles(ax, grid, values, scale, written, _ABSENT[absent], lang)
+        _draw_borders(ax, grid)
+        rows = _draw_legend(ax, legend, shown.measure + breaks)
+        off = _off_the_map(shown, shown.table.filter(~tiled), lang)
+        _tell_the_rest(ax, " ".join(filter(None, [off, *shown.notes])), rows)
+    return ax
+
+
+class _Shown(NamedTuple):
+    table: pl.DataFrame
+    heading: str
+    measure: str  # the quantity shown
+    units: int | tuple[int, int] | str | None  # None if the values are not numbers of units
+    differs: bool
+    write: Callable[[float], str]
+    missing: tuple[str, str]  # words of a tile without a value: on it, and in the legend
+    estimate: Short | None = None
+    notes: Sequence[str] = ()
+
+
+def _shown(
+    frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
+) -> _Shown:
+    """Return what to show of a frame: counts, differences of counts, medians or other values."""
+    if map_values.is_of_units(frame, by, value):
+        return _medians(frame, by, value, unit, lang, source)
+    differs = value in ("count", "difference") and drawing.is_comparison(frame)
+    counted = value == "count" and unit is None and not differs
+    value = "difference" if differs else value
+    heading = drawing.WORDS[lang]["difference" if differs else "by"]
+    units: int | tuple[int, int] | str | None = None
+    estimate = estimates.of_frame(frame, by) if counted else None
+    if differs:
+        compared = drawing.comparison(frame, by)
+        units = int(compared["count_a"].sum()), int(compared["count_b"].sum())
+    table = map_values.of_frame(frame, by, value, lang, source)
+    if estimate:
+        table = table.with_columns(estimate.table["hits"])
+    write = map_values.writer(table["value"], lang)
+    if estimate:
+        units = estimate.drawn(lang)
+    elif counted:
+        units = int(table["value"].sum())
+    elif not differs:
+        heading = _WORDS[lang]["other"]
+    own = _WORDS[lang][value] if units is not None else value
+    short = Short(estimate, lang) if estimate else None
+    if short:
+        own, write = short.measure, short.write
+    warning = drawing.windows(frame, lang) if differs else ""
+    return _Shown(
+        table,
+        heading.format(value=value, by=drawing.WORDS[lang][by]),
+        own if unit is None else unit,
+        units,
+        differs,
+        (lambda number: drawing.signed(int(number), lang)) if differs else write,
+        ("bare", "missing") if "code" in labels.schema_of(frame) else ("zero", "none"),
+        short,
+        [warning] if warning else [],
+    )
+
+
+def _medians(
+    frame: labels.Frame, by: By, item: str, unit: str | None, lang: Lang, source: Register | None
+) -> _Shown:
+    """Return the medians of the units of a frame."""
+    values = figures.of_frame(frame, item)
+    coded = values.present.drop_nulls(by)
+    words = _WORDS[lang]
+    called = figures.capitalized(f"{figures.called(item, lang)} ({words['median']})")
+    return _Shown(
+        map_values.medians(coded, by, lang, source),
+        words["other"].format(value=called, by=drawing.WORDS[lang][by]) + values.years,
+        words["median"] if unit is None else unit,
+        figures.number_of(coded, lang),
+        differs=False,
+        write=lambda number: figures.written(item, number, lang),
+        missing=("bare", "few"),
+        notes=values.notes(lang, by),
+    )
+
+
+def _draw_tiles(
+    ax: Axes,
+    grid: _Grid,
+    values: Mapping[str, float],
+    scale: scales.Scale,
+    texts: Mapping[str, str],
+    absent: str,
+    lang: Lang,
+) -> None:
+    named = {
+        code: tile.name_sk if lang == "sk" else tile.name_en for code, tile in grid.tiles.items()
+    }
+    written = {code: texts.get(code, absent) for code in grid.tiles}
+    lines = grid.two_lines if any("\n" in text for text in written.values()) else grid.lines
+    # One size for all names and one for all numbers, set by the longest.
+    name_width = max(
+        drawing.breadth(line, 72) for name in named.values() for line in name.split("\n")
+    )
+    number_width = max(
+        drawing.breadth(line, 72) for number in set(written.values()) for line in number.split("\n")
+    )
+    between = ax.get_facecolor()
+    for code, tile in grid.tiles.items():
+        x, y = tile.column, tile.row
+        colour = scale.colour_of(values[code]) if code in values else colours.NO_VALUE
+        tile_of = Rectangle((x, y), 1, 1, facecolor=colour, edgecolor=between, linewidth=1.5)
+        ax.add_patch(tile_of)
+        ink = colours.ink_on(colour)
+        ax.add_artist(
+            TileText(ax, (x + 0.5, y + lines[0]), named[code], grid.text, name_width, ink)
+        )
+        ax.add_artist(
+            TileText(ax, (x + 0.5, y + lines[1]), written[code], grid.text, number_width, ink)
+        )
+    # Tiles fill the axes: with a fixed aspect, constrained layout would cut off the texts below.
+    ax.set_xlim(0, 1 + max(tile.column for tile in grid.tiles.values()))
+    ax.set_ylim(1 + max(tile.row for tile in grid.tiles.values()), 0)
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+
+
+def _draw_borders(ax: Axes, grid: _Grid) -> None:
+    """Draw a line around each region of a district map."""
+    region = {(tile.column, tile.row): code[:5] for code, tile in grid.tiles.items()}
+    if len(set(region.values())) == len(region):
+        return
+    lines = []
+    for (x, y), code in region.items():
+        sides = {(x - 1, y): (0, 0, 0, 1), (x + 1, y): (1, 0, 1, 1)}
+        sides |= {(x, y - 1): (0, 0, 1, 0), (x, y + 1): (0, 1, 1, 1)}
+        for beside, (x0, y0, x1, y1) in sides.items():
+            if region.get(beside) != code:
+                lines.append([(x + x0, y + y0), (x + x1, y + y1)])
+    ax.add_collection(
+        LineCollection(
+            lines, colors=colours.ink(ax), linewidths=1.1, capstyle="projecting", clip_on=False
+        )
+    )
+
+
+def _draw_legend(ax: Axes, entries: Sequence[tuple[str, str]], heading: str) -> int:
+    """Draw the legend below the tiles and return its number of rows."""
+    breadths = [drawing.breadth(text, TEXT_SIZE) + _HANDLE for _, text in entries]
+    room = drawing.inches(ax)[0] * drawing.GROWTH
+    columns = len(entries)
+    if sum(breadths) > room:
+        rows = -(-columns // max(int(room / max(breadths)), 1))
+        columns = -(-columns // rows)  # fill the rows equally
+    below = ax.transAxes + ScaledTranslation(0, -7 / 72, ax.figure.dpi_scale_trans)
+    legend = ax.legend(
+        [Patch(facecolor=colour) for colour, _ in entries],
+        [text for _, text in entries],
+        title=drawing.literal(heading), title_fontsize=TEXT_SIZE, alignment="left",
+        loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, borderaxespad=0,
+        borderpad=0, ncols=columns, frameon=False, fontsize=TEXT_SIZE, labelcolor=colours.ink(ax),
+        columnspacing=1.6, handlelength=1.4,
+    )  # fmt: skip
+    legend.get_title().set_color(colours.ink(ax))
+    return -(-len(entries) // columns)
+
+
+def _off_the_map(shown: _Shown, table: pl.DataFrame, lang: Lang) -> str:
+    """Return the text for rows without a tile: labelled codes by name, the others by kind."""
+    labelled = table.filter(pl.col("kind") == "labelled").sort(
+        "value", "code", descending=[True, False], nulls_last=True
+    )
+    named = labelled.head(_MOST_NAMED)
+    told = [
+        (name, named.slice(row, 1))
+        for row, name in enumerate(drawing.names(named, lang, among=table))
+    ]
+    more = labelled.slice(_MOST_NAMED)
+    if more.height:
+        told.append((f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more))
+    if shown.units is not None and not shown.differs:
+        table = table.filter(pl.col("value") != 0)  # groups of an estimate without a unit
+    for kind in KINDS[1:]:
+        group = table.filter(pl.col("kind") == kind)
+        if group.height:
+            first = group.head(1).with_columns(pl.lit(group.height).alias("codes"))
+            told.append((drawing.names(first, lang, among=table)[0], group))
+    parts = [f"{name}{_summed(shown, rows, lang)}" for name, rows in told]
+    return _WORDS[lang]["off"] + "; ".join(parts) + "." if parts else ""
+
+
+def _summed(shown: _Shown, rows: pl.DataFrame, lang: Lang) -> str:
+    """Write the total of some rows; of values that cannot be added up, their number of units."""
+    if "units" in rows.columns:
+        return f": {number_format.units(int(rows['units'].sum()), lang)}"
+    if shown.estimate:
+        return f": {shown.estimate.of_sum(rows)}"
+    values = rows["value"]
+    if values.count() and (shown.units is not None or values.len() == 1):
+        return f": {shown.write(float(values.sum()))}"
+    return ""
+
+
+def _tell_the_rest(ax: Axes, text: str, rows: int) -> None:
+    """Write a text under the legend of so many rows."""
+    lines = drawing.wrapped(text, drawing.inches(ax)[0] * drawing.GROWTH, TEXT_SIZE)
+    ax.set_xlabel(
+        drawing.literal("\n".join(lines)), labelpad=TEXT_SIZE * (1.9 * rows + 2.3),
+        fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.3,
+    )  # fmt: skip

@@ -1,0 +1,216 @@
+"""Quartile boxes: how an item or a ratio spreads over regions, activities or sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from finstat_kit import arguments
+from finstat_kit.arguments import By, Lang
+from finstat_kit.charts.parts import colours, drawing, figures
+from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.financials.quartiles import spread
+from finstat_kit.frames.places import labels
+from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.protocol import wire
+
+_MOST: Final = 30  # boxes
+_HEIGHT: Final = 0.3  # inches of a box and the gap below it
+_BOX: Final = 0.56
+_ORDERED: Final = frozenset({"velkostOrganizacie"})  # codelists whose codes are a scale
+_WIDE: Final = 100  # from here on, highest by lowest, values are drawn on a log scale
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "heading": "{item} podľa {by}",
+        "how": "Pás: prostredná polovica hodnôt, čiara: medián, fúzy: najviac 1,5 dĺžky pásu.",
+        "unit-years": "n: jednotkoroky.",
+        "few": "Kódy s menej ako 5 jednotkami, nezobrazené: {n} (n = {values}).",
+        "log": "Logaritmická mierka.",
+        "lost": "Nuly a záporné hodnoty, vľavo od obrázka: {n}.",
+        "beyond": "Za fúzmi, nezobrazené: {n}.",
+        "more": "Ďalšie kódy, nezobrazené: {n} (n = {values}).",
+    },
+    "en": {
+        "heading": "{item} by {by}",
+        "how": "Box: the middle half of values, line: median, whiskers: up to 1.5 box lengths.",
+        "unit-years": "n: unit-years.",
+        "few": "Codes of fewer than 5 units, not shown: {n} (n = {values}).",
+        "log": "Logarithmic scale.",
+        "lost": "Zeros and negative values, left of the picture: {n}.",
+        "beyond": "Beyond the whiskers, not shown: {n}.",
+        "more": "Further codes, not shown: {n} (n = {values}).",
+    },
+}
+
+
+def plot_spread(
+    frame: labels.Frame,
+    item: str,
+    *,
+    by: By = "kraj",
+    lang: Lang | None = None,
+    ax: Axes | None = None,
+    register: Register | str | None = None,
+) -> Axes:
+    """Draw how an item or a ratio spreads: quartile boxes for each code, by median.
+
+    The median and the number of values, ``n``, stand beside each box, and all statistics are of all
+    values; codes of fewer than five units have no box. Of several rows of a unit and year one is
+    taken: with figures, from the current column, of the longer period, of the later end. A note
+    below gives the number of rows left out, of values not drawn, of rows without a value by reason,
+    and of forms that are not comparable. Amounts that differ by more than a hundred times, with
+    quartiles above zero, are on a logarithmic scale. Of more than 30 codes those with the most
+    values are drawn.
+
+    Args:
+        frame: Financials, ratios, or any frame with the columns *item* and *by*; a ratio is
+            computed where it is not a column. In several years of a unit, each is a value.
+        item: Column of numbers, such as ``"equity_ratio"``.
+        by: A code field, as in `count_by`.
+        lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
+        ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
+            figure.
+        register: The source: a `Register`, or what `use` takes; None is the current one.
+
+    Returns:
+        The Axes, to adjust or to save (``.figure.savefig``).
+
+    Raises:
+        UsageError: An argument is wrong, a column is missing, or the frame has individual and
+            consolidated statements.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.using(fk.sample()):
+        ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), year=2016)
+        ...     ax = fk.plot_spread(money, "equity_ratio", lang="en")
+        >>> print(ax.get_title())
+        Equity ratio by region, 2016
+        57 units, sample (invented) data
+    """
+    source, lang = current.drawn_from(register, lang)
+    arguments.one_of("by", by, tuple(wire.BY_FIELD))
+    if by not in labels.schema_of(frame):
+        raise UsageError("is no column of the frame", argument="by", value=by)
+    values = figures.of_frame(frame, item)
+    coded = values.present.drop_nulls(by)
+    boxes = spread(coded, "value", by)
+    enough = boxes.drop_nulls("median")
+    is_shown = pl.col("n").rank("ordinal", descending=True) <= _MOST
+    shown = enough.filter(is_shown).sort("code") if by in _ORDERED else enough.filter(is_shown)
+    log = _needs_log(shown)
+    apart = {"few": boxes.filter(pl.col("median").is_null()), "more": enough.filter(~is_shown)}
+    notes = _notes(coded, shown, apart, by, lang, log=log) + values.notes(lang, by)
+    with drawing.axes(ax, 8, 1.7 + _HEIGHT * max(shown.height, 3)) as ax:
+        names = _names(shown, by, lang, source)
+        beside = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
+        heading = _WORDS[lang]["heading"].format(
+            item=figures.capitalized(figures.called(item, lang)), by=drawing.WORDS[lang][by]
+        )
+        number = figures.number_of(coded, lang)
+        drawing.title(ax, heading + values.years, lang, source, number, beside=beside)
+        if shown.is_empty():
+            drawing.sentence(ax, " ".join([drawing.WORDS[lang]["nothing"], *notes]))
+            return ax
+        _draw(ax, shown, item, names, lang, log=log)
+        room = drawing.inches(ax)[0] * drawing.GROWTH - beside
+        lines = drawing.wrapped(" ".join(notes), max(room, 2), TEXT_SIZE)
+        ax.set_xlabel(
+            drawing.literal("\n".join(lines)), fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.4
+        )
+    return ax
+
+
+def _notes(
+    coded: pl.DataFrame,
+    shown: pl.DataFrame,
+    apart: Mapping[str, pl.DataFrame],
+    by: By,
+    lang: Lang,
+    *,
+    log: bool,
+) -> list[str]:
+    """Return how the picture is read, and the numbers of values that it does not show."""
+    codes = pl.col(by).cast(pl.String).is_in(shown["code"].implode())
+    not_above_zero = coded.filter(codes, pl.col("value") <= 0).height
+    numbers = {
+        "how": (shown.height, 0),
+        "unit-years": (figures.counted(coded) == "unit-years", 0),
+        **{key: (boxes.height, int(boxes["n"].sum())) for key, boxes in apart.items()},
+        "beyond": (int(shown["beyond"].sum()), 0),
+        "log": (log, 0),
+        "lost": (log and not_above_zero, 0),
+    }
+    return [
+        _WORDS[lang][key].format(
+            n=number_format.whole(n, lang), values=number_format.whole(many, lang)
+        )
+        for key, (n, many) in numbers.items()
+        if n
+    ]
+
+
+def _needs_log(boxes: pl.DataFrame) -> bool:
+    """Return whether the boxes are too far apart for a linear scale, and fit on a log one."""
+    if boxes.is_empty() or (boxes["q1"] <= 0).any():
+        return False
+    return float(boxes["q3"].to_numpy().max()) > _WIDE * float(boxes["q1"].to_numpy().min())
+
+
+def _names(boxes: pl.DataFrame, by: By, lang: Lang, source: Register | None) -> list[str]:
+    """Return what to call each code: its label, or the code itself where there is none."""
+    if source is None:
+        return [drawing.shortened(code) for code in boxes["code"]]
+    columns = {"code": wire.BY_FIELD[by].name}
+    found = source.resolve_labels(boxes.select("code"), lang=lang, columns=columns)
+    rows = found.select(
+        "code", label="code_label",
+        kind=pl.when(pl.col("code_label").is_null()).then(pl.lit("unknown code"))
+        .otherwise(pl.lit("labelled")),
+    )  # fmt: skip
+    return drawing.names(rows, lang, among=rows)
+
+
+def _draw(
+    ax: Axes, boxes: pl.DataFrame, item: str, names: list[str], lang: Lang, *, log: bool
+) -> None:
+    ink = colours.ink(ax)
+    half = _BOX / 2
+    for row, box in enumerate(boxes.iter_rows(named=True)):
+        # On a log scale a whisker down to zero, or below, runs off the left edge.
+        ax.plot([box["low"], box["high"]], [row, row], color=ink, linewidth=0.9, zorder=1)
+        ax.add_patch(
+            Rectangle(
+                (box["q1"], row - half), box["q3"] - box["q1"], _BOX,
+                facecolor=colours.PALE, edgecolor=ink, linewidth=0.7, zorder=2,
+            )
+        )  # fmt: skip
+        ax.plot([box["median"]] * 2, [row - half, row + half], color="black", lw=2, zorder=3)
+    if log:
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(numticks=8))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(6))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: figures.tick(item, x, lang)))
+    ax.tick_params(axis="x", labelsize=TEXT_SIZE)
+    ax.set_yticks(range(boxes.height), [drawing.literal(name) for name in names])
+    ax.tick_params(axis="y", labelsize=TEXT_SIZE, length=0)
+    ax.set_ylim(max(boxes.height, 3) - 0.4, -0.6)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    # The median and the number of values, to the right of the axes.
+    for row, (n, median) in enumerate(boxes.select("n", "median").iter_rows()):
+        text = f"{figures.written(item, median, lang)}  (n = {number_format.whole(n, lang)})"
+        ax.annotate(
+            text, (1, row), (6, 0), xycoords=ax.get_yaxis_transform(), textcoords="offset points",
+            va="center", fontsize=TEXT_SIZE, color=ink, annotation_clip=False,
+        )  # fmt: skip

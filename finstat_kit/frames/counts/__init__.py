@@ -1,0 +1,1 @@
+"""Counts by code: of frames, of two of them, of a sample."""

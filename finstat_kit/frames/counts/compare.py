@@ -1,0 +1,110 @@
+"""Two counts side by side."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang
+from finstat_kit.errors import UsageError, warn
+from finstat_kit.frames.counts import count_by as counts
+from finstat_kit.frames.places import labels
+from finstat_kit.protocol.wire import BY_FIELD, CHANGED
+
+COMPARISON: Final = pl.Schema(
+    {
+        "code": pl.String(),
+        "label": pl.String(),
+        "count_a": pl.Int64(),
+        "count_b": pl.Int64(),
+        "difference": pl.Int64(),
+        "share_a": pl.Float64(),
+        "share_b": pl.Float64(),
+        "kind": pl.String(),
+        "by": pl.String(),
+        "windows": pl.Boolean(),
+    }
+)
+_ENOUGH: Final = 5  # units; the days of fewer may differ by chance
+
+
+def compare(
+    a: labels.Frame, b: labels.Frame, by: str, lookup: labels.Lookup, *, lang: Lang
+) -> pl.DataFrame:
+    """Count two frames and align the counts; see `Register.compare`."""
+    arguments.one_of("by", by, tuple(BY_FIELD))
+    windows = _are_windows(a, b)
+    if windows:
+        warn(
+            "both frames are windows of last changes: a unit that changes again leaves the earlier "
+            "one, so that their difference is not a change over time; compare a mirror as of two "
+            "days, or two groups of units"
+        )
+    counted_a, counted_b = (_counts_of(frame, by, lookup, lang) for frame in (a, b))
+    left, right = (
+        table.rename({name: f"{name}_{side}" for name in ("label", "count", "share")})
+        for side, table in (("a", counted_a), ("b", counted_b))
+    )
+    # Nulls are equal here: "no code" and "gone" are rows of both, distinguished by kind.
+    table = left.join(
+        right, on=["code", "kind"], how="full", coalesce=True, nulls_equal=True
+    ).with_columns(
+        pl.coalesce("label_a", "label_b").alias("label"),
+        pl.col("count_a", "count_b").fill_null(0),
+        # A frame without units has null shares; in others the share of an absent code is zero.
+        *(
+            pl.when(pl.lit(bool(side["count"].sum())))
+            .then(pl.col(share).fill_null(0.0))
+            .alias(share)
+            for share, side in (("share_a", counted_a), ("share_b", counted_b))
+        ),
+    )
+    order = pl.col("kind").cast(pl.Enum(counts.KINDS))
+    return (
+        table.with_columns(
+            (pl.col("count_b") - pl.col("count_a")).alias("difference"),
+            by=pl.lit(by),
+            windows=pl.lit(windows),
+        )
+        .sort(order, "count_a", "count_b", "code", descending=[False, True, True, False])
+        .select(pl.col(name).cast(dtype) for name, dtype in COMPARISON.items())
+    )
+
+
+def _counts_of(frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang) -> pl.DataFrame:
+    """Return the counts of a frame, or the frame itself if it holds counts."""
+    if counts.are_those_of(frame, counts.COUNTS):
+        counts.check_made_by(frame, by)
+        given = frame.lazy().select("code", "label", "count", "share", "kind").collect()
+        twice = given.filter(pl.struct("code", "kind").is_duplicated())
+        if twice.height:
+            raise UsageError(
+                f": {twice['code'][0] or twice['kind'][0]!r} stands in two rows",
+                argument="counts",
+                cure="give counts as fk.count_by returns them",
+            )
+        return given
+    return counts.count_by(frame, by, lookup, lang=lang).drop("by")
+
+
+def _are_windows(a: labels.Frame, b: labels.Frame) -> bool | None:
+    """Return whether two frames hold the same units but for the days of their last change.
+
+    Then they begin on different days, and in the days that they share they hold the same units,
+    whether one contains the other or they share no day. None where frames have no such days.
+    """
+    sides = []
+    for frame in (a, b):
+        schema = labels.schema_of(frame)
+        if schema.get(CHANGED) != pl.Date or "id" not in schema:
+            return None
+        sides.append(frame.lazy().select("id", CHANGED).drop_nulls().unique().collect())
+    if min(side.height for side in sides) < _ENOUGH:
+        return None
+    ends = pl.concat(side.select(first=pl.col(CHANGED).min(), last=pl.col(CHANGED).max())
+                     for side in sides)  # fmt: skip
+    shared = pl.col(CHANGED).is_between(ends["first"].max(), ends["last"].min())
+    a_shared, b_shared = (side.filter(shared).sort("id", CHANGED) for side in sides)
+    return ends["first"].n_unique() == 2 and a_shared.equals(b_shared)

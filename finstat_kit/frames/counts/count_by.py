@@ -1,0 +1,151 @@
+"""Units of a frame counted by their codes: pure functions over frames and codelist frames.
+
+Every unit is counted, including those without a code or a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang, lang as checked_lang
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.places import labels
+from finstat_kit.protocol.wire import BY_FIELD, CHANGED, STATE
+
+COUNTS: Final = pl.Schema(
+    {
+        "code": pl.String,
+        "label": pl.String,
+        "count": pl.Int64,
+        "share": pl.Float64,
+        "kind": pl.String,
+        # The code field, a column since polars keeps nothing else: it survives `filter`, `concat`
+        # and a file, so that no chart of the counts has another title.
+        "by": pl.String,
+    }
+)
+LAST_CHANGES: Final = pl.Schema(
+    {
+        "period": pl.Date,
+        "code": pl.String,
+        "label": pl.String,
+        "count": pl.Int64,
+        "kind": pl.String,
+        "by": pl.String,
+    }
+)
+# Columns of a result that are no figures: they name what it was made by.
+MADE_BY: Final = frozenset({"by", "windows"})
+# Of estimates alone are "unknown codes", all of them in one row, and the last two: a record that is
+# in a frame has been read.
+KINDS: Final = (
+    "labelled", "unknown code", "unknown codes", "no code", "gone", "no record", "unreadable"
+)  # fmt: skip
+PERIODS: Final = {"day": "1d", "week": "1w", "month": "1mo", "quarter": "1q", "year": "1y"}
+
+Every = Literal["day", "week", "month", "quarter", "year"]
+
+
+def count_by(
+    frame: labels.Frame, by: str, lookup: labels.Lookup, *, lang: Lang = "sk"
+) -> pl.DataFrame:
+    """Count units by code; see `Register.count_by`."""
+    share = pl.col("count") / pl.col("count").sum()
+    return (
+        _counted(frame, by, lookup, lang, {})
+        .with_columns(share.alias("share"))
+        .sort(pl.col("kind").cast(pl.Enum(KINDS)), "count", "code", descending=[False, True, False])
+        .select(pl.col(column).cast(dtype) for column, dtype in COUNTS.items())
+    )
+
+
+def count_last_changes(
+    frame: labels.Frame,
+    by: str,
+    lookup: labels.Lookup,
+    *,
+    every: Every = "month",
+    lang: Lang = "sk",
+) -> pl.DataFrame:
+    """Count units by period of their last change and code; see `Register.count_by`."""
+    arguments.one_of("every", every, tuple(PERIODS))
+    schema = labels.schema_of(frame)
+    dtype = schema.get(CHANGED)
+    if dtype not in (pl.Date, pl.Null):
+        found = f"is {dtype}" if dtype else "is not there"
+        raise UsageError(
+            f"the column {CHANGED!r} {found}", cure="give records as fk.units.get returns"
+        )
+    period = pl.col(CHANGED).cast(pl.Date).dt.truncate(PERIODS[every])
+    order = ("period", pl.col("kind").cast(pl.Enum(KINDS)), "count", "code")
+    return (
+        _counted(frame, by, lookup, lang, {"period": period})
+        .sort(*order, descending=[False, False, True, False], nulls_last=True)
+        .select(pl.col(column).cast(dtype) for column, dtype in LAST_CHANGES.items())
+    )
+
+
+def _counted(
+    frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang, also: Mapping[str, pl.Expr]
+) -> pl.DataFrame:
+    """Count units by code and further columns, in no order, with kind and label."""
+    name = f"name_{checked_lang(lang)}"
+    schema = labels.schema_of(frame)
+    arguments.one_of("by", by, tuple(BY_FIELD))
+    (column,) = labels.code_columns(schema, [by])
+    codelist = lookup(column.codelist)
+    # A mirror marks removed rows in its own column, including rows missing from the register.
+    marks = [pl.col(STATE).is_not_null()] if STATE in schema else []
+    if schema.get("gone") == pl.String:  # of another type it is a user's own column
+        marks.append(pl.col("gone").is_not_null())
+    gone = pl.any_horizontal(pl.lit(value=False), *marks)
+    # Figures have a row per unit and year, and a unit is counted once.
+    rows = pl.col("unit_id").n_unique() if "unit_id" in schema else pl.len()
+    unit = [pl.col("unit_id")] if "unit_id" in schema else []
+    counts = (
+        frame.lazy()
+        .select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), *unit, **also)
+        # A removed record is not counted under its former code.
+        .select("gone", *unit, pl.when(~pl.col("gone")).then("code").alias("code"), *also)
+        .group_by("gone", "code", *also)
+        .agg(rows.cast(pl.Int64).alias("count"))
+        .collect()
+    )
+    label = labels.label_of(pl.col("code"), pl.String(), codelist["code"], codelist[name])
+    known = pl.col("code").is_in(codelist["code"].implode())
+    kind = (
+        pl.when("gone").then(pl.lit("gone"))
+        .when(pl.col("code").is_null()).then(pl.lit("no code"))
+        .when(known).then(pl.lit("labelled"))
+        .otherwise(pl.lit("unknown code"))
+    )  # fmt: skip
+    return counts.with_columns(kind.alias("kind"), label.alias("label"), by=pl.lit(by))
+
+
+def are_those_of(frame: labels.Frame, columns: pl.Schema) -> bool:
+    """Return whether a frame has the columns of counts, of a comparison or of an estimate.
+
+    One that was made by hand need not have the columns that name what it was made by.
+    """
+    return set(columns) - MADE_BY <= set(labels.schema_of(frame))
+
+
+def check_made_by(frame: labels.Frame, by: str) -> None:
+    """Refuse counts, a comparison or an estimate that were made by another field than *by*."""
+    arguments.one_of("by", by, tuple(BY_FIELD))
+    if labels.schema_of(frame).get("by") != pl.String:
+        return
+    fields = frame.lazy().select(pl.col("by").unique()).collect()["by"]
+    # A column of the user's own may have the same name.
+    other = sorted(set(fields) & set(BY_FIELD) - {by})
+    if other:
+        raise UsageError(
+            f": the frame was made by {other[0]!r}",
+            argument="by",
+            value=by,
+            cure=f"give by={other[0]!r}",
+        )

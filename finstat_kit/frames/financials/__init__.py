@@ -1,0 +1,1 @@
+"""Figures: which filing is taken, its items, ratios and quartiles."""

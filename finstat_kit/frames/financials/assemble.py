@@ -1,0 +1,514 @@
+"""One row per unit and year: the filing that is taken, its items, its checks, or the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from finstat_kit.frames.financials import filings, items
+from finstat_kit.frames.reports import check_sums
+from finstat_kit.frames.reports.cells import FormOf, Reader
+from finstat_kit.frames.reports.reasons import REASON
+from finstat_kit.frames.reports.templates import PERIOD
+from finstat_kit.protocol import wire
+
+EURO: Final = "EUR"  # what is meant where a report names no currency
+# Carried along from the records of units, so that frames can be grouped and labelled at once.
+CARRIED: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie")
+HEAD: Final = pl.Schema(
+    {
+        "unit_id": pl.Int64(),
+        "ico": pl.String(),
+        "name": pl.String(),
+        **dict.fromkeys(CARRIED, pl.String()),
+        "year": pl.Int32(),
+        "period_from": pl.Date(),
+        "period_to": pl.Date(),
+        "months": pl.Int16(),
+        "periods_in_year": pl.Int16(),
+        "source_column": PERIOD,
+        "kind": pl.String(),
+        "consolidated": pl.Boolean(),
+        "fund": pl.String(),
+        "filed": pl.Date(),
+        "supersedes": pl.Int16(),
+        "statement_id": pl.Int64(),
+        "superseded_by": pl.Int64(),
+        "superseded_by_reason": REASON,
+        "report_id": pl.Int64(),
+        "template": pl.Int32(),
+        "currency": pl.String(),
+        "reason": REASON,
+        "sums_failing": pl.Int32(),
+        "balance_difference": pl.Float64(),
+    }
+)
+
+# A statement that another unit lists, too, is read for its own alone.
+READ_FROM: Final = pl.when(pl.col("reason").is_null()).then("statement_id").alias("read_from")
+
+
+def schema() -> pl.Schema:
+    """Return the columns of financials."""
+    return pl.Schema({**HEAD, **dict.fromkeys(items.names(), pl.Float64())})
+
+
+class Content(NamedTuple):
+    """What the reports of filings say.
+
+    Attributes:
+        figures: One row per report and period with any cell of an item, a column per item, and
+            ``odd``: whether an item is null because a cell of it is no number.
+        checks: ``report_id``, ``failing`` and ``balance_difference`` of reports of the items.
+        reasons: ``report_id``, ``reason`` and ``rank``: why reports have no figures; of the lowest
+            rank the first reason is given.
+    """
+
+    figures: pl.DataFrame
+    checks: pl.DataFrame
+    reasons: pl.DataFrame
+
+
+# A form of the items says more than the notes beside it.
+REFUSED: Final = 0  # ranks of reasons
+CAPTIONS: Final = 1
+_OWN: Final = 2
+_ELSEWHERE: Final = 3
+_BARE: Final = 4
+
+
+class Choice:
+    """Which filing the figures of each unit and year are taken from, as its reports show it.
+
+    Reports are added until none is wanted: those of the newest filing, of the one that it
+    supersedes only where the newest does not have both statements.
+
+    Args:
+        filings: Result of `filings.by_rule`.
+        reports: None yet, in the columns of those that are added.
+        read: Returns what reports say, as `read` does.
+
+    Attributes:
+        reports: Those added.
+        content: What they say.
+    """
+
+    def __init__(
+        self,
+        filings: pl.DataFrame,
+        reports: pl.DataFrame,
+        read: Callable[[pl.DataFrame], Content],
+    ) -> None:
+        self._filings = filings
+        self._read = read
+        self.reports = reports
+        self.content = read(reports)
+        self._not_held = reports["id"].clear()
+
+    def add(self, reports: pl.DataFrame) -> None:
+        """Add reports that were wanted."""
+        self.reports = pl.concat([self.reports, reports])
+        more = self._read(reports)
+        self.content = Content(*map(pl.concat, zip(self.content, more, strict=True)))
+
+    def lack(self, reports: pl.Series) -> None:
+        """Take note of reports that are wanted and not held: their filings are taken untried."""
+        self._not_held = pl.concat([self._not_held, reports])
+
+    def wanted(self, *, contested: bool = False) -> pl.Series:
+        """Return the ids of the reports to add next, none where all filings are chosen.
+
+        Args:
+            contested: Only those of filings that supersede others or that have no kind.
+        """
+        without_kind = self._filings.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
+        without_kind = without_kind.join(self._kinds(), on="statement_id", how="anti")
+        if (ids := self._next_of(without_kind)["report_id"]).len():
+            return ids
+        able = filings.rivals(filings.with_kinds(self._filings, self._kinds()))
+        if contested:
+            able = able.filter((pl.col("turn") + pl.col("supersedes")) > 0)
+        each = ["unit_id", "year", "undated"]
+        settled = (pl.col("merit").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
+        return (
+            able.join(self._merits(able), on="statement_id", how="left")
+            .join(self._next_of(able), on="statement_id", how="left")
+            .sort(*each, "turn")
+            .filter(~settled.over(each))
+            .drop_nulls("report_id")
+            .unique(each, keep="first", maintain_order=True)["report_id"]
+            .unique(maintain_order=True)
+        )
+
+    def taken(self) -> pl.DataFrame:
+        """Return the filing of each unit and year, or the reason why there is none.
+
+        The columns of `filings.chosen`, and ``superseded_by_reason``.
+        """
+        kinded = filings.with_kinds(self._filings, self._kinds())
+        able = filings.rivals(kinded)
+        merits = self._merits(able)
+        taken = filings.chosen(kinded, able, merits)
+        newest = able.join(taken, left_on="statement_id", right_on="superseded_by", how="semi")
+        listed = listed_reports(newest, self.reports)
+        # Of half a filing the other half is not there.
+        half = merits.filter(merit=1).join(_whole(listed), on="statement_id", how="anti")
+        why = newest.select("statement_id").join(
+            _reasons(listed, self.content.reasons, half["statement_id"]),
+            on="statement_id", how="left",
+        ).select(
+            superseded_by="statement_id",
+            superseded_by_reason=pl.col("without").fill_null(pl.lit("no_content", REASON)),
+        )  # fmt: skip
+        return taken.join(why, on="superseded_by", how="left")
+
+    def _kinds(self) -> pl.DataFrame:
+        """Return the kinds of statements that the title pages of their reports give."""
+        kind = pl.col("titulnaStrana").struct.field("typZavierky")
+        return (
+            listed_reports(self._filings, self.reports)
+            .filter("own")
+            .select("statement_id", kind=kind)
+            .drop_nulls()
+            .unique("statement_id", keep="first", maintain_order=True)
+        )
+
+    def _merits(self, able: pl.DataFrame) -> pl.DataFrame:
+        """Return of how many statements, balance sheet and income, filings have numbers."""
+        now = _figures(self.content.figures, listed_reports(able, self.reports))
+        parts = [_any_of(names).cast(pl.Int32) for names in items.by_statement()]
+        merits = now.filter(period="current").select("statement_id", merit=pl.sum_horizontal(parts))
+        untried = _listed(able).filter(pl.col("report_id").is_in(self._not_held.implode()))
+        untried = untried.select("statement_id", merit=pl.lit(_BOTH, pl.Int32)).unique()
+        return pl.concat([untried, merits.join(untried, on="statement_id", how="anti")])
+
+    def _next_of(self, some: pl.DataFrame) -> pl.DataFrame:
+        lacking = self._not_held.implode()
+        return next_reports(some, self.reports).filter(~pl.col("report_id").is_in(lacking))
+
+
+_BOTH: Final = 2  # statements with numbers
+
+
+def next_reports(taken: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
+    """Return ``statement_id`` and ``report_id``, the highest, of the reports to fetch next.
+
+    One of each filing whose tables are not all there yet.
+
+    Args:
+        taken: ``statement_id`` and ``report_ids`` of filings.
+        reports: Those fetched so far.
+    """
+    return (
+        _listed(taken)
+        .join(_whole(listed_reports(taken, reports)), on="statement_id", how="anti")
+        .join(reports, left_on="report_id", right_on="id", how="anti")
+        .unique("statement_id", keep="first", maintain_order=True)
+    )
+
+
+def _whole(listed: pl.DataFrame) -> pl.DataFrame:
+    """Return the ``statement_id`` of filings whose tables are all there."""
+    has = [
+        pl.all_horizontal((pl.col("idSablony") == template).any() for template in together)
+        for together in items.WHOLE
+    ]
+    return (
+        listed.filter("own")
+        .group_by("statement_id")
+        .agg(whole=pl.any_horizontal(has))
+        .filter(pl.col("whole").fill_null(value=False))
+        .select("statement_id")
+    )
+
+
+def _listed(taken: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each report that filings list, those of each by descending id."""
+    return (
+        taken.select("statement_id", report_id="report_ids")
+        .explode("report_id")
+        .drop_nulls()
+        .unique(maintain_order=True)
+        .sort("report_id", descending=True)
+    )
+
+
+def listed_reports(taken: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each report of filings with its statement, by descending id.
+
+    Args:
+        taken: ``statement_id`` and ``report_ids`` of filings.
+        reports: Records of the reports of those filings, as many as were wanted.
+
+    Returns:
+        ``statement_id``, ``report_id`` and the columns of *reports*; ``own``, whether the report
+        names no other statement as its own, and ``counts``, whether figures are read from it: of
+        the own ones on a form of the items the highest id of each form, of forms that are not
+        filed together those that come first in the items.
+    """
+    together = {template: n for n, forms in enumerate(items.WHOLE) for template in forms}
+    forms = pl.col("idSablony").replace_strict(together, default=None, return_dtype=pl.Int8)
+    own_statement = pl.col("idUctovnejZavierky").is_null() | (
+        pl.col("idUctovnejZavierky") == pl.col("statement_id")
+    )
+    first = pl.col("forms").filter("own", has_tables()).min().over("statement_id")
+    return (
+        _listed(taken)
+        .join(reports, left_on="report_id", right_on="id", maintain_order="left")
+        .with_columns(own=own_statement, forms=forms)
+        .with_columns(
+            counts=pl.col("own")
+            & (pl.col("forms") == pl.coalesce(first, "forms")).fill_null(value=False)
+            & (pl.col("report_id") == pl.col("report_id").filter("own").max()
+               .over("statement_id", "idSablony"))
+        )
+    )  # fmt: skip
+
+
+def read(reports: pl.DataFrame, form_of: FormOf, live: FormOf) -> Content:
+    """Read reports, each once.
+
+    Args:
+        reports: Records.
+        form_of: Returns the form that cells are read by.
+        live: Returns the form whose captions are compared with those of the items.
+    """
+    tabular = reports.filter(of_items())
+    cells, without = Reader(form_of).read(tabular)
+    values = items.items_of(cells, live)
+    reasons = {REFUSED: without, CAPTIONS: values.filter(reason="caption_mismatch")}
+    lengths = reports[wire.TABLES].list.eval(pl.element().list.len())
+    return Content(
+        items.wide(values).drop("template"),
+        check_sums.of_cells(cells, form_of),
+        pl.concat([ranked(reasons), elsewhere(reports, lengths, form_of)]),
+    )
+
+
+def ranked(reasons: Mapping[int, pl.DataFrame]) -> pl.DataFrame:
+    """Return reasons by their ranks in one frame."""
+    return pl.concat(
+        rows.select("report_id", "reason", rank=pl.lit(rank)) for rank, rows in reasons.items()
+    )
+
+
+def elsewhere(reports: pl.DataFrame, sizes: pl.Series, form_of: FormOf) -> pl.DataFrame:
+    """Return why reports on forms that have no items have no figures.
+
+    Args:
+        reports: Records; of their tables it is only read whether there are any.
+        sizes: Cells of each table of each report.
+        form_of: Returns the form that cells are read by.
+    """
+    others = reports.with_columns(sizes.alias("sizes")).filter(~of_items())
+    unfit = Reader(form_of).unfit(others, others["sizes"])
+    tabular = others.filter(has_tables()).select(
+        report_id="id", reason=pl.lit("item_not_in_form", REASON)
+    )
+    # Whether the tables fit a form that has no items is of no matter.
+    refused = unfit.join(tabular, on="report_id", how="semi").select("report_id", "reason")
+    refused = refused.filter(pl.col("reason") <= pl.lit("template_missing", REASON))
+    return ranked({_ELSEWHERE: pl.concat([refused, tabular]), _BARE: unfit})
+
+
+def of_items() -> pl.Expr:
+    """Return whether a report is on a form of the items."""
+    return pl.col("idSablony").is_in(items.TEMPLATES).fill_null(value=False)
+
+
+def has_tables() -> pl.Expr:
+    """Return whether a report has tables."""
+    return pl.col(wire.TABLES).list.len().fill_null(0) > 0
+
+
+def assembled(
+    taken: pl.DataFrame,
+    units: pl.DataFrame,
+    listed: pl.DataFrame,
+    content: Content,
+    *,
+    from_previous: bool,
+) -> pl.DataFrame:
+    """Return the rows of financials.
+
+    Args:
+        taken: Result of `Choice.taken`: one filing for each unit and year, or a reason.
+        units: Their records.
+        listed: Result of `listed_reports`.
+        content: What these reports say.
+        from_previous: Add a row for the year before out of each filing.
+    """
+    described = (
+        taken.join(carried(units), on="unit_id", how="left")
+        .with_columns(READ_FROM)
+        .join(sources(listed), left_on="read_from", right_on="statement_id", how="left")
+        .join(
+            _checks(content.checks, listed),
+            left_on="read_from",
+            right_on="statement_id",
+            how="left",
+        )
+        .join(
+            _reasons(listed, content.reasons),
+            left_on="read_from",
+            right_on="statement_id",
+            how="left",
+        )
+    )
+    figures = _figures(content.figures, listed)
+    rows = [_of_this_year(described, figures)]
+    if from_previous:
+        rows.append(_of_the_year_before(described, figures))
+    return (
+        pl.concat(rows)
+        .join(units.select(unit_id="id").with_row_index("place"), on="unit_id", how="left")
+        .sort("place", "year", "source_column", "period_to", "statement_id", nulls_last=True,
+              maintain_order=True)
+        .select(schema().names())
+    )  # fmt: skip
+
+
+def _of_this_year(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
+    now = figures.filter(period="current")
+    rows = described.join(now, left_on="read_from", right_on="statement_id", how="left")
+    nothing = pl.coalesce("reason", "without", pl.lit("no_content", REASON))
+    return _with_reasons(rows.with_columns(source_column=pl.lit("current", PERIOD)), nothing)
+
+
+def _of_the_year_before(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
+    """Return what filings contain of the year before theirs, where they contain anything."""
+    before = figures.filter(pl.col("period") == "previous", pl.col("odd") | _any_of(items.names()))
+    first, last = pl.col("before_from"), pl.col("before_to")
+    plausible = filings.is_plausible(last).fill_null(value=False)
+    nothing = ("periods_in_year", "supersedes", "sums_failing", "balance_difference")
+    rows = described.join(before, left_on="read_from", right_on="statement_id").with_columns(
+        *(pl.lit(None).alias(name) for name in nothing),
+        year=pl.when(plausible).then(last.dt.year()).otherwise(pl.col("year") - 1),
+        period_from=pl.when(plausible).then(first),
+        period_to=pl.when(plausible).then(last),
+        months=pl.when(plausible).then(filings.months(first, last)),
+        source_column=pl.lit("previous", PERIOD),
+    )
+    return _with_reasons(rows, pl.lit("not_a_number", REASON))
+
+
+def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
+    """Return rows with the reason why they have no figures, or not all that were filed.
+
+    Amounts of another currency are none: they are not added up, and not divided, with euros.
+    """
+    figures = (*items.names(), "sums_failing", "balance_difference")
+    reason = (
+        pl.when(~pl.col("any_figure")).then(nothing)
+        .when("odd").then(pl.lit("not_a_number", REASON))
+        .when("foreign").then(pl.lit("other_currency", REASON))
+    )  # fmt: skip
+    return (
+        rows.with_columns(
+            any_figure=_any_of(items.names()),
+            foreign=(pl.col("currency") != EURO).fill_null(value=False),
+        )
+        .with_columns(in_euros=pl.col("any_figure") & ~pl.col("foreign"))
+        .with_columns(
+            reason.alias("reason"),
+            *(pl.when("in_euros").then(name).alias(name) for name in figures),
+        )
+        .select(schema().names())
+        .cast(schema())
+    )
+
+
+def _any_of(names: Sequence[str]) -> pl.Expr:
+    return pl.any_horizontal(pl.col(names).is_not_null())
+
+
+def carried(units: pl.DataFrame) -> pl.DataFrame:
+    """Return what rows carry along from the records of units."""
+    return units.select("id", "nazovUJ", *CARRIED).rename({"id": "unit_id", "nazovUJ": "name"})
+
+
+def sources(listed: pl.DataFrame) -> pl.DataFrame:
+    """Return what each filing's figures come from: of two reports the balance sheet."""
+    order = pl.col("idSablony").replace_strict(
+        items.TEMPLATES, range(len(items.TEMPLATES)), default=None, return_dtype=pl.Int64
+    )
+    currency = pl.col("mena").str.strip_chars().str.to_uppercase()
+    currency = pl.when(currency != "").then(currency)
+    # Without a form of the items, the one with tables on another form.
+    return (
+        listed.filter(
+            pl.col("own") & has_tables(),
+            pl.col("idSablony").is_not_null(),
+            pl.col("counts") | ~of_items(),
+        )
+        .with_columns(currency=currency, order=order, page=pl.col("titulnaStrana"))
+        .sort(
+            "statement_id", "order", "report_id", descending=[False, False, True], nulls_last=True
+        )
+        .group_by("statement_id", maintain_order=True)
+        .agg(
+            pl.col("report_id").first(),
+            template=pl.col("idSablony").first().cast(pl.Int32),
+            # Half a filing in another currency is none in euros.
+            currency=pl.coalesce(
+                pl.col("currency").filter("counts", pl.col("currency") != EURO).first(),
+                pl.col("currency").drop_nulls().first(),
+            ),
+            before_from=pl.col("page").struct.field("predchadzajuceObdobieOd").first(),
+            before_to=pl.col("page").struct.field("predchadzajuceObdobieDo").first(),
+        )
+    )
+
+
+def _figures(figures: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each filing and period, a column for each item, and whether one is odd."""
+    each = ["statement_id", "period"]
+    columns = [*each, "odd", *items.names()]
+    rows = figures.join(listed.filter("counts").select("report_id", "statement_id"), on="report_id")
+    alone = rows.filter(pl.struct(each).is_unique())
+    several = (
+        rows.join(alone, on=each, how="anti")
+        .group_by(each, maintain_order=True)
+        .agg(pl.col("odd").any(), pl.col(items.names()).drop_nulls().first())
+    )
+    return pl.concat([alone.select(columns), several.select(columns)])
+
+
+def _checks(checks: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
+    return (
+        checks.join(listed.filter("counts").select("report_id", "statement_id"), on="report_id")
+        .group_by("statement_id")
+        .agg(
+            sums_failing=pl.col("failing").sum(),
+            balance_difference=pl.col("balance_difference").drop_nulls().first(),
+        )
+    )
+
+
+def _reasons(
+    listed: pl.DataFrame, reasons: pl.DataFrame, halves: pl.Series | None = None
+) -> pl.DataFrame:
+    """Return as ``without`` why each filing has no figures, if it has none.
+
+    Of half a filing that is why it does not have the other half.
+    """
+    owners = listed.filter("own").select("report_id", "statement_id")
+    blank = listed.filter("counts").select("statement_id", reason=pl.lit("all_blank", REASON))
+    if halves is not None:
+        blank = blank.filter(~pl.col("statement_id").is_in(halves.implode()))
+    others = listed.filter(~pl.col("own")).select("statement_id", reason=pl.lit("not_own", REASON))
+    columns = ("statement_id", "reason", "rank")
+    return (
+        pl.concat(
+            [
+                reasons.join(owners, on="report_id").select(columns),
+                blank.with_columns(rank=pl.lit(_OWN)).select(columns),
+                others.with_columns(rank=pl.lit(REFUSED)).select(columns),
+            ]
+        )
+        .sort("rank", "reason")
+        .group_by("statement_id", maintain_order=True)
+        .agg(without=pl.col("reason").first())
+    )

@@ -1,0 +1,387 @@
+"""Which filing of each period counts, what it supersedes, and why a unit has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.frames.financials import filing_order
+from finstat_kit.frames.reports.reasons import REASON
+from finstat_kit.protocol import wire
+
+FILINGS: Final = pl.Schema(
+    {
+        "unit_id": pl.Int64(),
+        "ico": pl.String(),
+        "statement_id": pl.Int64(),
+        "period_from": pl.Date(),
+        "period_to": pl.Date(),
+        "months": pl.Int16(),
+        "year": pl.Int32(),
+        "kind": pl.String(),
+        "consolidated": pl.Boolean(),
+        "central_government": pl.Boolean(),
+        "summary": pl.Boolean(),
+        "fund": pl.String(),
+        "filed": pl.Date(),
+        "report_ids": pl.List(pl.Int64),
+        "counts": pl.Boolean(),
+        "superseded_by": pl.Int64(),
+        "reason": REASON,
+    }
+)
+# The columns of units and statements that are read.
+UNIT: Final = (
+    "id", "ico", wire.STATE, wire.CHANGED, "idUctovnychZavierok", "datumZalozenia",
+    "datumZrusenia",
+)  # fmt: skip
+STATEMENT: Final = (
+    "id", "idUJ", "obdobieOd", "obdobieDo", "datumPodania", "nazovFondu", "konsolidovana",
+    "konsolidovanaZavierkaUstrednejStatnejSpravy", "suhrnnaUctovnaZavierkaVerejnejSpravy", "typ",
+    "idUctovnychVykazov", wire.CHANGED, wire.STATE,
+)  # fmt: skip
+# Ordinary statements come first, those of a special day only in their absence, others never.
+ORDINARY: Final = "Riadna"
+INTERIM: Final = "Priebežná"
+_KINDS: Final = (ORDINARY, "Mimoriadna")
+# What is filed again supersedes what was filed before, whatever its first month.
+_KEY: Final = (
+    "unit_id", "period_to", "consolidated", "central_government", "summary", "fund", "kind",
+)  # fmt: skip
+_EACH: Final = ("unit_id", "year", "undated")  # what one filing is taken for
+FIRST_YEAR: Final = 1990  # years before and after are slips of a filer
+LAST_YEAR: Final = 2100
+_MOST_MONTHS: Final = 120
+_USUAL_MONTHS: Final = 12
+
+
+def held_by(units: pl.DataFrame) -> pl.DataFrame:
+    """Return ``unit_id`` and ``statement_id`` of every statement that units list.
+
+    Beside them the days on which the unit was ``founded`` and ``dissolved``.
+    """
+    return (
+        units.select(
+            unit_id="id",
+            statement_id="idUctovnychZavierok",
+            founded="datumZalozenia",
+            dissolved="datumZrusenia",
+        )
+        .explode("statement_id")
+        .drop_nulls("statement_id")
+        .unique(maintain_order=True)
+    )
+
+
+def known_of(statements: pl.DataFrame, *, consolidated: bool) -> pl.DataFrame:
+    """Return what the walk needs of statements; see `filing_order.next_ids`."""
+    ends, filed = pl.col("obdobieDo"), pl.col("datumPodania")
+    able = pl.col("typ").is_in(_KINDS) & (_flag("konsolidovana") == consolidated)
+    return statements.select(
+        statement_id="id",
+        owner="idUJ",
+        year=pl.when(is_plausible(ends)).then(ends.dt.year()),
+        ends=pl.when(is_plausible(ends)).then(ends),
+        filed=pl.when(is_plausible(filed)).then(filed),
+        answers=(able & _of_the_statement().is_null()).fill_null(value=False),
+    )
+
+
+def is_plausible(day: pl.Expr) -> pl.Expr:
+    """Return whether a day can be right; null where there is none."""
+    return day.dt.year().is_between(FIRST_YEAR, LAST_YEAR)
+
+
+def months(first: pl.Expr, last: pl.Expr) -> pl.Expr:
+    """Return how many months a period has, by its first and last day; null for no period."""
+    many = 12 * (last.dt.year() - first.dt.year()) + last.dt.month() - first.dt.month() + 1
+    return pl.when(many.is_between(1, _MOST_MONTHS)).then(many).cast(pl.Int16)
+
+
+def by_rule(
+    units: pl.DataFrame,
+    statements: pl.DataFrame,
+    years: Sequence[int] | None,
+    *,
+    consolidated: bool,
+    not_held: pl.Series | None = None,
+) -> pl.DataFrame:
+    """Return a row per filing, and one for each unit, or unit and year, without any.
+
+    Args:
+        units: Records, each unit once; one that has no record is a row of its id.
+        statements: Records of the statements of the years that are wanted, at least, and of those
+            that cannot be read.
+        years: None is every year.
+        consolidated: Whether the consolidated ones are wanted, or the others.
+        not_held: Ids of the units whose statements a copy of the register does not hold.
+    """
+    absent = pl.Series("id", [], pl.Int64) if not_held is None else not_held
+    held = units.join(absent.alias("id").to_frame(), on="id", how="anti", maintain_order="left")
+    filed = _marked(_described(held, statements, consolidated=consolidated))
+    if years is not None:
+        filed = filed.filter(pl.col("year").is_in(list(years)))
+    missing = _missing(units, filed, years, absent)
+    if years is not None:
+        missing = _unreadable(missing, held, statements, list(years))
+    order = units.select(unit_id="id").with_row_index("place")
+    return (
+        pl.concat([filed, missing])
+        .join(order, on="unit_id", how="left")
+        .sort("place", "year", "period_to", "filed", "statement_id", nulls_last=True)
+        .select(FILINGS.names())
+    )
+
+
+def with_kinds(filings: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
+    """Return filings with the kinds that their reports give where their record has none.
+
+    Args:
+        filings: Result of `by_rule`.
+        kinds: ``statement_id`` and ``kind`` of those without one.
+    """
+    by_reports = kinds.select("statement_id", by_reports="kind")
+    return (
+        filings.join(by_reports, on="statement_id", how="left", maintain_order="left")
+        .with_columns(kind=pl.coalesce("kind", "by_reports"))
+        .drop("by_reports")
+    )
+
+
+def rivals(filings: pl.DataFrame) -> pl.DataFrame:
+    """Return the filings that the figures of a unit and year can be taken from.
+
+    These are the newest one and those that it supersedes: the statement of the unit itself goes
+    before one of a fund or of several units, an ordinary one before an extraordinary one, a longer
+    period before a shorter one, the later of two equally long ones before the earlier. Where
+    neither record nor reports have a kind, a period of twelve months counts as ordinary.
+
+    Args:
+        filings: Result of `with_kinds`.
+
+    Returns:
+        Their columns; ``turn`` (0 for the newest), ``undated`` (the statement where it has no
+        period, which is then by itself), ``periods_in_year`` and ``supersedes`` (Int16): how many
+        periods end in the year, and how many filings this one corrects.
+    """
+    key = [*_KEY[:-1], "counted_as", "undated"]
+    able = (
+        filings.filter(pl.col("reason").is_null())
+        .with_columns(
+            counted_as=pl.coalesce(
+                "kind", pl.when(pl.col("months") == _USUAL_MONTHS).then(pl.lit(ORDINARY))
+            ),
+            undated=_undated(),
+        )
+        .filter(pl.col("counted_as").is_in(_KINDS))
+        .sort("filed", "statement_id", descending=True, nulls_last=True)
+        .with_columns(turn=pl.int_range(pl.len()).over(key), filings=pl.len().over(key))
+        .with_columns(supersedes=(pl.col("filings") - 1 - pl.col("turn")).cast(pl.Int16))
+    )
+    newest = (
+        able.filter(turn=0)
+        .with_columns(
+            periods_in_year=pl.struct("period_from", "period_to").n_unique().over(_EACH)
+            .cast(pl.Int16),
+            of_several=pl.col("fund").is_not_null()
+            | pl.col("central_government")
+            | pl.col("summary"),
+            rank=pl.col("counted_as").replace_strict(_KINDS, [0, 1], return_dtype=pl.Int8),
+        )
+        .sort("of_several", "rank", "months", "period_to", "statement_id",
+              descending=[False, False, True, True, True], nulls_last=True)
+        .unique(_EACH, keep="first", maintain_order=True)
+    )  # fmt: skip
+    return (
+        able.join(newest.select(*key, "periods_in_year"), on=key, nulls_equal=True)
+        .sort("unit_id", "year", "turn")
+        .select(*filings.columns, "turn", "undated", "periods_in_year", "supersedes")
+    )
+
+
+def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> pl.DataFrame:
+    """Return the one filing of each unit and year that its figures are taken from, or a reason.
+
+    It is the newest whose balance sheet and income statement have numbers, else the newest with
+    either of them, else the newest.
+
+    Args:
+        filings: Result of `with_kinds`.
+        able: Result of `rivals`.
+        merits: ``statement_id`` and ``merit`` of filings, how many of the two have numbers.
+
+    Returns:
+        The columns of `rivals`; ``superseded_by`` is the newest filing where another one is taken.
+    """
+    newest = able.filter(turn=0).select(*_EACH, newest="statement_id")
+    best = (
+        able.join(merits, on="statement_id", how="left")
+        .sort(pl.col("merit").fill_null(0), -pl.col("turn"), descending=True)
+        .unique(_EACH, keep="first", maintain_order=True)
+        .join(newest, on=_EACH, nulls_equal=True)
+        .with_columns(superseded_by=pl.when(pl.col("turn") > 0).then("newest"))
+        .select(able.columns)
+    )
+    # What is left of a unit and year is a reason, or statements that are never taken; records that
+    # have no year are left only to units without any.
+    dated = pl.concat([filings.drop_nulls("year")["unit_id"], best["unit_id"]])
+    never = (
+        pl.when(pl.col("statement_id").is_null()).then(pl.lit("no_filing_for_year", REASON))
+        .when(pl.col("kind") == INTERIM).then(pl.lit("interim_only", REASON))
+        .otherwise(pl.lit("other_kind", REASON))
+    )  # fmt: skip
+    nothing = [
+        pl.lit(None, able.schema[name]).alias(name)
+        for name in ("turn", "periods_in_year", "supersedes", "superseded_by", "report_ids")
+    ]
+    others = (
+        filings.with_columns(undated=_undated())
+        .join(best.select(_EACH), on=_EACH, how="anti", nulls_equal=True)
+        .filter(
+            pl.col("year").is_not_null()
+            | pl.col("undated").is_not_null()
+            | ~pl.col("unit_id").is_in(dated.implode())
+        )
+        .with_columns(pl.col("reason").fill_null(never), *nothing)
+        .sort("reason", maintain_order=True)
+        .unique(_EACH, keep="first", maintain_order=True)
+        .select(able.columns)
+    )
+    return pl.concat([best, others])
+
+
+def _described(
+    units: pl.DataFrame, statements: pl.DataFrame, *, consolidated: bool
+) -> pl.DataFrame:
+    """Return the statements of units as rows of `FILINGS` of which nothing is known to count."""
+    first, last, filed = (pl.col(n) for n in ("obdobieOd", "obdobieDo", "datumPodania"))
+    not_own = pl.when(pl.col("idUJ") != pl.col("unit_id")).then(pl.lit("not_own", REASON))
+    reason = pl.coalesce(_of_the_statement(), not_own)
+    return (
+        held_by(units)
+        .join(statements, left_on="statement_id", right_on="id", how="inner")
+        .filter(_flag("konsolidovana") == consolidated)
+        .join(units.select("id", "ico"), left_on="unit_id", right_on="id", how="left")
+        .select(
+            "unit_id",
+            "ico",
+            "statement_id",
+            period_from=first,
+            period_to=last,
+            months=months(first, last),
+            year=last.dt.year(),
+            kind="typ",
+            consolidated=_flag("konsolidovana"),
+            central_government=_flag("konsolidovanaZavierkaUstrednejStatnejSpravy"),
+            summary=_flag("suhrnnaUctovnaZavierkaVerejnejSpravy"),
+            fund="nazovFondu",
+            filed=pl.when(is_plausible(filed)).then(filed),
+            # Those of another unit are not to be requested for this one.
+            report_ids=pl.when(reason.is_null()).then("idUctovnychVykazov"),
+            counts=pl.lit(None, pl.Boolean),
+            superseded_by=pl.lit(None, pl.Int64),
+            reason=reason,
+        )
+        .cast(FILINGS)
+    )
+
+
+def _flag(name: str) -> pl.Expr:
+    """Return a truth of a record, which is false where it is absent."""
+    return pl.col(name).fill_null(value=False)
+
+
+def _undated() -> pl.Expr:
+    """Return the statement of a filing without a period, of which none supersedes another."""
+    return pl.when(pl.col("period_to").is_null() & pl.col("reason").is_null()).then("statement_id")
+
+
+def _marked(filed: pl.DataFrame) -> pl.DataFrame:
+    """Mark the filing of each period that counts: filed last, then the highest id."""
+    alive = pl.col("reason").is_null()
+    key = [*_KEY, "undated"]
+    last = pl.col("statement_id").sort_by("filed", "statement_id", nulls_last=False).last()
+    filed = filed.with_columns(undated=_undated())
+    winners = filed.filter(alive).group_by(key).agg(winner=last)
+    won = pl.col("statement_id") == pl.col("winner")
+    return (
+        filed.join(winners, on=key, how="left", nulls_equal=True, maintain_order="left")
+        .with_columns(
+            counts=(alive & won).fill_null(value=False),
+            superseded_by=pl.when(alive & ~won).then("winner"),
+        )
+        .select(FILINGS.names())
+    )
+
+
+def _missing(
+    units: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None, not_held: pl.Series
+) -> pl.DataFrame:
+    """Return a row for each unit, or unit and year, that has no filing."""
+    rows = units.select(
+        "ico",
+        unit_id="id",
+        reason=pl.coalesce(
+            _of_the_record(),
+            pl.when(pl.col("idUctovnychZavierok").list.len().fill_null(0) == 0)
+            .then(pl.lit("no_filing", REASON))
+            .when(pl.col("id").is_in(not_held.implode()))
+            .then(pl.lit("not_held", REASON))
+            .otherwise(pl.lit("no_filing" if years is None else "no_filing_for_year", REASON)),
+        ),
+    )
+    on = ["unit_id"]
+    if years is not None:
+        on.append("year")
+        wanted = pl.DataFrame({"year": list(years)}, schema={"year": pl.Int32})
+        rows = rows.join(wanted, how="cross")
+    nothing = [
+        pl.lit(None, dtype).alias(name)
+        for name, dtype in FILINGS.items()
+        if name not in rows.columns
+    ]
+    return (
+        rows.join(filed.select(on), on=on, how="anti")
+        .with_columns(nothing)
+        .with_columns(counts=pl.lit(value=False))
+        .select(FILINGS.names())
+    )
+
+
+def _unreadable(
+    missing: pl.DataFrame, units: pl.DataFrame, statements: pl.DataFrame, years: list[int]
+) -> pl.DataFrame:
+    """Return rows without a filing, ``unreadable`` where such a statement can be of the year."""
+    odd = statements.filter(_of_the_statement() == "unreadable").select(statement_id="id")
+    held = held_by(units)
+    held = held.join(held.join(odd, on="statement_id", how="semi"), on="unit_id", how="semi")
+    known = known_of(statements, consolidated=False)
+    possible = filing_order.possible(held, known, years).join(odd, on="statement_id", how="semi")
+    of_year = possible.select("unit_id", year="wanted", hidden=pl.lit(value=True)).unique()
+    is_hidden = pl.col("hidden") & (pl.col("reason") == "no_filing_for_year")
+    return (
+        missing.join(of_year, on=["unit_id", "year"], how="left", maintain_order="left")
+        .with_columns(
+            reason=pl.when(is_hidden).then(pl.lit("unreadable", REASON)).otherwise("reason")
+        )
+        .drop("hidden")
+    )
+
+
+def _of_the_statement() -> pl.Expr:
+    """Return why a record of a statement says nothing, null where it does."""
+    odd = ~is_plausible(pl.col("obdobieDo"))
+    return pl.coalesce(_of_the_record(), pl.when(odd).then(pl.lit("unreadable", REASON)))
+
+
+def _of_the_record() -> pl.Expr:
+    """Return why a record of a unit or a statement says nothing, null where it does."""
+    state = pl.col(wire.STATE).str.to_lowercase()
+    return (
+        pl.when(state == "zmazané").then(pl.lit("deleted", REASON))
+        .when(state == "neverejná").then(pl.lit("non_public", REASON))
+        # A record that was not there or broken is a row of its id alone.
+        .when(pl.col(wire.CHANGED).is_null()).then(pl.lit("unreadable", REASON))
+    )  # fmt: skip

@@ -1,0 +1,230 @@
+"""Named line items out of cells: the same figure on every form that has it.
+
+An item is a signed list of rows of one form, kept in ``data/items.json`` with the captions that
+the rows must have. A form whose caption differs gives no number for the item.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from finstat_kit.frames.reports.cells import CELLS, FormOf
+from finstat_kit.frames.reports.reasons import REASON
+from finstat_kit.frames.reports.templates import PERIOD
+from finstat_kit.protocol.forms.form import Form
+from finstat_kit.protocol.shipped import data_folder
+
+ITEMS: Final = pl.Schema(
+    {
+        "report_id": pl.Int64(),
+        "template": pl.Int32(),
+        "period": PERIOD,
+        "item": pl.String(),
+        "value": pl.Float64(),
+        "table": pl.Int16(),
+        "rows": pl.List(pl.Int16),
+        "terms": pl.String(),
+        "reason": REASON,
+    }
+)
+# Forms that are filed together and hold the items among them.
+WHOLE: Final = ((699,), (687,), (21, 22))
+TEMPLATES: Final = tuple(template for together in WHOLE for template in together)
+# On 687 these hold the accruals (accounts 381 to 385), which have rows of their own elsewhere.
+WITH_ACCRUALS_ON_687: Final = (
+    "current_assets", "non_current_receivables", "current_receivables", "liabilities",
+    "non_current_payables", "non_current_liabilities_total", "current_payables",
+    "current_liabilities_total",
+)  # fmt: skip
+_CELL: Final = ["report_id", "template", "table", "row", "period"]
+# Of the assets the net; other tables have one column for each period.
+_READ: Final = pl.col("period").is_not_null() & (
+    pl.col("measure").is_null() | (pl.col("measure") == "net")
+)
+_FIGURE: Final = ["report_id", "template", "period", "item"]
+
+
+class Line(NamedTuple):
+    """A row of a form that is part of an item.
+
+    Attributes:
+        sign: 1, -1, or 0 for the sum row of the block, which only shows that blanks are noughts.
+        row: Place in its table, from 0.
+        number: As printed.
+        caption: What must stand there.
+    """
+
+    sign: int
+    row: int
+    number: int
+    caption: str
+
+
+class Item(NamedTuple):
+    """A line item: for each form that has it the table and the rows."""
+
+    name: str
+    label_sk: str
+    mind: str | None
+    forms: dict[int, tuple[int, tuple[Line, ...]]]
+
+    def terms(self, template: int) -> str:
+        """Write the rows of a form by their printed numbers: ``+3 +4 +5``."""
+        lines = self.forms[template][1]
+        return " ".join(f"{'+' if x.sign > 0 else '-'}{x.number}" for x in lines if x.sign)
+
+
+@cache
+def item_table() -> tuple[Item, ...]:
+    """Return the items in the order of the file."""
+    found = json.loads((data_folder() / "items.json").read_bytes())
+    return tuple(
+        Item(
+            one["item"],
+            one["label_sk"],
+            one["mind"],
+            {
+                form["template"]: (form["table"], tuple(Line(**line) for line in form["rows"]))
+                for form in one["forms"]
+            },
+        )
+        for one in found
+    )
+
+
+def names() -> list[str]:
+    """Return the names of the items."""
+    return [item.name for item in item_table()]
+
+
+@cache
+def by_statement() -> tuple[list[str], list[str]]:
+    """Return the names of the items of the balance sheet, and of those of the income statement."""
+    (result,) = (item for item in item_table() if item.name == "net_profit")
+    income = {(template, table) for template, (table, _) in result.forms.items()}
+    balance: list[str] = []
+    flows: list[str] = []
+    for item in item_table():
+        places = {(template, table) for template, (table, _) in item.forms.items()}
+        (flows if places & income else balance).append(item.name)
+    return balance, flows
+
+
+def forms_with(parts: Sequence[str]) -> list[int]:
+    """Return the templates that have all of some items, together with those filed beside them."""
+    forms = {item.name: item.forms for item in item_table()}
+    return [
+        template
+        for together in WHOLE
+        if all(any(one in forms[part] for one in together) for part in parts)
+        for template in together
+    ]
+
+
+def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
+    """Return the items of cells; see `Register.items`.
+
+    Args:
+        cells: As `Reader` returns them, of whichever templates.
+        live: Returns the form whose captions are compared, None where there is none to compare.
+    """
+    cells = cells.filter(pl.col("template").is_in(TEMPLATES), _READ)
+    cells = cells.unique([*_CELL, "column"], keep="first", maintain_order=True)
+    templates = cells["template"].unique().sort().to_list()
+    table = _of_forms(templates, live)
+    parts = table.filter(pl.col("reason").is_null()).explode("lines").unnest("lines")
+    figures = (
+        cells.join(parts, on=["template", "table", "row"])
+        .group_by(_FIGURE)
+        .agg(
+            # A blank addend counts as nothing; what is no number cannot be added.
+            pl.when(pl.col("value").is_not_null().all()).then(
+                (pl.col("value") * pl.col("sign")).sum().round(2)
+            ).alias("value"),
+            odd=pl.col("value").is_null().any(),
+        )
+    )  # fmt: skip
+    periods = pl.DataFrame({"period": ["current", "previous"]}, schema={"period": PERIOD})
+    return (
+        cells.select("report_id", "template")
+        .unique(maintain_order=True)
+        .join(periods, how="cross", maintain_order="left")
+        .join(table, on="template", how="left", maintain_order="left")
+        .join(figures, on=_FIGURE, how="left", maintain_order="left")
+        .with_columns(
+            reason=pl.when("odd").then(pl.lit("not_a_number", REASON)).otherwise("reason")
+        )
+        .select(ITEMS.names())
+    )
+
+
+def parts_of(layout: pl.DataFrame) -> pl.DataFrame:
+    """Return the cells that items are made of.
+
+    Args:
+        layout: What the cells of the forms mean, by template, table, row and column.
+
+    Returns:
+        ``template``, ``table``, ``row``, ``column``, ``period``, ``item`` and ``sign`` (Float64).
+    """
+    templates = layout["template"].unique().sort().to_list()
+    parts = _of_forms(templates, lambda template: None).explode("lines").unnest("lines")
+    return (
+        layout.filter(_READ)
+        .select("template", "table", "row", "column", "period")
+        .join(parts.select("template", "table", "row", "item", "sign"),
+              on=["template", "table", "row"])
+    )  # fmt: skip
+
+
+def wide(items: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each report and period, a column for each item, and whether one is odd."""
+    columns = [
+        pl.col("value").filter(pl.col("item") == name).first().alias(name) for name in names()
+    ]
+    odd = (pl.col("reason") == "not_a_number").fill_null(value=False).any()
+    each = ("report_id", "template", "period")
+    return items.group_by(each, maintain_order=True).agg(*columns, odd=odd)
+
+
+def _of_forms(templates: list[int], live: FormOf) -> pl.DataFrame:
+    """Return each item on each form: its table and rows, or the reason why there is no number."""
+    rows = []
+    for template in templates:
+        form = live(template)
+        for item in item_table():
+            table, lines = item.forms.get(template, (None, ()))
+            reason = None
+            if table is None:
+                reason = "item_not_in_form"
+            elif form is not None and not _captions_match(form, table, lines):
+                reason = "caption_mismatch"
+            own = [line.row for line in lines if line.sign]
+            parts = [{"sign": line.sign, "row": line.row} for line in lines]
+            terms = item.terms(template) if own else None
+            rows.append((template, item.name, table, own or None, terms, reason, parts))
+    schema = {
+        name: ITEMS[name] for name in ("template", "item", "table", "rows", "terms", "reason")
+    }
+    part = pl.Struct({"sign": pl.Float64, "row": CELLS["row"]})
+    return pl.DataFrame(rows, schema={**schema, "lines": pl.List(part)}, orient="row")
+
+
+def _captions_match(form: Form, table: int, lines: tuple[Line, ...]) -> bool:
+    if table >= len(form.tables):
+        return False
+    rows = form.tables[table].rows
+    return all(
+        line.row < len(rows) and _plain(rows[line.row].label_sk) == _plain(line.caption)
+        for line in lines
+    )
+
+
+def _plain(caption: str) -> str:
+    """Return a caption without differences of white space, which say nothing."""
+    return " ".join(caption.split())

@@ -1,0 +1,207 @@
+"""Ratios of financial statements: one formula each, computed with blanks as they are meant.
+
+Most forms leave provisions, loans and some sales blank. In a formula a blank part counts as 0 when
+another part of the same sum, or the sum row of its block, is filled; a part that is essential and
+blank makes the ratio null.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from typing import Final, NamedTuple, TypeVar
+
+import polars as pl
+
+from finstat_kit.arguments import not_polars
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.financials import items
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+_DUE: Final = (
+    "current_payables + provisions_current + bank_loans_current + short_term_financial_assistance"
+)
+
+
+class Formula(NamedTuple):
+    """A ratio as two sums of items; without a divisor it is an amount."""
+
+    label_sk: str
+    over: str
+    under: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The formula as it is printed."""
+        if self.under is None:
+            return self.over
+        parts = (f"({part})" if " " in part else part for part in (self.over, self.under))
+        return " / ".join(parts)
+
+
+FORMULAS: Final = {
+    "equity_ratio": Formula("podiel vlastného imania", "equity", "total_assets"),
+    "liabilities_to_equity": Formula("záväzky k vlastnému imaniu", "liabilities", "equity"),
+    "current_ratio": Formula(
+        "bežná likvidita", "current_assets - non_current_receivables", _DUE
+    ),
+    "quick_ratio": Formula(
+        "pohotová likvidita", "current_assets - non_current_receivables - inventories", _DUE
+    ),
+    "cash_ratio": Formula("okamžitá likvidita", "cash_and_bank", _DUE),
+    "roa": Formula("rentabilita aktív", "net_profit", "total_assets"),
+    "roe": Formula("rentabilita vlastného imania", "net_profit", "equity"),
+    "net_margin": Formula("čistá marža", "net_profit", "sales"),
+    "operating_margin": Formula("prevádzková marža", "operating_result", "operating_revenue"),
+    "asset_turnover": Formula("obrat aktív", "sales", "total_assets"),
+    "ebitda": Formula("EBITDA", "operating_result + depreciation_and_impairment"),
+    "interest_coverage": Formula(
+        "úrokové krytie", "profit_before_tax + interest_expense", "interest_expense"
+    ),
+}  # fmt: skip
+# An indicator after section 67a of the Commercial Code; none before 2016, the last for good.
+BELOW_CRISIS: Final = "below_crisis_ratio"
+CRISIS: Final = Formula("hranica krízy", "equity", "liabilities")
+CRISIS_BOUNDS: Final = {2016: 0.04, 2017: 0.06, 2018: 0.08}
+NAMES: Final = (*FORMULAS, BELOW_CRISIS)
+EXCLUDED: Final = "excluded"
+
+ESSENTIAL: Final = frozenset(
+    {"total_assets", "equity", "liabilities", "current_payables", "net_profit", "sales"}
+)
+# The sum row of the block that a part stands in.
+SUM_ROWS: Final = {
+    "current_assets": "total_assets",
+    "non_current_receivables": "current_assets",
+    "inventories": "current_assets",
+    "cash_and_bank": "current_assets",
+    "provisions_current": "liabilities",
+    "bank_loans_current": "liabilities",
+    "short_term_financial_assistance": "liabilities",
+    "operating_result": "profit_before_tax",
+    "depreciation_and_impairment": "operating_result",
+}
+_PART: Final = re.compile(r"([+-]?) ?(\w+)")
+
+
+def ratios(financials: Frame) -> Frame:
+    """Compute the ratios of financial statements.
+
+    Balances are those of the end of the period, not averages, and nothing is scaled to 12 months:
+    ``months`` stands beside. Null where an essential part is blank (total assets, equity,
+    liabilities, current payables, net profit and sales, each where it stands in the formula), where
+    the divisor is not above zero, and where the currency is not the euro; never infinite. Any other
+    blank part counts as 0 when another part of its sum, or the sum row of its block, is filled. 687
+    holds accruals inside current assets and liabilities, the other forms outside: ratios of
+    liquidity and of liabilities are not comparable across them.
+
+    Args:
+        financials: As `financials` returns it; a LazyFrame stays lazy.
+
+    Returns:
+        The same rows, without the items: ``equity_ratio``, ``liabilities_to_equity``,
+        ``current_ratio``, ``quick_ratio``, ``cash_ratio``, ``roa``, ``roe``, ``net_margin`` (of
+        sales), ``operating_margin`` (of operating revenue), ``asset_turnover``, ``ebitda`` (euro;
+        it includes impairment), ``interest_coverage`` (Float64) and ``below_crisis_ratio``
+        (Boolean: equity / liabilities under 0.04 in 2016, 0.06 in 2017, 0.08 since 2018; null
+        before; an indicator, not a legal finding, and of some legal forms only: ``pravnaForma``);
+        and ``excluded`` (List of String: the ratios that are null since their divisor is not above
+        zero, such as ``roe`` with negative equity).
+
+    Raises:
+        UsageError: A column is missing.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.using(fk.sample()):
+        ...     money = fk.financials([365], year=2015)
+        >>> fk.ratios(money).select("year", pl.col("equity_ratio").round(3)).rows()
+        [(2015, 0.629)]
+    """
+    if not isinstance(financials, pl.DataFrame | pl.LazyFrame):
+        raise not_polars("financials", financials)
+    columns = financials.lazy().collect_schema().names()
+    absent = [name for name in ("year", "currency", *items.names()) if name not in columns]
+    if absent:
+        raise UsageError(
+            f": no column {absent[0]!r}",
+            argument="financials",
+            cure="give what fk.financials returns",
+        )
+    in_euro = pl.col("currency").is_null() | (pl.col("currency") == "EUR")
+    found = [pl.when(in_euro).then(of(formula)).alias(n) for n, formula in FORMULAS.items()]
+    excluded = [pl.when(in_euro & is_excluded(formula)).then(pl.lit(n))
+                for n, formula in FORMULAS.items() if formula.under is not None]  # fmt: skip
+    below = pl.when(in_euro).then(of(CRISIS) < _bound()).alias(BELOW_CRISIS)
+    named = pl.concat_list(excluded).list.drop_nulls().alias(EXCLUDED)
+    return financials.with_columns(*found, below, named).drop(items.names())
+
+
+def of(formula: Formula) -> pl.Expr:
+    """Return a formula over columns of items."""
+    over = _sum(formula.over)
+    if formula.under is None:
+        return over
+    under = _sum(formula.under)
+    return pl.when(under > 0).then(over / under)
+
+
+def is_excluded(formula: Formula) -> pl.Expr:
+    """Return whether a ratio is null for its divisor alone."""
+    return _sum(formula.over).is_not_null() & (_sum(formula.under or "") <= 0)
+
+
+def parts_of_value(name: str) -> list[str]:
+    """Return the items that a ratio is made of; an item is made of itself.
+
+    >>> parts_of_value("roa"), parts_of_value("sales"), parts_of_value("of_ones_own")
+    (['net_profit', 'total_assets'], ['sales'], [])
+    """
+    if name not in FORMULAS:
+        return [name] if name in items.names() else []
+    formula = FORMULAS[name]
+    return [part for _, part in parts_of(f"{formula.over} + {formula.under or ''}")]
+
+
+def differs_by_form(name: str) -> bool:
+    """Return whether an item or a ratio holds something else on 687 than on the other forms."""
+    # Bonds stand among the payables of 687, so that its debt lacks them.
+    return not {*items.WITH_ACCRUALS_ON_687, "financial_debt"}.isdisjoint(parts_of_value(name))
+
+
+def parts_of(text: str) -> list[tuple[int, str]]:
+    """Return the parts of a sum and their signs.
+
+    >>> parts_of("current_assets - inventories")
+    [(1, 'current_assets'), (-1, 'inventories')]
+    """
+    return [(-1 if sign == "-" else 1, name) for sign, name in _PART.findall(text)]
+
+
+def _sum(text: str) -> pl.Expr:
+    parts = parts_of(text)
+    values = [sign * _nought_if_blank(name, [n for _, n in parts]) for sign, name in parts]
+    return reduce(lambda total, value: total + value, values)
+
+
+def _nought_if_blank(name: str, parts: Sequence[str]) -> pl.Expr:
+    """Return a part of a sum, 0 where it is blank and another part or a sum row is filled."""
+    if name in ESSENTIAL:
+        return pl.col(name)
+    showing = [part for part in parts if part != name]
+    above = SUM_ROWS.get(name)
+    while above is not None:
+        showing.append(above)
+        above = SUM_ROWS.get(above)
+    if not showing:
+        return pl.col(name)
+    filled = reduce(or_, [pl.col(part).is_not_null() for part in showing])
+    return pl.coalesce(name, pl.when(filled).then(0.0))
+
+
+def _bound() -> pl.Expr:
+    year = pl.col("year").cast(pl.Int32).clip(None, max(CRISIS_BOUNDS))
+    return year.replace_strict(CRISIS_BOUNDS, default=None, return_dtype=pl.Float64)

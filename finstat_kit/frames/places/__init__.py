@@ -1,0 +1,1 @@
+"""Places: labels of codes, the locations, names matched with codes."""

@@ -1,0 +1,1 @@
+"""What is inside reports: forms, cells, sums, files, the printed form."""

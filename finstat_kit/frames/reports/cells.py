@@ -1,0 +1,277 @@
+"""Reports to tidy cells: one row per filled cell, keyed by template, table, row and column.
+
+A report carries neither labels nor the number of its columns, so that a wrong template would give
+plausible nonsense: where the number of tables or the length of one does not fit the template, no
+number of the whole report comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from finstat_kit.arguments import not_polars
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.reports.reasons import WITHOUT, Ints, Refusals, by_the_record
+from finstat_kit.frames.reports.templates import MEASURE, PERIOD
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.forms.form import Form
+
+CELLS: Final = pl.Schema(
+    {
+        "report_id": pl.Int64(),
+        "template": pl.Int32(),
+        "table": pl.Int16(),
+        "row": pl.Int16(),
+        "column": pl.Int16(),
+        "number": pl.Int32(),
+        "period": PERIOD,
+        "measure": MEASURE,
+        "value": pl.Float64(),
+    }
+)
+_LABELS: Final = {"label_sk": pl.String(), "label_en": pl.String()}
+TABLES: Final = pl.List(pl.List(pl.String))
+_NEEDED: Final = ("id", "idSablony", wire.TABLES)
+_SLICE: Final = 2_000  # reports whose cells are in memory as texts at a time
+# What the register writes: no separators, no exponent, no infinity.
+_NUMBER: Final = r"^[-+]?[0-9]+(\.[0-9]+)?$"
+_LARGEST: Final = 1e300  # sums and ratios of what is smaller are finite
+
+FormOf = Callable[[int], Form | None]
+
+
+class _Layout(NamedTuple):
+    """What the cells of a form are, one after the other, as a report's tables hold them."""
+
+    lengths: list[int]  # cells of each table
+    cells: pl.DataFrame  # a row per cell: the key, what it means, its labels
+
+
+def schema_of_cells(*, labels: bool) -> pl.Schema:
+    """Return the columns of cells."""
+    return pl.Schema({**CELLS, **_LABELS}) if labels else CELLS
+
+
+def checked(reports: object) -> pl.Schema:
+    """Return the columns of a frame of reports; what has no cells to read is refused."""
+    if isinstance(reports, pl.LazyFrame):
+        schema = reports.collect_schema()
+    elif isinstance(reports, pl.DataFrame):
+        schema = reports.schema
+    else:
+        raise not_polars("reports", reports)
+    missing = [name for name in _NEEDED if name not in schema]
+    if missing:
+        raise UsageError(
+            f": the frame has no column {missing[0]!r}",
+            argument="reports",
+            cure=f"give records as fk.reports.get returns them, with {list(_NEEDED)} at least",
+        )
+    for name, fits in (
+        ("id", schema["id"].is_integer()),
+        ("idSablony", schema["idSablony"].is_integer() or schema["idSablony"] == pl.Null),
+        (wire.TABLES, schema[wire.TABLES] in (TABLES, pl.Null)),
+    ):
+        if not fits:
+            raise UsageError(
+                f": the column {name!r} is {schema[name]}, which no records have",
+                argument="reports",
+            )
+    return schema
+
+
+def some_reports_lack_numbers(cells: pl.DataFrame, without: pl.DataFrame) -> bool:
+    """Return whether a report gave no number or has an unreadable cell; blank tables are fine."""
+    if without.is_empty():
+        return False
+    blank = without["reason"] == "all_blank"
+    return not blank.all() or not without["report_id"].is_in(cells["report_id"].implode()).all()
+
+
+class Reader:
+    """Reads the cells of reports, slice by slice; a form is looked up when a report needs it."""
+
+    def __init__(self, form_of: FormOf, *, labels: bool = False, blanks: bool = False) -> None:
+        self._form_of = form_of
+        self._blanks = blanks
+        self._schema = schema_of_cells(labels=labels)
+        self._layouts: dict[int, _Layout | None] = {}
+
+    def read(self, reports: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the cells of reports, and the reports and tables that gave no number."""
+        parts = [self._slice(one) for one in reports.iter_slices(_SLICE)]
+        cells = pl.concat([pl.DataFrame(schema=self._schema), *(cells for cells, _ in parts)])
+        return cells, pl.concat([pl.DataFrame(schema=WITHOUT), *(none for _, none in parts)])
+
+    def unfit(self, reports: pl.DataFrame, sizes: pl.Series) -> pl.DataFrame:
+        """Return the reports and tables that give no number, whatever stands in their cells.
+
+        Args:
+            reports: Records; of their tables it is only read whether there are any.
+            sizes: Cells of each table of each report.
+        """
+        refusals = Refusals(reports["id"].cast(pl.Int64))
+        self._fitting(reports, sizes, refusals)
+        return refusals.frame()
+
+    def _slice(self, reports: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        tables = reports[wire.TABLES].cast(TABLES)
+        refusals = Refusals(reports["id"].cast(pl.Int64))
+        sizes = tables.list.eval(pl.element().list.len())
+        fitting = self._fitting(reports, sizes, refusals)
+        cells = self._cells(reports, tables, fitting, refusals)
+        return cells, refusals.frame()
+
+    def _fitting(
+        self, reports: pl.DataFrame, sizes: pl.Series, refusals: Refusals
+    ) -> list[tuple[Ints, int, _Layout]]:
+        """Return the reports that fit their template, form by form, and refuse the others."""
+        held = sizes.list.len().fill_null(0).to_numpy() > 0
+        for reason, applies in by_the_record(reports, held):
+            refusals.add(reason, applies)
+        fitting: list[tuple[Ints, int, _Layout]] = []
+        templates = reports["idSablony"].cast(pl.Int64)
+        open_ = ~refusals.refused
+        refusals.add("template_missing", open_ & templates.is_null().to_numpy())
+        for template in templates.filter(pl.Series(~refusals.refused)).unique().sort():
+            own = ~refusals.refused & (templates == template).fill_null(value=False).to_numpy()
+            layout = self._layout(template)
+            if layout is None:
+                refusals.add("template_missing", own)
+            elif not layout.lengths:
+                refusals.add("no_tables_in_template", own)
+            else:
+                wrong = sizes.list.len().to_numpy() != len(layout.lengths)
+                refusals.add("template_mismatch", own & wrong)
+                rows = np.flatnonzero(own & ~wrong)
+                lengths = _lengths(sizes.gather(rows), len(layout.lengths))
+                unfit = lengths != np.asarray(layout.lengths)
+                for table in range(len(layout.lengths)):
+                    refusals.add_table("length_mismatch", rows[unfit[:, table]], table)
+                rows = rows[~unfit.any(axis=1)]
+                fitting.append((rows, template, layout))
+        return fitting
+
+    def _layout(self, template: int) -> _Layout | None:
+        if template not in self._layouts:
+            form = self._form_of(template)
+            self._layouts[template] = None if form is None else _layout(form)
+        return self._layouts[template]
+
+    def _cells(
+        self,
+        reports: pl.DataFrame,
+        tables: pl.Series,
+        fitting: list[tuple[Ints, int, _Layout]],
+        refusals: Refusals,
+    ) -> pl.DataFrame:
+        """Read the reports that fit, in the order in which they were given."""
+        if not any(len(rows) for rows, _, _ in fitting):
+            return pl.DataFrame(schema=self._schema)
+        rows = np.concatenate([rows for rows, _, _ in fitting])
+        kind = np.repeat(np.arange(len(fitting)), [len(rows) for rows, _, _ in fitting])
+        order = np.argsort(rows, kind="stable")
+        rows, kind = rows[order], kind[order]
+        layouts = [layout for _, _, layout in fitting]
+        widths = np.array([layout.cells.height for layout in layouts])
+        # Where each report's cells begin in the long column, and where its form's do.
+        ends = np.cumsum(widths[kind])
+        starts = ends - widths[kind]
+        bases = np.cumsum(widths) - widths
+        texts = _one_after_the_other(tables.gather(rows), layouts)
+        at = np.arange(len(texts))
+        if not self._blanks:
+            at = (texts != "").arg_true().to_numpy().astype(np.int64)
+            texts = texts.gather(at)
+        report = np.repeat(np.arange(len(rows)), np.diff(np.searchsorted(at, ends), prepend=0))
+        cell = bases[kind][report] + at - starts[report]
+        values = values_of(texts)
+        ids = reports["id"].cast(pl.Int64).gather(rows[report]).alias("report_id")
+        template = np.array([template for _, template, _ in fitting])[kind][report]
+        meanings = pl.concat([layout.cells for layout in layouts]).lazy()
+        wanted = [name for name in self._schema.names() if name in layouts[0].cells.columns]
+        found = meanings.select(pl.col(wanted).gather(cell)).collect()
+        self._note(refusals, rows, report, found["table"].to_numpy(), texts, values, layouts, kind)
+        return found.with_columns(
+            ids, pl.Series("template", template, dtype=pl.Int32), values.alias("value")
+        ).select(self._schema.names())
+
+    def _note(
+        self,
+        refusals: Refusals,
+        rows: Ints,
+        report: Ints,
+        table: Ints,
+        texts: pl.Series,
+        values: pl.Series,
+        layouts: list[_Layout],
+        kind: Ints,
+    ) -> None:
+        """Note the tables with a filled cell that is no number, and those with none filled."""
+        most = max(len(layout.lengths) for layout in layouts)
+        key = report * most + table
+        filled = (texts != "").fill_null(value=False).to_numpy()
+        numbers = values.is_not_null().to_numpy()
+        odd = np.bincount(key[filled & ~numbers], minlength=len(rows) * most).reshape(-1, most)
+        good = np.bincount(key[filled], minlength=len(rows) * most).reshape(-1, most)
+        has = np.arange(most) < np.array([len(layout.lengths) for layout in layouts])[kind][:, None]
+        for place in range(most):
+            refusals.add_table("not_a_number", rows[odd[:, place] > 0], place)
+            refusals.add_table("all_blank", rows[has[:, place] & (good[:, place] == 0)], place)
+
+
+def _layout(form: Form) -> _Layout:
+    rows = [
+        (
+            place, index, column, row.number, kind.period, kind.measure,
+            row.label_sk, row.label_en,
+        )
+        for place, table in enumerate(form.tables)
+        for index, row in enumerate(table.rows)
+        for column, kind in enumerate(table.columns)
+    ]  # fmt: skip
+    own = [name for name in CELLS if name not in ("report_id", "template", "value")]
+    schema = {name: CELLS[name] for name in own} | _LABELS
+    cells = pl.DataFrame(rows, schema=schema, orient="row")
+    return _Layout([table.cells for table in form.tables], cells)
+
+
+def layout_of(forms: Mapping[int, Form], schema: pl.Schema) -> pl.DataFrame:
+    """Return what the cells of some forms mean, a row per cell with its template."""
+    parts = [
+        _layout(form).cells.with_columns(pl.lit(template, pl.Int32).alias("template"))
+        for template, form in forms.items()
+    ]
+    names = [name for name in schema if name not in ("report_id", "value")]
+    empty = pl.DataFrame(schema={name: schema[name] for name in names})
+    return pl.concat([empty, *(part.select(names) for part in parts)])
+
+
+def _lengths(sizes: pl.Series, many: int) -> Ints:
+    """Return how many cells each table of some reports has, a row per report."""
+    lengths = sizes.explode().fill_null(0) if len(sizes) else pl.Series([], dtype=pl.Int64)
+    return lengths.to_numpy().astype(np.int64).reshape(-1, many)
+
+
+def _one_after_the_other(tables: pl.Series, layouts: list[_Layout]) -> pl.Series:
+    """Return the cells of all tables of some reports in one column."""
+    if any(0 in layout.lengths for layout in layouts):
+        # An empty list would leave a null behind and shift all that follows.
+        tables = tables.list.eval(pl.element().filter(pl.element().list.len() > 0))
+    return tables.explode().explode()
+
+
+def values_of(texts: pl.Series) -> pl.Series:
+    """Return texts as numbers, null for those that are none: the only reading of a number."""
+    whole = texts.cast(pl.Int64, strict=False)
+    values = whole.cast(pl.Float64)
+    rest = whole.is_null().arg_true()
+    if not len(rest):
+        return values
+    odd = texts.gather(rest)
+    numbers = odd.set(~odd.str.contains(_NUMBER), None).cast(pl.Float64, strict=False)
+    return values.scatter(rest, numbers.set(numbers.abs() >= _LARGEST, None))

@@ -1,0 +1,325 @@
+"""What a form states of its cells, checked on reports: its sums, its balance, its results."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from finstat_kit.frames.reports.cells import FormOf, Reader
+from finstat_kit.frames.reports.form_sums import Floats, FormSums
+from finstat_kit.frames.reports.former_reports import former_reports
+from finstat_kit.frames.reports.reasons import REASON, WITHOUT
+
+_FAILURE: Final = pl.Struct(
+    {
+        "table": pl.Int16(),
+        "row": pl.Int16(),
+        "column": pl.Int16(),
+        "number": pl.Int32(),
+        "label_sk": pl.String(),
+        "stated": pl.Float64(),
+        "computed": pl.Float64(),
+    }
+)
+CHECKS: Final = pl.Schema(
+    {
+        "report_id": pl.Int64(),
+        "template": pl.Int32(),
+        "checked": pl.Int32(),
+        "failing": pl.Int32(),
+        "largest_difference": pl.Float64(),
+        "balance_difference": pl.Float64(),
+        "columns_difference": pl.Float64(),
+        "result_difference": pl.Float64(),
+        "previous_difference": pl.Float64(),
+        "failures": pl.List(_FAILURE),
+        "reasons": pl.List(pl.Struct({"table": pl.Int16(), "reason": REASON})),
+    }
+)
+# What is read of records beside their tables.
+READ: Final = ("idUctovnejZavierky", "titulnaStrana")
+# The result of the period in the balance sheet and in the income statement: null where the form
+# has none or it is no number, NaN where it is blank.
+_RESULTS: Final[dict[str, pl.DataType]] = {"in_balance": pl.Float64(), "in_income": pl.Float64()}
+_OF_CELLS: Final = pl.Schema(
+    {
+        **{n: t for n, t in CHECKS.items() if n not in ("result_difference", "reasons")},
+        **_RESULTS,
+    }
+)
+_SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
+_HALF_A_CENT: Final = 0.005
+_KEY: Final = ("table", "row", "column")
+
+Mask = NDArray[np.bool_]
+
+
+def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
+    """Check reports; see `Register.check_reports`."""
+    # By their place: an id may stand twice in a frame.
+    placed = reports.with_columns(pl.int_range(reports.height, dtype=pl.Int64).alias("id"))
+    reader, known = Reader(form_of), dict[int, FormSums]()
+    checks, reasons = [pl.DataFrame(schema=_OF_CELLS)], []
+    for some in former_reports(reports).iter_slices(_SLICE):
+        also = some["former"].drop_nulls()
+        places = pl.concat([some["place"], also]).unique().sort()
+        cells, without = reader.read(placed[places])
+        former = dict(some.drop_nulls().iter_rows())
+        own = pl.col("report_id").is_in(some["place"].implode())
+        checks += [
+            _of_one_form(part, _sums_of(int(template), form_of, known), former).filter(own)
+            for (template,), part in cells.group_by("template", maintain_order=True)
+        ]
+        reasons.append(without.filter(own))
+    return _per_report(reports, pl.concat(checks), reasons)
+
+
+def _per_report(
+    reports: pl.DataFrame, checks: pl.DataFrame, reasons: list[pl.DataFrame]
+) -> pl.DataFrame:
+    """Return a row per report, in order.
+
+    Args:
+        reports: Records.
+        checks: Of those with cells, by their place.
+        reasons: Why others have none, by their place.
+    """
+    statement = "idUctovnejZavierky"
+    if statement not in reports.columns:
+        reports = reports.with_columns(pl.lit(None, pl.Int64).alias(statement))
+    rows = reports.select(
+        pl.int_range(pl.len()).alias("place"),
+        pl.col("id").cast(pl.Int64).alias("report_id"),
+        pl.col("idSablony").cast(pl.Int32, strict=False),
+        pl.col(statement).cast(pl.Int64, strict=False),
+    ).join(checks.rename({"report_id": "place"}), on="place", how="left", maintain_order="left")
+    # Until 2013, and of public bodies, the two are reports of one statement.
+    income = (
+        rows.filter(pl.col("in_income").is_not_null(), pl.col("in_balance").is_null())
+        .sort("report_id")
+        .unique(statement, keep="last")
+        .select(statement, elsewhere="in_income")
+    )
+    why = (
+        pl.concat([pl.DataFrame(schema=WITHOUT), *reasons])
+        .group_by(place="report_id")
+        .agg(reasons=pl.struct("table", "reason"))
+    )
+    shown, stated = pl.col("in_balance"), pl.coalesce("in_income", "elsewhere")
+    return (
+        rows.join(income, on=statement, how="left", maintain_order="left")
+        .join(why, on="place", how="left", maintain_order="left")
+        .with_columns(
+            pl.col("template").fill_null(pl.col("idSablony")),
+            pl.col("checked", "failing").fill_null(0),
+            # A blank is 0 beside a figure.
+            result_difference=pl.when(~(shown.is_nan() & stated.is_nan())).then(
+                (shown.fill_nan(0.0) - stated.fill_nan(0.0)).round(2)
+            ),
+        )
+        .select(CHECKS.names())
+        .cast({"reasons": CHECKS["reasons"]})
+    )
+
+
+def of_cells(cells: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
+    """Return ``report_id``, ``failing`` and ``balance_difference`` of reports with a filled cell.
+
+    Args:
+        cells: All filled cells of some reports, those of each report together.
+        form_of: Returns the form that cells are read by.
+    """
+    known: dict[int, FormSums] = {}
+    columns = ("report_id", "failing", "balance_difference")
+    found = [pl.DataFrame(schema={name: CHECKS[name] for name in columns})]
+    for (template,), own in cells.group_by("template", maintain_order=True):
+        sums = _sums_of(int(template), form_of, known)
+        many = own["report_id"].rle().struct.field("len").cum_sum()
+        ends = [*many.gather_every(_SLICE, _SLICE - 1), own.height]
+        for start, end in pairwise([0, *ends]):
+            if end > start:
+                filed = _filed(own[start:end], sums)
+                checks = {
+                    "report_id": filed.ids,
+                    "failing": _added(filed, sums).fails.sum(axis=1),
+                    "balance_difference": _balance(filed, sums),
+                }
+                found.append(pl.DataFrame(checks, schema=found[0].schema))
+    return pl.concat(found)
+
+
+def _sums_of(template: int, form_of: FormOf, known: dict[int, FormSums]) -> FormSums:
+    if template not in known:
+        form = form_of(template)
+        assert form is not None  # cells were read by it
+        known[template] = FormSums(form)
+    return known[template]
+
+
+class _Filed(NamedTuple):
+    """The cells of reports on one form: a row per report, a column per cell of the form.
+
+    Attributes:
+        ids: Of the reports.
+        values: 0 where a cell is blank or no number.
+        filled: 1 where a cell is not blank.
+        odd: 1 where a filled cell is no number.
+    """
+
+    ids: pl.Series
+    values: Floats
+    filled: Floats
+    odd: Floats
+
+
+def _filed(cells: pl.DataFrame, sums: FormSums) -> _Filed:
+    ids = cells["report_id"].unique(maintain_order=True)
+    report = np.repeat(np.arange(len(ids)), cells["report_id"].rle().struct.field("len").to_numpy())
+    columns = np.array([len(table.columns) for table in sums.form.tables])
+    table, row, column = (cells[name].to_numpy().astype(np.int64) for name in _KEY)
+    place = sums.starts[table] + row * columns[table] + column
+    shape = len(ids), int(sums.starts[-1])
+    values, filled, odd = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    values[report, place] = cells["value"].fill_null(0.0).to_numpy()
+    filled[report, place] = 1.0
+    odd[report, place] = cells["value"].is_null().to_numpy()
+    return _Filed(ids, values, filled, odd)
+
+
+class _Added(NamedTuple):
+    """The sums of reports on one form: a row per report, a column per sum."""
+
+    stated: Floats
+    computed: Floats
+    told: Mask  # what is checked
+    fails: Mask
+
+
+def _added(filed: _Filed, sums: FormSums) -> _Added:
+    computed, stated = sums.added(filed.values), filed.values[:, sums.stated]
+    # Of nothing but blanks nothing is stated; what is no number cannot be added.
+    told = (sums.added(filed.filled, signed=False) + filed.filled[:, sums.stated] > 0) & (
+        sums.added(filed.odd, signed=False) + filed.odd[:, sums.stated] == 0
+    )
+    rounding = _HALF_A_CENT + 1e-15 * sums.added(np.abs(filed.values), signed=False)
+    return _Added(stated, computed, told, told & (np.abs(computed - stated) > rounding))
+
+
+def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) -> pl.DataFrame:
+    """Check the reports of one form.
+
+    Args:
+        cells: All of their filled cells.
+        sums: Of the form.
+        former: The reports of the period before, as far as they are among these.
+    """
+    filed = _filed(cells, sums)
+    added = _added(filed, sums)
+    off = np.where(added.fails, np.abs(added.computed - added.stated), 0.0)
+    return pl.DataFrame(
+        {
+            "report_id": filed.ids,
+            "template": [sums.form.id] * len(filed.ids),
+            "checked": added.told.sum(axis=1),
+            "failing": added.fails.sum(axis=1),
+            "largest_difference": _largest(off, added.told),
+            "balance_difference": _balance(filed, sums),
+            "columns_difference": _across(filed, sums),
+            "previous_difference": _previous(filed, sums, former),
+            "failures": _failures(added, sums),
+            "in_balance": _result(filed, sums.in_balance),
+            "in_income": _result(filed, sums.in_income),
+        },
+        schema=_OF_CELLS,
+    )
+
+
+def _largest(differences: Floats, counted: Mask) -> list[float | None]:
+    """Return the largest difference of each report, with its sign; None where none is counted."""
+    if not differences.shape[1]:
+        return [None] * len(differences)
+    known = np.where(counted, differences, 0.0)
+    most = np.abs(known).argmax(axis=1)[:, None]
+    largest = np.round(np.take_along_axis(known, most, axis=1)[:, 0], 2) + 0.0  # no -0.0
+    told: Mask = np.any(counted, axis=1)
+    return [one if any_ else None for one, any_ in zip(largest.tolist(), told, strict=True)]
+
+
+def _balance(filed: _Filed, sums: FormSums) -> list[float | None]:
+    """Return assets less equity and liabilities, None where the form has no balance sheet."""
+    if sums.totals is None:
+        return [None] * len(filed.ids)
+    assets, liabilities = ([place] for place in sums.totals)
+    counted = filed.filled[:, assets] + filed.filled[:, liabilities] > 0
+    return _largest(filed.values[:, assets] - filed.values[:, liabilities], counted)
+
+
+def _across(filed: _Filed, sums: FormSums) -> list[float | None]:
+    """Return what two columns of a row make up less the third, where that is most."""
+    first, sign, second, third = sums.across.T
+    filled, odd = (
+        cells[:, first] + cells[:, second] + cells[:, third] for cells in (filed.filled, filed.odd)
+    )
+    made_up = filed.values[:, first] + sign * filed.values[:, second]
+    return _largest(made_up - filed.values[:, third], (filled > 0) & (odd == 0))
+
+
+def _previous(filed: _Filed, sums: FormSums, former: dict[int, int]) -> list[float | None]:
+    """Return the column of the period before less what was filed then, where that is most."""
+    place = {id_: row for row, id_ in enumerate(filed.ids)}
+    pairs = [(row, place[former[id_]]) for id_, row in place.items() if former.get(id_) in place]
+    later, earlier = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+
+    def both(cells: Floats) -> tuple[Floats, Floats]:
+        return cells[later][:, sums.previous], cells[earlier][:, sums.current]
+
+    (told, told_then), (odd, odd_then) = both(filed.filled), both(filed.odd)
+    # Of nothing but blanks nothing is told: a first year, a form left empty.
+    any_: Mask = (told.sum(axis=1) > 0) & (told_then.sum(axis=1) > 0)
+    counted = (told + told_then > 0) & (odd + odd_then == 0) & any_[:, None]
+    values, values_then = both(filed.values)
+    found: list[float | None] = [None] * len(place)
+    for row, difference in zip(later, _largest(values - values_then, counted), strict=True):
+        found[row] = difference
+    return found
+
+
+def _result(filed: _Filed, place: int | None) -> list[float | None]:
+    """Return a result as `_RESULTS` has it."""
+    if place is None:
+        return [None] * len(filed.ids)
+    values = np.where(filed.filled[:, place] > 0, filed.values[:, place], np.nan).tolist()
+    return [None if odd else v for v, odd in zip(values, filed.odd[:, place].tolist(), strict=True)]
+
+
+def _failures(added: _Added, sums: FormSums) -> pl.Series:
+    """Return the failing sums of each report, null where all hold."""
+    report, which = np.nonzero(added.fails)
+    lines = [(one, sums.form.tables[one.table].rows[one.row]) for one in sums.sums]
+    each = pl.DataFrame(
+        [(*one[:3], line.number, line.label_sk) for one, line in lines],
+        schema=[field.name for field in _FAILURE.fields[:5]],
+        orient="row",
+    )
+    values = pl.DataFrame(
+        {
+            "report": report,
+            "stated": added.stated[report, which],
+            "computed": added.computed[report, which].round(2),
+        }
+    )
+    return (
+        each[which]
+        .hstack(values)
+        .group_by("report")
+        .agg(pl.struct(field.name for field in _FAILURE.fields).cast(_FAILURE))
+        .join(
+            pl.DataFrame({"report": range(len(added.fails))}),
+            on="report", how="right", maintain_order="right",
+        )
+        .to_series(0)
+    )  # fmt: skip

@@ -1,0 +1,205 @@
+"""What a form states of its own cells: which add up to which, its totals and its results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finstat_kit.protocol.forms.form import Form, Table
+
+_ASSETS: Final = re.compile(r"(strana )?(aktív|a k t í v)", re.IGNORECASE)
+_LIABILITIES: Final = re.compile(r"(strana )?(pasív|p a s í v)", re.IGNORECASE)
+_INCOME: Final = re.compile(r"výkaz ziskov|náklady|výnosy", re.IGNORECASE)
+_CONTROL: Final = re.compile(r"kontroln", re.IGNORECASE)
+# What is left; a table with one column per period has no word for it.
+_LEFT: Final = (None, "net", "total")
+# Columns of a row that make up a third one.
+_ACROSS: Final = (
+    ("gross", -1, "correction", "net"),
+    ("main", 1, "business", "total"),
+    ("untaxed", 1, "taxed", "total"),
+)
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Cell = tuple[int, int, int]  # table, row and column
+
+
+class Sum(NamedTuple):
+    """A sum in one column: the place of its row among the cells of the form, and of its terms."""
+
+    table: int
+    row: int
+    column: int
+    place: int
+    terms: tuple[tuple[int, int], ...]  # sign and place
+
+
+class FormSums:
+    """The sums of a form, their terms one after the other, so that many reports are added at once.
+
+    A term is one of a few hundred cells: a matrix of all cells by all sums is nearly empty.
+
+    Attributes:
+        starts: The place of each table's first cell among all of the form.
+        sums: Those of captions, in every column.
+        stated: The places of their rows.
+        totals: Places of both sides of the balance sheet, None where the form has none.
+        in_balance: Place of the result of the period in the balance sheet, or None.
+        in_income: Place of the same in the income statement, or None.
+        across: Places and sign of columns that make up a third: first, sign, second, third.
+        previous: Places of the period before.
+        current: For each of these the place of what it was a period ago.
+    """
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.starts = np.cumsum([0, *(table.cells for table in form.tables)])
+        self.sums = [
+            one
+            for table, part in enumerate(form.tables)
+            for row, line in enumerate(part.rows)
+            if line.terms
+            for column in range(len(part.columns))
+            if (one := self._sum(table, row, column)) is not None
+        ]
+        terms = [term for one in self.sums for term in one.terms]
+        self._signs = np.array([sign for sign, _ in terms], dtype=np.float64)
+        self._places = np.array([place for _, place in terms], dtype=np.int64)
+        self._begins = np.cumsum([0, *(len(one.terms) for one in self.sums)])[:-1]
+        self.stated = np.array([one.place for one in self.sums], dtype=np.int64)
+        sides = totals(form)
+        self.totals = None if sides is None else (self._place(sides[0]), self._place(sides[1]))
+        self.in_balance, self.in_income = (
+            None if cell is None else self._place(cell)
+            for cell in (_in_balance(form, sides), _in_income(form))
+        )
+        self.across = np.array(list(self._across()), dtype=np.int64).reshape(-1, 4)
+        before = np.array(list(self._before()), dtype=np.int64).reshape(-1, 2)
+        self.previous, self.current = before[:, 0], before[:, 1]
+
+    def added(self, cells: Floats, *, signed: bool = True) -> Floats:
+        """Add the terms of each sum in each row of *cells*, which has a column per cell."""
+        if not self.sums:
+            return np.zeros((len(cells), 0))
+        terms = cells[:, self._places]
+        return np.add.reduceat(terms * self._signs if signed else terms, self._begins, axis=1)
+
+    def _place(self, cell: Cell) -> int:
+        table, row, column = cell
+        return int(self.starts[table]) + row * len(self.form.tables[table].columns) + column
+
+    def _sum(self, table: int, row: int, column: int) -> Sum | None:
+        part, terms = self.form.tables[table], []
+        period, measure = part.columns[column][:2]
+        for term in part.rows[row].terms:
+            other = self.form.tables[term.table]
+            same = column if other is part else _counterpart(other, period, measure)
+            if same is None:
+                return None
+            terms.append((term.sign, self._place((term.table, term.row, same))))
+        return Sum(table, row, column, self._place((table, row, column)), tuple(terms))
+
+    def _across(self) -> Iterator[tuple[int, int, int, int]]:
+        for number, table in enumerate(self.form.tables):
+            for period in dict.fromkeys(column.period for column in table.columns):
+                for first, sign, second, third in _ACROSS:
+                    places = [_column(table, period, one) for one in (first, second, third)]
+                    a, b, c = places
+                    if a is None or b is None or c is None:
+                        continue
+                    for row in range(len(table.rows)):
+                        x, y, z = (self._place((number, row, one)) for one in (a, b, c))
+                        yield x, sign, y, z
+
+    def _before(self) -> Iterator[tuple[int, int]]:
+        for number, table in enumerate(self.form.tables):
+            for place, column in enumerate(table.columns):
+                if column.period != "previous":
+                    continue
+                now = _counterpart(table, "current", column.measure)
+                if now is not None:
+                    for row in range(len(table.rows)):
+                        yield self._place((number, row, place)), self._place((number, row, now))
+
+
+def totals(form: Form) -> tuple[Cell, Cell] | None:
+    """Return table, row and column of the current totals of both sides of a balance sheet."""
+    found = []
+    for side in (_ASSETS, _LIABILITIES):
+        number = next((n for n, t in enumerate(form.tables) if side.match(t.name_sk or "")), None)
+        if number is None:
+            return None
+        row, column = _total(number, form.tables[number]), _left(form.tables[number], "current")
+        if row is None or column is None:
+            return None
+        found.append((number, row, column))
+    return found[0], found[1]
+
+
+def _total(number: int, table: Table) -> int | None:
+    """Return the row to which most rows of a table add up, and which is part of none."""
+    terms = {
+        row: [term.row for term in line.terms if term.table == number]
+        for row, line in enumerate(table.rows)
+        if line.terms and not _CONTROL.search(line.label_sk)
+    }
+    parts = set(chain.from_iterable(terms.values()))
+
+    def many(row: int) -> int:
+        reached, new = {row}, [row]
+        while new:
+            more = set(terms.get(new.pop(), ())) - reached
+            reached |= more
+            new += more
+        return len(reached)
+
+    return max((row for row in terms if row not in parts), key=many, default=None)
+
+
+def _in_balance(form: Form, sides: tuple[Cell, Cell] | None) -> Cell | None:
+    """Return the result in the balance sheet: what is left of the assets less everything else."""
+    if sides is None:
+        return None
+    assets, (number, _, column) = sides[0][:2], sides[1]
+    for row, line in enumerate(form.tables[number].rows):
+        if any((term.table, term.row) == assets for term in line.terms):
+            return number, row, column
+    return None
+
+
+def _in_income(form: Form) -> Cell | None:
+    """Return the result in the income statement: the last row that subtracts something."""
+    for number, table in reversed(list(enumerate(form.tables))):
+        if not _INCOME.search(table.name_sk or ""):
+            continue
+        column = _left(table, "current")
+        for row, line in reversed(list(enumerate(table.rows))):
+            if column is not None and any(term.sign < 0 for term in line.terms):
+                return number, row, column
+    return None
+
+
+def _counterpart(table: Table, period: str | None, measure: str | None) -> int | None:
+    """Return the column of a table that holds what a column of that period and measure does."""
+    return _left(table, period) if measure in _LEFT else _column(table, period, measure)
+
+
+def _left(table: Table, period: str | None) -> int | None:
+    """Return the column of a period that holds what is left: the net, the total or the only one."""
+    own = [place for place, column in enumerate(table.columns) if column.period == period]
+    found = (_column(table, period, measure) for measure in ("net", "total", None))
+    only = own[0] if len(own) == 1 else None
+    return next((place for place in found if place is not None), only)
+
+
+def _column(table: Table, period: str | None, measure: str | None) -> int | None:
+    """Return the only column of a period and a measure; "other" does not say what is measured."""
+    kinds = [(column.period, column.measure) for column in table.columns]
+    unique = measure != "other" and kinds.count((period, measure)) == 1
+    return kinds.index((period, measure)) if unique else None

@@ -1,0 +1,253 @@
+"""One report as people know the form: its rows in order, its columns side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+
+from finstat_kit.arguments import Lang, not_polars
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.reports import printed_text as filed_text
+from finstat_kit.frames.reports.cells import FormOf, Reader, checked
+from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.numbers import day_text
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.forms.columns import Column
+from finstat_kit.protocol.forms.form import Form, Row, Table
+
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "report": "výkaz", "unit": "Účtovná jednotka", "ico": "IČO", "dic": "DIČ",
+        "seat": "Sídlo", "period": "Obdobie", "kind": "Závierka", "compiled": "Zostavená",
+        "approved": "Schválená", "current": "bežné obdobie", "previous": "predch. obdobie",
+        "gross": "brutto", "correction": "korekcia", "net": "netto", "main": "hlavná činnosť",
+        "business": "podnikanie", "total": "spolu", "untaxed": "nezdaňovaná",
+        "taxed": "zdaňovaná", "euro": "v eurách", "files": "Prílohy",
+        "none": "Bez čísel", "filled": "len vyplnené riadky",
+        "person": "Titulná strana fyzickej osoby sa neuvádza (title=True ju uvedie).",
+        "only_sk": "",
+    },
+    "en": {
+        "report": "report", "unit": "Unit", "ico": "IČO", "dic": "DIČ", "seat": "Seat",
+        "period": "Period", "kind": "Statement", "compiled": "Compiled", "approved": "Approved",
+        "current": "current period", "previous": "preceding period", "gross": "gross",
+        "correction": "correction", "net": "net", "main": "main activity",
+        "business": "business", "total": "total", "untaxed": "untaxed", "taxed": "taxed",
+        "euro": "in euro", "files": "Attachments", "none": "No numbers",
+        "filled": "filled rows only",
+        "person": "The title page of a natural person is not shown (title=True shows it).",
+        "only_sk": "[sk]: the register has no English caption",
+    },
+}  # fmt: skip
+_KINDS: Final = {
+    "Riadna": "Ordinary", "Mimoriadna": "Extraordinary", "Priebežná": "Interim",
+    "Kombinovaná": "Combined",
+}  # fmt: skip
+# Legal forms of natural persons: tradesmen, farmers, free professions.
+_PERSONS: Final = frozenset(str(code) for code in range(100, 111))
+
+
+class Line(NamedTuple):
+    """A row as it is shown."""
+
+    number: str
+    mark: str
+    caption: str
+    marked: bool  # Slovak where English was wanted
+    level: int
+    is_sum: bool
+    values: list[str]
+
+
+class Part(NamedTuple):
+    """A table as it is shown; a head is a line for the period and one for the measure."""
+
+    name: str
+    marked: bool
+    heads: list[tuple[str, str]]
+    lines: list[Line]
+
+
+class Filed:
+    """A report as it was filed: text where it is printed, a table in Jupyter.
+
+    Attributes:
+        heading: The form and the report.
+        title: The title page, name and value.
+        parts: The tables.
+        notes: Units of the numbers, attachments, the reason if there are no numbers.
+        lang: Language of captions and numbers.
+    """
+
+    def __init__(
+        self,
+        heading: str,
+        title: list[tuple[str, str]],
+        parts: list[Part],
+        notes: list[str],
+        lang: Lang,
+    ) -> None:
+        self.heading = heading
+        self.title = title
+        self.parts = parts
+        self.notes = notes
+        self.lang = lang
+
+    def __repr__(self) -> str:
+        return filed_text.text(self)
+
+    def _repr_html_(self) -> str:
+        return filed_text.html(self)
+
+
+def as_filed(
+    report: pl.DataFrame | pl.LazyFrame,
+    form_of: FormOf,
+    *,
+    lang: Lang,
+    filled: bool = False,
+    title: bool | None = None,
+) -> Filed:
+    """Show a report as its form has it; see `Register.as_filed`."""
+    record = _one(report)
+    words = _WORDS[lang]
+    template = record["idSablony"]
+    cells, without = Reader(form_of, blanks=True).read(
+        pl.DataFrame([record], schema=_schema(report))
+    )
+    form = form_of(template) if isinstance(template, int) and cells.height else None
+    named = f"{words['report']} {record['id']}"
+    heading = named[:1].upper() + named[1:]
+    notes = []
+    parts: list[Part] = []
+    if form is not None:
+        heading = f"{form.name or ''} ({form.id}), {named}".strip()
+        parts = _parts(record[wire.TABLES], cells["value"], form, lang, filled=filled)
+        if any(part.marked or any(line.marked for line in part.lines) for part in parts):
+            notes.append(words["only_sk"])
+        notes.insert(0, words["euro"] + (f", {words['filled']}" if filled else ""))
+    else:
+        reasons = ", ".join(without["reason"].unique(maintain_order=True))
+        notes.append(f"{words['none']}: {reasons}")
+    attached: list[dict[str, object]] = record.get("prilohy") or []
+    files = [str(file.get("meno") or file.get("id")) for file in attached]
+    if files:
+        notes.append(f"{words['files']}: {', '.join(files)}")
+    page: dict[str, object] = record.get("titulnaStrana") or {}
+    shown = title if title is not None else not _is_person(page)
+    if page and not shown and title is None:
+        notes.append(words["person"])
+    return Filed(heading, _title(page, lang) if shown else [], parts, notes, lang)
+
+
+def _one(report: object) -> dict[str, Any]:
+    checked(report)
+    frame = report.collect() if isinstance(report, pl.LazyFrame) else report
+    if not isinstance(frame, pl.DataFrame):
+        raise not_polars("report", report)
+    if frame.height != 1:
+        raise UsageError(
+            f": the frame has {frame.height} rows",
+            argument="report",
+            cure="give one report, such as reports.filter(id=5)",
+        )
+    return frame.row(0, named=True)
+
+
+def _schema(report: pl.DataFrame | pl.LazyFrame) -> pl.Schema:
+    return report.collect_schema()
+
+
+def _parts(
+    tables: object, values: pl.Series, form: Form, lang: Lang, *, filled: bool
+) -> list[Part]:
+    """Return the tables; *values* are the numbers of all cells, null where one is none."""
+    assert isinstance(tables, list)
+    numbers = iter(values)
+    # Of numbers every digit is shown, other texts stand as they were filed.
+    read: list[list[Decimal | str]] = [
+        [text or "" if next(numbers) is None else Decimal(text) for text in data] for data in tables
+    ]
+    cents = ("." in str(cell) for data in read for cell in data if isinstance(cell, Decimal))
+    places = 2 if any(cents) else 0
+    return [
+        _part(data, table, lang, places, filled=filled)
+        for data, table in zip(read, form.tables, strict=True)
+    ]
+
+
+def _part(
+    data: list[Decimal | str], table: Table, lang: Lang, places: int, *, filled: bool
+) -> Part:
+    many = len(table.columns)
+    lines = []
+    for place, row in enumerate(table.rows):
+        cells = data[place * many : (place + 1) * many]
+        if not filled or any(cell != "" for cell in cells):
+            lines.append(_line(row, [_written(cell, lang, places) for cell in cells], lang))
+    english = table.name_en if lang == "en" else None
+    name = english or table.name_sk or ""
+    heads = [_head(column, lang) for column in table.columns]
+    return Part(name, lang == "en" and english is None and bool(name), heads, lines)
+
+
+def _line(row: Row, values: list[str], lang: Lang) -> Line:
+    english = lang == "en" and row.label_en is not None
+    caption = row.label_en if english and row.label_en else row.label_sk
+    number = "" if row.number is None else str(row.number)
+    marked = lang == "en" and not english and bool(row.label_sk)
+    return Line(number, row.mark or "", caption, marked, len(row.path), bool(row.terms), values)
+
+
+def _head(column: Column, lang: Lang) -> tuple[str, str]:
+    words = _WORDS[lang]
+    header = column.header_en if lang == "en" and column.header_en else column.header_sk
+    measure = words.get(column.measure or "", "")
+    if column.measure == "other" or (column.period is None and column.measure is None):
+        measure = header.rpartition(" / ")[2]
+    return words.get(column.period or "", ""), measure
+
+
+def _written(cell: Decimal | str, lang: Lang, places: int) -> str:
+    """Return a cell for reading."""
+    if isinstance(cell, str):
+        return cell
+    return number_format.decimal(cell, lang, places).replace("-", "\u2212")
+
+
+def _is_person(page: Mapping[str, object]) -> bool:
+    form = page.get("pravnaForma")
+    return form in _PERSONS if form else bool(page.get("miestoPodnikania"))
+
+
+def _title(page: Mapping[str, Any], lang: Lang) -> list[tuple[str, str]]:
+    words = _WORDS[lang]
+    address = page.get("adresa") or page.get("miestoPodnikania") or {}
+    street = " ".join(str(address[k]) for k in ("ulica", "cislo") if address.get(k))
+    town = " ".join(str(address[k]) for k in ("psc", "mesto") if address.get(k))
+    kind = page.get("typZavierky") or ""
+    ends = [_day(page.get(name), lang) for name in ("obdobieOd", "obdobieDo")]
+    found = [
+        (words["unit"], page.get("nazovUctovnejJednotky")),
+        (words["ico"], page.get("ico")),
+        (words["dic"], page.get("dic")),
+        (words["seat"], ", ".join(part for part in (street, town) if part)),
+        (words["period"], " – ".join(end for end in ends if end)),
+        (words["kind"], kind_text(str(kind), lang)),
+        (words["compiled"], _day(page.get("datumZostavenia"), lang)),
+        (words["approved"], _day(page.get("datumSchvalenia"), lang)),
+    ]
+    return [(name, str(value)) for name, value in found if value]
+
+
+def kind_text(kind: str, lang: Lang) -> str:
+    """Return the kind of a statement in words; one that is not known as it was filed."""
+    return _KINDS.get(kind, kind) if lang == "en" else kind
+
+
+def _day(value: object, lang: Lang) -> str:
+    return day_text(value, lang) if isinstance(value, date) else str(value or "")

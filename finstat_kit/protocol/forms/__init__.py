@@ -1,0 +1,1 @@
+"""The forms of reports: rows, columns, sums."""

@@ -1,0 +1,213 @@
+"""The forms of reports: templates of the register, checked and read.
+
+A report carries neither the labels of its rows nor the number of its columns: both stand in its
+template. Four forms come with the package; any other has to be requested.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import cache
+from typing import Final, NamedTuple
+
+import msgspec
+
+from finstat_kit.errors import ProtocolError
+from finstat_kit.protocol.forms import columns as form_columns, rows as form_rows
+from finstat_kit.protocol.forms.columns import Column
+from finstat_kit.protocol.forms.rows import Path, Term
+from finstat_kit.protocol.guarded_json import broken, object_at, read_json
+from finstat_kit.protocol.shipped import template_bodies
+from finstat_kit.protocol.wire import TABLES, TEMPLATE_LIST
+
+_LARGEST: Final = 10_000  # rows or columns of a table
+
+
+class Row(NamedTuple):
+    """A row of a table, as the form prints it.
+
+    Attributes:
+        number: Printed number, None on forms without.
+        mark: Designation as printed: ``2.``, ``A.I.``, ``**``; it repeats and has misprints.
+        path: The designation completed from the rows above: ``("A", "I", "2")``; empty for totals.
+        label_sk: Caption.
+        label_en: Caption in English, None where the register has none.
+        terms: What the row is the sum of, empty where it is none.
+    """
+
+    number: int | None
+    mark: str | None
+    path: Path
+    label_sk: str
+    label_en: str | None
+    terms: tuple[Term, ...]
+
+
+class Table(NamedTuple):
+    """A table of a form; a report's cell (row, column) is ``data[row * len(columns) + column]``."""
+
+    name_sk: str | None
+    name_en: str | None
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def cells(self) -> int:
+        """The number of cells, which a report's table has to have."""
+        return len(self.rows) * len(self.columns)
+
+
+class Form(NamedTuple):
+    """A template of the register; one without tables describes notes, title pages and the like."""
+
+    id: int
+    name: str | None
+    decree: str | None
+    valid_from: date | None
+    valid_to: date | None
+    tables: tuple[Table, ...]
+
+
+class _Text(msgspec.Struct):
+    sk: str | None = None
+    en: str | None = None
+
+
+class _Cell(msgspec.Struct, rename={"line": "riadok", "column": "stlpec", "width": "sirkaStlpca"}):
+    line: int
+    column: int
+    text: _Text | None = None
+    width: int = 1
+
+
+class _Row(msgspec.Struct, rename={"mark": "oznacenie", "number": "cisloRiadku"}):
+    text: _Text | None = None
+    mark: str | None = None
+    number: int | None = None
+
+
+class _Table(
+    msgspec.Struct,
+    rename={
+        "name": "nazov",
+        "columns": "pocetStlpcov",
+        "data_columns": "pocetDatovychStlpcov",
+        "header": "hlavicka",
+        "rows": "riadky",
+    },
+):
+    columns: int
+    data_columns: int
+    name: _Text | None = None
+    header: list[_Cell] | None = None
+    rows: list[_Row] | None = None
+
+
+class _Template(
+    msgspec.Struct,
+    rename={
+        "name": "nazov",
+        "decree": "nariadenieMF",
+        "valid_from": "platneOd",
+        "valid_to": "platneDo",
+        "tables": "tabulky",
+    },
+):
+    id: int
+    name: str | None = None
+    decree: str | None = None
+    valid_from: date | None = None
+    valid_to: date | None = None
+    tables: list[_Table] | None = None
+
+
+@cache
+def shipped(template: int) -> Form | None:
+    """Return a form that comes with the package, None for any other."""
+    body = template_bodies().get(template)
+    return None if body is None else parse_template(body, template)
+
+
+def parse_template(body: bytes, asked: int) -> Form:
+    """Read the reply of a template."""
+    where = f"template {asked}: "
+    reply = object_at(read_json(body, where), where)
+    if reply.get("id") != asked or type(reply.get("id")) is not int:
+        raise broken(f"{where}$.id", str(asked), reply.get("id"), "id" in reply)
+    return _form(reply, where, "$")
+
+
+def parse_templates(body: bytes) -> tuple[list[Form], bool]:
+    """Read the list of templates, and whether it has their tables; a list need not have them."""
+    reply = object_at(read_json(body))
+    entries = reply.get(TEMPLATE_LIST)
+    if type(entries) is not list:
+        raise broken(f"$.{TEMPLATE_LIST}", "a list of templates", entries, TEMPLATE_LIST in reply)
+    found, with_tables = [], False
+    for place, entry in enumerate(entries):
+        path = f"$.{TEMPLATE_LIST}[{place}]"
+        found.append(_form(object_at(entry, path=path), "", path))
+        with_tables = with_tables or entry.get(TABLES) is not None
+    ids = [form.id for form in found]
+    if len(set(ids)) < len(ids):
+        repeated = next(id_ for id_ in ids if ids.count(id_) > 1)
+        raise ProtocolError(f"$.{TEMPLATE_LIST}: the template {repeated} is listed twice")
+    return found, with_tables
+
+
+def _form(reply: dict[str, object], where: str, path: str) -> Form:
+    try:
+        template = msgspec.convert(reply, _Template)
+    except msgspec.ValidationError as error:
+        # "Expected `int`, got `str` - at `$.tabulky[0].pocetStlpcov`"
+        told, _, place = str(error).partition(" - at ")
+        at = path + place.strip("`").removeprefix("$")
+        raise ProtocolError(f"{where}{at}: {told[:1].lower()}{told[1:]}") from None
+    tables = template.tables or []
+    for index, table in enumerate(tables):
+        if not 1 <= table.data_columns <= table.columns <= _LARGEST:
+            raise broken(
+                f"{where}{path}.{TABLES}[{index}].pocetDatovychStlpcov",
+                f"1 to pocetStlpcov ({table.columns})",
+                table.data_columns,
+            )
+    numbers = [
+        form_rows.numbers([(row.number, row.mark) for row in table.rows or []]) for table in tables
+    ]
+    return Form(
+        template.id,
+        template.name,
+        template.decree,
+        template.valid_from,
+        template.valid_to,
+        tuple(_table(table, place, numbers) for place, table in enumerate(tables)),
+    )
+
+
+def _table(table: _Table, place: int, numbers: list[dict[int, int]]) -> Table:
+    name, rows = table.name or _Text(), table.rows or []
+    header = [
+        form_columns.HeaderCell(
+            cell.line, cell.column, cell.width, _trimmed(text.sk) or "", text.en
+        )
+        for cell in table.header or []
+        for text in (cell.text or _Text(),)
+    ]
+    row_paths = form_rows.paths(row.mark for row in rows)
+    return Table(
+        name.sk,
+        name.en,
+        form_columns.columns(header, table.columns, table.data_columns, name.sk),
+        tuple(_row(row, path, place, numbers) for row, path in zip(rows, row_paths, strict=True)),
+    )
+
+
+def _row(row: _Row, path: Path, table: int, numbers: list[dict[int, int]]) -> Row:
+    text = row.text or _Text()
+    label = text.sk or ""
+    terms = form_rows.terms(form_rows.references(label), table, numbers)
+    return Row(row.number, _trimmed(row.mark), path, label, _trimmed(text.en), terms)
+
+
+def _trimmed(text: str | None) -> str | None:
+    return (text or "").strip() or None

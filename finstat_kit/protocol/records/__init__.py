@@ -1,0 +1,1 @@
+"""The records of the register: their fields and how replies are decoded."""

@@ -1,0 +1,196 @@
+"""The picker of a day of change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Final, TypeVar
+
+import ipywidgets
+import polars as pl
+import traitlets
+
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang
+from finstat_kit.client.register import Register
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.places.labels import schema_of
+from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.protocol import wire
+from finstat_kit.widgets.controls import base
+from finstat_kit.widgets.controls.background import LatestWins
+from finstat_kit.widgets.html.texts import since_text, words
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+
+# Seven days are today and the six before it: changed_since includes its day.
+_QUICK: Final[dict[str, Callable[[date], date | None]]] = {
+    "last_7": lambda today: today - timedelta(days=6),
+    "last_30": lambda today: today - timedelta(days=29),
+    "this_year": lambda today: today.replace(month=1, day=1),
+    "everything": lambda _: None,
+}
+
+
+class ChangePicker(base.Picker):
+    """Pick the day since which units changed, and show their number.
+
+    The number is requested in the background, from a sample at once; the newest choice wins, and
+    an error is shown as a line of text.
+
+    Args:
+        register: A `Register`, or what `use` takes; None is the current one.
+        lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's.
+
+    Attributes:
+        value: A `datetime.date`, or None for everything; settable, also as ``"2026-06-01"``, and
+            observable. Pass it as ``changed_since=``.
+        lang: Settable; the choice stays.
+        calendar: The field with the day.
+        quick: The buttons by name: ``last_7``, ``last_30`` (days, today included), ``this_year``,
+            ``everything``; by the register's own today.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.using(fk.sample()):
+        ...     picker = fk.ChangePicker(lang="en")
+        >>> picker.quick["last_30"].click()
+        >>> picker
+        ChangePicker(value='2026-06-01', count=323, lang='en')
+    """
+
+    value: traitlets.Any = traitlets.Any(None, allow_none=True)
+
+    def __init__(self, register: Register | str | None = None, *, lang: Lang | None = None) -> None:
+        super().__init__(register, lang)
+        self.calendar = ipywidgets.DatePicker(layout=base.LAYOUT)
+        self.calendar.style.description_width = base.LABEL_WIDTH
+        self.calendar.add_class("fk-day")
+        self.quick = {name: _button(name) for name in _QUICK}
+        self.line = base.line()
+        self.line.add_class("fk-count")
+        buttons = ipywidgets.HBox(
+            list(self.quick.values()),
+            layout={"margin": self.line.layout.margin, "flex_flow": "row wrap"},
+        )
+        self._hold(self.calendar, buttons, self.line)
+        self._counts = LatestWins(self._ask, self._tell, at_once=base.is_local(self._register))
+        self._relabel()
+        self._counts.ask(None)
+        self._tell()
+        self.calendar.observe(self._on_calendar, "value")
+        for name, button in self.quick.items():
+            button.on_click(lambda _, name=name: self._on_quick(name))
+        self.observe(self._on_lang, "lang")
+
+    def __repr__(self) -> str:
+        day = self.value and self.value.isoformat()
+        return f"ChangePicker(value={day!r}, count={self.count}, lang={self.lang!r})"
+
+    @property
+    def count(self) -> int | None:
+        """The number of units changed since the day; None until fetched, or after an error."""
+        outcome = self._counts.outcome
+        return outcome.answer if outcome else None
+
+    def fetch(self) -> int:
+        """Wait for the number of units changed since the day, and return it.
+
+        Raises:
+            RegisterError: The request failed.
+        """
+        return self._counts.result()
+
+    def filter(self, frame: Frame) -> Frame:
+        """Return the rows whose ``datumPoslednejUpravy`` is the day or later.
+
+        Raises:
+            UsageError: A day is chosen and the frame has no such column.
+        """
+        columns = schema_of(frame).names()
+        if self.value is None:
+            return frame
+        if wire.CHANGED not in columns:
+            raise UsageError(f"the frame has no column {wire.CHANGED!r}", cure=f"it has {columns}")
+        return frame.filter(pl.col(wire.CHANGED) >= self.value)
+
+    @traitlets.validate("value")
+    def _day(self, proposal: traitlets.Bunch) -> date | None:
+        day = proposal["value"]
+        return None if day is None else arguments.day("value", day)
+
+    @traitlets.observe("value")
+    def _on_value(self, _: traitlets.Bunch) -> None:
+        with self._lock:
+            # Not the value of this change: another thread may have changed it since.
+            day = self.value
+            with self._quietly():
+                self.calendar.value = day
+            self._counts.ask(day)
+            self._tell()
+
+    def _on_calendar(self, change: traitlets.Bunch) -> None:
+        with self._lock:
+            if not self._quiet:
+                self.value = change["new"]
+
+    def _on_quick(self, name: str) -> None:
+        with self._lock:
+            self.value = _QUICK[name](self._register.today)
+
+    def _on_lang(self, _: traitlets.Bunch) -> None:
+        with self._lock:
+            self._relabel()
+            self._tell()
+
+    def _relabel(self) -> None:
+        said = words(self.lang)
+        self.calendar.description = said.since
+        for name, button in self.quick.items():
+            button.description = getattr(said, name)
+            button.tooltip = f"{said.since}: {button.description}"
+
+    def _ask(self, day: date | None, _: Callable[[], bool]) -> int:
+        return self._register.units.count(changed_since=asked_of(self._register, day))
+
+    def _tell(self) -> None:
+        """Show the state of the newest question; called on any thread."""
+        with self._lock:
+            said = words(self.lang)
+            outcome = self._counts.outcome
+            since = self._since(outcome.question if outcome else self.value)
+            if outcome is None:
+                text = said.counting.format(since=since)
+            elif outcome.error is not None:
+                text = f"{said.failed}: {one_line(outcome.error)}"
+            else:
+                units = number_format.units(outcome.answer or 0, self.lang)
+                text = said.in_register.format(units=units, since=since)
+            self.line.value = base.said(text)
+
+    def _static(self) -> str:
+        said = words(self.lang)
+        count = self.count
+        known = said.nothing_chosen if count is None else number_format.whole(count, self.lang)
+        return base.table(["", said.units], [[self._since(self.value), known]], numbers=1)
+
+    def _since(self, day: date | None) -> str:
+        return since_text(day or self._register.since, self.lang)
+
+
+def one_line(error: Exception) -> str:
+    """Return the message of an error without line breaks."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def asked_of(register: Register, day: date | None) -> date | None:
+    """Return the day to request from a register; None for all its units."""
+    # A year typed into the calendar arrives digit by digit, as 0002, 0020, 0202 and 2026.
+    return register.since if day is None or day < wire.BEGINNING else day
+
+
+def _button(name: str) -> ipywidgets.Button:
+    button = ipywidgets.Button(layout={"width": "auto", "flex": "none"})
+    button.add_class(f"fk-{name.replace('_', '-')}")
+    return button

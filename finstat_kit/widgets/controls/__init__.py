@@ -1,0 +1,1 @@
+"""The controls that pickers are made of."""

@@ -1,0 +1,155 @@
+"""Base class of the pickers: register, language, lock, and the view in a saved notebook."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from html import escape
+from typing import Final
+
+import ipywidgets
+import polars as pl
+import traitlets
+
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
+from finstat_kit.client.sample import Sample
+from finstat_kit.errors import UsageError
+from finstat_kit.widgets.controls.keys import Keys
+from finstat_kit.widgets.html.texts import words
+
+LABEL_WIDTH: Final = "8.5em"  # of all controls, to align them; as in typeahead.css
+LAYOUT: Final = {"width": "340px", "max_width": "100%"}
+_CELL: Final = "padding:2px 8px;line-height:1.4;text-align:"
+
+
+class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """A box of controls kept consistent with each other.
+
+    Attributes:
+        lang: ``"sk"`` or ``"en"``; settable, and the choice is kept.
+    """
+
+    # Checked below. No property may return a Literal: jedi fails on it and completes nothing.
+    lang: traitlets.TraitType[Lang, Lang] = traitlets.TraitType("sk")
+
+    def __init__(self, register: Register | str | None, lang: Lang | None) -> None:
+        self._register = current.named(register)
+        # Callbacks come from the browser on one thread while cells run on another.
+        self._lock = threading.RLock()
+        self._quiet = False
+        super().__init__()
+        self.add_class("fk-picker")
+        self.lang = self._register._language(lang)
+
+    def _hold(self, *controls: ipywidgets.Widget) -> None:
+        self.children = (*controls, Keys())
+
+    def share(self, other: Picker) -> None:
+        """Use the lock of the picker that contains this one."""
+        self._lock = other._lock
+
+    @traitlets.validate("lang")
+    def _known_lang(self, proposal: traitlets.Bunch) -> Lang:
+        return arguments.lang(proposal["value"])
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        """Change controls without treating the change as the user's choice."""
+        former, self._quiet = self._quiet, True
+        try:
+            yield
+        finally:
+            self._quiet = former
+
+    def _repr_mimebundle_(self, **options: object) -> dict[str, object]:
+        # A saved notebook keeps the text and the table; the live controls are not in it.
+        self._settle()
+        bundle: dict[str, object] = super()._repr_mimebundle_(**options)
+        return {**bundle, "text/plain": repr(self), "text/html": self._static()}
+
+    def _settle(self) -> None:
+        """Wait for the content of a saved notebook, if it is the same on every run."""
+
+    def _static(self) -> str:
+        raise NotImplementedError
+
+
+def dropdown(name: str, options: Sequence[tuple[str, str]] = ()) -> ipywidgets.Dropdown:
+    """Make a drop-down of texts and values, with a class of CSS."""
+    control = ipywidgets.Dropdown(options=list(options), layout=LAYOUT)
+    control.style.description_width = LABEL_WIDTH
+    control.add_class(name)
+    return control
+
+
+def language(picker: Picker) -> ipywidgets.Dropdown:
+    """Make the drop-down of a picker's language; each follows the other."""
+    control = dropdown("fk-language", [("Slovenčina", "sk"), ("English", "en")])
+
+    def follow(_: object = None) -> None:
+        control.value = picker.lang
+        control.description = words(picker.lang).language
+
+    follow()
+    picker.observe(follow, "lang")
+    control.observe(lambda change: picker.set_trait("lang", change["new"]), "value")
+    return control
+
+
+def is_local(register: Register) -> bool:
+    """Whether a register answers at once and without a network: a sample, a copy, a recording.
+
+    What is chosen is then answered before the call returns, so that a saved notebook does not
+    depend on timing.
+    """
+    session = register._session
+    return isinstance(register, Sample) or session.copy is not None or session.replayed
+
+
+def records(frame: pl.DataFrame | pl.LazyFrame, needed: Sequence[str]) -> pl.DataFrame:
+    """Return records given by the user.
+
+    Raises:
+        UsageError: No frame of polars, or a column that is needed is missing.
+    """
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, pl.DataFrame):
+        raise arguments.not_polars("units", frame)
+    missing = [name for name in needed if name not in frame.columns]
+    if missing:
+        raise UsageError(
+            f"the frame has no columns {missing}", cure="give records, as of fk.units.get()"
+        )
+    return frame
+
+
+def line() -> ipywidgets.HTML:
+    """Make a line of text below controls."""
+    return ipywidgets.HTML(layout={"margin": f"0 0 0 calc({LABEL_WIDTH} + 8px)"})
+
+
+def said(text: str) -> str:
+    """Return a text, possibly untrusted, as a line that screen readers announce on change."""
+    return f'<small role="status" aria-live="polite">{escape(text)}</small>'
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0) -> str:
+    """Return a table of texts, possibly untrusted; the last *numbers* columns hold numbers."""
+    first_number = len(head) - numbers
+
+    def row(cells: Sequence[str], open_cell: str, close_cell: str) -> str:
+        written = (
+            f'{open_cell} style="{_CELL}{"right" if place >= first_number else "left"}">'
+            f"{escape(cell)}{close_cell}"
+            for place, cell in enumerate(cells)
+        )
+        return f"<tr>{''.join(written)}</tr>"
+
+    header = row(head, '<th scope="col"', "</th>")
+    body = "".join(row(cells, "<td", "</td>") for cells in rows)
+    return f"<table><thead>{header}</thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,1 @@
+"""What pickers show beside their controls."""

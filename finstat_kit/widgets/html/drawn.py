@@ -1,0 +1,168 @@
+"""Bars and the tile map as HTML in the colours of the page, with a light, dark or no theme."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.arguments import Lang
+from finstat_kit.charts.parts import drawing, tiles
+from finstat_kit.charts.parts.classes import natural
+from finstat_kit.charts.parts.cutting import cut
+from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.widgets.html.texts import words
+
+# The variables are JupyterLab's; elsewhere the browser's own colours do.
+_PAGE: Final = "var(--jp-layout-color1, Canvas)"
+_INK: Final = "var(--jp-ui-font-color1, CanvasText)"
+_BRAND: Final = "var(--jp-brand-color1, #1976d2)"
+_GREY: Final = "var(--jp-layout-color4, GrayText)"
+_TOP: Final = 20  # bars; the table has all rows
+_SHADES: Final = (6, 20, 34, 47, 60)  # per cent of the brand's colour; the ink is legible on each
+_WIDTH, _HEIGHT = 80, 60  # of a tile
+_TEXT: Final = 12
+_DIVIDED: Final = {
+    "Banskobystrický": "Bansko-\nbystrický",
+    "Banská Bystrica": "Banská\nBystrica",
+}
+_LETTER: Final = 0.6  # width of a letter by its height
+
+
+def bars(counts: pl.DataFrame, lang: Lang, text: str) -> str:
+    """Return counts as horizontal bars, cut as in `plot_counts`; *text* is the alternative text.
+
+    The remaining rows are summed in a row without a bar, which would dwarf all others.
+    """
+    shown = cut(counts, _TOP)
+    longest = max(shown.filter(pl.col("kind") != "rest")["count"], default=0) or 1
+    names = drawing.names(shown, lang, among=counts)
+    rows = zip(names, shown["count"], shown["share"].fill_null(0), shown["kind"], strict=True)
+    cells = []
+    for name, count, share, kind in rows:
+        colour = _BRAND if kind == "labelled" else _GREY
+        width = 0 if kind == "rest" else 100 * count / longest
+        number = number_format.whole(count, lang)
+        cells += [
+            f"<span>{escape(name)}</span>",
+            # A border: forced colours would paint a background over.
+            f'<span style="border-bottom:0.9em solid {colour};width:{width:.1f}%"></span>',
+            f'<span style="text-align:right">{number}</span>',
+            f'<span style="text-align:right">{number_format.percent(share, lang)}</span>',
+        ]
+    grid = (
+        "display:grid;grid-template-columns:minmax(0,max-content) minmax(3em,1fr) auto auto;"
+        "gap:2px 8px;align-items:center;line-height:1.3"
+    )
+    return (
+        f'<figure role="img" aria-label="{escape(text)}" style="margin:0;flex:1 1 20em;'
+        f'min-width:0;max-width:40em"><div style="{grid}">{"".join(cells)}</div></figure>'
+    )
+
+
+def tile_map(
+    by: str, counts: pl.DataFrame, names: Mapping[str, str], chosen: str, title: str, lang: Lang
+) -> str:
+    """Return a tile map of some places with its legend; "" if none of them has a tile.
+
+    Args:
+        by: ``kraj`` or ``okres``.
+        counts: Of `count_by`; those of places without a tile are summed below.
+        names: The places, code and name.
+        chosen: Code of the tile that is marked, "" for none.
+        title: The heading, used as the map's alternative text.
+        lang: Language of numbers.
+    """
+    every = tiles.REGIONS if by == "kraj" else tiles.DISTRICTS
+    grid = {code: tile for code, tile in every.items() if code in names}
+    if not grid:
+        return ""
+    found = {code: n for code, n in counts.select("code", "count").iter_rows() if code in grid}
+    classed = natural(list(found.values()), min(len(_SHADES), max(2, len(grid) // 2)))
+    shade_of = {count: shade for shade, one in zip(_shades(len(classed)), classed, strict=True)
+                for count in one}  # fmt: skip
+    left = min(tile.column for tile in grid.values())
+    top = min(tile.row for tile in grid.values())
+    drawn = [
+        _tile(
+            code,
+            tile._replace(column=tile.column - left, row=tile.row - top),
+            _facts(names[code], found.get(code, 0), counts, code, lang),
+            number_format.whole(found.get(code, 0), lang),
+            _shade(shade_of[found[code]]) if code in found else _PAGE,
+            lang,
+            chosen=code == chosen,
+        )
+        # The chosen one last: its border covers those of its neighbours.
+        for code, tile in sorted(grid.items(), key=lambda item: item[0] == chosen)
+    ]
+    width = _WIDTH * (1 + max(tile.column for tile in grid.values()) - left) + 4
+    height = _HEIGHT * (1 + max(tile.row for tile in grid.values()) - top) + 4
+    picture = (
+        f'<svg role="img" aria-label="{escape(title)}" viewBox="-2 -2 {width} {height}" '
+        f'xmlns="http://www.w3.org/2000/svg" style="display:block;width:100%;'
+        f'max-width:{width}px;height:auto;forced-color-adjust:none">{"".join(drawn)}</svg>'
+    )
+    off = int(counts["count"].sum()) - sum(found.values())
+    return f'<div class="fk-map">{picture}{_legend(classed, off, lang)}</div>'
+
+
+def _shades(number: int) -> list[int]:
+    """Return *number* evenly spaced shades."""
+    if number == 1:
+        return [_SHADES[len(_SHADES) // 2]]
+    return [_SHADES[round(n * (len(_SHADES) - 1) / (number - 1))] for n in range(number)]
+
+
+def _shade(percent: int) -> str:
+    return f"color-mix(in srgb, {_BRAND} {percent}%, {_PAGE})"
+
+
+def _facts(name: str, count: int, counts: pl.DataFrame, code: str, lang: Lang) -> str:
+    share = counts.filter(pl.col("code") == code).select(pl.col("share").sum().fill_null(0)).item()
+    written = number_format.percent(share, lang)
+    return f"{name}: {number_format.units(count, lang)} ({written})"
+
+
+def _tile(
+    code: str, tile: tiles.Tile, facts: str, number: str, colour: str, lang: Lang, *, chosen: bool
+) -> str:
+    x, y = tile.column * _WIDTH, tile.row * _HEIGHT
+    short = tile.name_sk if lang == "sk" else tile.name_en
+    name = _DIVIDED.get(short, short).split("\n")
+    size = min(_TEXT, (_WIDTH - 6) / _LETTER / max(map(len, name)))
+    first = 19 if len(name) > 1 else 26
+    lines = [(first + 13 * place, size, line) for place, line in enumerate(name)]
+    lines.append((_HEIGHT - 9, _TEXT, number))
+    texts = "".join(
+        f'<text x="{x + _WIDTH / 2:g}" y="{y + down}" text-anchor="middle" '
+        f'style="fill:{_INK};font-size:{size:.3g}px;forced-color-adjust:none">{escape(line)}</text>'
+        for down, size, line in lines
+    )
+    edge = f"stroke:{_INK};stroke-width:3" if chosen else f"stroke:{_GREY};stroke-width:1"
+    mark = ' aria-current="true"' if chosen else ""
+    return (
+        f'<g data-code="{escape(code)}" data-x="{tile.column}" data-y="{tile.row}"{mark}>'
+        f"<title>{escape(facts)}</title>"
+        f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" '
+        f'style="fill:{colour};{edge}"></rect>{texts}</g>'
+    )
+
+
+def _legend(classed: list[list[float]], off: int, lang: Lang) -> str:
+    entries = []
+    for percent, one in zip(_shades(len(classed)), classed, strict=True):
+        ends = [number_format.whole(int(end), lang) for end in (one[0], one[-1])]
+        swatch = (
+            f"display:inline-block;border:0.5em solid {_shade(percent)};"
+            f"outline:1px solid {_GREY};margin:0 0.5em 0 1px;forced-color-adjust:none"
+        )
+        bounds = " – ".join(dict.fromkeys(ends))
+        entries.append(f'<span><span style="{swatch}"></span>{bounds}</span>')
+    if off:
+        text = words(lang).off_map.format(units=number_format.units(off, lang))
+        entries.append(f"<span>{escape(text)}</span>")
+    row = "display:flex;flex-wrap:wrap;gap:0 1em;line-height:1.6;margin-top:4px"
+    return f'<div style="{row}">{"".join(entries)}</div>'

@@ -1,0 +1,190 @@
+"""The panel of a statement viewer: the filings of a unit, and the forms of one of them, as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Final
+
+import polars as pl
+
+from finstat_kit.arguments import Lang
+from finstat_kit.frames.reports.printed_form import Filed, kind_text
+from finstat_kit.frames.text import slovak_order
+from finstat_kit.frames.text.numbers import day_text
+from finstat_kit.widgets.controls.base import table
+
+_ORDINARY: Final = "Riadna"
+_YEAR: Final = 12  # months of a usual period
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "years": "Závierky podľa rokov", "form": "Výkazy závierky",
+        "year": "Rok", "months": "Mesiace", "kind": "Druh", "filed": "Podaná", "state": "Stav",
+        "statement": "Závierka {id}", "on": "podaná {day}",
+        "counts": "platí", "superseded": "nahradená",
+        "superseded_by": "Nahradila ju neskôr podaná závierka {id}.",
+        "supersedes": "Nahrádza skôr podanú závierku {id}.",
+        "deleted": "zmazaná", "non_public": "neverejná", "unreadable": "záznam sa nedá prečítať",
+        "not_held": "kópia registra závierky nemá", "not_own": "závierka inej jednotky",
+        "no_filing": "nijaká závierka",
+        "no reports": "Závierka nemá výkazy.",
+        "former report": "Platí výkaz s vyšším číslom na tom istom tlačive.",
+        "month": "{n} mes.",
+    },
+    "en": {
+        "years": "Statements by year", "form": "Reports of the statement",
+        "year": "Year", "months": "Months", "kind": "Kind", "filed": "Filed", "state": "State",
+        "statement": "Statement {id}", "on": "filed {day}",
+        "counts": "counts", "superseded": "superseded",
+        "superseded_by": "Superseded by statement {id}, filed later.",
+        "supersedes": "Supersedes statement {id}, filed earlier.",
+        "deleted": "deleted", "non_public": "non-public", "unreadable": "unreadable record",
+        "not_held": "the copy of the register has no statements",
+        "not_own": "statement of another unit", "no_filing": "no statement",
+        "no reports": "The statement has no reports.",
+        "former report": "Superseded by the report with the higher id on the same form.",
+        "month": "{n} months",
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A unit and one of its filings, ready to be shown."""
+
+    name: str
+    ico: str
+    filings: pl.DataFrame  # of `filings`
+    statement: int | None  # None: there is nothing to read
+    forms: Sequence[Filed]
+    source: str
+    lang: Lang
+
+
+def units(records: pl.DataFrame, unnamed: str) -> list[list[str]]:
+    """Return code, name, distinguishing text, no parents, and the IČO to search for."""
+    towns = records["mesto"] if "mesto" in records.columns else [None] * records.height
+    rows = zip(records["id"], records["nazovUJ"], records["ico"], towns, strict=True)
+    found = {
+        str(unit): [str(unit), name or unnamed.format(id=unit),
+                    " · ".join(filter(None, (ico, town))), "", "", ico or ""]
+        for unit, name, ico, town in rows
+        if unit is not None
+    }  # fmt: skip
+    return sorted(found.values(), key=lambda item: (slovak_order.key(item[1]), int(item[0])))
+
+
+def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:
+    """Return a text and the id of each statement of a known year, the newest first.
+
+    What distinguishes it from an ordinary statement of twelve months stands beside the year.
+    """
+    words = _WORDS[lang]
+    found = []
+    for row in reversed(list(filings.drop_nulls("year").iter_rows(named=True))):
+        parts = [str(row["year"])]
+        if row["kind"] not in (_ORDINARY, None):
+            parts.append(kind_text(row["kind"], lang))
+        if row["months"] not in (_YEAR, None):
+            parts.append(words["month"].format(n=row["months"]))
+        if row["superseded_by"] is not None:
+            parts += [words["superseded"], *_filed(row, lang)]
+        elif row["reason"] is not None:
+            parts.append(words[row["reason"]])
+        found.append((" · ".join(parts), row["statement_id"]))
+    return found
+
+
+def first(filings: pl.DataFrame) -> int | None:
+    """Return the statement to show first: the newest that counts, else the newest; None of none."""
+    dated = filings.drop_nulls("year")
+    able = dated.filter("counts")
+    ids = (dated if able.is_empty() else able)["statement_id"]
+    return None if ids.is_empty() else int(ids[-1])
+
+
+def former_report(lang: Lang) -> str:
+    """Return the note of a report that another one on the same form supersedes."""
+    return _WORDS[lang]["former report"]
+
+
+def panel(shown: Shown) -> str:
+    """Return the unit, its filings and the forms; long ones scroll, by keyboard too."""
+    words = _WORDS[shown.lang]
+    years = _boxed(words["years"], "flex:0 1 auto;", _years(shown))
+    forms = _boxed(words["form"], "flex:1 1 34em;min-width:0;", _forms(shown))
+    return (
+        f'<section lang="{shown.lang}" aria-label="{escape(shown.name)}">{_head(shown)}'
+        '<div style="display:flex;flex-wrap:wrap;gap:1em 2em;align-items:flex-start">'
+        f"{years}{forms}</div></section>"
+    )
+
+
+def static(shown: Shown) -> str:
+    """Return the view in a saved notebook: the same without boxes that scroll."""
+    return _head(shown) + _years(shown) + _forms(shown)
+
+
+def _head(shown: Shown) -> str:
+    heading = f'<div style="font-size:1.2em;font-weight:bold">{escape(shown.name)}</div>'
+    parts = [f"IČO {shown.ico}"] if shown.ico else []
+    summary = escape(" · ".join([*parts, shown.source]))
+    return f'{heading}<div style="line-height:1.4;margin-bottom:0.5em">{summary}</div>'
+
+
+def _years(shown: Shown) -> str:
+    words, lang = _WORDS[shown.lang], shown.lang
+    rows = [
+        [
+            ("▸ " if row["statement_id"] == shown.statement is not None else "")
+            + str(row["year"] or "–"),
+            "–" if row["months"] is None else str(row["months"]),
+            kind_text(row["kind"] or "–", lang),
+            day_text(row["filed"], lang) if row["filed"] else "–",
+            _state(row, lang),
+        ]
+        for row in reversed(list(shown.filings.iter_rows(named=True)))
+    ]
+    return table([words[name] for name in ("year", "months", "kind", "filed", "state")], rows)
+
+
+def _forms(shown: Shown) -> str:
+    words = _WORDS[shown.lang]
+    if shown.statement is None:
+        return ""
+    (row,) = shown.filings.filter(statement_id=shown.statement).iter_rows(named=True)
+    named = words["statement"].format(id=shown.statement)
+    notes = [" · ".join([named, *_filed(row, shown.lang)])]
+    if (later := row["superseded_by"]) is not None:
+        notes.append(f"<strong>{words['superseded_by'].format(id=later)}</strong>")
+    former = shown.filings.filter(superseded_by=shown.statement)["statement_id"]
+    notes += [words["supersedes"].format(id=earlier) for earlier in former]
+    if row["reason"] is not None:
+        notes.append(words[row["reason"]])
+    elif not shown.forms:
+        notes.append(words["no reports"])
+    # All of these are numbers and texts of this module: nothing to escape.
+    lines = "".join(f'<div style="line-height:1.4">{note}</div>' for note in notes)
+    gap = '<div style="height:1.2em"></div>'
+    return lines + "".join(gap + form._repr_html_() for form in shown.forms)
+
+
+def _boxed(name: str, style: str, inner: str) -> str:
+    # In the order of the Tab key, so that the keyboard can scroll it.
+    box = f"{style}max-height:44em;overflow:auto;padding-right:1em"
+    return (
+        inner and f'<div tabindex="0" role="region" aria-label="{name}" style="{box}">{inner}</div>'
+    )
+
+
+def _state(row: dict[str, Any], lang: Lang) -> str:
+    words = _WORDS[lang]
+    if row["superseded_by"] is not None:
+        return words["superseded"]
+    return words["counts" if row["reason"] is None else row["reason"]]
+
+
+def _filed(row: dict[str, Any], lang: Lang) -> list[str]:
+    filed = row["filed"]
+    return [_WORDS[lang]["on"].format(day=day_text(filed, lang))] if filed else []

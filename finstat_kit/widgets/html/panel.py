@@ -1,0 +1,129 @@
+"""The panel of an explorer: title, numbers, chart and table, as one piece of HTML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from html import escape
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.arguments import By, Lang
+from finstat_kit.client.register import Register
+from finstat_kit.client.sample import Sample
+from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.protocol.wire import BY_FIELD
+from finstat_kit.widgets.controls.base import table
+from finstat_kit.widgets.html import drawn
+from finstat_kit.widgets.html.texts import since_text, words
+
+_IN_WORDS: Final = 5  # rows that the chart's text names
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A selection, ready to be shown."""
+
+    counts: pl.DataFrame  # of `count_by`
+    by: By  # the column counted
+    place: str | None  # name of the chosen place
+    narrowed: bool  # False for a municipality: no level is below it
+    day: date | None
+    given: int | None  # number of records given; None if the register's are shown
+    source: str
+    lang: Lang
+
+    @property
+    def title(self) -> str:
+        """The heading: units by a level, and the place."""
+        return title(self.by if self.narrowed else None, self.place, self.lang)
+
+    @property
+    def summary(self) -> str:
+        """The number of units, the day of change, the number given, and the source."""
+        said = words(self.lang)
+        parts = [number_format.units(int(self.counts["count"].sum()), self.lang)]
+        if self.given is None or self.day is not None:
+            parts.append(since_text(self.day, self.lang))
+        if self.given is not None:
+            parts.append(said.of_given.format(n=number_format.whole(self.given, self.lang)))
+        return " · ".join((*parts, self.source))
+
+
+def title(by: str | None, place: str | None, lang: Lang) -> str:
+    """Return the heading: units by a column, and the place."""
+    said = words(lang)
+    what = f"{said.units} {said.by[by]}" if by else said.units
+    return f"{place}: {what[0].lower()}{what[1:]}" if place else what
+
+
+def source(register: Register, lang: Lang) -> str:
+    """Name the source of the data; for a sample with its size and day."""
+    name = register._source_name(lang)
+    return f"{name} ({register!r})" if isinstance(register, Sample) else name
+
+
+def panel(shown: Shown) -> str:
+    """Return title, summary, chart and table."""
+    chart = drawn.bars(shown.counts, shown.lang, _in_words(shown)) if shown.counts.height else ""
+    return (
+        f'<section lang="{shown.lang}" aria-label="{escape(shown.title)}">{_head(shown)}'
+        '<div style="display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start">'
+        f"{chart}{_scrolling(shown)}</div></section>"
+    )
+
+
+def static(shown: Shown, picture: str) -> str:
+    """Return the view in a saved notebook: title, summary, picture of the map, and table."""
+    return _head(shown) + picture + _table(shown)
+
+
+def _head(shown: Shown) -> str:
+    nothing = "" if shown.counts.height else f"<p>{escape(words(shown.lang).nothing)}</p>"
+    heading = f'<div style="font-size:1.2em;font-weight:bold">{escape(shown.title)}</div>'
+    summary = f'<div style="line-height:1.4;margin-bottom:0.5em">{escape(shown.summary)}</div>'
+    return f"{heading}{summary}{nothing}"
+
+
+def _table(shown: Shown) -> str:
+    if not shown.counts.height:
+        return ""
+    said = words(shown.lang)
+    head = [said.levels[BY_FIELD[shown.by].label], said.code, said.units, said.share]
+    rows = [
+        [
+            _label(row, shown.lang),
+            row["code"] or "",
+            number_format.whole(row["count"], shown.lang),
+            number_format.percent(row["share"], shown.lang),
+        ]
+        for row in shown.counts.iter_rows(named=True)
+    ]
+    return table(head, rows, numbers=2)
+
+
+def _scrolling(shown: Shown) -> str:
+    # In the order of the Tab key, so that the keyboard can scroll it.
+    box = "max-height:30em;overflow:auto;padding-right:1em"
+    name = escape(shown.title)
+    inner = _table(shown)
+    return (
+        inner and f'<div tabindex="0" role="region" aria-label="{name}" style="{box}">{inner}</div>'
+    )
+
+
+def _label(row: dict[str, object], lang: Lang) -> str:
+    if row["kind"] == "labelled":
+        return str(row["label"] or row["code"])
+    return f"({words(lang).kinds[str(row['kind'])]})"
+
+
+def _in_words(shown: Shown) -> str:
+    rows = list(shown.counts.head(_IN_WORDS).iter_rows(named=True))
+    told = [
+        f"{_label(row, shown.lang)}: {number_format.whole(row['count'], shown.lang)}"
+        for row in rows
+    ]
+    more = " …" if shown.counts.height > len(rows) else ""
+    return words(shown.lang).chart.format(title=shown.title, rows="; ".join(told) + more)

@@ -1,0 +1,105 @@
+"""Python text that gives a selection again."""
+
+from __future__ import annotations
+
+import textwrap
+from datetime import date
+from typing import Final
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.client.register import LIVE, Register
+from finstat_kit.client.sample import Sample
+from finstat_kit.errors import RegisterError
+from finstat_kit.protocol.records.decode import UNITS
+from finstat_kit.protocol.wire import CHANGED
+
+_HEAD: Final = "import finstat_kit as fk\nimport polars as pl\n"
+
+
+def choose(register: Register) -> str:
+    """Return the line that chooses a register, or a comment where only its owner can."""
+    if isinstance(register, Sample):
+        if register._recipe is None:
+            return f"# Choose the same register first: {register!r}, changed since it was made.\n"
+        return f"fk.use({register._recipe})  # a sample: its units are invented\n"
+    cache = "" if register._cache is None else f", cache={str(register._cache.path)!r}"
+    if register.base_url == LIVE:
+        return f"fk.use(fk.LIVE{cache})\n"
+    if register.base_url.startswith("http"):
+        return f"fk.use({register.base_url!r}{cache})\n"
+    if (path := getattr(register, "path", None)) is not None:  # a mirror, or recorded replies
+        return f"fk.use({register.base_url + str(path)!r})\n"
+    return f"# Choose the same register first: {register!r}\n"
+
+
+def by_day(register: Register, day: date | None, field: str | None, code: str | None) -> str:
+    """Return the code of a selection of all units changed since a day."""
+    since = f'changed_since="{day}"' if day else ""
+    fetch = f"fk.units.get(fk.units.ids({since}))"
+    if field is None:
+        return f"{_HEAD}\n{choose(register)}selection = {fetch}\n"
+    return (
+        f"{_HEAD}\n{choose(register)}units = {fetch}\n"
+        f'selection = units.filter(pl.col("{field}") == {code!r})\n'
+    )
+
+
+def by_ids(register: Register, selection: pl.DataFrame) -> str:
+    """Return the code of a selection from the user's own frame: the ids one by one."""
+    listed = textwrap.fill(
+        ", ".join(map(str, selection["id"])),
+        96,
+        initial_indent="    ",
+        subsequent_indent="    ",
+        break_long_words=False,
+    )
+    ids = f"[\n{listed}\n]" if listed else "[]"
+    kept = [name for name in selection.columns if name in UNITS]
+    own = [name for name in selection.columns if name not in UNITS]
+    columns = "" if kept == UNITS.names() else f".select({kept!r})"
+    without = f"# Without columns that are no record's: {own!r}\n" if own else ""
+    return (
+        f"{_HEAD}\n{choose(register)}{without}ids = {ids}\nselection = fk.units.get(ids){columns}\n"
+    )
+
+
+def by_frame(day: date | None, field: str | None, code: str | None) -> str:
+    """Return the code of a selection from a frame that has no ids to fetch it by."""
+    filters = [f"pl.col({field!r}) == {code!r}"] if field else []
+    if day is not None:
+        filters.append(f"pl.col({CHANGED!r}) >= pl.lit({day.isoformat()!r}).cast(pl.Date)")
+    chosen = f".filter({', '.join(filters)})" if filters else ""
+    comment = "# units is your own frame: it has no ids to fetch it by.\n"
+    return f"{_HEAD}\n{comment}selection = units{chosen}\n"
+
+
+def by_filing(
+    register: Register, unit: int | None, shown: tuple[str, list[int], str] | None
+) -> str:
+    """Return the code that prints reports, as *shown* says; without any, the filings of a unit."""
+    head = f"import finstat_kit as fk\n\n{choose(register)}"
+    if shown is not None:
+        comment, ids, form = shown
+        return (
+            f"{head}reports = fk.reports.get({ids})  # {comment}\n"
+            f"for report in reports.iter_slices(1):\n    print({form})\n"
+        )
+    if unit is None:
+        return f"{head}# No unit is chosen.\n"
+    return f"{head}print(fk.filings([{unit}]))\n"
+
+
+def is_all_changed(register: Register, changed: pl.DataFrame, day: date | None) -> bool:
+    """Tell whether a frame holds the records of all units changed since a day, as they come."""
+    if changed.columns != UNITS.names():
+        return False
+    try:
+        # The number first: one request shows whether the ids can match.
+        if register.units.count(changed_since=day) != changed.height:
+            return False
+        ids = register.units.ids(changed_since=day, progress=False)["id"]
+    except RegisterError:
+        return False
+    return ids.equals(arguments.ids(changed["id"]))

@@ -1,0 +1,180 @@
+"""The texts of the pickers, in both languages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from finstat_kit.arguments import Lang
+from finstat_kit.frames.text.numbers import day_text
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The texts of one language."""
+
+    levels: dict[str, str]
+    every: dict[str, str]  # placeholder of a level without a choice
+    clear: dict[str, str]
+    by: dict[str, str]  # the end of a title, by the column counted
+    kinds: dict[str, str]  # rows of `count_by` without a label
+
+    nothing_found: str
+    elsewhere: str
+    more: str  # {n} is the number
+    district_of: str  # {name} is the district's
+    no_district: str
+
+    since: str
+    language: str
+    last_7: str
+    last_30: str
+    this_year: str
+    everything: str
+    changed_since: str  # {day}
+    changed_ever: str
+    in_register: str  # {units} and {since}
+    counting: str
+    failed: str
+
+    units: str
+    share: str
+    code: str
+    of_given: str  # {n} is the number
+    on_map: str  # the effect of Enter, a click and Escape
+    off_map: str  # {units}
+    loading: str
+    nothing: str
+    pass_frame: str  # {name} is the picker's
+    too_many: str
+    chart: str  # {title} and {rows}: the picture in words
+    nothing_chosen: str
+
+    unit: str
+    name_or_ico: str
+    clear_unit: str
+    unnamed: str  # {id}
+    year: str
+    blank_rows: str
+    loading_statements: str
+
+
+SK: Final = Words(
+    levels={"region": "Kraj", "district": "Okres", "municipality": "Obec"},
+    every={
+        "region": "Všetky kraje",
+        "district": "Všetky okresy",
+        "municipality": "Všetky obce",
+    },
+    clear={
+        "region": "Vymazať kraj",
+        "district": "Vymazať okres",
+        "municipality": "Vymazať obec",
+    },
+    by={"kraj": "podľa krajov", "okres": "podľa okresov", "sidlo": "podľa obcí"},
+    kinds={"unknown code": "neznámy kód", "no code": "bez kódu", "gone": "zmazané alebo neverejné"},
+    nothing_found="Nič sa nenašlo",
+    elsewhere="Inde",
+    more="… a ešte {n}, píšte ďalej",
+    district_of="okres {name}",
+    no_district="bez okresu",
+    since="Zmenené od",
+    language="Jazyk",
+    last_7="7 dní",
+    last_30="30 dní",
+    this_year="Tento rok",
+    everything="Všetko",
+    changed_since="zmenené od {day}",
+    changed_ever="zmenené kedykoľvek",
+    in_register="V registri {since}: {units}",
+    counting="Počítam jednotky, {since} …",
+    failed="Nepodarilo sa",
+    units="Jednotky",
+    share="Podiel",
+    code="Kód",
+    of_given="odovzdané záznamy: {n}",
+    on_map="Kliknutím alebo klávesom Enter vyberiete, Esc vedie o úroveň vyššie.",
+    off_map="Mimo mapy: {units}",
+    loading="Načítavam záznamy jednotiek …",
+    nothing="Výberu nezodpovedá žiadna jednotka.",
+    pass_frame=(
+        "Záznamy skutočného registra sa samy nesťahujú. Stiahnite si ich a odovzdajte: "
+        "fk.{name}(fk.units.get(ids))"
+    ),
+    too_many="Jednotiek je na zoznam priveľa; odovzdajte ich výber: fk.{name}(fk.units.get(ids))",
+    chart="Stĺpcový graf. {title}. {rows}.",
+    nothing_chosen="–",
+    unit="Jednotka",
+    name_or_ico="Názov alebo IČO",
+    clear_unit="Vymazať jednotku",
+    unnamed="jednotka {id}",
+    year="Rok",
+    blank_rows="Aj prázdne riadky",
+    loading_statements="Načítavam závierky …",
+)
+EN: Final = Words(
+    levels={"region": "Region", "district": "District", "municipality": "Municipality"},
+    every={
+        "region": "All regions",
+        "district": "All districts",
+        "municipality": "All municipalities",
+    },
+    clear={
+        "region": "Clear the region",
+        "district": "Clear the district",
+        "municipality": "Clear the municipality",
+    },
+    by={"kraj": "by region", "okres": "by district", "sidlo": "by municipality"},
+    kinds={"unknown code": "unknown code", "no code": "no code", "gone": "deleted or non-public"},
+    nothing_found="Nothing found",
+    elsewhere="Elsewhere",
+    more="… and {n} more, keep typing",
+    district_of="district {name}",
+    no_district="no district",
+    since="Changed since",
+    language="Language",
+    last_7="7 days",
+    last_30="30 days",
+    this_year="This year",
+    everything="Everything",
+    changed_since="changed since {day}",
+    changed_ever="changed at any time",
+    in_register="In the register: {units} {since}",
+    counting="Counting units {since} …",
+    failed="Failed",
+    units="Units",
+    share="Share",
+    code="Code",
+    of_given="of the {n} given",
+    on_map="A click or Enter chooses, Esc goes up one level.",
+    off_map="Not on the map: {units}",
+    loading="Fetching the records of units …",
+    nothing="No unit matches the choice.",
+    pass_frame=(
+        "Records of a real register are not fetched automatically. Fetch them and pass them on: "
+        "fk.{name}(fk.units.get(ids))"
+    ),
+    too_many="There are too many units for a list; pass some: fk.{name}(fk.units.get(ids))",
+    chart="Bar chart. {title}. {rows}.",
+    nothing_chosen="–",
+    unit="Unit",
+    name_or_ico="Name or IČO",
+    clear_unit="Clear the unit",
+    unnamed="unit {id}",
+    year="Year",
+    blank_rows="Blank rows too",
+    loading_statements="Fetching the statements …",
+)
+_WORDS: Final[dict[str, Words]] = {"sk": SK, "en": EN}
+
+
+def words(lang: Lang) -> Words:
+    """Return the texts of a language."""
+    return _WORDS[lang]
+
+
+def since_text(day: date | None, lang: Lang) -> str:
+    """Return the text for a day of change; None is at any time."""
+    said = words(lang)
+    return said.changed_ever if day is None else said.changed_since.format(day=day_text(day, lang))

@@ -1,0 +1,361 @@
+"""A viewer of statements: a unit, its years, and the form that was filed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import ipywidgets
+import polars as pl
+import traitlets
+
+from finstat_kit.arguments import Lang
+from finstat_kit.client.register import Register
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.financials.assemble import listed_reports, of_items
+from finstat_kit.frames.reports.printed_form import Filed
+from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.widgets.change_picker import one_line
+from finstat_kit.widgets.controls import base
+from finstat_kit.widgets.controls.background import LatestWins
+from finstat_kit.widgets.controls.typeahead import TypeAhead
+from finstat_kit.widgets.html import filing_panel, reproduce
+from finstat_kit.widgets.html.panel import source
+from finstat_kit.widgets.html.texts import words
+
+_NEEDED = ("id", "ico", "nazovUJ")
+_MOST_UNITS = 50_000  # that a browser is sent to search in
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """A filing to read, with what is known of its unit."""
+
+    unit: int
+    record: pl.DataFrame | None
+    filings: pl.DataFrame | None
+    statement: int | None  # None: the one to show first
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Read:
+    """A filing that was read."""
+
+    record: pl.DataFrame
+    filings: pl.DataFrame
+    statement: int | None
+    reports: pl.DataFrame  # its own
+    former: frozenset[int]  # ids of those that another report on the same form supersedes
+
+
+class StatementViewer(base.Picker):
+    r"""Find a unit by name or IČO, choose a year, and read the form that was filed.
+
+    The unit is found while you type, as in `LocationPicker`; an IČO may be typed with spaces. The
+    years are those of the unit's individual statements, the newest first; a superseded statement
+    is marked, and can be read too.
+
+    Args:
+        units: Records of units, such as `fk.units.get` returns, to choose from. None fetches the
+            records of the register's units, but never from a real host, which needs a frame.
+        register: A `Register`, or what `use` takes; None is the current one.
+        lang: Language of controls and forms, ``"sk"`` or ``"en"``; None is the register's.
+
+    Attributes:
+        value: Id of the unit, or None; settable and observable. Without *units* any id is taken.
+        unit: The field with the name; its ``value`` is the id as text.
+        year: The drop-down of the years; its ``value`` is the id of a statement.
+        blanks: The check box for rows without a filled cell.
+        language: The drop-down of the language.
+        lang: Settable; what is chosen stays chosen.
+
+    Raises:
+        UsageError: The frame lacks ``id``, ``ico`` or ``nazovUJ``.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.using(fk.sample()):
+        ...     viewer = fk.StatementViewer(fk.units.get([365, 1362]), lang="en")
+        >>> viewer.value = 365
+        >>> viewer.year.options[3]
+        ('2017 · superseded · filed 8\xa0June\xa02018', 3184376)
+        >>> viewer.year.value = 3184376
+        >>> viewer
+        StatementViewer(value=365, statement=3184376, reports=1, lang='en')
+    """
+
+    value: traitlets.Int[int | None, int | None] = traitlets.Int(None, allow_none=True)
+
+    def __init__(
+        self,
+        units: pl.DataFrame | pl.LazyFrame | None = None,
+        *,
+        register: Register | str | None = None,
+        lang: Lang | None = None,
+    ) -> None:
+        super().__init__(register, lang)
+        self._units = None if units is None else base.records(units, _NEEDED)
+        self._given = units is not None
+        self._filings: pl.DataFrame | None = None  # of the unit
+        self._read: _Read | None = None
+        self.unit = TypeAhead()
+        self.unit.layout = base.LAYOUT
+        self.unit.add_class("fk-unit")
+        self.year = base.dropdown("fk-year")
+        self.blanks = ipywidgets.Checkbox(indent=False, layout=base.line().layout)
+        self.blanks.add_class("fk-blanks")
+        self.language = base.language(self)
+        self.line = base.line()
+        self.line.add_class("fk-line")
+        self.panel = ipywidgets.HTML(layout={"min_width": "0"})
+        self.panel.add_class("fk-panel")
+        side = ipywidgets.VBox([self.language, self.blanks])
+        controls = ipywidgets.HBox(
+            [ipywidgets.VBox([self.unit, self.year]), side],
+            layout={"flex_flow": "row wrap", "grid_gap": "0 2em"},
+        )
+        self._hold(controls, self.line, self.panel)
+        self._records = LatestWins(self._fetch_units, self._units_arrived)
+        local = base.is_local(self._register)
+        self._reading = LatestWins(self._fetch_filing, self._arrived, at_once=local)
+        self._relabel()
+        if not self._given and not self._register._session.remote:
+            self._records.ask(None)
+        self._offer()
+        self._draw()
+        self.unit.observe(self._on_unit, "value")
+        self.year.observe(self._on_year, "value")
+        self.blanks.observe(self._on_blanks, "value")
+        self.observe(self._on_lang, "lang")
+
+    def __repr__(self) -> str:
+        read = self._read
+        statement, reports = (read.statement, read.reports.height) if read else (None, None)
+        return (
+            f"StatementViewer(value={self.value}, statement={statement}, reports={reports}, "
+            f"lang={self.lang!r})"
+        )
+
+    @property
+    def filings(self) -> pl.DataFrame | None:
+        """The filings of the unit, as `Register.filings` returns them; None until fetched."""
+        return self._filings
+
+    @property
+    def reports(self) -> pl.DataFrame | None:
+        """The records of the reports that are shown; None until they are here, see `fetch`."""
+        return self._read.reports if self._read else None
+
+    def fetch(self) -> pl.DataFrame:
+        """Wait for the reports of the chosen unit and year, and return their records.
+
+        Raises:
+            UsageError: No unit is chosen.
+            RegisterError: They could not be fetched.
+        """
+        while (read := self._read) is None:
+            if self.value is None:
+                raise UsageError("no unit is chosen", cure="set .value to the id of one")
+            self._reading.result()
+            self._arrived()
+        return read.reports
+
+    def code(self) -> str:
+        """Return Python that shows the same forms in a fresh process, as text."""
+        read = self._read
+        rows = "" if self.blanks.value else ", filled=True"
+        shown = None
+        if read is not None and not read.reports.is_empty():
+            comment = f"statement {read.statement} of unit {self.value}"
+            ids = read.reports["id"].to_list()
+            shown = (comment, ids, f'fk.as_filed(report, lang="{self.lang}"{rows})')
+        return reproduce.by_filing(self._register, self.value, shown)
+
+    @traitlets.validate("value")
+    def _known_unit(self, proposal: traitlets.Bunch) -> int | None:
+        unit: int | None = proposal["value"]
+        if unit is not None and self._given and self._record_of(unit) is None:
+            raise UsageError("is not the id of a unit given", argument="value", value=unit)
+        return unit
+
+    @traitlets.observe("value")
+    def _on_value(self, _: traitlets.Bunch) -> None:
+        with self._lock:
+            self._show_unit()
+            self._filings = None
+            with self._quietly():
+                self.year.options = []
+            self._ask(None)
+
+    def _on_unit(self, change: traitlets.Bunch) -> None:
+        with self._lock:
+            if not self._quiet:
+                self.value = int(change["new"]) if change["new"] else None
+
+    def _on_year(self, change: traitlets.Bunch) -> None:
+        with self._lock:
+            if not self._quiet and change["new"] is not None:
+                self._ask(change["new"])
+
+    def _on_blanks(self, _: traitlets.Bunch) -> None:
+        with self._lock:
+            self._draw()
+
+    def _on_lang(self, _: traitlets.Bunch) -> None:
+        with self._lock:
+            self._relabel()
+            self._offer()
+            self._list_years()
+            self._draw()
+
+    def _relabel(self) -> None:
+        said = words(self.lang)
+        self.year.description = said.year
+        self.blanks.description = said.blank_rows
+        self.unit.texts = {
+            "label": said.unit,
+            "placeholder": said.name_or_ico,
+            "clear": said.clear_unit,
+            "none": said.nothing_found,
+            "elsewhere": said.elsewhere,
+            "more": said.more,
+        }
+
+    def _offer(self) -> None:
+        """Give the field the units to choose from."""
+        if self._units is not None:
+            with self._quietly(), self.unit.hold_sync():
+                self.unit.items = filing_panel.units(self._units, words(self.lang).unnamed)
+                self._show_unit()
+
+    def _show_unit(self) -> None:
+        known = self.value is not None and self._record_of(self.value) is not None
+        with self._quietly():
+            self.unit.value = str(self.value) if known else ""
+
+    def _record_of(self, unit: int) -> pl.DataFrame | None:
+        if self._units is None:
+            return None
+        found = self._units.filter(pl.col("id") == unit)
+        return None if found.is_empty() else found.head(1)
+
+    def _ask(self, statement: int | None) -> None:
+        self._read = None
+        if self.value is not None:
+            record = self._record_of(self.value)
+            self._reading.ask(_Asked(self.value, record, self._filings, statement))
+        self._draw()
+
+    def _fetch_units(self, _: None, __: Callable[[], bool]) -> pl.DataFrame:
+        units, copy = self._register.units, self._register._session.copy
+        copied = None if copy is None else copy.all_records("units")
+        if copied is not None:
+            found = copied.select(*_NEEDED, "mesto").head(_MOST_UNITS + 1).collect()
+            number = found.height
+        else:
+            number = units.count()
+        if number > _MOST_UNITS:
+            raise UsageError(words(self.lang).too_many.format(name="StatementViewer"))
+        if copied is not None:
+            return found
+        return units.get(units.ids(progress=False), errors="keep", progress=False)
+
+    def _units_arrived(self) -> None:
+        with self._lock:
+            outcome = self._records.outcome
+            if outcome is not None:
+                self._units = outcome.answer
+                self._offer()
+                self._draw()
+
+    def _fetch_filing(self, asked: _Asked, given_up: Callable[[], bool]) -> _Read:
+        register, record, filings = self._register, asked.record, asked.filings
+        if record is None:
+            record = register.units.get([asked.unit], errors="keep", progress=False)
+        if filings is None:
+            filings = register.filings(record, progress=False)
+        statement = filing_panel.first(filings) if asked.statement is None else asked.statement
+        held = filings.filter(pl.col("statement_id").is_in([statement]))["report_ids"]
+        ids = held.explode().drop_nulls()
+        if ids.is_empty() or given_up():
+            none = KINDS["reports"].frame([])
+            return _Read(record, filings, statement, none, frozenset())
+        reports = register.reports.get(ids, errors="keep", progress=False)
+        listed = listed_reports(filings.filter(statement_id=statement), reports)
+        own = listed.filter("own")["report_id"]
+        reports = reports.filter(pl.col("id").is_in(own.implode()))
+        former = listed.filter("own", of_items() & ~pl.col("counts"))["report_id"]
+        # Here, where a form that is not known yet may be requested.
+        read = _Read(record, filings, statement, reports, frozenset(former))
+        self._forms(read)
+        return read
+
+    def _arrived(self) -> None:
+        """Take over what is known of the newest choice; called on any thread."""
+        with self._lock:
+            outcome = self._reading.outcome
+            if outcome is None or outcome.question.unit != self.value:
+                return
+            if self._read is None and outcome.answer is not None:
+                self._read = outcome.answer
+                self._filings = outcome.answer.filings
+                self._list_years()
+            self._draw()
+
+    def _list_years(self) -> None:
+        if (read := self._read) is not None:
+            with self._quietly(), self.year.hold_sync():
+                self.year.options = filing_panel.options(read.filings, self.lang)
+                self.year.value = read.statement
+
+    def _forms(self, read: _Read) -> list[Filed]:
+        filled = not self.blanks.value
+        forms = []
+        for report in read.reports.iter_slices(1):
+            form = self._register.as_filed(report, lang=self.lang, filled=filled)
+            if report["id"].item() in read.former:
+                form.notes.insert(0, filing_panel.former_report(self.lang))
+            forms.append(form)
+        return forms
+
+    def _draw(self) -> None:
+        read = self._read
+        self.panel.value = filing_panel.panel(self._shown(read)) if read else ""
+        self.line.value = base.said(text) if (text := self._said()) else ""
+
+    def _said(self) -> str:
+        """Return what the line below the controls says: what is awaited, or what failed."""
+        said = words(self.lang)
+        if self.value is not None:
+            outcome = None if self._read else self._reading.outcome
+            if outcome is not None and outcome.error is not None:
+                return f"{said.failed}: {one_line(outcome.error)}"
+            return "" if self._read else said.loading_statements
+        if self._units is not None:
+            return ""
+        if self._register._session.remote:
+            return said.pass_frame.format(name="StatementViewer")
+        records = self._records.outcome
+        if records is not None and records.error is not None:
+            return f"{said.failed}: {one_line(records.error)}"
+        return said.loading
+
+    def _shown(self, read: _Read) -> filing_panel.Shown:
+        record = read.record.row(0, named=True)
+        name = record.get("nazovUJ") or words(self.lang).unnamed.format(id=self.value)
+        return filing_panel.Shown(
+            name=name,
+            ico=record.get("ico") or "",
+            filings=read.filings,
+            statement=read.statement,
+            forms=self._forms(read),
+            source=source(self._register, self.lang),
+            lang=self.lang,
+        )
+
+    def _static(self) -> str:
+        said = words(self.lang)
+        if self._read is None:
+            chosen = said.nothing_chosen if self.value is None else str(self.value)
+            return base.table(["", ""], [[said.unit, chosen], [said.year, said.nothing_chosen]])
+        return filing_panel.static(self._shown(self._read))
