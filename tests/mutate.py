@@ -606,7 +606,7 @@ def _named(node: ast.AST, names: list[str]) -> Iterator[ast.FunctionDef | ast.As
             yield child
 
 
-def tests_of(mutation: Mutation) -> list[str]:
+def found_tests(mutation: Mutation) -> list[str]:
     """Return the tests of a mutation as pytest names them.
 
     Raises:
@@ -659,14 +659,14 @@ def main() -> None:
         shutil.copytree(
             ROOT, tree, ignore=shutil.ignore_patterns(".git", ".venv*", ".hypothesis", ".*_cache")
         )
-        tests = sorted({test for mutation in chosen for test in tests_of(mutation)})
+        tests = sorted({test for mutation in chosen for test in found_tests(mutation)})
         if red := set(tests) - set(survivors(tree, tests, None)):
             raise SystemExit(f"these tests fail without any mutation: {' '.join(sorted(red))}")
         for mutation in chosen:
             path, text = mutated(mutation, tree)
             former = path.read_text(encoding="utf-8")
             path.write_text(text, encoding="utf-8")
-            passed = survivors(tree, tests_of(mutation))
+            passed = survivors(tree, found_tests(mutation))
             path.write_text(former, encoding="utf-8")
             caught += not passed
             print("NOT CAUGHT" if passed else "caught", mutation, *passed, flush=True)

@@ -17,7 +17,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit import errors
 from finstat_kit.errors import Either, PagingError, RateLimited, RegisterUnavailable
-from tests.mutate import MUTATIONS, mutated, tests_of
+from tests.mutate import MUTATIONS, found_tests, mutated
 
 PACKAGE = Path(fk.__file__).parent
 
@@ -248,7 +248,7 @@ def test_every_mutation_applies() -> None:
 
         compile(text, path, "exec")
         assert text != path.read_text(encoding="utf-8"), mutation
-        assert tests_of(mutation), mutation
+        assert found_tests(mutation), mutation
 
 
 @pytest.mark.parametrize(
@@ -266,4 +266,4 @@ def test_a_mutation_that_no_longer_applies_is_named(change: dict[str, str], faul
     mutation = MUTATIONS[0]._replace(**change)
 
     with pytest.raises(LookupError, match=f"{mutation.promise} .*{fault}"):
-        _ = mutated(mutation), tests_of(mutation)
+        _ = mutated(mutation), found_tests(mutation)

@@ -23,6 +23,7 @@ from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.replay import Replay
 from finstat_kit.client.sample import sample
 from finstat_kit.errors import Either, UsageError
+from finstat_kit.protocol import wire
 from finstat_kit.protocol.shipped import template_bodies
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport import forks
@@ -291,7 +292,8 @@ class _Forwarded:
                 setattr(self, name, _forwarded(method, f"{path}{name}"))
 
     def __repr__(self) -> str:
-        return f"<{self._path.rstrip('.')} of the current register>"
+        name = self._path.rstrip(".")
+        return f"<collection {name}, /api/{wire.LISTS[name]}>" if name else "<current register>"
 
     def __reduce__(self) -> str:
         return self._path.rstrip(".")

@@ -65,7 +65,7 @@ class Explorer(base.Picker):
         >>> explorer
         Explorer(value='SK031', changed_since=None, units=29, lang='sk')
         >>> explorer.counts.row(0)
-        ('SK0316', 'Martin', 6, 0.206..., 'labelled')
+        ('SK0316', 'Martin', 6, 0.206..., 'labelled', 'okres')
     """
 
     def __init__(

@@ -307,15 +307,12 @@ def test_titles_name_the_sample(plot: Any) -> None:
 
 @pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, *slow(fk.plot_last_changes)])
 def test_a_chart_names_the_register_it_is_drawn_from(plot: Any) -> None:
-    """Whatever register is current, or none: by ``register=`` and as a method of the register."""
+    """Whatever register is current, or none: by ``register=``."""
     other = Watched(fk.sample(10))
     for chosen in (None, other):
         fk.use(chosen)
-        for ax in (
-            plot(UNITS, ax=axes(), lang="en", register=SAMPLE),
-            getattr(SAMPLE, plot.__name__)(UNITS, ax=axes(), lang="en"),
-        ):
-            assert ax.get_title().endswith("4,000 units, sample (invented) data")
+        ax = plot(UNITS, ax=axes(), lang="en", register=SAMPLE)
+        assert ax.get_title().endswith("4,000 units, sample (invented) data")
     counts = SAMPLE.count_by(UNITS, "kraj")
     if plot is not fk.plot_last_changes:
         other.regions()

@@ -37,7 +37,7 @@ QUESTIONS: dict[str, Callable[[fk.Mirror], Any]] = {
     "invented": lambda m: m.invented,
     **{f"count {n}": lambda m, n=n: getattr(m, n).count() for n in LISTS},  # type: ignore[misc]
     **{f"ids {n}": lambda m, n=n: getattr(m, n).ids() for n in LISTS},  # type: ignore[misc]
-    **{n: lambda m, n=n: getattr(m, n)() for n in CODELISTS},  # type: ignore[misc]
+    **{n: lambda m, n=n: m.codelist(n) for n in CODELISTS},  # type: ignore[misc]
 }
 
 

@@ -44,7 +44,7 @@ def answers(register: fk.Register) -> dict[str, Any]:
         "since": register.units.ids(changed_since="2026-06-01")["id"].to_list(),
         "counts": [getattr(register, name).count() for name in LISTS],
         "ids": [getattr(register, name).ids()["id"].to_list() for name in LISTS],
-        "codelists": [getattr(register, name)().rows() for name in CODELISTS],
+        "codelists": [register.codelist(name).rows() for name in CODELISTS],
         "counted": register.count_by(units, "kraj").rows(),
     }
 

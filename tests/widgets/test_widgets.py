@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import date
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.widgets import controls
 from tests.support.pickers import SAMPLE, UNITS, codelists
 from tests.support.registers import sample_of
 
@@ -98,7 +98,7 @@ def test_every_control_has_a_name() -> None:
 
 def test_the_browsers_part_is_in_the_package() -> None:
     """The scripts lie beside the modules that send them, and load nothing from elsewhere."""
-    folder = Path(sys.modules["finstat_kit.widgets"].__file__ or "").parent
+    folder = Path(controls.__file__ or "").parent
 
     assert {path.name for path in folder.iterdir() if path.suffix in (".mjs", ".css")} == {
         "keys.mjs",
