@@ -6,6 +6,7 @@ pytest, sphinx-build or the benchmarks.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -70,6 +71,19 @@ def docs(session: nox.Session) -> None:
     session.install("-e", ".[docs]")
     strict = ("-E", "-W", "--keep-going", "-n")
     session.run("sphinx-build", *strict, *session.posargs, "docs", "docs/_build/html")
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Change protocol and frames in every way mutmut knows; print how many changes fail a test.
+
+    It takes hours; names of mutants, such as ``"finstat_kit.protocol.paging*"``, take less.
+    """
+    session.install("-e", ".[test]", "mutmut>=3.8,<4")
+    session.run("mutmut", "run", *session.posargs)
+    session.run("mutmut", "export-cicd-stats")
+    score = json.loads(Path("mutants/mutmut-cicd-stats.json").read_bytes())
+    session.log(f"{score['killed'] + score['timeout']} of {score['total']} mutants are caught")
 
 
 @nox.session

@@ -17,6 +17,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit import errors
 from finstat_kit.errors import Either, PagingError, RateLimited, RegisterUnavailable
+from tests.mutate import MUTATIONS, Mutation, mutated, tests_of
 
 PACKAGE = Path(fk.__file__).parent
 
@@ -238,3 +239,32 @@ def test_errors_show_where_the_eye_is() -> None:
         "UsageError: after_id=-1 is not allowed; give a whole number, 0 or more",
     ]
     assert seen[-2:] == ["UsageError: x", "  because of ZeroDivisionError: division by zero"]
+
+
+def test_every_mutation_applies() -> None:
+    """Function, text and tests of each row of tests/mutate.py are there, and what it makes runs."""
+    for mutation in MUTATIONS:
+        path, text = mutated(mutation)
+
+        compile(text, path, "exec")
+        assert text != path.read_text(encoding="utf-8"), mutation
+        assert tests_of(mutation), mutation
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"place": "paging.py:gone"}, "0 functions"),
+        ({"place": "*.py:names"}, "[2-9] functions"),
+        ({"before": "what is not there"}, "the text is there 0 times"),
+        ({"before": "i"}, r"the text is there \d\d+ times"),
+        ({"tests": "test_gone"}, "test_gone is in 0 files"),
+    ],
+)
+def test_a_mutation_that_no_longer_applies_is_named(change: dict[str, str], fault: str) -> None:
+    """A row whose function, text or test is gone, or is there twice, is an error that names it."""
+    mutation = MUTATIONS[0]._replace(**change)
+
+    with pytest.raises(LookupError, match=f"{mutation.promise} .*{fault}"):
+        mutated(mutation)
+        tests_of(mutation)
