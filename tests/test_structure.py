@@ -17,7 +17,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit import errors
 from finstat_kit.errors import Either, PagingError, RateLimited, RegisterUnavailable
-from tests.mutate import MUTATIONS, Mutation, mutated, tests_of
+from tests.mutate import MUTATIONS, mutated, tests_of
 
 PACKAGE = Path(fk.__file__).parent
 
@@ -266,5 +266,4 @@ def test_a_mutation_that_no_longer_applies_is_named(change: dict[str, str], faul
     mutation = MUTATIONS[0]._replace(**change)
 
     with pytest.raises(LookupError, match=f"{mutation.promise} .*{fault}"):
-        mutated(mutation)
-        tests_of(mutation)
+        _ = mutated(mutation), tests_of(mutation)
