@@ -236,9 +236,9 @@ MUTATIONS = [
     Mutation(
         "a reply that was sent twice answers one request",
         "http.py:_Connection._exchanged",
-        "if left_behind or",
-        "if",
-        "test_no_answer_is_taken_for_another",
+        " or response.status != 200",
+        "",
+        "test_a_404_sent_twice_answers_one_request",
     ),
     Mutation(
         "a record is the one requested",
@@ -281,7 +281,7 @@ MUTATIONS = [
         "counts.py:_counted",
         'pl.when(~pl.col("gone"))',
         "pl.when(pl.lit(value=True))",
-        "test_counts_add_up",
+        "test_counts_are_ordered_by_kind_and_number",
     ),
     Mutation(
         "a comparison drops no row of either side",
@@ -561,7 +561,7 @@ MUTATIONS = [
         "base.py:table",
         "{escape(cell)}",
         "{cell}",
-        "test_names_of_strangers_are_escaped_and_the_saved_view_is_the_form",
+        "test_hostile_labels_are_escaped",
     ),
     Mutation(
         "a cell of a spreadsheet is no formula",
