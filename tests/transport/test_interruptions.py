@@ -145,9 +145,10 @@ except fk.Interrupted as error:
 # httpcore's locks are written in Python: Ctrl-C may strike when one is taken and its block has not
 # begun, or before it is let go. This raises it at each such step in turn.
 STRUCK = """
-import contextlib, faulthandler, itertools, sys
+import contextlib, faulthandler, gc, itertools, sys
 import finstat_kit as fk
 
+gc.disable()  # a Ctrl-C that meets the end of a former register, in a finalizer, is not raised
 faulthandler.dump_traceback_later(50, exit=True)
 
 
