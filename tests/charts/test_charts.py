@@ -241,6 +241,7 @@ def test_long_labels_are_cut(length: int) -> None:
     with fk.using(fk.sample(0)):
         table = frame.with_columns(
             code=pl.Series(fk.districts()["code"].head(30)),
+            by=pl.lit("okres"),
             label=pl.col("label") + "\n$x$",
         )
         ax = fk.plot_counts(table, "okres", ax=own(30))
