@@ -249,6 +249,22 @@ def test_rows_of_a_unit_are_not_called_units(two_years: pl.DataFrame) -> None:
     assert f"{valued.height} jednotkorokov" in slovak.get_title()
 
 
+def test_many_years_of_few_units_are_few_units() -> None:
+    """A median of six years of four units would be called one of a region."""
+    years = range(2010, 2016)
+    rows = [(unit, year, "SK010") for unit in range(4) for year in years]
+    rows += [(10 + unit, 2015, "SK021") for unit in range(5)]
+    frame = pl.DataFrame(rows, schema=["unit_id", "year", "kraj"], orient="row")
+    frame = frame.with_columns(sales=pl.int_range(1, pl.len() + 1))
+
+    box = fk.plot_spread(frame, "sales", lang="en", ax=axes())
+    tiles = fk.plot_map(frame, value="sales", lang="en", ax=axes())
+
+    assert [label.get_text() for label in box.get_yticklabels()] == ["Region of Trnava"]
+    assert "Codes of fewer than 5 units, not shown: 1 (n = 24)." in written(box).replace("\n", " ")
+    assert sum(text != "–" for text in tile_numbers(tiles)) == 1
+
+
 def test_a_year_alone_is_of_units(money: pl.DataFrame) -> None:
     """Nobody reads of unit-years where each unit stands once; a frame without ids has rows."""
     ax = fk.plot_spread(money, "sales", lang="en", ax=axes())
@@ -299,6 +315,16 @@ def test_map_and_boxes_tell_the_same(item: str, money: pl.DataFrame) -> None:
     assert written(again) == written(tiles)
 
 
+def test_an_item_that_a_form_lacks_is_not_called_blank(money: pl.DataFrame) -> None:
+    """Form 687 has no row for net turnover, and none is expected of it."""
+    micro = money.filter(pl.col("template") == 687, pl.col("reason").is_null())
+
+    ax = fk.plot_spread(micro, "net_turnover", lang="en", ax=axes())
+
+    told = f"Without a value: {micro.height} (not on the form {micro.height})."
+    assert told in written(ax).replace("\n", " ")
+
+
 def test_below_a_map_of_medians_stand_counts_alone(money: pl.DataFrame) -> None:
     """No median of values off the map beside a number of units."""
     elsewhere = money.with_columns(
@@ -334,7 +360,7 @@ def test_forms_that_are_not_comparable_are_told(money: pl.DataFrame) -> None:
             fk.plot_spread(frame, item, lang="en", ax=axes()),
             fk.plot_map(frame, value=item, lang="en", ax=axes()),
         ):
-            assert (note in text(ax)) is expected
+            assert (note in text(ax)) is ("not comparable" in text(ax)) is expected
     assert "nie sú porovnateľné" in text(fk.plot_spread(money, "liabilities", lang="sk", ax=axes()))
 
 

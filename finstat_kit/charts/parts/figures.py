@@ -184,14 +184,16 @@ def with_item(frame: labels.Frame, item: str) -> pl.DataFrame:
 
 
 def counted(rows: pl.DataFrame) -> Noun:
-    """Return what the rows of a frame are: units, unit-years, or rows of a frame without ids.
+    """Return what the rows of a frame are: units, unit-years, or rows of which neither is known.
 
     >>> counted(pl.DataFrame({"unit_id": [1, 1], "year": [2015, 2016]}))
     'unit-years'
+    >>> counted(pl.DataFrame({"unit_id": [1, 1]}))
+    'rows'
     """
-    if "unit_id" not in rows.columns:
-        return "rows"
-    return "units" if rows["unit_id"].n_unique() == rows.height else "unit-years"
+    if "unit_id" in rows.columns and rows["unit_id"].n_unique() == rows.height:
+        return "units"
+    return "unit-years" if {"unit_id", "year"} <= set(rows.columns) else "rows"
 
 
 def number_of(rows: pl.DataFrame, lang: Lang) -> str:
