@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Final, TypeVar
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
+from itertools import islice
+from queue import Empty, SimpleQueue
+from typing import Final, Generic, TypeVar
 
 import polars as pl
 
@@ -19,9 +21,74 @@ from finstat_kit.transport.base import Stop
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Task = TypeVar("Task")
 
 _LOOK_UP: Final = 0.1  # seconds between checks for Ctrl-C
 _AHEAD: Final = 4  # items in flight or waiting to be consumed, per connection
+
+
+class _Outcome(Generic[Result]):
+    """What a piece of work returned or raised."""
+
+    def __init__(self, work: Callable[[], Result]) -> None:
+        self.error: BaseException | None = None
+        try:
+            self._value = work()
+        except BaseException as error:  # noqa: BLE001  (it is raised where it is waited for)
+            self.error = error
+
+    def result(self) -> Result:
+        """Return the value, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        return self._value
+
+
+class _Workers(Generic[Task, Result]):
+    """Threads that no Ctrl-C can lock up, wherever it strikes the thread that they work for.
+
+    `concurrent.futures` takes locks in the thread that submits and waits: a KeyboardInterrupt that
+    is raised between taking one and releasing it leaves the threads waiting for it forever.
+    `SimpleQueue` has no lock in Python.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._begun = 0
+        self._threads: list[threading.Thread] = []
+        self._ended = False
+        self._tasks: SimpleQueue[tuple[Task, Callable[[], Result]] | None] = SimpleQueue()
+        self._finished: SimpleQueue[tuple[Task, _Outcome[Result]]] = SimpleQueue()
+
+    def submit(self, task: Task, work: Callable[[], Result]) -> None:
+        """Do *work* in one of the threads."""
+        self._tasks.put((task, work))
+        if self._begun < self._most:
+            self._begun += 1
+            thread = threading.Thread(target=self._run, name="finstat_kit", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def finished(self) -> tuple[Task, _Outcome[Result]] | None:
+        """Return a task that is done and its outcome, None where none is for a moment."""
+        # polars handles SIGINT so that a wait for a lock goes on after it: Python would see Ctrl-C
+        # only when the wait is over. Short waits let it through.
+        try:
+            return self._finished.get(timeout=_LOOK_UP)
+        except Empty:
+            return None
+
+    def end(self) -> None:
+        """End the threads, whose work has to know that it is to stop."""
+        self._ended = True
+        for _ in range(self._begun):
+            self._tasks.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        while (task := self._tasks.get()) is not None and not self._ended:
+            self._finished.put((task[0], _Outcome(task[1])))
 
 
 def in_order(
@@ -32,36 +99,50 @@ def in_order(
 ) -> Iterator[tuple[Item, Result]]:
     """Do *work* on each item over some threads; yield items and results in the order of items.
 
-    The first error is raised at its item's turn, after everything before it was yielded. Whatever
-    ends the loop, Ctrl-C too or *outer*, stops the threads before it goes on.
+    The first error is raised at its item's turn, after everything before it was yielded; so is a
+    Ctrl-C, after what had arrived without a gap. Whatever ends the loop, *outer* too, stops the
+    threads before it goes on.
     """
     stop = Stop(outer)
     if connections == 1:
         for item in items:
             yield item, work(item, stop)
         return
-    waiting: deque[tuple[Item, Future[Result]]] = deque()
-    pool = ThreadPoolExecutor(connections, thread_name_prefix="finstat_kit")
+    workers: _Workers[int, None] = _Workers(connections)
+    waiting, sent, turn = iter(items), 0, 0
+    # Filled by the threads: a Ctrl-C that strikes while a result is taken out loses none.
+    arrived: dict[int, tuple[Item, _Outcome[Result]]] = {}
+
+    def do(number: int, item: Item) -> None:
+        arrived[number] = item, _Outcome(partial(work, item, stop))
+
     try:
-        for item in items:
-            waiting.append((item, pool.submit(work, item, stop)))
-            if len(waiting) >= _AHEAD * connections:
-                first, result = waiting.popleft()
-                yield first, _awaited(result)
-        while waiting:
-            first, result = waiting.popleft()
-            yield first, _awaited(result)
+        while True:
+            for item in islice(waiting, _AHEAD * connections - (sent - turn)):
+                workers.submit(sent, partial(do, sent, item))
+                sent += 1
+            if turn == sent:
+                return
+            if turn in arrived:
+                item, outcome = arrived[turn]
+                result = outcome.result()
+                turn += 1
+                yield item, result
+                del arrived[turn - 1]
+            else:
+                workers.finished()
+    except KeyboardInterrupt:
+        stop.set()
+        workers.end()
+        while turn in arrived and arrived[turn][1].error is None:
+            item, outcome = arrived[turn]
+            result = outcome.result()
+            turn += 1
+            yield item, result
+        raise
     finally:
         stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _awaited(result: Future[Result]) -> Result:
-    # polars handles SIGINT so that a wait for a lock goes on after it: Python would see Ctrl-C only
-    # when the wait is over. Short waits let it through.
-    while not result.done():
-        wait([result], timeout=_LOOK_UP)
-    return result.result()
+        workers.end()
 
 
 def heeding_interrupts(
@@ -123,32 +204,32 @@ def split(
     """
     stop = Stop(outer)
     # One thread more than connections: a count that hangs leaves room for every page.
-    pool = ThreadPoolExecutor(connections + 1, thread_name_prefix="finstat_kit")
-    under_way: dict[Future[Page | int], Ask | Recount] = {}
+    workers: _Workers[Ask | Recount, Page | int] = _Workers(connections + 1)
+    pages = 0  # under way
     pressed = pressure()
     # The count of the whole is fetched beside the pages, which do not wait for it.
     whole: Recount | None = None
     total: int | None = None
     try:
         while not walk.done:
-            pages = sum(isinstance(task, Ask) for task in under_way.values())
             tasks = walk.tasks(connections - pages)
             if whole is None and pays():
                 tasks.append(whole := Recount(walk.query))
             for task in tasks:
-                work: Callable[[Query, threading.Event], Page | int]
-                work = fetch if isinstance(task, Ask) else count
-                under_way[pool.submit(work, task.query, stop)] = task
-            for future in wait(under_way, _LOOK_UP, FIRST_COMPLETED).done:
-                task = under_way.pop(future)
+                is_page = isinstance(task, Ask)
+                pages += is_page
+                workers.submit(task, partial(fetch if is_page else count, task.query, stop))
+            if (finished := workers.finished()) is not None:
+                task, outcome = finished
                 if isinstance(task, Ask):
-                    page = future.result()
+                    pages -= 1
+                    page = outcome.result()
                     assert isinstance(page, Page)
                     yield walk.deliver(task, page)
                 elif task is whole:
-                    total = _count_or_none(future)
+                    total = _count_or_none(outcome)
                 else:
-                    walk.recounted(task, _count_or_none(future))
+                    walk.recounted(task, _count_or_none(outcome))
             if total is not None and walk.begun:
                 walk.expect(total, connections)
                 total = None
@@ -156,12 +237,12 @@ def split(
                 connections, pressed = max(connections // 2, 1), pressure()
     finally:
         stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
+        workers.end()
 
 
-def _count_or_none(future: Future[Page | int]) -> int | None:
+def _count_or_none(outcome: _Outcome[Page | int]) -> int | None:
     try:
-        count = future.result()
+        count = outcome.result()
     except RegisterError:
         return None
     return count if isinstance(count, int) else None

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Sequence
+from types import FrameType
+from typing import Any
 
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.transport import threads
 from tests.conftest import Told
 from tests.support.faults import (
     HANG,
@@ -199,3 +203,41 @@ def test_ctrl_c_in_a_lock_blocks_neither_the_next_request_nor_the_end() -> None:
 
     assert seen.returncode == 0, seen.stderr
     assert int(seen.stdout) > 20
+
+
+def test_ctrl_c_while_work_is_handed_over_loses_nothing_and_blocks_nothing() -> None:
+    """At any step of it: what came is a part from the beginning, and the threads end."""
+    handing_over = {threads._Workers.submit.__code__, threads._Workers.finished.__code__}
+
+    def struck(number: int) -> tuple[list[int], bool]:
+        steps = itertools.count(1)
+        results: list[int] = []
+
+        def step(frame: FrameType, event: str, argument: object) -> Any:
+            if next(steps) == number:
+                raise KeyboardInterrupt
+            return step
+
+        def called(frame: FrameType, event: str, argument: object) -> Any:
+            return step(frame, event, argument) if frame.f_code in handing_over else None
+
+        sys.settrace(called)
+        try:
+            for _, result in threads.in_order(range(9), lambda item, stop: 2 * item, 3):
+                results.append(result)
+        except KeyboardInterrupt:
+            return results, True
+        finally:
+            sys.settrace(None)
+        return results, False
+
+    strikes = 0
+    for number in itertools.count(1):
+        results, interrupted = struck(number)
+        assert results == [2 * item for item in range(len(results))]
+        if not interrupted:
+            break
+        strikes += 1
+    assert results == [2 * item for item in range(9)]
+    assert strikes > 20
+    assert not [t for t in threading.enumerate() if t.name == "finstat_kit"]
