@@ -250,12 +250,16 @@ def drawn_from(choice: Register | str | None, lang: Lang | None) -> tuple[Regist
 
     There may be no register: the numbers may all be given.
     """
-    with _lock:
-        none = choice is None and _current is None and not os.environ.get(_VARIABLE)
-    chosen = None if none else named(choice)
+    chosen = None if choice is None and not _is_chosen() else named(choice)
     if chosen is None:
         return None, language_of_environment() if lang is None else arguments.lang(lang)
     return chosen, chosen._language(lang)
+
+
+def _is_chosen() -> bool:
+    """Return whether a register is current, or named by the environment."""
+    with _lock:
+        return _current is not None or bool(os.environ.get(_VARIABLE))
 
 
 def _shipped_forms(method: str, path: str, query: str) -> Reply:
@@ -274,12 +278,9 @@ def _shipped_forms(method: str, path: str, query: str) -> Reply:
 
 def _for_call(name: str) -> Register:
     """Return the register that answers a call of a name of the package."""
-    try:
-        return register()
-    except UsageError:
-        if name not in _NEED_NO_REGISTER:
-            raise
+    if name in _NEED_NO_REGISTER and not _is_chosen():
         return Register("none:", transport=InProcess(_shipped_forms))
+    return register()
 
 
 class _Forwarded:

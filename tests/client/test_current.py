@@ -241,3 +241,13 @@ def test_reading_a_shipped_form_needs_no_register() -> None:
         fk.cells(report.with_columns(idSablony=pl.lit(690)))
     with pytest.raises(fk.UsageError, match="no register is chosen"):
         fk.regions()
+
+
+def test_a_wrong_choice_is_an_error_where_none_is_needed_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A register that the environment names is used, or an error that names the variable."""
+    monkeypatch.setenv("FINSTAT_KIT_URL", "nonsense")
+
+    with pytest.raises(fk.UsageError, match="FINSTAT_KIT_URL='nonsense'"):
+        fk.cells(pl.DataFrame({"id": [1], "idSablony": [687], "tabulky": [[["1"]]]}))

@@ -178,6 +178,8 @@ def test_some_ids_of_a_real_host_are_not_refused_as_every_unit() -> None:
         assert reg.units.scan().filter(some).collect()["id"].to_list() == [A, B]
     with pytest.raises((fk.UsageError, pl.exceptions.ComputeError), match="six days"):
         reg.units.scan().filter((ID == A) | (pl.col("kraj") == "SK010")).collect()
+    every = reg.units.scan(max_requests=len(IDS)).collect()
+    assert every.height == len(IDS), "it can be allowed, as the error has it"
 
 
 def test_a_scan_has_the_columns_of_the_records() -> None:

@@ -59,7 +59,7 @@ def _records(
             yield copied_records(name, page["id"], session.copy, keep=True)
         return
     most = most_requests(session, max_requests)
-    if needs.whole and most < math.inf:
+    if needs.whole and max_requests is None and most < math.inf:
         refuse_the_whole(name, session, int(most))
     if most < math.inf:
         # All ids first: no refusal after hours of records.
