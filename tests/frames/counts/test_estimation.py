@@ -1,6 +1,6 @@
 """Estimates from samples: the draw is fixed, the intervals never miss more often than they may.
 
-The figures of the repeats: ``pytest -s -m slow tests/frames/test_estimation.py``.
+The figures of the repeats: ``pytest -s -m slow tests/frames/counts/test_estimation.py``.
 """
 
 from __future__ import annotations

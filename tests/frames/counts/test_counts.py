@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.frames.counts import count_by as counts
-from tests.frames.test_labels import REG, column
+from tests.frames.places.test_labels import REG, column
 
 
 def test_counts_are_ordered_by_kind_and_number() -> None:

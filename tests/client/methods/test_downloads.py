@@ -233,7 +233,7 @@ def test_a_disk_that_is_full_leaves_no_part(tmp_path: Path) -> None:
     line = f"""
 import resource
 from pathlib import Path
-from tests.client.test_downloads import PDF, Scripted, file, listed
+from tests.client.methods.test_downloads import PDF, Scripted, file, listed
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 report = Scripted(PDF, PDF * 90).download(listed(file(1), file(2, PDF * 90)), {str(tmp_path)!r})
 print(report["problem"].to_list())
