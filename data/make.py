@@ -11,8 +11,9 @@ largest municipalities of districts without a seat, largest first. ``codes.json`
 the codes that are common; of any other it is 2. ``names.json``: the words of invented names.
 ``employees.json``: how many people work in a unit of a size class. ``plans.json``: the common rows
 of each kind of filing, with their weight and how many of a hundred units fill them.
-``facts/forms.tsv`` holds the rows of the forms of businesses as the decrees lay them down, with the
-sums that they state; their names, headers and decrees stand here. ``facts/items.tsv`` holds the
+``facts/forms.tsv`` holds the rows of the forms of businesses, of municipalities and other public
+bodies, and of non-profits as the decrees lay them down, with the sums that they state; their names,
+headers and decrees stand here. ``facts/items.tsv`` holds the
 line items across forms: rows by table (``a`` assets, ``p`` equity and liabilities, ``v`` income
 statement) and printed number, the sum row of the block that an item adds up a part of, and what to
 mind.
@@ -34,12 +35,23 @@ from finstat_kit.service.state import population
 Json = dict[str, object]
 
 FOLDER: Final = Path(__file__).parent
-# id: name, decree, first day. The last five have no tables: notes, audits, title pages.
+# id: name, decree, first day. The last five have no tables: notes, audits, title pages. What stands
+# at 699, 687, 21 and 22 was compared with the live register's templates.
 TEMPLATES: Final = {
     699: ("Úč POD", "MF/18009/2014-74", "2014-01-01"),
     687: ("Úč MUJ", "MF/18008/2014", "2014-01-01"),
     21: ("Súvaha Úč POD 1-01", "MF/25947/1/2010", "2011-01-01"),
     22: ("Výkaz ziskov a strát Úč POD 2-01", "MF/24219/3/2008", "2009-01-01"),
+    690: ("Súvaha Úč ROPO SFOV 1-01", "MF/21227/2014-31", "2014-01-01"),
+    727: ("Výkaz ziskov a strát Úč ROPO SFOV 2-01", "MF/21227/2014-31", "2014-01-01"),
+    684: ("Kons S UJ VS Úč 1-01", "MF/21230/2014-31", "2014-01-01"),
+    696: ("Kons VZaS UJ VS Úč 2-01", "MF/21230/2014-31", "2014-01-01"),
+    522: ("Súvaha Úč ROPO SFOV 1-01", "MF/19301/2012-31", "2012-01-01"),
+    521: ("Výkaz ziskov a strát Úč ROPO SFOV 2-01", "MF/19301/2012-31", "2012-01-01"),
+    1180: ("Úč NUJ", "MF/011079/2021-74", "2022-01-01"),
+    385: ("Úč NUJ", "MF/17616/2013-74", "2013-01-01"),
+    1164: ("Úč NO", "MF/011077/2021-74", "2022-01-01"),
+    383: ("Úč NO", "MF/17695/2013-74", "2013-01-01"),
     483: ("Poznámky", "2013", "2009-01-01"),
     700: ("Správa audítora", "2014", "2013-01-01"),
     720: ("Správa audítora", "2014", "2013-01-01"),
@@ -62,12 +74,31 @@ ENGLISH: Final = {
     "Korekcia - časť 2": "Correction-Part 2",
     "Netto 2": "Net 2",
     "Netto 3": "Net 3",
+    "Brutto": "Gross",
+    "Korekcia": "Correction",
+    "Netto": "Net",
+    "Náklady": "Expenses",
+    "NÁKLADY": "EXPENSES",
+    "Výnosy": "Revenues",
+    "VÝNOSY": "REVENUES",
+    "Hlavná činnosť": "Core activity",
+    "Podnikateľská činnosť": "Business activity",
+    "Spolu": "Total",
+}
+# Where a form spells it in its own way.
+ENGLISH_OF: Final = {
+    690: {"Strana pasív": "Liabilities and Equity"},
+    684: {"Strana pasív": "Liabilities and Equity"},
+    696: {"Náklady": "Expences"},
 }
 NOW: Final = "Bežné účtovné obdobie"
 BEFORE: Final = "Bezprostredne predchádzajúce účtovné obdobie"
 ASSETS: Final = "Strana aktív"
 LIABILITIES: Final = "Strana pasív"
 INCOME: Final = "Výkaz ziskov a strát"
+COSTS: Final = "Náklady"
+REVENUE: Final = "Výnosy"
+YEARS: Final = ("20xx", "20xx-1")
 
 # Lines of a header above the data columns: each cell's text and width.
 Lines = list[list[tuple[str, int]]]
@@ -77,9 +108,9 @@ FOUR: Final[Lines] = [
 ]
 
 
-def two(*under: str) -> Lines:
-    """Return the lines of the two periods and of the lines under them."""
-    return [[(NOW, 1), (BEFORE, 1)], [(text, 1) for text in under]]
+def two(*under: str, periods: tuple[str, ...] = (NOW, BEFORE)) -> Lines:
+    """Return the lines of two periods and of the lines under them."""
+    return [[(text, 1) for text in line] for line in (periods, under)]
 
 
 def actual(*periods: str) -> Lines:
@@ -87,6 +118,27 @@ def actual(*periods: str) -> Lines:
     return [[("Skutočnosť", 2)], [(text, 1) for text in periods], [("1", 1), ("2", 1)]]
 
 
+def wide(now: str, before: str, *under: str) -> Lines:
+    """Return the lines of three columns of the current period, beside one of the previous."""
+    numbers = [(str(number), 1) for number in range(1, 5)]
+    return [[(now, 3), (before, 1)], [(text, 1) for text in under], numbers]
+
+
+GROSS: Final = ("Brutto", "Korekcia", "Netto", "Netto")
+ACTIVITIES: Final = ("Hlavná činnosť", "Podnikateľská činnosť", "Spolu")
+TAXED: Final = ("Hlavná nezdaňovaná", "Podnikateľská zdaňovaná", "Spolu")
+UNTAXED: Final = two("1", "2", periods=("Nezdaňovaná činnosť", "Zdaňovaná činnosť"))
+AT_THE_END: Final = two("1", "2", periods=("Účtovné obdobie", BEFORE))
+# The forms that later ones repeat with other rows.
+PUBLIC_BALANCE: Final = [(ASSETS, wide(NOW, BEFORE, *GROSS)), (LIABILITIES, two("5", "6"))]
+PUBLIC_RESULT: Final = [(title, wide(NOW, BEFORE, *ACTIVITIES)) for title in (COSTS, REVENUE)]
+NON_PROFIT: Final = [
+    *PUBLIC_BALANCE,
+    *((title, wide("Činnosť", BEFORE, *TAXED)) for title in (COSTS, REVENUE)),
+]
+SINGLE_ENTRY: Final = [
+    ("Príjmy", UNTAXED), ("Výdavky", UNTAXED), ("Majetok", AT_THE_END), ("Záväzky", AT_THE_END),
+]  # fmt: skip
 HEADERS: Final[dict[int, list[tuple[str, Lines]]]] = {
     699: [(ASSETS, FOUR), (LIABILITIES, two("4", "5")), (INCOME, actual(NOW, BEFORE))],
     687: [
@@ -96,6 +148,19 @@ HEADERS: Final[dict[int, list[tuple[str, Lines]]]] = {
     ],
     21: [(ASSETS, FOUR), (LIABILITIES, two("4", "5"))],
     22: [(INCOME, actual(NOW.replace("B", "b"), BEFORE.replace("B", "b")))],
+    690: [(ASSETS, wide(*YEARS, *GROSS)), (LIABILITIES, two("5", "6", periods=YEARS))],
+    727: [(title, wide(*YEARS, *ACTIVITIES)) for title in (COSTS, REVENUE)],
+    684: [
+        (ASSETS, [*two("Netto", "Netto", periods=YEARS), [("1", 1), ("2", 1)]]),
+        (LIABILITIES, two("3", "4", periods=YEARS)),
+    ],
+    696: [(title, wide(*YEARS, *ACTIVITIES)) for title in (COSTS, REVENUE)],
+    522: PUBLIC_BALANCE,
+    521: PUBLIC_RESULT,
+    1180: NON_PROFIT,
+    385: NON_PROFIT,
+    1164: SINGLE_ENTRY,
+    383: SINGLE_ENTRY,
 }
 # Where the facts name the rows of a form, and which of its tables a letter means.
 ITEM_COLUMNS: Final = {699: "form_699", 687: "form_687", 21: "forms_21_22", 22: "forms_21_22"}
@@ -105,7 +170,6 @@ ITEM_TABLES: Final = {
     21: {"a": 0, "p": 1},
     22: {"v": 0},
 }
-LABELS: Final = 3  # columns before those of data: designation, caption, number
 
 
 def template(id_: int, rows: Iterable[dict[str, str]]) -> Json:
@@ -114,43 +178,48 @@ def template(id_: int, rows: Iterable[dict[str, str]]) -> Json:
     body: Json = {"id": id_, "nazov": name, "nariadenieMF": decree, "platneOd": valid_from}
     own = [row for row in rows if row["form"] == str(id_)]
     if id_ in HEADERS:
-        english = any(row["label_en"] for row in own)
+        english = ENGLISH | ENGLISH_OF.get(id_, {}) if any(row["label_en"] for row in own) else None
         body["tabulky"] = [
-            table(title, lines, [row for row in own if row["table"] == str(place)], english=english)
+            table(title, lines, [row for row in own if row["table"] == str(place)], english)
             for place, (title, lines) in enumerate(HEADERS[id_])
         ]
     return body
 
 
-def table(title: str, lines: Lines, rows: list[dict[str, str]], *, english: bool) -> Json:
+def table(
+    title: str, lines: Lines, rows: list[dict[str, str]], english: dict[str, str] | None
+) -> Json:
     """Return a table of a template."""
 
     def text(slovak: str) -> Json:
         words: Json = {"sk": slovak}
-        return words | ({"en": ENGLISH.get(slovak, slovak)} if english else {})
+        return words if english is None else words | {"en": english.get(slovak, slovak)}
 
     caption = "Text" if title == INCOME else title.upper()
-    letters = len(lines)
+    labels = ["Označenie", caption, "Číslo riadku"]
+    if not any(row["mark"] for row in rows):
+        del labels[0]
+    last = len(lines)
     # Where the second line is one of periods, the labels beside it are as high as both.
-    high = letters - 1
+    high = last - 1
     cells: list[Json] = [
-        _cell(text(label), 1, column, 1, high)
-        for column, label in enumerate(("Označenie", caption, "Číslo riadku"), 1)
+        _cell(text(label), 1, column, 1, high) for column, label in enumerate(labels, 1)
     ]
     for line, parts in enumerate(lines, 1):
-        if line == letters:
-            cells += [_cell(text(letter), line, c, 1, 1) for c, letter in enumerate("abc", 1)]
-        column = LABELS + 1
+        if line == last:
+            letters = enumerate("abc"[: len(labels)], 1)
+            cells += [_cell(text(letter), line, column, 1, 1) for column, letter in letters]
+        column = len(labels) + 1
         for words, width in parts:
             cells.append(_cell(text(words), line, column, width, 1))
             column += width
     data = sum(width for _, width in lines[0])
     return {
         "nazov": text(title),
-        "pocetStlpcov": LABELS + data,
+        "pocetStlpcov": len(labels) + data,
         "pocetDatovychStlpcov": data,
         "hlavicka": cells,
-        "riadky": [_row(row, english=english) for row in rows],
+        "riadky": [_row(row, english=english is not None) for row in rows],
     }
 
 

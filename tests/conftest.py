@@ -16,6 +16,7 @@ from hypothesis import Phase, settings
 from tqdm import tqdm
 
 import finstat_kit as fk
+from finstat_kit.protocol.shipped import data_folder
 
 tqdm.monitor_interval = 0  # its thread outlives every bar
 
@@ -144,6 +145,15 @@ def full_size(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name = f"Bez okresu {number}"
         entries.append({"kod": str(590_000 + number), "nazov": {"sk": name, "en": name}})
     (folder / "sidla.json").write_text(json.dumps({"lokacie": entries}), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(params=["shipped", "recorded"])
+def collected(request: pytest.FixtureRequest) -> Path:
+    """Give the facts of forms: of those that the package ships, of all where they are there."""
+    if request.param == "shipped":
+        return data_folder()
+    folder: Path = request.getfixturevalue("recorded")
     return folder
 
 

@@ -723,8 +723,8 @@ class Register(Checked):
         From ``/api/sablona``, fetched once per register.
 
         Args:
-            template: Id of a template, such as 699 (businesses), 687 (micro), 21 and 22
-                (businesses until 2013); the ``idSablony`` of reports.
+            template: Id of a template, such as 699 (businesses), 687 (micro), 690 and 727
+                (municipalities), 1180 (non-profits); the ``idSablony`` of reports.
             part: ``"rows"`` or ``"columns"``.
             refresh: Fetch again.
 
@@ -767,8 +767,9 @@ class Register(Checked):
         """Read reports into tidy cells: one row per filled cell.
 
         The key of a cell is template, table, row and column; printed numbers and designations
-        repeat. The forms of businesses (699, 687, 21, 22) come with the package; another template
-        is requested once from ``/api/sablona``, when the first report of it is read. Where the
+        repeat. The forms of businesses (699, 687, 21, 22), public bodies (690 and 727, 684 and
+        696, 522 and 521) and non-profits (1180, 385, 1164, 383) come with the package; another is
+        requested once from ``/api/sablona``, when the first report of it is read. Where the
         length of a table does not fit the template, no number of that report comes out.
 
         Args:

@@ -1,7 +1,7 @@
 """Every form of the register that has tables, out of the collected facts: bodies, columns, sums.
 
-The facts lie outside of the project (``--recorded``, see tests/conftest.py); nothing here shares
-code with the package.
+The facts lie outside of the project (see tests/conftest.py), those of the forms that the package
+ships in its own data; nothing here shares code with the package but where that data is.
 """
 
 from __future__ import annotations
@@ -15,10 +15,49 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from finstat_kit.protocol.shipped import data_folder, template_bodies
+
+FOUR = ("current gross", "current correction", "current net", "previous net")
+NET = ("current net", "previous net")
+TWO = ("current ", "previous ")
+ACTIVITIES = ("current main", "current business", "current total", "previous total")
+TAXED = (" untaxed", " taxed")
+# Period and measure of each column of each table of the forms that the package ships.
+COLUMNS: dict[int, list[tuple[str, ...]]] = {
+    21: [FOUR, TWO], 22: [TWO], 687: [NET, TWO, TWO], 699: [FOUR, TWO, TWO],
+    690: [FOUR, TWO], 727: [ACTIVITIES] * 2, 684: [NET, TWO], 696: [ACTIVITIES] * 2,
+    522: [FOUR, TWO], 521: [ACTIVITIES] * 2,
+    1180: [FOUR, TWO, ACTIVITIES, ACTIVITIES], 385: [FOUR, TWO, ACTIVITIES, ACTIVITIES],
+    1164: [TAXED, TAXED, TWO, TWO], 383: [TAXED, TAXED, TWO, TWO],
+}  # fmt: skip
+FIELDS = {"template": "form", "cisloRiadku": "number", "oznacenie": "mark", "text_sk": "label_sk"}
+
+
+def _shipped(name: str) -> Iterator[dict[str, str]]:
+    """Return what the files of collected facts hold, of the forms that the package ships."""
+    if name == "columns":
+        for template, tables in COLUMNS.items():
+            for table, columns in enumerate(tables):
+                for column in columns:
+                    period, _, measure = column.partition(" ")
+                    at = {"template": str(template), "table": str(table)}
+                    yield at | {"period": period, "measure": measure}
+        return
+    path = data_folder() / "facts" / "forms.tsv"
+    if not path.is_file():
+        pytest.skip("not a checkout")
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            yield row | {name: row[field] for name, field in FIELDS.items()}
+
 
 @cache
 def rows_of(folder: Path, name: str) -> tuple[dict[str, str], ...]:
     """Return the rows of a file of facts."""
+    if folder == data_folder():
+        return tuple(_shipped(name))
     with (folder / "templates" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return tuple(csv.DictReader(file))
 
@@ -37,6 +76,8 @@ def templates(folder: Path) -> list[int]:
 
 def body(folder: Path, template: int) -> bytes:
     """Return a form as the register sends it."""
+    if folder == data_folder():
+        return template_bodies()[template]
     tables = [row for row in rows_of(folder, "tables") if int(row["template"]) == template]
     return json.dumps({"id": template, "tabulky": [_table(folder, row) for row in tables]}).encode()
 

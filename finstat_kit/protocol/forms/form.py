@@ -1,7 +1,8 @@
 """The forms of reports: templates of the register, checked and read.
 
 A report carries neither the labels of its rows nor the number of its columns: both stand in its
-template. Four forms come with the package; any other has to be requested.
+template. The forms of businesses, public bodies and non-profits come with the package; any other
+has to be requested.
 """
 
 from __future__ import annotations

@@ -229,7 +229,7 @@ def test_templates_of_the_register() -> None:
     ).encode()
     reg = Scripted(body, b'{"id":900}')
     reports = frame(
-        report(1, 5, [["3", "4"]]), drawn(2, 22), report(3, 5, [["", "6"]]), report(4, 690, [])
+        report(1, 5, [["3", "4"]]), drawn(2, 22), report(3, 5, [["", "6"]]), report(4, 716, [])
     )
 
     with pytest.warns(UserWarning, match="gave no number"):

@@ -16,6 +16,7 @@ import finstat_kit as fk
 from finstat_kit.frames.reports import check_sums
 from finstat_kit.frames.reports.check_sums import CHECKS
 from finstat_kit.protocol.forms import form as forms
+from finstat_kit.protocol.shipped import data_folder
 from tests.conftest import Told
 from tests.support import all_forms, slips
 from tests.support.filings import BUSINESSES, frame, report, sizes
@@ -444,19 +445,19 @@ def test_a_difference_of_a_cent_fails() -> None:
         assert numbers.count(3) == failing, margin
 
 
-def test_sums_of_every_form_of_the_register(recorded: Path) -> None:
+def test_sums_of_every_form_of_the_register(collected: Path) -> None:
     """A filing computed from collected terms has no failing sum; what is altered in it is named.
 
     Each sum in turn one too high, each table with sums a row lower. A form that states no sums has
     none checked.
     """
     with_sums = 0
-    for template in all_forms.templates(recorded):
-        stated = all_forms.sums(recorded, template)
+    for template in all_forms.templates(collected):
+        stated = all_forms.sums(collected, template)
         with_sums += bool(stated)
-        right = all_forms.filed(recorded, template)
+        right = all_forms.filed(collected, template)
         altered = [*_one_more(right, stated), *_lower(right, stated)]
-        reg = Scripted(all_forms.body(recorded, template))
+        reg = Scripted(all_forms.body(collected, template))
         filed = [right, *(tables for _, tables in altered)]
         checks = reg.check_reports(
             frame(*(report(n, template, _flat(tables)) for n, tables in enumerate(filed)))
@@ -471,18 +472,18 @@ def test_sums_of_every_form_of_the_register(recorded: Path) -> None:
         for (cell, _), failures in zip(altered, checks["failures"][1:], strict=True):
             named = [(one["table"], one["row"], one["column"]) for one in failures]
             assert named if cell is None else cell in named, (template, cell)
-    assert with_sums == 47
+    assert with_sums == (14 if collected == data_folder() else 47)
 
 
-def test_a_wrong_total_of_two_activities_is_a_difference(recorded: Path) -> None:
+def test_a_wrong_total_of_two_activities_is_a_difference(collected: Path) -> None:
     """Also where all sums hold, on every form that has main and business, untaxed and taxed."""
     there = []
-    for template in all_forms.templates(recorded):
-        stated = all_forms.sums(recorded, template)
-        for table, facts in all_forms.of_forms(recorded, "columns").items():
+    for template in all_forms.templates(collected):
+        stated = all_forms.sums(collected, template)
+        for table, facts in all_forms.of_forms(collected, "columns").items():
             kinds = [fact["measure"] for fact in facts]
             if table[0] == template and "total" in kinds and {"main", "untaxed"} & {*kinds}:
-                tables = all_forms.filed(recorded, template)
+                tables = all_forms.filed(collected, template)
                 column, rows = kinds.index("total"), tables[table[1]]
                 leaf = next(r for r in range(9) if (table[1], r, column) not in stated)
                 rows[leaf][column] = str(int(rows[leaf][column]) + 9)
@@ -491,12 +492,12 @@ def test_a_wrong_total_of_two_activities_is_a_difference(recorded: Path) -> None
                         tables[k][r][c] = str(
                             sum(s * int(tables[x][y][z]) for s, (x, y, z) in parts)
                         )
-                reg = Scripted(all_forms.body(recorded, template))
+                reg = Scripted(all_forms.body(collected, template))
                 check = reg.check_reports(frame(report(1, template, _flat(tables))))
                 assert check["failing"].item() == 0
                 assert abs(check["columns_difference"].item()) >= 9.0
                 there.append(table)
-    assert len(there) == 23
+    assert len(there) == (10 if collected == data_folder() else 23)
 
 
 Rows = list[list[list[str]]]
