@@ -265,7 +265,8 @@ def items() -> bytes:
     """Return the table of items: the rows of each form, with the captions that they must have."""
     forms = facts()
     found = [
-        {"item": fact["item"], "label_sk": fact["label_sk"], "mind": fact["mind"] or None}
+        {name: fact[name] for name in ("item", "label_sk", "label_en")}
+        | {"note": fact["mind"] or None}
         | {"forms": [part for form in ITEM_TABLES for part in item_rows(fact, form, forms)]}
         for fact in facts("items")
     ]

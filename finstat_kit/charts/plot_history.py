@@ -42,8 +42,8 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
 
 
 def plot_history(
-    financials: labels.Frame,
-    items: str | Sequence[str],
+    frame: labels.Frame,
+    value: str | Sequence[str],
     *,
     lang: Lang | None = None,
     ax: Axes | None = None,
@@ -56,9 +56,9 @@ def plot_history(
     months is hatched. Of several rows of a unit and year one is drawn, as in `plot_spread`.
 
     Args:
-        financials: As `financials` returns it, of one or a few units; ratios are computed where
-            they are asked for.
-        items: An item or ratio, or several of the same kind (amounts, or shares).
+        frame: As `financials` returns it, of one or a few units; a ratio is computed where it is
+            not a column.
+        value: An item or ratio, or several of the same kind (amounts, or shares).
         lang: Language of title, numbers and names, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
             figure.
@@ -80,8 +80,8 @@ def plot_history(
         Skúška Orol 510, s. r. o., sample (invented) data
     """
     source, lang = current.drawn_from(register, lang)
-    wanted = arguments.names("items", items)
-    values = [figures.of_frame(_given(financials), item) for item in wanted]
+    wanted = arguments.names("value", value)
+    values = [figures.of_frame(_given(frame), item) for item in wanted]
     rows = values[0].rows
     names = dict(rows.select("unit_id", "name").unique("unit_id", maintain_order=True).iter_rows())
     units = {unit: str(name or unit) for unit, name in names.items()}
@@ -135,16 +135,16 @@ def _notes(values: Sequence[Figures], lang: Lang) -> list[str]:
     ]
 
 
-def _given(financials: labels.Frame) -> labels.Frame:
-    schema = labels.schema_of(financials)
+def _given(frame: labels.Frame) -> labels.Frame:
+    schema = labels.schema_of(frame)
     absent = [name for name in (*_NEEDED, "name") if name not in schema]
     if absent:
         raise UsageError(
             f": no column {absent[0]!r}",
-            argument="financials",
+            argument="frame",
             cure="give what fk.financials returns",
         )
-    return financials
+    return frame
 
 
 def _line(ax: Axes, own: pl.DataFrame, colour: str, label: str) -> set[str]:

@@ -53,7 +53,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
 
 def plot_spread(
     frame: labels.Frame,
-    item: str,
+    value: str,
     *,
     by: By = "kraj",
     lang: Lang | None = None,
@@ -71,9 +71,9 @@ def plot_spread(
     values are drawn.
 
     Args:
-        frame: Financials, ratios, or any frame with the columns *item* and *by*; a ratio is
+        frame: Financials, ratios, or any frame with the columns *value* and *by*; a ratio is
             computed where it is not a column. In several years of a unit, each is a value.
-        item: Column of numbers, such as ``"equity_ratio"``.
+        value: Column of numbers, such as ``"equity_ratio"``.
         by: A code field, as in `count_by`.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
@@ -100,7 +100,7 @@ def plot_spread(
     arguments.one_of("by", by, tuple(wire.BY_FIELD))
     if by not in labels.schema_of(frame):
         raise UsageError("is no column of the frame", argument="by", value=by)
-    values = figures.of_frame(frame, item)
+    values = figures.of_frame(frame, value)
     coded = values.present.drop_nulls(by)
     boxes = spread(coded, "value", by)
     enough = boxes.drop_nulls("median")
@@ -113,14 +113,14 @@ def plot_spread(
         names = _names(shown, by, lang, source)
         beside = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
         heading = _WORDS[lang]["heading"].format(
-            item=figures.capitalized(figures.called(item, lang)), by=drawing.WORDS[lang][by]
+            item=figures.capitalized(figures.called(value, lang)), by=drawing.WORDS[lang][by]
         )
         number = figures.number_of(coded, lang)
         drawing.title(ax, heading + values.years, lang, source, number, beside=beside)
         if shown.is_empty():
             drawing.sentence(ax, " ".join([drawing.WORDS[lang]["nothing"], *notes]))
             return ax
-        _draw(ax, shown, item, names, lang, log=log)
+        _draw(ax, shown, value, names, lang, log=log)
         room = drawing.inches(ax)[0] * drawing.GROWTH - beside
         lines = drawing.wrapped(" ".join(notes), max(room, 2), TEXT_SIZE)
         ax.set_xlabel(

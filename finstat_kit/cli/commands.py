@@ -84,7 +84,7 @@ def doctor(chosen: options.Chosen, form: str | None, output: Path | None) -> Non
     """Report on the health of a register; exit code 1 where a check fails."""
     from finstat_kit.health.report import doctor as examined
 
-    report = examined(chosen())
+    report = examined(register=chosen())
     print_frame(report, form, output)
     if "fail" in report["status"]:
         raise SystemExit(1)

@@ -21,12 +21,18 @@ from finstat_kit.errors import Interrupted, RegisterError, UsageError
     multiple=True,
     help="Year in which the period ends; may be repeated; default: all years.",
 )
+@click.option(
+    "--items",
+    help="Only these items, such as sales,net_profit; default: all.",
+    metavar="NAME,…",
+)
 @options.max_requests
 @options.register
 @options.output
 def financials(
     id_: tuple[str, ...],
     years: tuple[int, ...],
+    items: str | None,
     max_requests: int | None,
     chosen: options.Chosen,
     form: str | None,
@@ -41,7 +47,12 @@ def financials(
     wanted = ids_given(id_, "units").unique(maintain_order=True)
     reg = chosen()
     try:
-        found = reg.financials(wanted, years or None, max_requests=max_requests)
+        figures = reg.financials(
+            wanted,
+            years or None,
+            items=None if items is None else items.split(","),
+            max_requests=max_requests,
+        )
     except UsageError:
         raise
     except (RegisterError, Interrupted) as error:
@@ -55,4 +66,4 @@ def financials(
                 err=True,
             )
         raise
-    print_frame(found, form, output)
+    print_frame(figures, form, output)

@@ -1015,8 +1015,10 @@ class Register(Checked):
             max_requests=max_requests, progress=progress,
         )  # fmt: skip
 
-    def items(self, cells: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-        """Read named line items out of cells: the same figure on every form that has it.
+    def items(self, frame: pl.DataFrame | pl.LazyFrame | None = None) -> pl.DataFrame:
+        """Read named line items out of cells, or list the items.
+
+        An item is the same figure on every form that has it.
 
         An item is a signed list of rows of one form. In an item of several rows a blank one counts
         as 0 when another is filled, or the sum row of their block; an item of nothing but blanks
@@ -1026,7 +1028,7 @@ class Register(Checked):
         captions are not compared.
 
         Args:
-            cells: As `cells` returns them.
+            frame: Cells, as `cells` returns them. None lists the items.
 
         Returns:
             One row per report, period and item: ``report_id`` (Int64), ``template`` (Int32),
@@ -1036,8 +1038,12 @@ class Register(Checked):
             (Enum ``not_a_number``, ``caption_mismatch``, ``item_not_in_form``; null for figures and
             for blanks).
 
+            Without *frame* one row per item: ``item``, ``label_sk``, ``label_en`` (String),
+            ``statement`` (Enum ``balance``, ``income``), ``forms`` (List of Int32, the templates
+            that have it) and ``note`` (String, what to mind; null where there is nothing).
+
         Raises:
-            UsageError: No frame of cells.
+            UsageError: Not a frame of cells.
             RegisterError: A form cannot be fetched.
 
         Example:
@@ -1049,8 +1055,10 @@ class Register(Checked):
             >>> found = fk.items(fk.cells(pl.DataFrame([report])))
             >>> found.filter(item="sales").select("period", "value", "terms").rows()
             [('current', 8.0, '+3 +4 +5'), ('previous', 3.0, '+3 +4 +5')]
+            >>> fk.items().filter(item="equity").select("label_sk", "label_en", "forms").row(0)
+            ('vlastné imanie', 'equity', [699, 687, 21])
         """
-        return methods.financials.items(self._session, cells)
+        return methods.financials.items(self._session, frame)
 
     def financials(
         self,
@@ -1060,6 +1068,7 @@ class Register(Checked):
         ico: str | None = None,
         consolidated: bool = False,
         from_previous: bool = False,
+        items: str | Sequence[str] | None = None,
         dry_run: bool = False,
         max_requests: int | None = None,
         progress: bool | None = None,
@@ -1085,6 +1094,7 @@ class Register(Checked):
             consolidated: The consolidated statements instead of the individual ones.
             from_previous: Add rows for the year before, from the previous-period column of each
                 filing; ten years take five filings.
+            items: The items wanted, one or several; None is all. `items()` lists them.
             dry_run: Send nothing, and return how much work it would be. Templates are not counted:
                 each is requested once.
             max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
@@ -1092,20 +1102,20 @@ class Register(Checked):
             progress: Show a bar; None shows one for a real host in a notebook or on a terminal.
 
         Returns:
-            By unit in the order given, then by year: ``unit_id`` (Int64), ``ico``, ``name``,
-            ``kraj``, ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie`` (String),
-            ``year`` (Int32, of the end of the period), ``period_from``, ``period_to`` (Date),
-            ``months``, ``periods_in_year`` (Int16), ``source_column`` (Enum ``current``,
-            ``previous``), ``kind`` (String), ``consolidated`` (Boolean), ``fund`` (String),
-            ``filed`` (Date), ``supersedes`` (Int16, how many filings it corrects),
-            ``statement_id`` (Int64, the filing taken), ``superseded_by`` (Int64, a later filing
-            that lacks figures), ``superseded_by_reason`` (Enum, why it does), ``report_id``
-            (Int64; of two reports the balance sheet), ``template`` (Int32), ``currency`` (String,
-            null where none is filed: euro), ``reason`` (Enum, null where the figures are whole),
-            ``sums_failing`` (Int32), ``balance_difference`` (Float64; both as by
-            `check_reports`) and a column per item (Float64, euro; null where it is blank or the
-            form has none): ``total_assets``, ``equity``, ``sales``, ``net_profit`` and
-            the others of `items`.
+            By unit in the order given, then by year: ``unit_id`` (Int64), ``ico``, ``name``
+            (String) and ``year`` (Int32, of the end of the period); then a column per item
+            (Float64, euro; null where it is blank or the form has none): ``total_assets``,
+            ``equity``, ``sales``, ``net_profit`` and the others of `items`; then where they come
+            from: ``kraj``, ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie`` (String,
+            of today), ``period_from``, ``period_to`` (Date), ``months``, ``periods_in_year``
+            (Int16), ``source_column`` (Enum ``current``, ``previous``), ``kind`` (String),
+            ``consolidated`` (Boolean), ``fund`` (String), ``filed`` (Date), ``supersedes`` (Int16,
+            how many filings it corrects), ``statement_id`` (Int64, the filing taken),
+            ``superseded_by`` (Int64, a later filing that lacks figures), ``superseded_by_reason``
+            (Enum, why it does), ``report_id`` (Int64; of two reports the balance sheet),
+            ``template`` (Int32), ``currency`` (String, null where none is filed: euro),
+            ``sums_failing`` (Int32), ``balance_difference`` (Float64; both as by `check_reports`)
+            and ``reason`` (Enum, null where the figures are whole).
 
             Reasons are those of `filings` and `check_reports`, and ``interim_only``,
             ``other_kind``, ``other_currency`` (`items` reads the amounts as filed),
@@ -1134,11 +1144,10 @@ class Register(Checked):
             >>> work.select("collection", "requests").rows()
             [('units', 0), ('statements', 1453), ('reports', 232)]
         """
-        if dry_run:
-            return methods.filings.plan(self._session, units, year, ico)
         return methods.financials.financials(
             self._session, units, year, ico=ico, consolidated=consolidated,
-            from_previous=from_previous, max_requests=max_requests, progress=progress,
+            from_previous=from_previous, items=items, dry_run=dry_run, max_requests=max_requests,
+            progress=progress,
         )  # fmt: skip
 
     def _source_name(self, lang: Lang) -> str:

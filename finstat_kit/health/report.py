@@ -47,7 +47,7 @@ class _Line(NamedTuple):
     meaning: str = ""
 
 
-def doctor(register: Register | str | None = None) -> pl.DataFrame:
+def doctor(*, register: Register | str | None = None) -> pl.DataFrame:
     """Check the health of a register, and its changes from the known format.
 
     Sends at most 30 requests, six of them second attempts, to every endpoint that the client uses;
@@ -68,7 +68,7 @@ def doctor(register: Register | str | None = None) -> pl.DataFrame:
 
     Example:
         >>> import finstat_kit as fk
-        >>> report = fk.doctor(fk.sample())
+        >>> report = fk.doctor(register=fk.sample())
         >>> report["status"].unique().to_list()
         ['ok']
         >>> report.row(3)

@@ -18,6 +18,7 @@ from finstat_kit.client.methods.filings import Given, Year, years_of
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Part
 from finstat_kit.errors import Interrupted, MirrorError, UsageError
+from finstat_kit.frames.financials import assemble as assembling, items as items_of
 from finstat_kit.frames.reports import cells as reading
 from finstat_kit.mirror import templates
 from finstat_kit.mirror.answers import Answers
@@ -197,6 +198,7 @@ class Copied(Register):
         ico: None = None,
         consolidated: bool = False,
         from_previous: bool = False,
+        items: str | Sequence[str] | None = None,
         dry_run: bool = False,
         max_requests: int | None = None,
         progress: bool | None = None,
@@ -210,6 +212,7 @@ class Copied(Register):
         ico: str | None = None,
         consolidated: bool = False,
         from_previous: bool = False,
+        items: str | Sequence[str] | None = None,
         dry_run: bool = False,
         max_requests: int | None = None,
         progress: bool | None = None,
@@ -222,6 +225,7 @@ class Copied(Register):
         ico: str | None = None,
         consolidated: bool = False,
         from_previous: bool = False,
+        items: str | Sequence[str] | None = None,
         dry_run: bool = False,
         max_requests: int | None = None,
         progress: bool | None = None,
@@ -235,6 +239,7 @@ class Copied(Register):
             ico: In the place of *units*: all units that share this IČO.
             consolidated: The consolidated statements, in the place of the individual ones.
             from_previous: Add rows for the year before; see `fk.financials`.
+            items: The items wanted, one or several; None is all.
             dry_run: Return how many requests it takes: none.
             max_requests: Of no effect: no request is sent.
             progress: Of no effect.
@@ -262,11 +267,12 @@ class Copied(Register):
         if units is not None or ico is not None:
             return super().financials(
                 units, year, ico=ico, consolidated=consolidated, from_previous=from_previous,
-                dry_run=dry_run, max_requests=max_requests, progress=progress,
+                items=items, dry_run=dry_run, max_requests=max_requests, progress=progress,
             )  # fmt: skip
         self._answers.complete()
         query = Query(years_of(year), consolidated, from_previous)
-        return Figures(self._answers, form_lookup(self._session)).lazy(query)
+        figures = Figures(self._answers, form_lookup(self._session)).lazy(query)
+        return figures.select(assembling.schema(items_of.chosen(items)).names())
 
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"

@@ -62,7 +62,7 @@ class ChangePicker(base.Picker):
 
     value: traitlets.Any = traitlets.Any(None, allow_none=True)
 
-    def __init__(self, register: Register | str | None = None, *, lang: Lang | None = None) -> None:
+    def __init__(self, *, register: Register | str | None = None, lang: Lang | None = None) -> None:
         super().__init__(register, lang)
         self.calendar = ipywidgets.DatePicker(layout=base.LAYOUT)
         self.calendar.style.description_width = base.LABEL_WIDTH

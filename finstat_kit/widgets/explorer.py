@@ -71,15 +71,15 @@ class Explorer(base.Picker):
     def __init__(
         self,
         units: pl.DataFrame | pl.LazyFrame | None = None,
-        register: Register | str | None = None,
         *,
+        register: Register | str | None = None,
         lang: Lang | None = None,
     ) -> None:
         super().__init__(register, lang)
         self._given = None if units is None else base.records(units, (*FIELDS.values(), CHANGED))
         self._units: pl.DataFrame | None = None  # what changed since the day, once it is here
-        self.location = LocationPicker(self._register, lang=self.lang)
-        self.change = ChangePicker(self._register, lang=self.lang)
+        self.location = LocationPicker(register=self._register, lang=self.lang)
+        self.change = ChangePicker(register=self._register, lang=self.lang)
         # Each calls the other under its lock: two locks would wait for each other.
         self.location.share(self)
         self.change.share(self)

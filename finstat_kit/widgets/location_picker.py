@@ -56,7 +56,7 @@ class LocationPicker(base.Picker):
         None, allow_none=True
     )
 
-    def __init__(self, register: Register | str | None = None, *, lang: Lang | None = None) -> None:
+    def __init__(self, *, register: Register | str | None = None, lang: Lang | None = None) -> None:
         super().__init__(register, lang)
         self._places = Places(self._register.locations())
         self._path = Path()

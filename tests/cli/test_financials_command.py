@@ -84,3 +84,17 @@ def test_what_was_finished_before_an_error_is_written() -> None:
     assert rows["unit_id"].to_list() == whole["unit_id"].head(200).to_list()
     assert "cut off after 200 units; to resume, give the ids from " in result.stderr
     assert f"{records['id'][200]} on, number 201 of 220" in result.stderr
+
+
+def test_chosen_items_are_printed() -> None:
+    """In the order given; a misspelt one is refused with those there are."""
+    printed = run(
+        "financials", "365", "--year", "2015", "--items", "sales,equity", "--sample",
+        "--format", "csv",
+    )  # fmt: skip
+
+    assert printed.stdout.startswith("unit_id,ico,name,year,sales,equity,kraj,")
+    refused = called("financials", "365", "--items", "sals", "--sample").stderr
+    assert (
+        "--items sals is not an item; did you mean 'sales'? give some of total_assets," in refused
+    )

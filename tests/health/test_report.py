@@ -45,7 +45,7 @@ def test_a_healthy_register_is_well(strict: bool) -> None:
     """All is well with the sample, in at most 30 requests."""
     sample = fk.sample(strict=strict)
 
-    report = fk.doctor(sample)
+    report = fk.doctor(register=sample)
 
     assert set(report["status"]) == {"ok"}
     assert set(report["meaning"]) == {""}
@@ -112,7 +112,7 @@ def test_each_fault_is_on_its_own_line(
     """Each fault is on the line it belongs to, with what it means."""
     register = Altered({path: answer})
 
-    report = fk.doctor(register)
+    report = fk.doctor(register=register)
 
     (line,) = report.rows_by_key("check", named=True)[check]
     assert (line["status"], seen in line["seen"]) == (status, True), line
@@ -122,7 +122,7 @@ def test_each_fault_is_on_its_own_line(
 
 def test_the_worst_comes_first() -> None:
     """Frames are shown by their head: there stands what is wrong."""
-    report = fk.doctor(Altered({"kraje": HTML, "sidla": b'{"lokacie":[]}'}))
+    report = fk.doctor(register=Altered({"kraje": HTML, "sidla": b'{"lokacie":[]}'}))
 
     ranks = [["fail", "warn", "ok"].index(status) for status in report["status"]]
     assert ranks == sorted(ranks)
@@ -145,7 +145,7 @@ def test_the_worst_comes_first() -> None:
 def test_a_register_in_ruins_is_one_line(steps: list[Any], seen: str, requests: int) -> None:
     """Where nothing good comes, one line says so, and the register is soon left alone."""
     with FaultServer(steps) as server:
-        report = fk.doctor(server.url)
+        report = fk.doctor(register=server.url)
 
     assert report.select("check", "status").rows() == [("reachable", "fail")]
     assert seen in report["seen"][0]
@@ -157,7 +157,7 @@ def test_what_was_found_before_a_refusal_is_reported() -> None:
     """What was found before the register asks to be left alone is in the report."""
     register = Altered({"okresy": Reply(429, {"Retry-After": "600"}, b"")})
 
-    report = fk.doctor(register)
+    report = fk.doctor(register=register)
 
     assert report.select("check", "status").rows() == [
         ("reachable", "fail"), ("API version", "ok"), ("latency", "ok"), ("regions", "ok"),
@@ -173,7 +173,7 @@ def test_three_silences_in_a_row_end_the_questions() -> None:
         for name in ("uctovne-zavierky", "uctovne-vykazy", "vyrocne-spravy")
     })  # fmt: skip
 
-    report = fk.doctor(register)
+    report = fk.doctor(register=register)
 
     assert report["seen"][0] == "no answer, good replies before: 7"
     assert register.asked == 7 + 3
@@ -184,7 +184,7 @@ def test_a_fault_that_passes_is_no_fault() -> None:
     once = iter([Reply(500, {}, b"")])
     register = Altered({"okresy": lambda body: next(once, body)})
 
-    assert set(fk.doctor(register)["status"]) == {"ok"}
+    assert set(fk.doctor(register=register)["status"]) == {"ok"}
 
 
 def test_second_tries_are_few() -> None:
@@ -194,7 +194,7 @@ def test_second_tries_are_few() -> None:
         {"*": lambda body: Reply(500, {}, b"") if next(fails) % 2 else body},
     )
 
-    report = fk.doctor(register)
+    report = fk.doctor(register=register)
 
     assert "fail" in report["status"]
     assert register.asked <= MOST_REQUESTS
@@ -202,7 +202,7 @@ def test_second_tries_are_few() -> None:
 
 def test_a_register_that_cannot_be_reached_is_one_line() -> None:
     """A register that cannot be reached is one line."""
-    assert fk.doctor("http://127.0.0.1:9").select("check", "status").rows() == [
+    assert fk.doctor(register="http://127.0.0.1:9").select("check", "status").rows() == [
         ("reachable", "fail")
     ]
 
@@ -211,7 +211,7 @@ def test_a_register_that_cannot_be_reached_is_one_line() -> None:
 def test_latency_and_headers_are_reported_over_http() -> None:
     """By URL the latency is told, and headers are found in any spelling."""
     with fk.sample(3_000).serve() as url:
-        report = fk.doctor(url)
+        report = fk.doctor(register=url)
 
     assert set(report["status"]) == {"ok"}
     assert report.rows_by_key("check", named=True)["latency"][0]["seen"].startswith(
@@ -221,7 +221,7 @@ def test_latency_and_headers_are_reported_over_http() -> None:
 
 def test_recorded_codelists_have_blemishes_and_no_faults(recorded: Path) -> None:
     """The real lists have blemishes and no faults."""
-    report = fk.doctor(fk.sample(1_000, codelists=recorded / "codelists"))
+    report = fk.doctor(register=fk.sample(1_000, codelists=recorded / "codelists"))
 
     assert "fail" not in report["status"]
     seen = dict(report.select("check", "seen").rows())

@@ -82,7 +82,7 @@ def _items() -> Iterator[list[str]]:
             forms = together if isinstance(together, tuple) else (together,)
             own = [_rows(item, form) for form in forms if form in item.forms]
             rows.append(", ".join(own) or "–")
-        yield [f"`{item.name}`", item.label_sk, *rows, item.mind or ""]
+        yield [f"`{item.name}`", item.label_sk, *rows, item.note or ""]
 
 
 def _rows(item: items.Item, form: int) -> str:

@@ -26,7 +26,7 @@ fk.use(fk.sample(4_000))
 explorer = fk.Explorer()
 explorer
 """
-FULL_SIZE = "fk.LocationPicker(fk.sample(units=10, codelists={!r}))"
+FULL_SIZE = "fk.LocationPicker(register=fk.sample(units=10, codelists={!r}))"
 
 
 pytestmark = pytest.mark.slow

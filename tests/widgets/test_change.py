@@ -28,7 +28,7 @@ from tests.support.registers import Scripted
 )
 def test_quick_choices_follow_the_registers_day(quick: str, day: date | None) -> None:
     """Days are counted by the register's today, which is one of them."""
-    picker = fk.ChangePicker(SAMPLE)
+    picker = fk.ChangePicker(register=SAMPLE)
     picker.value = "2020-01-01"
 
     picker.quick[quick].click()
@@ -39,7 +39,7 @@ def test_quick_choices_follow_the_registers_day(quick: str, day: date | None) ->
 
 def test_the_day_is_set_by_code_and_calendar() -> None:
     """Text and dates are taken, anything else is an error; clearing means everything."""
-    picker = fk.ChangePicker(SAMPLE)
+    picker = fk.ChangePicker(register=SAMPLE)
     told = Counting(picker, "value")
 
     picker.value = "2026-06-01"
@@ -53,7 +53,7 @@ def test_the_day_is_set_by_code_and_calendar() -> None:
 
 def test_a_year_being_typed_is_no_error() -> None:
     """A calendar tells 0002 on the way to 2026; the register is asked for everything."""
-    picker = fk.ChangePicker(SAMPLE)
+    picker = fk.ChangePicker(register=SAMPLE)
 
     picker.calendar.value = date(2, 1, 1)
 
@@ -62,7 +62,7 @@ def test_a_year_being_typed_is_no_error() -> None:
 
 def test_the_count_is_told_in_both_languages() -> None:
     """The line says how many and since when, as each language writes it."""
-    picker = fk.ChangePicker(SAMPLE)
+    picker = fk.ChangePicker(register=SAMPLE)
     picker.value = "2026-01-01"
     assert picker.count == 1659
     wait_for(picker.line, "1\u00a0659")
@@ -94,7 +94,7 @@ class Slow(Scripted):
 def test_the_newest_question_wins() -> None:
     """A slow answer to an older question is never shown, and asking does not block."""
     register = Slow({"2000-01-01": counted(1), "2024-01-01": counted(2), "2025-01-01": counted(3)})
-    picker = fk.ChangePicker(register)
+    picker = fk.ChangePicker(register=register)
     assert register.reached["2000-01-01"].wait(WAIT)
     picker.value = "2024-01-01"
     assert register.reached["2024-01-01"].wait(WAIT)
@@ -121,7 +121,7 @@ def test_the_newest_question_wins() -> None:
 def test_errors_are_a_line_of_text() -> None:
     """What the register says wrong is told, escaped; the next question is asked all the same."""
     register = Scripted(Reply(400, {}, b"<img src=x onerror=alert(1)>"), counted(7))
-    picker = fk.ChangePicker(register, lang="en")
+    picker = fk.ChangePicker(register=register, lang="en")
 
     with pytest.raises(BadRequest):
         picker.fetch()

@@ -51,7 +51,7 @@ def same(found: pl.DataFrame | None, wanted: pl.DataFrame) -> None:
 
 def test_one_redraw_per_action() -> None:
     """Whatever is chosen, the panel changes once, and shows the selection."""
-    explorer = fk.Explorer(UNITS, SAMPLE)
+    explorer = fk.Explorer(UNITS, register=SAMPLE)
     drawn = Counting(explorer.panel, "value")
     actions = {
         "region": lambda: setattr(explorer.location.region, "value", "SK031"),
@@ -69,7 +69,7 @@ def test_one_redraw_per_action() -> None:
     assert {name: drawn.of(action) for name, action in actions.items()} == dict.fromkeys(actions, 1)
 
 
-EXPLORER = fk.Explorer(UNITS, SAMPLE)
+EXPLORER = fk.Explorer(UNITS, register=SAMPLE)
 
 
 explorer_actions = st.one_of(
@@ -115,7 +115,7 @@ def test_frame_and_counts_agree_in_any_order(actions: list[tuple[str, object]]) 
 
 def test_what_is_shown_is_said() -> None:
     """Title, number of units, day of change, and that the data are invented."""
-    explorer = fk.Explorer(UNITS, SAMPLE, lang="en")
+    explorer = fk.Explorer(UNITS, register=SAMPLE, lang="en")
     explorer.location.value = "SK031"
     explorer.change.value = "2026-06-01"
 
@@ -132,7 +132,7 @@ def test_given_records_are_not_said_to_have_changed() -> None:
     for height, sk, en in [
         (1, "1 jednotka", "1 unit"), (3, "3 jednotky", "3 units"), (5, "5 jednotiek", "5 units"),
     ]:  # fmt: skip
-        explorer = fk.Explorer(UNITS.head(height), SAMPLE)
+        explorer = fk.Explorer(UNITS.head(height), register=SAMPLE)
         assert f">{sk} · odovzdané záznamy: {height} · ukážkové" in explorer.panel.value
         explorer.lang = "en"
         assert f">{en} · of the {height} given · sample" in explorer.panel.value
@@ -148,7 +148,7 @@ def tiles_of(explorer: fk.Explorer) -> dict[str, int]:
 
 def test_the_map_shows_the_regions_then_districts() -> None:
     """Each tile has the number of the table; a choice below keeps its region's map, marked."""
-    explorer = fk.Explorer(UNITS, SAMPLE)
+    explorer = fk.Explorer(UNITS, register=SAMPLE)
     numbers = dict(SAMPLE.count_by(UNITS, "kraj").select("code", "count").iter_rows())
     assert tiles_of(explorer) == {code: numbers[code] for code in REGIONS}
     assert "aria-current" not in explorer.map.picture
@@ -169,7 +169,7 @@ def test_the_map_shows_the_regions_then_districts() -> None:
 
 def test_the_map_chooses() -> None:
     """A tile chosen in the browser is the choice; Escape has the code one level up."""
-    explorer = fk.Explorer(UNITS, SAMPLE)
+    explorer = fk.Explorer(UNITS, register=SAMPLE)
     drawn = Counting(explorer.map, "picture")
 
     assert drawn.of(lambda: explorer.map.set_state({"value": "SK032"})) == 1
@@ -184,7 +184,7 @@ def test_the_map_chooses() -> None:
 
 def test_the_saved_map_is_the_one_chosen() -> None:
     """Without a kernel the same picture is shown, with its text in the language."""
-    explorer = fk.Explorer(UNITS, SAMPLE, lang="en")
+    explorer = fk.Explorer(UNITS, register=SAMPLE, lang="en")
     explorer.location.value = "SK031"
 
     saved = str(explorer._repr_mimebundle_()["text/html"])
@@ -195,7 +195,7 @@ def test_the_saved_map_is_the_one_chosen() -> None:
 
 def test_an_empty_selection_says_so() -> None:
     """An empty selection says so, with no chart, and has frames with their columns."""
-    explorer = fk.Explorer(UNITS, SAMPLE, lang="en")
+    explorer = fk.Explorer(UNITS, register=SAMPLE, lang="en")
 
     explorer.change.value = "2027-01-01"
 
@@ -304,7 +304,7 @@ def test_code_gives_the_same_selection(place: str | None, given_frame: str) -> N
         "some": SMALL_UNITS.sort("nazovUJ", "id").with_columns(own=pl.lit(1)),
         "narrow": SMALL_UNITS.select("id", "kraj", "okres", "sidlo", "datumPoslednejUpravy"),
     }
-    explorer = fk.Explorer(frames[given_frame], SMALL)
+    explorer = fk.Explorer(frames[given_frame], register=SMALL)
     explorer.change.value = "2024-05-01"
     explorer.location.value = place
     wanted = explorer.fetch().drop("own", strict=False)
@@ -320,7 +320,7 @@ def test_code_gives_the_same_selection(place: str | None, given_frame: str) -> N
 @pytest.mark.slow
 def test_code_gives_the_same_selection_in_a_fresh_process(tmp_path: Path) -> None:
     """It chooses and imports all that it needs."""
-    explorer = fk.Explorer(SMALL_UNITS, SMALL)
+    explorer = fk.Explorer(SMALL_UNITS, register=SMALL)
     explorer.location.value = "SK0102"
     saved = tmp_path / "selection.parquet"
 
@@ -332,13 +332,13 @@ def test_code_gives_the_same_selection_in_a_fresh_process(tmp_path: Path) -> Non
 
 def test_code_says_what_it_cannot_know() -> None:
     """A sample that was changed, and a frame without ids, are named in a comment."""
-    assert "fk.use(fk.sample())" in fk.Explorer(UNITS, SAMPLE).code()
+    assert "fk.use(fk.sample())" in fk.Explorer(UNITS, register=SAMPLE).code()
     changed = fk.sample(units=50, seed=3)
     assert "fk.use(fk.sample(units=50, seed=3))" in fk.Explorer(register=changed).code()
     changed.publish(1)
 
     assert "# Choose the same register first: SAMPLE DATA" in fk.Explorer(register=changed).code()
-    explorer = fk.Explorer(UNITS.drop("id"), SAMPLE)
+    explorer = fk.Explorer(UNITS.drop("id"), register=SAMPLE)
     explorer.location.value = "SK031"
     names = {"units": UNITS}
     exec(explorer.code(), names)
@@ -350,6 +350,6 @@ def test_explorer_refuses_what_is_no_frame_of_records() -> None:
     with pytest.raises(
         fk.UsageError, match=r"no columns \['okres', 'sidlo', 'datumPosl.*units.get"
     ):
-        fk.Explorer(UNITS.select("id", "kraj"), SAMPLE)
+        fk.Explorer(UNITS.select("id", "kraj"), register=SAMPLE)
     with pytest.raises(fk.UsageError, match="units is a list"):
-        fk.Explorer([1], SAMPLE)  # type: ignore[arg-type]
+        fk.Explorer([1], register=SAMPLE)  # type: ignore[arg-type]

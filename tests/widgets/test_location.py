@@ -63,7 +63,7 @@ def test_names_are_in_slovak_alphabetical_order() -> None:
 
 def test_regions_are_offered_in_slovak_order_abroad_last() -> None:
     """Both entries for abroad stand last and carry their code, since they share a name."""
-    picker = fk.LocationPicker(SAMPLE)
+    picker = fk.LocationPicker(register=SAMPLE)
 
     assert labels(picker.region) == [
         "Banskobystrický kraj",
@@ -85,7 +85,7 @@ def test_regions_are_offered_in_slovak_order_abroad_last() -> None:
 
 def test_a_municipality_brings_its_district_and_region() -> None:
     """A choice below fills in what is above it, and is told once."""
-    picker = fk.LocationPicker(SAMPLE)
+    picker = fk.LocationPicker(register=SAMPLE)
     told = Counting(picker, "value")
 
     picker.municipality.value = "SK032D516589"
@@ -97,7 +97,7 @@ def test_a_municipality_brings_its_district_and_region() -> None:
 
 def test_a_choice_above_ends_the_one_below() -> None:
     """Another region, and no region, leave no district or municipality of the former one."""
-    picker = fk.LocationPicker(SAMPLE)
+    picker = fk.LocationPicker(register=SAMPLE)
     picker.value = "SK032D516589"
 
     picker.region.value = "SK010"
@@ -111,7 +111,7 @@ def test_a_choice_above_ends_the_one_below() -> None:
 
 def test_clearing_goes_up_one_level() -> None:
     """Without its municipality the district stays, without its district the region."""
-    picker = fk.LocationPicker(SAMPLE)
+    picker = fk.LocationPicker(register=SAMPLE)
     picker.value = "SK032D516589"
 
     picker.municipality.value = ""
@@ -131,7 +131,7 @@ control_actions = st.one_of(
 )
 
 
-PICKER = fk.LocationPicker(SAMPLE)
+PICKER = fk.LocationPicker(register=SAMPLE)
 
 
 @examples(60)
@@ -152,7 +152,7 @@ def test_no_order_of_choices_leaves_a_stale_one(actions: list[tuple[str, object]
 
 def test_the_language_changes_labels_and_nothing_else() -> None:
     """What is chosen stays chosen, and nobody is told of a change."""
-    picker = fk.LocationPicker(SAMPLE)
+    picker = fk.LocationPicker(register=SAMPLE)
     picker.value = "SK0101"
     told = Counting(picker, "value")
 
@@ -170,7 +170,7 @@ def test_the_language_changes_labels_and_nothing_else() -> None:
 
 def test_entries_without_a_parent_stay_reachable() -> None:
     """Bratislava and Košice have no district: found all the same, also below another region."""
-    picker = fk.LocationPicker(SAMPLE)
+    picker = fk.LocationPicker(register=SAMPLE)
     picker.region.value = "SK031"
 
     picker.municipality.value = "582000"
@@ -192,7 +192,7 @@ def test_districts_without_a_known_parent_are_offered(tmp_path: Path) -> None:
         ],
         municipalities=[("M1", "Ves", "Ves", "D2"), ("M2", "Ves", "Ves", "D2")],
     )
-    picker = fk.LocationPicker(register)
+    picker = fk.LocationPicker(register=register)
 
     assert labels(picker.district) == ["Áno", "Nie (D2)", "Nie (D3)"]
     assert ("R2", "R2") in picker.region.options
@@ -207,7 +207,7 @@ def test_districts_without_a_known_parent_are_offered(tmp_path: Path) -> None:
 
 def test_unknown_codes_are_refused() -> None:
     """From code an unknown place is an error, and the choice stays."""
-    picker = fk.LocationPicker(SAMPLE)
+    picker = fk.LocationPicker(register=SAMPLE)
     picker.value = "SK031"
 
     with pytest.raises(
@@ -222,7 +222,7 @@ def test_unknown_codes_are_refused() -> None:
 
 def test_a_list_of_real_size_is_offered_whole(full_size: Path) -> None:
     """2,940 municipalities are all there, each told apart from those of its name."""
-    picker = fk.LocationPicker(fk.sample(units=10, codelists=full_size))
+    picker = fk.LocationPicker(register=fk.sample(units=10, codelists=full_size))
     items = picker.municipality.items
 
     assert len(items) == 2_940
@@ -233,7 +233,7 @@ def test_a_list_of_real_size_is_offered_whole(full_size: Path) -> None:
 
 def test_filter_names_the_missing_column() -> None:
     """A frame without the column is an error that says which; a LazyFrame stays lazy."""
-    picker = fk.LocationPicker(SAMPLE)
+    picker = fk.LocationPicker(register=SAMPLE)
     picker.value = "SK031"
 
     with pytest.raises(fk.UsageError, match="no column 'kraj'"):
@@ -243,7 +243,7 @@ def test_filter_names_the_missing_column() -> None:
 
 def test_threads_leave_no_stale_choice() -> None:
     """Two threads choose at the same time: whoever is last, everything agrees."""
-    picker = fk.LocationPicker(SAMPLE)
+    picker = fk.LocationPicker(register=SAMPLE)
     start = threading.Barrier(2)
 
     def choose(control: str, codes: list[str]) -> None:

@@ -46,10 +46,10 @@ def test_pickers_take_what_use_takes() -> None:
     sample = fk.sample(10)
     sample.lang = "en"
     with sample.serve() as url:
-        assert fk.LocationPicker(url).name is None
+        assert fk.LocationPicker(register=url).name is None
         assert fk.ChangePicker(register=url, lang="en").fetch() == 10
-    assert fk.LocationPicker("sample").lang == "sk"
-    assert fk.LocationPicker(sample).lang == fk.Explorer(register=sample).lang == "en"
+    assert fk.LocationPicker(register="sample").lang == "sk"
+    assert fk.LocationPicker(register=sample).lang == fk.Explorer(register=sample).lang == "en"
     assert fk.ChangePicker(register=sample).count == 10
 
 
@@ -65,7 +65,7 @@ def test_hostile_labels_are_escaped(tmp_path: Path) -> None:
     frame = pl.DataFrame(
         {"kraj": ["SK010", bad], "okres": "SK0101", "sidlo": "SK0101529320"}
     ).with_columns(datumPoslednejUpravy=date(2024, 1, 1))
-    explorer = fk.Explorer(frame, register)
+    explorer = fk.Explorer(frame, register=register)
 
     for code in (None, "SK010", "SK0101", "SK0101529320"):
         explorer.location.value = code
@@ -81,7 +81,7 @@ def test_hostile_labels_are_escaped(tmp_path: Path) -> None:
 
 def test_every_control_has_a_name() -> None:
     """Each control says what it is, in both languages."""
-    explorer = fk.Explorer(UNITS, SAMPLE)
+    explorer = fk.Explorer(UNITS, register=SAMPLE)
     for lang in ("sk", "en"):
         explorer.lang = lang
         names = [

@@ -19,7 +19,6 @@ _SHARES = frozenset(
     {"equity_ratio", "roa", "roe", "net_margin", "operating_margin"}
 )  # written in per cent
 _NOUGHTS = re.compile(r"(?:[.,]|([.,][0-9]*[1-9]))0+(?![0-9.,])")
-_ABBREVIATED = {"roa": "return on assets", "roe": "return on equity", "ebitda": "EBITDA"}
 _MICRO: Final = 687  # the form that holds accruals where the others do not
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
@@ -169,7 +168,8 @@ def with_item(frame: labels.Frame, item: str) -> pl.DataFrame:
         UsageError: There is none.
     """
     schema = labels.schema_of(frame)
-    if item not in schema and item in ratios.FORMULAS and set(items.names()) <= set(schema):
+    computable = item in ratios.FORMULAS and set(ratios.columns_of(item)) <= set(schema)
+    if item not in schema and computable:
         return ratios.ratios(frame.lazy()).collect()
     # A column without any value may have no type either.
     if item not in schema or not (schema[item].is_numeric() or schema[item] == pl.Null):
@@ -216,11 +216,10 @@ def called(item: str, lang: Lang) -> str:
     >>> called("equity_ratio", "sk"), called("net_profit", "en")
     ('podiel vlastného imania', 'net profit')
     """
-    known = {one.name: one.label_sk for one in items.item_table()}
-    known |= {name: formula.label_sk for name, formula in ratios.FORMULAS.items()}
-    if item not in known:
-        return item
-    return known[item] if lang == "sk" else _ABBREVIATED.get(item, item.replace("_", " "))
+    names = {entry.name: (entry.label_sk, entry.label_en) for entry in items.item_table()}
+    names |= {name: (entry.label_sk, entry.label_en) for name, entry in ratios.FORMULAS.items()}
+    slovak, english = names.get(item, (item, item))
+    return slovak if lang == "sk" else english
 
 
 def written(item: str, value: float, lang: Lang) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from finstat_kit.arguments import not_polars
 from finstat_kit.client.collections.records import kept_records
 from finstat_kit.client.methods.contents import form_lookup
-from finstat_kit.client.methods.filings import Given, Year, by_chunks, units_given, years_of
+from finstat_kit.client.methods.filings import Given, Year, by_chunks, plan, units_given, years_of
 from finstat_kit.client.methods.templates import form
 from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
@@ -19,18 +21,20 @@ from finstat_kit.protocol.forms.form import Form
 from finstat_kit.protocol.records.decode import KINDS
 
 
-def items(session: Session, cells: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """Read named line items out of cells; see `Register.items`."""
-    if isinstance(cells, pl.LazyFrame):
-        cells = cells.collect()
-    if not isinstance(cells, pl.DataFrame):
-        raise not_polars("cells", cells)
-    absent = [name for name in CELLS if name not in cells.columns]
+def items(session: Session, frame: pl.DataFrame | pl.LazyFrame | None) -> pl.DataFrame:
+    """Read named line items out of cells, or list the items; see `Register.items`."""
+    if frame is None:
+        return reading.listed()
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, pl.DataFrame):
+        raise not_polars("frame", frame)
+    absent = [name for name in CELLS if name not in frame.columns]
     if absent:
         raise UsageError(
-            f": no column {absent[0]!r}", argument="cells", cure="give what fk.cells returns"
+            f": no column {absent[0]!r}", argument="frame", cure="give what fk.cells returns"
         )
-    return reading.items_of(cells, _live_forms(session))
+    return reading.items_of(frame, _live_forms(session))
 
 
 def financials(
@@ -41,16 +45,21 @@ def financials(
     ico: str | None,
     consolidated: bool,
     from_previous: bool,
+    items: str | Sequence[str] | None,
+    dry_run: bool,
     max_requests: int | None,
     progress: bool | None,
 ) -> pl.DataFrame:
     """Return the figures of units; see `Register.financials`."""
     years = years_of(year)
+    columns = assembling.schema(reading.chosen(items)).names()
+    if dry_run:
+        return plan(session, units, year, ico)
     records = units_given(session, units, ico, years, max_requests)
     if session.copy is not None:
         return session.copy.figures(
             records, years, consolidated=consolidated, from_previous=from_previous
-        )
+        ).select(columns)
     form_of, live = form_lookup(session), _live_forms(session)
 
     def read(reports: pl.DataFrame) -> assembling.Content:
@@ -65,7 +74,7 @@ def financials(
         listed = assembling.listed_reports(taken, choice.reports)
         return assembling.assembled(
             taken, chunk, listed, choice.content, from_previous=from_previous
-        )
+        ).select(columns)
 
     return by_chunks(session, records, years, finish, consolidated=consolidated, progress=progress)
 

@@ -17,13 +17,12 @@ from finstat_kit.protocol import wire
 EURO: Final = "EUR"  # what is meant where a report names no currency
 # Carried along from the records of units, so that frames can be grouped and labelled at once.
 CARRIED: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie")
-HEAD: Final = pl.Schema(
+IDENTITY: Final = pl.Schema(
+    {"unit_id": pl.Int64(), "ico": pl.String(), "name": pl.String(), "year": pl.Int32()}
+)
+PROVENANCE: Final = pl.Schema(
     {
-        "unit_id": pl.Int64(),
-        "ico": pl.String(),
-        "name": pl.String(),
         **dict.fromkeys(CARRIED, pl.String()),
-        "year": pl.Int32(),
         "period_from": pl.Date(),
         "period_to": pl.Date(),
         "months": pl.Int16(),
@@ -40,9 +39,9 @@ HEAD: Final = pl.Schema(
         "report_id": pl.Int64(),
         "template": pl.Int32(),
         "currency": pl.String(),
-        "reason": REASON,
         "sums_failing": pl.Int32(),
         "balance_difference": pl.Float64(),
+        "reason": REASON,
     }
 )
 
@@ -50,9 +49,10 @@ HEAD: Final = pl.Schema(
 READ_FROM: Final = pl.when(pl.col("reason").is_null()).then("statement_id").alias("read_from")
 
 
-def schema() -> pl.Schema:
-    """Return the columns of financials."""
-    return pl.Schema({**HEAD, **dict.fromkeys(items.names(), pl.Float64())})
+def schema(items_chosen: Sequence[str] | None = None) -> pl.Schema:
+    """Return the columns of financials with some items, by default with all."""
+    figures = items.names() if items_chosen is None else items_chosen
+    return pl.Schema({**IDENTITY, **dict.fromkeys(figures, pl.Float64()), **PROVENANCE})
 
 
 class Content(NamedTuple):

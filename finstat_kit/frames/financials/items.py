@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from finstat_kit import arguments
+from finstat_kit.errors import Either, UsageError
 from finstat_kit.frames.reports.cells import CELLS, FormOf
 from finstat_kit.frames.reports.reasons import REASON
 from finstat_kit.frames.reports.templates import PERIOD
@@ -30,6 +32,16 @@ ITEMS: Final = pl.Schema(
         "rows": pl.List(pl.Int16),
         "terms": pl.String(),
         "reason": REASON,
+    }
+)
+LISTED: Final = pl.Schema(
+    {
+        "item": pl.String(),
+        "label_sk": pl.String(),
+        "label_en": pl.String(),
+        "statement": pl.Enum(["balance", "income"]),
+        "forms": pl.List(pl.Int32),
+        "note": pl.String(),
     }
 )
 # Forms that are filed together and hold the items among them.
@@ -53,7 +65,7 @@ class Line(NamedTuple):
     """A row of a form that is part of an item.
 
     Attributes:
-        sign: 1, -1, or 0 for the sum row of the block, which only shows that blanks are noughts.
+        sign: 1, -1, or 0 for the sum row of the block, which only shows that blanks are zeros.
         row: Place in its table, from 0.
         number: As printed.
         caption: What must stand there.
@@ -70,7 +82,8 @@ class Item(NamedTuple):
 
     name: str
     label_sk: str
-    mind: str | None
+    label_en: str
+    note: str | None
     forms: dict[int, tuple[int, tuple[Line, ...]]]
 
     def terms(self, template: int) -> str:
@@ -82,24 +95,57 @@ class Item(NamedTuple):
 @cache
 def item_table() -> tuple[Item, ...]:
     """Return the items in the order of the file."""
-    found = json.loads((data_folder() / "items.json").read_bytes())
+    entries = json.loads((data_folder() / "items.json").read_bytes())
     return tuple(
         Item(
-            one["item"],
-            one["label_sk"],
-            one["mind"],
+            entry["item"],
+            entry["label_sk"],
+            entry["label_en"],
+            entry["note"],
             {
                 form["template"]: (form["table"], tuple(Line(**line) for line in form["rows"]))
-                for form in one["forms"]
+                for form in entry["forms"]
             },
         )
-        for one in found
+        for entry in entries
     )
 
 
 def names() -> list[str]:
     """Return the names of the items."""
     return [item.name for item in item_table()]
+
+
+def listed() -> pl.DataFrame:
+    """Return the items, one row each; see `Register.items`."""
+    balance, _ = by_statement()
+    rows = [
+        (item.name, item.label_sk, item.label_en,
+         "balance" if item.name in balance else "income", list(item.forms), item.note)
+        for item in item_table()
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=LISTED, orient="row")
+
+
+def chosen(given: str | Sequence[str] | None) -> list[str]:
+    """Return the names that the argument *items* means; None means all.
+
+    Raises:
+        UsageError: There is no such item.
+    """
+    if given is None:
+        return names()
+    wanted = arguments.names("items", given)
+    for name in wanted:
+        if name not in names():
+            near = arguments.near(name, names())
+            listing = Either(
+                "fk.items() lists them, and fk.ratios() the ratios of them",
+                f"give some of {', '.join(names())}",
+            )
+            cure = Either(near + listing.python, near + listing.shell)
+            raise UsageError("is not an item", argument="items", value=name, cure=cure)
+    return wanted
 
 
 @cache

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar, overload
 
 import polars as pl
 
@@ -30,6 +30,7 @@ class Formula(NamedTuple):
     """A ratio as two sums of items; without a divisor it is an amount."""
 
     label_sk: str
+    label_en: str
     over: str
     under: str | None = None
 
@@ -43,28 +44,38 @@ class Formula(NamedTuple):
 
 
 FORMULAS: Final = {
-    "equity_ratio": Formula("podiel vlastného imania", "equity", "total_assets"),
-    "liabilities_to_equity": Formula("záväzky k vlastnému imaniu", "liabilities", "equity"),
+    "equity_ratio": Formula("podiel vlastného imania", "equity ratio", "equity", "total_assets"),
+    "liabilities_to_equity": Formula(
+        "záväzky k vlastnému imaniu", "liabilities to equity", "liabilities", "equity"
+    ),
     "current_ratio": Formula(
-        "bežná likvidita", "current_assets - non_current_receivables", _DUE
+        "bežná likvidita", "current ratio", "current_assets - non_current_receivables", _DUE
     ),
     "quick_ratio": Formula(
-        "pohotová likvidita", "current_assets - non_current_receivables - inventories", _DUE
+        "pohotová likvidita",
+        "quick ratio",
+        "current_assets - non_current_receivables - inventories",
+        _DUE,
     ),
-    "cash_ratio": Formula("okamžitá likvidita", "cash_and_bank", _DUE),
-    "roa": Formula("rentabilita aktív", "net_profit", "total_assets"),
-    "roe": Formula("rentabilita vlastného imania", "net_profit", "equity"),
-    "net_margin": Formula("čistá marža", "net_profit", "sales"),
-    "operating_margin": Formula("prevádzková marža", "operating_result", "operating_revenue"),
-    "asset_turnover": Formula("obrat aktív", "sales", "total_assets"),
-    "ebitda": Formula("EBITDA", "operating_result + depreciation_and_impairment"),
+    "cash_ratio": Formula("okamžitá likvidita", "cash ratio", "cash_and_bank", _DUE),
+    "roa": Formula("rentabilita aktív", "return on assets", "net_profit", "total_assets"),
+    "roe": Formula("rentabilita vlastného imania", "return on equity", "net_profit", "equity"),
+    "net_margin": Formula("čistá marža", "net margin", "net_profit", "sales"),
+    "operating_margin": Formula(
+        "prevádzková marža", "operating margin", "operating_result", "operating_revenue"
+    ),
+    "asset_turnover": Formula("obrat aktív", "asset turnover", "sales", "total_assets"),
+    "ebitda": Formula("EBITDA", "EBITDA", "operating_result + depreciation_and_impairment"),
     "interest_coverage": Formula(
-        "úrokové krytie", "profit_before_tax + interest_expense", "interest_expense"
+        "úrokové krytie",
+        "interest coverage",
+        "profit_before_tax + interest_expense",
+        "interest_expense",
     ),
-}  # fmt: skip
+}
 # An indicator after section 67a of the Commercial Code; none before 2016, the last for good.
 BELOW_CRISIS: Final = "below_crisis_ratio"
-CRISIS: Final = Formula("hranica krízy", "equity", "liabilities")
+CRISIS: Final = Formula("hranica krízy", "below the crisis ratio", "equity", "liabilities")
 CRISIS_BOUNDS: Final = {2016: 0.04, 2017: 0.06, 2018: 0.08}
 NAMES: Final = (*FORMULAS, BELOW_CRISIS)
 EXCLUDED: Final = "excluded"
@@ -84,11 +95,27 @@ SUM_ROWS: Final = {
     "operating_result": "profit_before_tax",
     "depreciation_and_impairment": "operating_result",
 }
+LISTED: Final = pl.Schema(
+    {
+        "ratio": pl.String(),
+        "label_sk": pl.String(),
+        "label_en": pl.String(),
+        "formula": pl.String(),
+        "items": pl.List(pl.String),
+        "forms": pl.List(pl.Int32),
+    }
+)
 _PART: Final = re.compile(r"([+-]?) ?(\w+)")
 
 
-def ratios(financials: Frame) -> Frame:
-    """Compute the ratios of financial statements.
+@overload
+def ratios(frame: None = None, *, keep: bool = False) -> pl.DataFrame: ...
+@overload
+def ratios(frame: Frame, *, keep: bool = False) -> Frame: ...
+def ratios(
+    frame: pl.DataFrame | pl.LazyFrame | None = None, *, keep: bool = False
+) -> pl.DataFrame | pl.LazyFrame:
+    """Compute the ratios of financial statements, or list the ratios.
 
     Balances are those of the end of the period, not averages, and nothing is scaled to 12 months:
     ``months`` stands beside. Null where an essential part is blank (total assets, equity,
@@ -99,20 +126,26 @@ def ratios(financials: Frame) -> Frame:
     liquidity and of liabilities are not comparable across them.
 
     Args:
-        financials: As `financials` returns it; a LazyFrame stays lazy.
+        frame: As `financials` returns it; a LazyFrame stays lazy. None lists the ratios.
+        keep: Keep the items beside the ratios.
 
     Returns:
-        The same rows, without the items: ``equity_ratio``, ``liabilities_to_equity``,
-        ``current_ratio``, ``quick_ratio``, ``cash_ratio``, ``roa``, ``roe``, ``net_margin`` (of
-        sales), ``operating_margin`` (of operating revenue), ``asset_turnover``, ``ebitda`` (euro;
-        it includes impairment), ``interest_coverage`` (Float64) and ``below_crisis_ratio``
-        (Boolean: equity / liabilities under 0.04 in 2016, 0.06 in 2017, 0.08 since 2018; null
-        before; an indicator, not a legal finding, and of some legal forms only: ``pravnaForma``);
-        and ``excluded`` (List of String: the ratios that are null since their divisor is not above
-        zero, such as ``roe`` with negative equity).
+        The same rows, with the ratios instead of the items: ``equity_ratio``,
+        ``liabilities_to_equity``, ``current_ratio``, ``quick_ratio``, ``cash_ratio``, ``roa``,
+        ``roe``, ``net_margin`` (of sales), ``operating_margin`` (of operating revenue),
+        ``asset_turnover``, ``ebitda`` (euro; it includes impairment), ``interest_coverage``
+        (Float64) and ``below_crisis_ratio`` (Boolean: equity / liabilities under 0.04 in 2016, 0.06
+        in 2017, 0.08 since 2018; null before; an indicator, not a legal finding, and of some legal
+        forms only: ``pravnaForma``); and ``excluded`` (List of String: the ratios that are null
+        because their divisor is not above zero, such as ``roe`` with negative equity). Where items
+        were chosen, the ratios that they suffice for.
+
+        Without *frame* one row per ratio: ``ratio``, ``label_sk``, ``label_en``, ``formula``
+        (String), ``items`` (List of String: the columns that it is computed from, sum rows of
+        blocks among them) and ``forms`` (List of Int32: the templates that have its parts).
 
     Raises:
-        UsageError: A column is missing.
+        UsageError: The year, the currency or the items of every ratio are missing.
 
     Example:
         >>> import finstat_kit as fk
@@ -120,24 +153,61 @@ def ratios(financials: Frame) -> Frame:
         ...     money = fk.financials([365], year=2015)
         >>> fk.ratios(money).select("year", pl.col("equity_ratio").round(3)).rows()
         [(2015, 0.629)]
+        >>> fk.ratios().filter(ratio="roa").select("label_en", "formula").row(0)
+        ('return on assets', 'net_profit / total_assets')
     """
-    if not isinstance(financials, pl.DataFrame | pl.LazyFrame):
-        raise not_polars("financials", financials)
-    columns = financials.lazy().collect_schema().names()
-    absent = [name for name in ("year", "currency", *items.names()) if name not in columns]
-    if absent:
+    if frame is None:
+        return listed()
+    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        raise not_polars("frame", frame)
+    columns = frame.lazy().collect_schema().names()
+    computable = [name for name in NAMES if set(columns_of(name)).issubset(columns)]
+    if not computable:
+        absent = next(name for name in columns_of("roa") if name not in columns)
         raise UsageError(
-            f": no column {absent[0]!r}",
-            argument="financials",
-            cure="give what fk.financials returns",
+            f": no column {absent!r}",
+            argument="frame",
+            cure="give what fk.financials returns; fk.ratios() lists the items of each ratio",
         )
     in_euro = pl.col("currency").is_null() | (pl.col("currency") == "EUR")
-    found = [pl.when(in_euro).then(of(formula)).alias(n) for n, formula in FORMULAS.items()]
+    formulas = {name: FORMULAS[name] for name in computable if name in FORMULAS}
+    values = [pl.when(in_euro).then(of(formula)).alias(n) for n, formula in formulas.items()]
     excluded = [pl.when(in_euro & is_excluded(formula)).then(pl.lit(n))
-                for n, formula in FORMULAS.items() if formula.under is not None]  # fmt: skip
-    below = pl.when(in_euro).then(of(CRISIS) < _bound()).alias(BELOW_CRISIS)
-    named = pl.concat_list(excluded).list.drop_nulls().alias(EXCLUDED)
-    return financials.with_columns(*found, below, named).drop(items.names())
+                for n, formula in formulas.items() if formula.under is not None]  # fmt: skip
+    if BELOW_CRISIS in computable:
+        values.append(pl.when(in_euro).then(of(CRISIS) < _bound()).alias(BELOW_CRISIS))
+    named = pl.concat_list([*excluded, pl.lit(None, pl.String)]).list.drop_nulls().alias(EXCLUDED)
+    figures = [name for name in columns if name in items.names()]
+    before = columns[: columns.index(figures[0])]
+    after = [name for name in columns if name not in {*before, *figures, *NAMES, EXCLUDED}]
+    return frame.select(*before, *(figures if keep else ()), *values, named, *after)
+
+
+def listed() -> pl.DataFrame:
+    """Return the ratios, one row each; see `ratios`."""
+    rows = [
+        (name, formula.label_sk, formula.label_en, formula.text, _items_of(formula),
+         items.forms_with(parts_of_value(name)))
+        for name, formula in {**FORMULAS, BELOW_CRISIS: CRISIS}.items()
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=LISTED, orient="row")
+
+
+def columns_of(name: str) -> list[str]:
+    """Return the columns of financials that a ratio is computed from."""
+    return ["year", "currency", *_items_of({**FORMULAS, BELOW_CRISIS: CRISIS}[name])]
+
+
+def _items_of(formula: Formula) -> list[str]:
+    """Return the items of a formula, with the sum rows that show that a blank part is zero."""
+    needed = []
+    for part in [name for _, name in parts_of(f"{formula.over} + {formula.under or ''}")]:
+        needed.append(part)
+        above = None if part in ESSENTIAL else SUM_ROWS.get(part)
+        while above is not None:
+            needed.append(above)
+            above = SUM_ROWS.get(above)
+    return list(dict.fromkeys(needed))
 
 
 def of(formula: Formula) -> pl.Expr:
@@ -160,9 +230,9 @@ def parts_of_value(name: str) -> list[str]:
     >>> parts_of_value("roa"), parts_of_value("sales"), parts_of_value("of_ones_own")
     (['net_profit', 'total_assets'], ['sales'], [])
     """
-    if name not in FORMULAS:
+    formula = CRISIS if name == BELOW_CRISIS else FORMULAS.get(name)
+    if formula is None:
         return [name] if name in items.names() else []
-    formula = FORMULAS[name]
     return [part for _, part in parts_of(f"{formula.over} + {formula.under or ''}")]
 
 
@@ -183,11 +253,11 @@ def parts_of(text: str) -> list[tuple[int, str]]:
 
 def _sum(text: str) -> pl.Expr:
     parts = parts_of(text)
-    values = [sign * _nought_if_blank(name, [n for _, n in parts]) for sign, name in parts]
+    values = [sign * _zero_if_blank(name, [n for _, n in parts]) for sign, name in parts]
     return reduce(lambda total, value: total + value, values)
 
 
-def _nought_if_blank(name: str, parts: Sequence[str]) -> pl.Expr:
+def _zero_if_blank(name: str, parts: Sequence[str]) -> pl.Expr:
     """Return a part of a sum, 0 where it is blank and another part or a sum row is filled."""
     if name in ESSENTIAL:
         return pl.col(name)

@@ -623,5 +623,34 @@ def test_ratios_of_other_frames() -> None:
     assert all(column.drop_nulls().is_finite().all() for column in numbers)
     with pytest.raises(fk.UsageError, match="no column 'year'"):
         fk.ratios(pl.DataFrame({"id": [1]}))
-    with pytest.raises(fk.UsageError, match="financials is a"):
-        fk.ratios([1])  # type: ignore[type-var]
+    with pytest.raises(fk.UsageError, match="frame is a"):
+        fk.ratios([1])  # type: ignore[call-overload]
+
+
+def test_chosen_items_are_the_columns_in_their_order() -> None:
+    """Between what identifies a row and where its figures come from; the rows are the same."""
+    whole = SAMPLE.financials(FILING.head(12), [2015, 2016])
+
+    some = SAMPLE.financials(FILING.head(12), [2015, 2016], items=["sales", "equity"])
+    one = SAMPLE.financials(FILING.head(12), [2015, 2016], items="sales")
+
+    assert some.columns[:6] == ["unit_id", "ico", "name", "year", "sales", "equity"]
+    assert some.equals(whole.select(some.columns))
+    assert one.equals(some.drop("equity"))
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("sals", "items='sals' is not an item; did you mean 'sales'\\?"),
+        (["sales", "roa"], "items='roa' is not an item; fk.items\\(\\) lists them"),
+        ([], "items=\\[\\] is not allowed"),
+        (7, "items=7 is not allowed"),
+        (["sales", "sales"], "'sales' .*twice"),
+    ],
+)
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_items_that_there_are_not_are_refused_first(given: Any, text: str, dry_run: bool) -> None:
+    """Before a request, also where none would be sent."""
+    with pytest.raises(fk.UsageError, match=text):
+        SAMPLE.financials([365], items=given, dry_run=dry_run)

@@ -232,6 +232,18 @@ def test_what_are_no_cells() -> None:
     """A frame of something else is refused."""
     with pytest.raises(fk.UsageError, match="no column 'report_id'"):
         fk.items(pl.DataFrame({"id": [1]}))
-    with pytest.raises(fk.UsageError, match="cells is a"):
+    with pytest.raises(fk.UsageError, match="frame is a"):
         fk.items([1])  # type: ignore[arg-type]
     assert fk.items(fk.cells(frame())).schema == items.ITEMS
+
+
+def test_the_list_of_items_needs_no_register() -> None:
+    """Each once, named in both languages, with the forms that have it."""
+    listed = fk.items()
+
+    assert listed.schema == items.LISTED
+    assert listed["item"].to_list() == items.names()
+    assert not listed.select(pl.exclude("note")).null_count().sum_horizontal()[0]
+    assert all(not listed[label].is_duplicated().any() for label in ("label_sk", "label_en"))
+    assert listed.filter(item="sales")["forms"].to_list() == [[699, 687, 22]]
+    assert set(listed.filter(pl.col("forms").list.contains(22))["statement"]) == {"income"}

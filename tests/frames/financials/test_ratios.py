@@ -93,3 +93,49 @@ def test_another_currency_has_none() -> None:
     assert fk.ratios(full).select(ratios.NAMES).null_count().row(0) == (1,) * len(ratios.NAMES)
     euro = fk.ratios(full.with_columns(currency=pl.lit("EUR"))).select(ratios.NAMES)
     assert euro.null_count().row(0) == (0,) * len(ratios.NAMES)
+
+
+def test_the_list_of_ratios_needs_no_register() -> None:
+    """Each with its formula, the items it is computed from and the forms that have them."""
+    listed = fk.ratios()
+
+    assert listed.schema == ratios.LISTED
+    assert listed["ratio"].to_list() == list(ratios.NAMES)
+    assert not listed.null_count().sum_horizontal()[0]
+    roa = listed.row(by_predicate=pl.col("ratio") == "roa", named=True)
+    assert (roa["formula"], roa["items"]) == (
+        "net_profit / total_assets",
+        ["net_profit", "total_assets"],
+    )
+    # Of form 22 there is no net turnover, on 21 and 22 no operating revenue.
+    margin = listed.row(by_predicate=pl.col("ratio") == "operating_margin", named=True)
+    assert margin["forms"] == [699, 687]
+
+
+@examples(40)
+@given(ROWS)
+def test_the_listed_items_suffice_for_a_ratio(rows: list[dict[str, int | None]]) -> None:
+    """With fewer it is not computed: a blank counts as zero only where its sum row shows it."""
+    whole = financials(rows)
+    computed = fk.ratios(whole)
+
+    for name, needed in fk.ratios().select("ratio", "items").iter_rows():
+        some = fk.ratios(whole.select("year", "currency", *needed))
+        assert some[name].equals(computed[name])
+        assert all(name not in fk.ratios(whole.drop(item)).columns for item in needed)
+
+
+def test_ratios_stand_where_the_items_stood() -> None:
+    """Beside them where they are kept."""
+    with fk.using(fk.sample()):
+        money = fk.financials([365], year=2015)
+    figures = items.names()
+
+    replaced, beside = fk.ratios(money).columns, fk.ratios(money, keep=True).columns
+
+    before = money.columns[: money.columns.index(figures[0])]
+    after = money.columns[len(before) + len(figures) :]
+    assert before == ["unit_id", "ico", "name", "year"]
+    assert replaced == [*before, *ratios.NAMES, "excluded", *after]
+    assert beside == [*before, *figures, *ratios.NAMES, "excluded", *after]
+    assert fk.ratios(fk.ratios(money, keep=True)).equals(fk.ratios(money))
