@@ -45,7 +45,7 @@ def day(name: str, value: object, cure: Either = _A_DAY) -> date:
         return (value.astimezone(UTC) if value.tzinfo else value).date()
     if isinstance(value, date):
         return value
-    if type(value).__name__ == "datetime64" and value == value:  # numpy's, but for NaT
+    if type(value).__name__ == "datetime64" and value == value:  # numpy's, except NaT
         return date.fromisoformat(str(value)[:10])
     if isinstance(value, str) and _DAY.fullmatch(value):
         try:
@@ -115,7 +115,7 @@ def file(name: str, value: object) -> Path:
     path = Path(text)
     try:
         is_folder = path.is_dir()
-    except OSError as error:  # such as a name that is too long
+    except OSError as error:  # for example, the name is too long
         raise UsageError(f"is not a file path: {error.strerror}", argument=name) from error
     if is_folder:
         raise UsageError(
@@ -125,17 +125,17 @@ def file(name: str, value: object) -> Path:
 
 
 def exists(path: str | Path) -> bool:
-    """Return whether a path exists; one that the system refuses, such as a long one, does not."""
+    """Return whether a path exists; a path that the system refuses does not."""
     return os.path.exists(path)  # noqa: PTH110 - pathlib raises
 
 
 def refuse_url(name: str, path: str | Path, prefix: str = "") -> None:
-    """Refuse a URL in the place of the directory of a mirror.
+    """Refuse a URL as the directory of a mirror.
 
     Args:
-        name: Of the argument.
+        name: Name of the argument.
         path: Its value.
-        prefix: What stands before the path in the value.
+        prefix: The part of the value before the path.
     """
     url = path if isinstance(path, str) else path.as_posix()
     if not _URL.match(url):
@@ -154,7 +154,7 @@ def refuse_url(name: str, path: str | Path, prefix: str = "") -> None:
 def whole(name: str, value: object, low: int, high: int) -> int:
     """Return a whole number between two bounds."""
     try:
-        if isinstance(value, bool) or type(value).__name__ == "bool":  # numpy's is no subclass
+        if isinstance(value, bool) or type(value).__name__ == "bool":  # numpy's is not a subclass
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -203,7 +203,7 @@ def names(name: str, value: object) -> list[str]:
         )
     if repeated := [one for place, one in enumerate(listed) if one in listed[:place]]:
         raise UsageError(
-            f": {repeated[0]!r} stands there twice", argument=name, cure="give each name once"
+            f": {repeated[0]!r} appears twice", argument=name, cure="give each name once"
         )
     return listed
 
@@ -254,7 +254,7 @@ def ids(value: object, name: str = "ids") -> pl.Series:
             )
         value = value["id"]
     if isinstance(value, pl.Series):
-        # Under a name of its own: by ``*`` and ``^…$`` polars would look for other columns.
+        # Under a plain name: polars treats ``*`` and ``^…$`` as patterns of names.
         series = value.alias("id")
         series = series if series.dtype != pl.Null else series.cast(pl.Int64)
         if not series.dtype.is_integer() or series.null_count():
@@ -287,7 +287,7 @@ def ids(value: object, name: str = "ids") -> pl.Series:
             value=value,
             cure="give an id, a list of ids, a Series or a frame with a column 'id'",
         ) from None
-    # One by one only to find the fault, and for numbers of other libraries: millions take seconds.
+    # One by one only to name the fault, and for numbers of other libraries: it is slow.
     if not _are_plain(items):
         items = [whole(f"{name}[{place}]", item, 0, MAX_ID) for place, item in enumerate(items)]
     return pl.Series("id", items, dtype=pl.Int64)

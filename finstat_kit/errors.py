@@ -9,7 +9,7 @@
     ├── NotFound                 no record for an id; `.ids`
     ├── ProtocolError            valid JSON that breaks the contract, with the path of the value
     │   └── PagingError          a page that does not move forward
-    ├── CacheError               the file of kept replies: damage, or a missing reply
+    ├── CacheError               the cache file: damage, or a missing reply
     └── MirrorError              the copy on disk: no complete sync, in use, full disk, damage
     Interrupted                  Ctrl-C (a KeyboardInterrupt); `.cursor` and `.partial`
 
@@ -103,7 +103,7 @@ class RegisterError(Exception):
         return self.text(PYTHON)
 
     def text(self, words: Words) -> str:
-        """Return all of it: what happened, what to do, where, and where to resume."""
+        """Return what happened, what to do, where it happened, and where to resume."""
         where = ""
         if self.url is not None:
             tried = f", tried {self.attempts} times" if (self.attempts or 0) > 1 else ""
@@ -155,8 +155,8 @@ class UsageError(RegisterError, ValueError):
     """An argument is invalid. Raised before any request; the text names the cure.
 
     Attributes:
-        argument: Name of the argument at fault, None where it is no single one.
-        value: Its value, ``...`` where the text is not to show it.
+        argument: Name of the argument at fault, None if it concerns several.
+        value: Its value, ``...`` to leave it out of the text.
         message: What is wrong with it: "is not a valid date", or ": …" for a sentence.
     """
 
@@ -226,7 +226,7 @@ class RateLimited(RegisterError):
 
 
 class BadRequest(RegisterError):
-    """The register refuses the request as it is (4xx); repeating it would not help."""
+    """The register refuses the request (4xx); repeating it would not help."""
 
 
 class NotFound(RegisterError):
@@ -258,7 +258,7 @@ class PagingError(ProtocolError):
 
 
 class CacheError(RegisterError):
-    """The file of kept replies cannot be used, or lacks the reply to be replayed."""
+    """The cache file cannot be used, or lacks the reply to be replayed."""
 
 
 class MirrorError(RegisterError):
@@ -300,7 +300,7 @@ def holding(
     text: Callable[[], str | Either],
     cursor: Callable[[], int | None] = lambda: None,
 ) -> Iterator[None]:
-    """Give the error or the Ctrl-C that ends a block the rows fetched before it.
+    """Attach the rows fetched so far to the error or the Ctrl-C that ends a block.
 
     Args:
         partial: Returns the rows so far.
@@ -308,7 +308,7 @@ def holding(
         cursor: Returns the position to resume from.
 
     Raises:
-        Interrupted: In place of a KeyboardInterrupt.
+        Interrupted: Instead of a KeyboardInterrupt.
     """
     try:
         yield

@@ -519,16 +519,16 @@ MUTATIONS = [
         "np.argsort(-key)",
         "test_the_order_is_fixed_for_ever",
     ),
-    # Kept replies are those of the register, as it sent them.
+    # Cached replies are those of the register, as it sent them.
     Mutation(
-        "a kept reply is as it was written",
+        "an altered cached reply is an error",
         "cache_file.py:CacheFile.find",
         "row.seal(self.about.name, path, query) != seal or not whole",
         "False",
         "test_a_damaged_reply_is_requested_again",
     ),
     Mutation(
-        "a file of kept replies belongs to one register",
+        "a cache file belongs to one register",
         "cache_file.py:CacheFile._is_ours",
         "if written.name == ours.name:",
         "if True:",

@@ -85,7 +85,8 @@ def use(
         lang: Language of the register from now on; None leaves it as it is, which for a register
             created from a URL or a name is that of FINSTAT_KIT_LANG, else ``"sk"``.
         cache: A file that keeps the replies of a URL or of a name; see `Register`.
-        max_age: For how long kept records are used without a look at what changed; see `Register`.
+        max_age: For how long cached records are used without a look at what changed; see
+            `Register`.
 
     Returns:
         The Register.

@@ -78,11 +78,11 @@ class Register(Checked):
             ``httpx.BaseTransport``, such as a mock, a WSGI application or a recording one. The
             size limit and the packing of replies are checked as ever; the deadline and Ctrl-C only
             between the parts of a body. It is closed by `close` and at the end of ``with``.
-        cache: A file that keeps replies, made where there is none; see `cache`. Kept records are
+        cache: A file that keeps replies, made where there is none; see `cache`. Cached records are
             used until a list of changes names them, codelists and templates for the register's day;
             lists and counts are requested anew. Lists are walked over one connection, so that
             ``fk.use("cache:FILE")`` can replay them.
-        max_age: For how long kept records are used without a look at what changed: a `timedelta`,
+        max_age: For how long cached records are used without a look at what changed: a `timedelta`,
             ``"7d"``, ``"12h"`` or seconds; None always looks, once per call.
 
     Attributes:
@@ -145,7 +145,7 @@ class Register(Checked):
         if cache is None:
             if max_age is not None:
                 raise UsageError(
-                    "needs cache=: it limits the age of kept replies", argument="max_age"
+                    "needs cache=: it limits the age of cached replies", argument="max_age"
                 )
             return
         # Only here: few registers keep replies.
@@ -229,7 +229,7 @@ class Register(Checked):
 
     @property
     def stats(self) -> Stats:
-        """Requests, kept replies used in their place, retries and bytes so far."""
+        """Requests, cached replies used in their place, retries and bytes so far."""
         return self._session.exchange.stats
 
     @property
@@ -238,7 +238,7 @@ class Register(Checked):
 
     @property
     def cache(self) -> CacheState | None:
-        """What the file of kept replies holds; None for a register without one.
+        """What the cache file holds; None for a register without one.
 
         Raises:
             CacheError: The file is damaged.
@@ -246,7 +246,7 @@ class Register(Checked):
         return None if self._cache is None else self._cache.state
 
     def close(self) -> None:
-        """Close the connections and the file of kept replies; they open again when needed."""
+        """Close the connections and the cache file; they open again when needed."""
         self._session.exchange.close()
 
     def regions(self, *, refresh: bool = False) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""A recorded register: the newest kept reply answers each request, and nothing is sent."""
+"""A recorded register: the newest cached reply answers each request, and nothing is sent."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Replay(Register):
 
     @property
     def stats(self) -> Stats:
-        """Number of kept replies used so far; no request is ever sent."""
+        """Number of cached replies used so far; no request is ever sent."""
         stats = super().stats
         return replace(stats, requests=0, bytes=0, kept=stats.requests)
 

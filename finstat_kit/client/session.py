@@ -93,7 +93,7 @@ class Session:
         remote: Whether the host is a real one: bars are shown and long work is refused.
         today: Returns the register's day.
         copy: Answers from disk instead of requests; None if every record is requested.
-        max_age: Seconds for which kept records are used without checking for changes.
+        max_age: Seconds for which cached records are used without checking for changes.
         replayed: Whether all replies come from a file: nothing is sent, no bars are shown.
         fetched: Codelists and forms fetched so far.
     """

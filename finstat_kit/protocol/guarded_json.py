@@ -1,4 +1,4 @@
-"""JSON of untrusted bytes: values, or errors that name the place."""
+"""JSON of untrusted bytes: values, or errors that name the path."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def read_json(body: bytes, where: str = "") -> object:
 
 
 def _slowly(body: bytes, where: str) -> object:
-    """Read what orjson refuses: a BOM, long numbers; half a letter is an error that names it."""
+    """Read what orjson refuses: a BOM, long numbers; a lone surrogate is an error of its text."""
     try:
         reply: object = json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)
         json.dumps(reply, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ProtocolError(f"{where}a text holds half a letter (a lone surrogate)") from None
+        raise ProtocolError(f"{where}a text contains a lone surrogate") from None
     except UnicodeDecodeError:
-        raise NotJson("bytes that are no UTF-8") from None
+        raise NotJson("bytes that are not UTF-8") from None
     except RecursionError:
         raise NotJson("endless nesting") from None
     except ValueError:
@@ -74,4 +74,4 @@ def short(value: object) -> str:
 
 
 def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

@@ -90,7 +90,7 @@ def _busy(status: int, body: bytes, asked: float | None) -> MayPass:
         limited = RateLimited("the register requires fewer requests (429)", retry_after=asked)
         return MayPass(limited, asked, pressing=True)
     unavailable = RegisterUnavailable(
-        f"the register answers {status}{first_words(body)}; it often passes: try later",
+        f"the register answers {status}{first_words(body)}; this is often temporary: try later",
         status=status,
     )
     return MayPass(unavailable, asked, pressing=status == 503)
@@ -102,7 +102,7 @@ def _page_of_html(status: int, body: bytes) -> RegisterUnavailable:
     cure = (
         "probably a firewall: wait, further requests prolong a ban"
         if blocked
-        else "an outage page most likely: try later"
+        else "most likely an outage page: try later"
     )
     return RegisterUnavailable(
         f"the register sent a page of HTML under status {status}{words}; {cure}"
@@ -121,7 +121,7 @@ def _refusal(status: int, place: str, body: bytes) -> RegisterError:
             status=status,
         )
     if status == 404:
-        return NotFound("the register has nothing there (404)")
+        return NotFound("the register has nothing at this address (404)")
     if 400 <= status < 500:
         return BadRequest(f"the register refuses the request ({status}){first_words(body)}")
     return RegisterUnavailable(
@@ -162,7 +162,7 @@ def _without_tags(text: str) -> str:
             found = closing.search(text, opening)
             end = found.end() if found else -1
             if found is None:
-                unclosed.add(kind)  # later ones have no end either: each kind is searched once
+                unclosed.add(kind)  # later ones have no end either: search each kind once
         if end < 0:
             end = text.find(">", opening) + 1
         if end == 0:
@@ -177,7 +177,7 @@ def shown(text: str, most: int | None = 200) -> str:
 
     Args:
         text: One line; line breaks in it become blanks.
-        most: Characters to keep, None for all.
+        most: Maximum number of characters, None for no limit.
     """
     printable = text
     if not text.isprintable():

@@ -1,7 +1,7 @@
 """The replies of lists, counts and codelists: bytes to checked values and frames.
 
-`polars` would turn a number into a text, a missing key into null and drop an unknown one without
-a word, so every value is checked before a frame is built from it. Records are read by `shaped`.
+polars would silently turn a number into a text and a missing key into null, and drop an unknown
+one, so every value is checked before a frame is built. Records are read by `decode`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from finstat_kit.protocol.wire import COUNT, MAX_ID, MORE
 
 log = logging.getLogger("finstat_kit")
 
-# Codes stay String: "01" and "1" are different things, and a number would lose that.
+# Codes stay String: "01" and "1" are different codes, and a number would lose that.
 LOCATIONS: Final = pl.Schema(
     {"code": pl.String, "name_sk": pl.String, "name_en": pl.String, "parent_code": pl.String}
 )
@@ -31,7 +31,7 @@ IDS: Final = pl.Schema({"id": pl.Int64})
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One reply of a list: ids as they came, and whether the register has more behind them."""
+    """One reply of a list: its ids in the order received, and whether the register has more."""
 
     ids: pl.Series  # Int64, no nulls, none negative
     more: bool
@@ -46,16 +46,16 @@ def parse_page(body: bytes) -> Page:
     ids = reply.get("id", [])
     if type(ids) is not list:
         raise broken("$.id", "a list of ids", ids)
-    # polars tries out types on lists in lists, for hours where they are deep: where another list or
-    # object can stand in the reply, the types are looked at before.
+    # polars infers the types of deeply nested lists for hours: if the reply can contain another
+    # list or an object, the types are checked first.
     if (_has_two(body, b"[") or _has_two(body, b"{")) and set(map(type, ids)) - {int}:
         raise _no_ids(ids)
     try:
         series = pl.Series("id", ids, dtype=pl.Int64)
     except (TypeError, OverflowError) as error:
         raise _no_ids(ids) from error
-    # Of all other values only true, false and null get into the column, as 1, 0 and null: where
-    # the lowest id is above them no value needs to be looked at.
+    # Of all other values only true, false and null enter the column, as 1, 0 and null: if the
+    # lowest id is above them, no value needs a check.
     doubtful = series.null_count() or (ids and series.to_numpy().min() <= 1)
     if doubtful and (set(map(type, ids)) != {int} or min(ids) < 0):
         raise _no_ids(ids)
@@ -68,7 +68,7 @@ def _has_two(body: bytes, mark: bytes) -> bool:
 
 
 def _no_ids(ids: list[object]) -> ProtocolError:
-    """Return the error that names the first value of a list that is no id."""
+    """Return the error that names the first value of a list that is not an id."""
     place, value = next(
         (i, v) for i, v in enumerate(ids) if type(v) is not int or not 0 <= v <= MAX_ID
     )

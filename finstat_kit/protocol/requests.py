@@ -29,7 +29,7 @@ class Request(Generic[T]):
         path: Below the base URL.
         parameters: As the register spells them.
         read: Makes the value of a good reply's body; raises ProtocolError or NotJson.
-        cap: The most bytes of a body, unpacked.
+        cap: Maximum number of bytes of a body, unpacked.
     """
 
     path: str
@@ -39,7 +39,7 @@ class Request(Generic[T]):
 
     @property
     def target(self) -> str:
-        """Path and query as they are sent."""
+        """Path and query as sent."""
         return self.path + ("?" + urlencode(self.parameters) if self.parameters else "")
 
 
@@ -55,7 +55,7 @@ def page(query: Query, before: int = 0) -> Request[Page]:
 
 
 def count(query: Query) -> Request[int]:
-    """Return the request of how many ids a walk would bring."""
+    """Return the request of the number of ids of a walk."""
     parameters = query.parameters()
     del parameters[wire.PAGE_SIZE]
     return Request(f"/api/{wire.COUNTS}/{query.endpoint}", replies.parse_count, parameters)
@@ -79,7 +79,7 @@ def template(id_: int) -> Request[Form]:
 
 
 def attachment(id_: int, cap: int) -> Request[bytes]:
-    """Return the request of a file, which its reader takes as it is."""
+    """Return the request of a file, whose bytes are not decoded."""
     return Request(f"/{wire.ATTACHMENT}/{id_}", bytes, cap=cap)
 
 

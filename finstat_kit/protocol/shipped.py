@@ -16,8 +16,8 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 def data_folder() -> Path:
     """Return the folder of the package's data, in a wheel and in a checkout.
 
-    An editable install leaves a copy in site-packages that may be stale; it is never looked at,
-    because the code then lives in the checkout.
+    An editable install leaves a copy in site-packages that may be stale; it is never read,
+    because the code is then in the checkout.
     """
     checkout = _PACKAGE.parent
     for folder in (_PACKAGE / "_data", checkout / "data"):

@@ -94,7 +94,7 @@ class SplitWalk:
         (segment,) = self._segments
         pages = -(-total // self.query.page_size)
         self._connections, self._total = connections, total
-        self._spare = math.floor(_EXTRA * pages) - 1  # the count was one
+        self._spare = math.floor(_EXTRA * pages) - 1  # the count took one
         remaining = total - sum(map(len, segment.ids))
         if segment.done or self._spare <= 0 or remaining <= 0:
             return
@@ -169,7 +169,7 @@ class SplitWalk:
         return new
 
     def _end(self, segment: Segment, ask: Ask, *, found: bool) -> None:
-        """Set the end of the line, which a page of a segment has shown.
+        """Set the end of the line, as shown by a page of a segment.
 
         A single connection would not send a cut as its cursor. An end reported there without ids
         is left to the segment before; one with ids is accepted if the count agrees.
@@ -259,7 +259,7 @@ def _place(start: int, ahead: float) -> int:
 
 def _contradiction(query: Query, end: int, further: int) -> PagingError:
     return PagingError(
-        f"{query.endpoint} contradicts itself: one page has the end of the list at id {end}, "
+        f"{query.endpoint} contradicts itself: one page ends the list at id {end}, "
         f"another has id {further}. The register is changing or is broken: resume from the cursor, "
         "or walk with connections=1",
         cursor=query.after_id,

@@ -1,7 +1,7 @@
 """The register's spelling: endpoints, parameters, keys, fields, limits, codelists, and its replies.
 
-The one home of the register's own words, so that both sides, client and embedded service, read them
-from here. The fields of records stand in `shapes`.
+The only place of the register's own words, which client and embedded service both read from here.
+The fields of records are in `records.fields`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LISTS: Final = {
     "annual_reports": ANNUAL_REPORTS,
 }
 COUNTS: Final = "zostavajuce-id"
-# Of one record.
+# Endpoints of one record.
 UNIT: Final = "uctovna-jednotka"
 STATEMENT: Final = "uctovna-zavierka"
 REPORT: Final = "uctovny-vykaz"
@@ -33,7 +33,7 @@ ATTACHMENT: Final = "domain/financialreport/attachment"  # not below /api; then 
 TEMPLATES: Final = "sablony"
 TEMPLATE: Final = "sablona"
 
-# Parameters of lists and counts; the filters are the units' alone.
+# Parameters of lists and counts; only units have filters.
 CHANGED_SINCE: Final = "zmenene-od"
 PAGE_SIZE: Final = "max-zaznamov"
 AFTER_ID: Final = "pokracovat-za-id"
@@ -48,11 +48,11 @@ CLASSIFICATION: Final = "klasifikacie"
 TEMPLATE_LIST: Final = "sablony"
 TABLES: Final = "tabulky"
 
-# Fields of records that rules hang on.
+# Fields of records that rules depend on.
 CHANGED: Final = "datumPoslednejUpravy"
 STATE: Final = "stav"
 
-BEGINNING: Final = date(2000, 1, 1)  # everything has changed since
+BEGINNING: Final = date(2000, 1, 1)  # everything has changed since then
 MAX_ID: Final = 2**63 - 1
 MAX_PAGE: Final = 10_000
 DEFAULT_PAGE: Final = 1_000
@@ -86,7 +86,7 @@ class Codelist(NamedTuple):
 
     @property
     def located(self) -> bool:
-        """Whether its entries are places, which lie in others."""
+        """Whether its entries are places, which have a parent."""
         return self.field in LOCATION_FIELDS
 
 

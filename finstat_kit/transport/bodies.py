@@ -56,13 +56,13 @@ def unpacked(body: bytes, encoding: str, cap: int) -> bytes:
     if len(unpacked) > cap:
         raise too_large(cap)
     if not unpacker.eof or unpacker.unused_data:
-        raise TransportError("the gzip body is cut short or followed by something else")
+        raise TransportError("the gzip body is truncated or followed by other bytes")
     return unpacked
 
 
 def too_large(cap: int) -> ProtocolError:
     """Return the error for a body larger than the maximum."""
     return ProtocolError(
-        f"the body is larger than {cap // 2**20} MiB, more than the register can mean; was the "
-        "base URL meant?"
+        f"the body is larger than {cap // 2**20} MiB, more than any reply of the register; "
+        "check the base URL"
     )

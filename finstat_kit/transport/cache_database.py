@@ -1,4 +1,4 @@
-"""The connection to a file of kept replies: opened when needed, not shared with a forked child."""
+"""The connection to a cache file: opened when needed, not shared with a forked child."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Database:
 
     Args:
         path: The file.
-        creates: Whether it is made where there is none.
+        creates: Whether a missing file is created.
 
     Attributes:
-        path: The file, absolute: where it was meant, wherever the process goes.
+        path: The file, absolute, so that a change of directory does not matter.
         creates: As given.
     """
 
@@ -48,15 +48,15 @@ class Database:
         """Yield a connection to the file that is there now, for one transaction.
 
         Args:
-            kind: Of the transaction: to read, or to write.
+            kind: Kind of transaction: to read, or to write.
             waits: Seconds to wait for another process's commit.
 
         Raises:
             UsageError: It is another program's file.
             CacheError: A later version of this package wrote it.
         """
-        # SQLite trusts what it has read of a file whose counter of commits is the same, as it may
-        # be in another file copied over this one.
+        # SQLite reuses pages it has read while the file's commit counter is unchanged, which may
+        # also be true of another file copied over this one.
         if self._connection is not None and self._opened != self._identity():
             self.close()
         if self._connection is None:
@@ -122,7 +122,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(f"PRAGMA application_id = {_KIND}")
                 connection.execute(f"PRAGMA user_version = {_FORMAT}")
     if number("application_id") != _KIND:
-        raise UsageError(f"{str(path)!r} is no file of kept replies", cure="give another")
+        raise UsageError(f"{str(path)!r} is not a cache file", cure="give another")
     if number("user_version") > _FORMAT:
         raise CacheError(
             f"the file {path} was written by a later version of finstat_kit; "

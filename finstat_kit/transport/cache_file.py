@@ -1,4 +1,4 @@
-"""The file of kept replies: a cache, and a recording that can be replayed offline."""
+"""The cache file: a cache, and a recording that can be replayed offline."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class CacheFile:
     """Replies by method, path and sorted parameters, the newest of each; the method is GET alone.
 
     Several threads and processes may share a file; SQLite's journal restores its last commit after
-    a process is killed. The file may be replaced at any time: every read and every write finds out
-    whose it is. No other code opens it: closing a second handle would release the locks of the
+    a process is killed. The file may be replaced at any time: every read and every write checks
+    its register. No other code opens it: closing a second handle would release the locks of the
     first.
 
     Args:
@@ -153,7 +153,7 @@ class CacheFile:
             return first, last
 
     def find(self, target: str) -> Kept | None:
-        """Return the newest kept reply to a request, None if there is none.
+        """Return the newest cached reply to a request, None if there is none.
 
         Raises:
             CacheError: The reply was altered.
@@ -172,8 +172,8 @@ class CacheFile:
             whole = isinstance(body, bytes) and sha256(body).digest() == row.sum
             if row.seal(self.about.name, path, query) != seal or not whole:
                 raise CacheError(
-                    f"the reply to {target} in {self.path} is not as it was written; "
-                    "remove the file and record it again"
+                    f"the reply to {target} in {self.path} was altered; remove the "
+                    "file and record it again"
                 )
             mark = self.about.invented
             reply = Reply(row.status, {INVENTED: mark} if mark else {}, zlib.decompress(body))
@@ -213,7 +213,7 @@ class CacheFile:
             self.about = replace(self.about, invented=reply.headers.get(INVENTED, ""))
 
     def ages(self, path: str, ids: Sequence[int]) -> dict[int, Age]:
-        """Return the age of every kept reply to ``path?id=…`` for some ids."""
+        """Return the age of every cached reply to ``path?id=…`` for some ids."""
         return {
             id_: Age(date.fromisoformat(row.since) if row.since else None, row.checked)
             for id_, row in self._rows(path, ids)
@@ -277,7 +277,7 @@ class CacheFile:
             return True
         if not self._database.creates:
             raise CacheError(
-                f"the file {self.path} was replaced: it is of {written.name} now, no longer of "
+                f"the file {self.path} was replaced: it is now of {written.name}, no longer of "
                 f"{ours.name}",
                 cure=Either(f"open it again: fk.use('cache:{self.path}')", "run it again"),
             )
@@ -290,7 +290,7 @@ class CacheFile:
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Yield the file for one look at it, None where nothing is known to be of this register."""
+        """Yield the file for one access, None unless it is known to be of this register."""
         with self._lock, self._legible():
             if self._database.creates and not self._database.path.exists():
                 yield None
@@ -316,7 +316,7 @@ class CacheFile:
 
     @contextlib.contextmanager
     def _legible(self) -> Iterator[None]:
-        """Turn whatever the content of a damaged file raises into an error with the cure."""
+        """Turn any error caused by a damaged file into a CacheError with the cure."""
         try:
             yield
         except RegisterError:
@@ -324,7 +324,7 @@ class CacheFile:
         except (sqlite3.Error, zlib.error, ValueError, TypeError, OSError) as error:
             kind = _Locked if getattr(error, "sqlite_errorcode", 0) in _LOCKED else CacheError
             raise kind(
-                f"the file of kept replies {self.path} cannot be read: {error}; if it is damaged, "
+                f"the cache file {self.path} cannot be read: {error}; if it is damaged, "
                 "remove it and record it again"
             ) from error
 

@@ -1,4 +1,4 @@
-"""The format of a file of kept replies: its tables, their rows, and the checksums of these."""
+"""The format of a cache file: its tables, their rows, and the checksums of these."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class About:
 
 @dataclass(frozen=True)
 class CacheState:
-    """The content of a file of kept replies.
+    """The content of a cache file.
 
     Attributes:
         file: The file.
@@ -67,7 +67,7 @@ class CacheState:
 
 
 class Kept(NamedTuple):
-    """A kept reply, and when it was fetched: seconds since 1970, and the register's day."""
+    """A cached reply, and when it was fetched: seconds since 1970, and the register's day."""
 
     reply: Reply
     fetched: float
@@ -75,7 +75,7 @@ class Kept(NamedTuple):
 
 
 class Age(NamedTuple):
-    """The age of a kept reply.
+    """The age of a cached reply.
 
     Attributes:
         since: The register's day when it was last known to be unchanged, by the register's own
@@ -88,7 +88,7 @@ class Age(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The metadata of a kept reply."""
+    """The metadata of a cached reply."""
 
     status: int
     fetched: float
@@ -113,7 +113,7 @@ def read_about(connection: sqlite3.Connection, path: Path) -> About | None:
         return None
     text, seal = row
     if not isinstance(text, str) or sha256(text.encode()).digest() != seal:
-        raise CacheError(f"the file {path} is not as it was written; remove it and record it again")
+        raise CacheError(f"the file {path} was altered; remove it and record it again")
     return About(**json.loads(text))
 
 

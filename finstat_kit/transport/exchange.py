@@ -52,7 +52,7 @@ class Stats:
 
     Attributes:
         requests: Requests sent, including all attempts.
-        kept: Kept replies used instead of requests.
+        kept: Cached replies used instead of requests.
         retries: Number of requests that were further attempts.
         bytes: Bytes of bodies received, before unpacking.
         first_reply: Time of the first good reply in seconds since 1970 (UTC), including kept
@@ -124,7 +124,7 @@ class Exchange:
         *,
         day: date | None = None,
     ) -> T:
-        """Return the value of the kept reply to a request; send the request if none is usable.
+        """Return the value of the cached reply to a request; send the request if none is usable.
 
         Args:
             request: The request.
@@ -157,7 +157,7 @@ class Exchange:
         Args:
             request: The request.
             stop: Ends the work when it is set.
-            keep: Write a good reply to the file of kept replies, if there is one.
+            keep: Write a good reply to the cache file, if there is one.
 
         Raises:
             RegisterError: The last failure, with address and number of attempts.
@@ -187,7 +187,7 @@ class Exchange:
             if attempt >= self._attempts or pause >= left or self._given_up():
                 raise error
             if passing.pressing:
-                # It asks for fewer requests, or is too slow: all threads pause.
+                # It requires fewer requests, or is too slow: all threads pause.
                 with self._lock:
                     self.pressure += 1
                     self._pause_until = max(self._pause_until, self._timing.clock() + pause)
@@ -215,7 +215,7 @@ class Exchange:
         return reply, self._timing.clock() - now
 
     def close(self) -> None:
-        """Close the transport's connections, and the file of kept replies."""
+        """Close the transport's connections, and the cache file."""
         self._transport.close()
         if self.cache is not None:
             self.cache.close()
@@ -283,7 +283,7 @@ class Exchange:
             self.cache.note(reply)
 
     def _used(self, kept: Kept) -> None:
-        """Count a kept reply and record its time."""
+        """Count a cached reply and record its time."""
         with self._lock:
             stats = self.stats
             self.stats = replace(

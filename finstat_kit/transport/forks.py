@@ -1,4 +1,4 @@
-"""What a forked child must not share with its parent: open connections, and locks held there."""
+"""What a forked child must not share with its parent: open connections, and locks held in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Inherited(Protocol):
 
     # With an underscore: users hold some of these, and completion shows only the public interface.
     def _after_fork(self) -> None:
-        """Renew unshareable parts; runs in the child, before anything else there."""
+        """Renew unshareable parts; runs in the child, before anything else."""
 
 
 _inherited: Final[weakref.WeakSet[Inherited]] = weakref.WeakSet()

@@ -66,7 +66,7 @@ class Sockets:
         self._path = base.raw_path.rstrip(b"/")
         self._proxy = None if is_loopback(base_url) else machine.proxy_for(base_url)
         # A pool scans all its connections at each request, which with 32 takes longer than all the
-        # rest. So each connection has a pool of its own; the last used goes first.
+        # rest. So each connection has a separate pool; the last used goes first.
         self._all: list[_Connection] = []
         self._idle: list[_Connection] = []
         self._headers = [(b"Host", base.netloc), *_headers_sent()]
@@ -159,7 +159,7 @@ def _our_errors() -> Iterator[None]:
     try:
         yield
     except (httpcore.TimeoutException, httpx.TimeoutException) as error:
-        raise TimedOut("no whole answer within the deadline") from error
+        raise TimedOut("no complete reply within the deadline") from error
     except (httpx.TransportError, *_FAILURES) as error:
         tls = machine.tls_failure(error)
         if isinstance(error, httpcore.ConnectError) and tls is not None:
@@ -167,7 +167,7 @@ def _our_errors() -> Iterator[None]:
                 f"no secure connection: {tls}; check the clock and certificates of this machine"
             ) from error
         kind = Unreachable if machine.is_unreachable(error) else TransportError
-        raise kind(f"no whole answer: {str(error) or type(error).__name__}") from error
+        raise kind(f"no complete reply: {str(error) or type(error).__name__}") from error
 
 
 def _heeding(chunks: object, limits: Limits) -> Iterator[bytes]:

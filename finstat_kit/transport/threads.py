@@ -45,7 +45,7 @@ class _Outcome(Generic[Result]):
 
 
 class _Workers(Generic[Task, Result]):
-    """Threads that no Ctrl-C can lock up, wherever it strikes the thread that they work for.
+    """Threads that a Ctrl-C cannot block, whenever it interrupts the calling thread.
 
     `concurrent.futures` takes locks in the thread that submits and waits: a KeyboardInterrupt that
     is raised between taking one and releasing it leaves the threads waiting for it forever.
@@ -70,16 +70,16 @@ class _Workers(Generic[Task, Result]):
             self._threads.append(thread)
 
     def finished(self) -> tuple[Task, _Outcome[Result]] | None:
-        """Return a task that is done and its outcome, None where none is for a moment."""
-        # polars handles SIGINT so that a wait for a lock goes on after it: Python would see Ctrl-C
-        # only when the wait is over. Short waits let it through.
+        """Return a finished task and its outcome, None if none finishes within a moment."""
+        # With polars loaded, a wait for a lock continues after SIGINT: Python would raise Ctrl-C
+        # only at its end. Short waits let it through.
         try:
             return self._finished.get(timeout=_LOOK_UP)
         except Empty:
             return None
 
     def end(self) -> None:
-        """End the threads, whose work has to know that it is to stop."""
+        """End the threads; their work must already be stopped by its own event."""
         self._ended = True
         for _ in range(self._begun):
             self._tasks.put(None)
@@ -100,8 +100,8 @@ def in_order(
     """Do *work* on each item over some threads; yield items and results in the order of items.
 
     The first error is raised at its item's turn, after everything before it was yielded; so is a
-    Ctrl-C, after what had arrived without a gap. Whatever ends the loop, *outer* too, stops the
-    threads before it goes on.
+    Ctrl-C, after what had arrived without a gap. Any end of the loop, *outer* included, stops the
+    threads first.
     """
     stop = Stop(outer)
     if connections == 1:
@@ -110,7 +110,7 @@ def in_order(
         return
     workers: _Workers[int, None] = _Workers(connections)
     waiting, sent, turn = iter(items), 0, 0
-    # Filled by the threads: a Ctrl-C that strikes while a result is taken out loses none.
+    # Filled by the threads: a Ctrl-C while a result is taken out loses none.
     arrived: dict[int, tuple[Item, _Outcome[Result]]] = {}
 
     def do(number: int, item: Item) -> None:
@@ -148,9 +148,9 @@ def in_order(
 def heeding_interrupts(
     produce: Callable[[threading.Event], Iterator[Result]],
 ) -> Generator[Result, None, None]:
-    """Yield what *produce* yields in a thread of its own, so that Ctrl-C ends any wait for it.
+    """Yield what *produce* yields in a separate thread, so that Ctrl-C ends any wait for it.
 
-    For code that polars calls, in a thread of its own or with Ctrl-C held back until it is done.
+    For code that polars calls, in its own threads or while it defers Ctrl-C.
 
     Raises:
         KeyboardInterrupt: With the error that the thread ended with, if any, as its cause.
@@ -164,7 +164,7 @@ def heeding_interrupts(
             try:
                 while not coming.done():
                     wait([coming], timeout=_LOOK_UP)
-                    pl.select(pl.lit(0))  # raises the Ctrl-C that polars holds back
+                    pl.select(pl.lit(0))  # raises the Ctrl-C that polars deferred
             except KeyboardInterrupt as interrupt:
                 stop.set()
                 raise interrupt from coming.exception()
@@ -174,7 +174,7 @@ def heeding_interrupts(
             yield result
     finally:
         while True:
-            # Python raises a Ctrl-C that polars held back once more, wherever it can: also here.
+            # Python raises a Ctrl-C that polars deferred once more, anywhere: also here.
             with contextlib.suppress(KeyboardInterrupt):
                 stop.set()
                 pool.shutdown(wait=True, cancel_futures=True)
@@ -191,23 +191,23 @@ def split(
     pays: Callable[[], bool],
     outer: threading.Event | None = None,
 ) -> Generator[int, None, None]:
-    """Walk a list over several connections, as *walk* cuts it; yield how many ids each page has.
+    """Walk a list over several connections, cut by *walk*; yield the number of ids of each page.
 
     Args:
         walk: The walk, fresh.
         connections: Requests at the same time; halved each time *pressure* has risen.
         fetch: Fetches and checks a page.
         count: Fetches a count.
-        pressure: How often the register asked for less, or was too slow, so far.
-        pays: Whether several connections are faster than one; until then the walk is not cut.
+        pressure: How often the register required fewer requests or was too slow, so far.
+        pays: Whether several connections are faster than one; until it is true the walk is not cut.
         outer: Ends the walk when it is set.
     """
     stop = Stop(outer)
-    # One thread more than connections: a count that hangs leaves room for every page.
+    # One thread more than connections: a count that hangs blocks no page.
     workers: _Workers[Ask | Recount, Page | int] = _Workers(connections + 1)
-    pages = 0  # under way
+    pages = 0  # in flight
     pressed = pressure()
-    # The count of the whole is fetched beside the pages, which do not wait for it.
+    # The total is counted in parallel with the pages, which do not wait for it.
     whole: Recount | None = None
     total: int | None = None
     try:

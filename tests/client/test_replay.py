@@ -1,4 +1,4 @@
-"""A file of kept replies, replayed without a network; a mirror chosen by its name."""
+"""A cache file, replayed without a network; a mirror chosen by its name."""
 
 from __future__ import annotations
 

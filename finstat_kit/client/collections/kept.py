@@ -1,4 +1,4 @@
-"""Which kept records may be used: those absent from every list of changes since their check."""
+"""Which cached records may be used: those absent from every list of changes since their check."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def unchanged(
     ids: Sequence[int],
     stop: threading.Event | None = None,
 ) -> frozenset[int]:
-    """Return the ids whose kept records are still current.
+    """Return the ids whose cached records are still current.
 
     The ids changed since the day before the oldest check are listed once, unless all records are
     younger than the register's ``max_age``.

@@ -1,8 +1,8 @@
 """The columns of a form's table, read from its header by which cells cover them.
 
-A header cell stands at a column and covers as many as it is wide. The text of a data column is all
-cells above it, top to bottom; the last line of a header numbers the columns by letters and digits,
-which carry no meaning.
+A header cell starts at a column and covers as many columns as it is wide. The text of a data column
+is all cells above it, top to bottom; the last line of a header numbers the columns by letters and
+digits, which carry no meaning.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ MEASURES: Final = (
 
 _ORDINAL: Final = re.compile(r"[a-z]|[0-9]{1,3}[a-z]?", re.IGNORECASE)
 _PREVIOUS: Final = re.compile(r"predch|20\s*xx\s*-\s*1", re.IGNORECASE)
-# A budget is of the year that it stands beside.
+# A budget belongs to the year in the cell beside it.
 _CURRENT: Final = re.compile(r"bežn|20\s*xx|rozpočet", re.IGNORECASE)
 # Table names that end like this: "BS_BUO", "PL_PUO".
 _IN_THE_NAME: Final = {"buo": "current", "puo": "previous"}
-# What names no measure: a period, or that there are figures.
+# Words that name no measure: a period, or that there are figures.
 _NEUTRAL: Final = re.compile(
     r".*(predch|bežn|20\s*xx|skutočnosť).*|účtovné obdobie|stav|hodnota",
     re.IGNORECASE | re.DOTALL,

@@ -1,6 +1,6 @@
 """The forms of reports: templates of the register, checked and read.
 
-A report carries neither the labels of its rows nor the number of its columns: both stand in its
+A report has neither the labels of its rows nor the number of its columns: both are in its
 template. The forms of businesses, public bodies and non-profits come with the package; any other
 has to be requested.
 """
@@ -33,7 +33,7 @@ class Row(NamedTuple):
         path: The designation completed from the rows above: ``("A", "I", "2")``; empty for totals.
         label_sk: Caption.
         label_en: Caption in English, None where the register has none.
-        terms: What the row is the sum of, empty where it is none.
+        terms: The rows that it is the sum of, empty if it is not a sum.
     """
 
     number: int | None

@@ -1,4 +1,4 @@
-"""The rows of a form: where each stands in the order of the form, and the sum that it states.
+"""The rows of a form: the place of each in the hierarchy, and the sum that it states.
 
 Designations repeat and have misprints, so a row's place in the hierarchy comes from the rows above
 it; a sum is read from its caption, ``r. 02 + r. 33``, ``súčet (r. 04 až r. 10)``.
@@ -24,7 +24,7 @@ Path = tuple[str, ...]
 
 _PART: Final = re.compile(r"[0-9]+|[a-z]|[A-Z]+")
 _AS_MARK: Final = re.compile(r"\s*([0-9]{1,4})[\s.]*")
-# "r." as a word of its own: "účt. tr. 6" is no reference.
+# "r." as a separate word: "účt. tr. 6" is not a reference.
 _REFERENCE: Final = r"(?<![^\W_])r\s*\.\s*[0-9]{1,4}(?![0-9])"
 _FIRST_REFERENCE: Final = re.compile(rf"[(\[\s]*{_REFERENCE}")
 _TOKEN: Final = re.compile(
@@ -45,8 +45,7 @@ _TOKEN: Final = re.compile(
 def paths(marks: Iterable[str | None]) -> Iterator[Path]:
     """Complete the designations of a table: ``2.`` below ``A.I.1.`` is ``A.I.2.``.
 
-    Totals and results, marked by nothing or by stars, stand outside the numbering: their path is
-    empty.
+    Totals and results, which have no mark or stars, are outside the numbering: their path is empty.
     """
     above: Path = ()
     for mark in marks:
@@ -88,7 +87,7 @@ def references(caption: str) -> list[tuple[int, int]]:
             if token["without"]:
                 found.append((-kept, int(token["without"])))
         elif token["minus"]:
-            # Within a bracket of its own: "+ (-r. 24)".
+            # Within a separate bracket: "+ (-r. 24)".
             sign *= -1
         elif token["also"]:
             sign = former
@@ -97,7 +96,7 @@ def references(caption: str) -> list[tuple[int, int]]:
             sign = 1
         elif token["close"] and len(signs) > 1:
             signs.pop()
-    # What follows and refers to rows is no part that was understood; one row alone is no sum.
+    # A remainder that refers to rows was not understood; one row alone is not a sum.
     if len(found) < 2 or _FIRST_REFERENCE.search(caption, place):
         return []
     return found
@@ -119,16 +118,16 @@ def numbers(rows: Sequence[tuple[int | None, str | None]]) -> dict[int, int]:
 def terms(
     references: Sequence[tuple[int, int]], table: int, numbers: Sequence[Mapping[int, int]]
 ) -> tuple[Term, ...]:
-    """Find the rows that the references of a caption mean.
+    """Find the rows that the references of a caption name.
 
     Args:
         references: Signs and row numbers.
         table: The table of the caption.
-        numbers: The row of each number, for every table. A number that the own table lacks is of
-            a table before it, the nearest, or else behind it.
+        numbers: The row of each number, for every table. A number that is not in this
+            table is in the nearest table before it, or else after it.
 
     Returns:
-        The terms, none where a number is not in the form.
+        The terms; empty if a number is not in the form.
     """
     order = [*range(table, -1, -1), *range(table + 1, len(numbers))]
     found = []

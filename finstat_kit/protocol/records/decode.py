@@ -1,8 +1,8 @@
 """Bytes into checked shapes, and shapes into frames.
 
-msgspec reads a body many times faster than checks by hand, but refuses a byte order mark and truths
-that are texts. Any body it refuses is read a second time, value by value, which also gives errors
-their words.
+msgspec reads a body many times faster than checks by hand, but refuses a byte order mark and
+booleans sent as texts. A body that it refuses is read a second time, value by value, which also
+gives the texts of errors.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ R = TypeVar("R", bound=Record, covariant=True)
 _PLACE: Final = re.compile(r" - at `\$(.*)`$", re.DOTALL)
 _MISSING: Final = re.compile(r"missing required field `(\w+)`")
 _STEP: Final = re.compile(r"\.(\w+)|\[(\d+)\]")
-_TRUE: Final = ["true", "false"]  # no set: what stands there may not be hashable
+_TRUE: Final = ["true", "false"]  # not a set: the value may not be hashable
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -49,10 +49,10 @@ class Kind(Generic[R]):
     """A kind of records: where they are, what they hold, and how they are read.
 
     Attributes:
-        endpoint: Of one record, below ``/api``.
+        endpoint: Endpoint of one record, below ``/api``.
         listed: Endpoint of the list of their ids.
-        shape: Of a record.
-        schema: Of a frame of records: always all columns, in the register's order.
+        shape: Shape of a record.
+        schema: Schema of a frame of records: always all columns, in the register's order.
     """
 
     def __init__(self, endpoint: str, listed: str, shape: type[R]) -> None:
@@ -72,7 +72,7 @@ class Kind(Generic[R]):
 
         Raises:
             ProtocolError: It breaks the register's format; the text names id, field and value.
-            NotJson: The body is no JSON.
+            NotJson: The body is not JSON.
         """
         try:
             record = self._decoder.decode(body)
@@ -91,7 +91,7 @@ class Kind(Generic[R]):
 
     def frame(self, records: Sequence[Record]) -> pl.DataFrame:
         """Make a frame of checked records."""
-        # Column by column: building a frame from rows costs ten times as much.
+        # Column by column: building a frame from rows takes ten times as long.
         return pl.DataFrame(_columns(records, self.schema.items()))
 
 
@@ -99,7 +99,7 @@ def shaped(reply: object, shape: type[S], where: str = "") -> S:
     """Return a JSON value in its shape.
 
     Raises:
-        ProtocolError: It has another; the text names the place.
+        ProtocolError: It has another shape; the text names the path.
     """
     try:
         return msgspec.convert(reply, shape, dec_hook=day_of_month)
@@ -114,7 +114,7 @@ def content(record: Record) -> dict[str, object]:
 
 
 def _read_truths(reply: dict[str, object]) -> None:
-    """Replace truths that were sent as texts, in a record and on its title page."""
+    """Replace booleans that were sent as texts, in a record and on its title page."""
     content = reply.get("obsah")
     title = content.get("titulnaStrana") if isinstance(content, dict) else None
     for fields in (reply, title):
@@ -150,7 +150,7 @@ def hints(shape: type[Struct]) -> Mapping[str, Any]:
 
 
 def bare(hint: Any) -> Any:  # noqa: ANN401 - a type as it was written, whatever that is
-    """Return what a type admits beside None."""
+    """Return the type without None."""
     if hint in LEAVES or type(None) not in get_args(hint):
         return hint
     return Union[tuple(kind for kind in get_args(hint) if kind is not type(None))]  # noqa: UP007
@@ -200,9 +200,9 @@ def _series(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
 
 
 def _lists(flat: pl.Series, values: Sequence[Sequence[object] | None]) -> pl.Series:
-    """Return lists of the lengths of *values*, of what stands in them one after the other.
+    """Return a Series of lists, built from the flat Series of their items.
 
-    To build lists in lists from Python's takes twice the time, of objects a hundred times.
+    Building nested lists from Python lists takes twice the time, from objects a hundred times.
     """
     name = flat.name
     lengths = pl.Series([None if value is None else len(value) for value in values], dtype=pl.Int64)

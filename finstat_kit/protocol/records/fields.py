@@ -1,7 +1,7 @@
 """The shapes of the register's records and codelists: every known field and what it holds.
 
-The one home of the records' fields. What reads and checks replies, the columns of frames and the
-words of messages are all made from these declarations (`shaped`).
+The only list of the records' fields. The checks of replies, the columns of frames and the texts of
+messages are all made from these declarations (`decode`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LastDay(date):
 
 
 def day_of_month(kind: type, text: object) -> date:
-    """Return the day that a month means: the hook that msgspec decodes `FirstDay` with."""
+    """Return the day for a month: the hook by which msgspec decodes `FirstDay`."""
     if type(text) is not str:
         raise ValueError("no month")
     return _day_of_month(kind is FirstDay, text)
@@ -40,7 +40,7 @@ def _day_of_month(first: bool, text: str) -> date:
     if not _MONTH.fullmatch(text):
         raise ValueError("no month")
     year, month = int(text[:4]), int(text[5:])
-    if not (year and 1 <= month <= 12):  # monthrange raises an error of its own
+    if not (year and 1 <= month <= 12):  # monthrange raises another error
         raise ValueError("no month")
     return FirstDay(year, month, 1) if first else LastDay(year, month, monthrange(year, month)[1])
 
@@ -53,7 +53,7 @@ Id = Annotated[int, Meta(ge=0, le=MAX_ID)]
 Whole = Id | None
 Ids = list[Id] | None
 Truth = bool | None
-# Codes of codelists were numbers until some day after 2018; they are kept as their digits.
+# Codes were numbers until some time after 2018; they are kept as their digits.
 Code = Annotated[str, Meta(min_length=1)] | Annotated[int, Meta(ge=0)]
 
 # What a field of each kind is called in a message, and what its column holds.
@@ -78,11 +78,11 @@ TRUTHS: Final = (
 
 
 class Shape(Struct, gc=False, omit_defaults=True):
-    """An object of a reply; a field that it leaves out, or that is null there, is None."""
+    """An object of a reply; a field that is missing or null is None."""
 
 
 class Record(Shape, gc=False):
-    """An object with an id and an endpoint of its own."""
+    """An object with an id and a separate endpoint."""
 
     id: Id
 
@@ -191,7 +191,7 @@ class Table(Shape, gc=False):
 
 
 class Content(Shape, gc=False):
-    """What a report holds, if it is no mere attachment."""
+    """The content of a report that is not only an attachment."""
 
     titulnaStrana: Title | None = None
     tabulky: list[Table] | None = None
@@ -210,7 +210,7 @@ class Attachment(Shape, gc=False):
 
 
 class Report(Record, gc=False):
-    """``/api/uctovny-vykaz``: a financial report; its columns have what ``obsah`` holds."""
+    """``/api/uctovny-vykaz``: a financial report; its columns include the fields of ``obsah``."""
 
     idUctovnejZavierky: Whole = None
     idVyrocnejSpravy: Whole = None
