@@ -37,7 +37,7 @@ _CHOICES: Final = (
 _OPTIONS: Final = "--sample (invented data), --live (the real register) or --mirror PATH"
 _NOT_CHOSEN: Final = "no register is chosen"
 _CHOOSE: Final = Either(f"choose one first:\n{_CHOICES}", f"give {_OPTIONS}")
-# They read what they are given, with the forms that the package ships.
+# They need no register: the forms come with the package.
 _NEED_NO_REGISTER: Final = frozenset({"cells", "check_reports", "as_filed", "items"})
 _FORM: Final = "/api/sablona"
 _DAY: Final = re.compile(r"(.*)@([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII | re.DOTALL)
@@ -82,10 +82,10 @@ def use(
             ``"mirror:PATH"`` (a mirror on disk), ``"mirror:PATH@2026-06-30"`` (as of that day) or
             ``"cache:FILE"`` (recorded replies, replayed without a network); None forgets the
             current one.
-        lang: Language of the register from now on; None leaves it as it is, which for a register
-            created from a URL or a name is that of FINSTAT_KIT_LANG, else ``"sk"``.
+        lang: Language of the register from now on; None keeps it; a register created from a
+            URL or a name has that of FINSTAT_KIT_LANG, else ``"sk"``.
         cache: A file that keeps the replies of a URL or of a name; see `Register`.
-        max_age: For how long cached records are used without a look at what changed; see
+        max_age: For how long cached records are used without checking for changes; see
             `Register`.
 
     Returns:
@@ -94,7 +94,7 @@ def use(
     Raises:
         UsageError: Neither a register nor a URL; an unknown *lang*; *cache* or *max_age* with a
             `Register`, which has its own; a *cache* that is another register's.
-        CacheError: The file of ``"cache:FILE"`` is not there, or damaged.
+        CacheError: The file of ``"cache:FILE"`` is missing or damaged.
 
     Example:
         >>> import finstat_kit as fk
@@ -121,10 +121,10 @@ def using(
     """Set the register that the module-level functions use, for one block.
 
     At its end the former register is current again. A register created here, from a URL or a name,
-    is closed; one passed in stays open, and has its former language again.
+    is closed; one passed in stays open, and its former language is restored.
 
     Args:
-        register: As in `use`, but for None.
+        register: As in `use`, except None.
         lang: As in `use`.
         cache: As in `use`.
         max_age: As in `use`.
@@ -187,7 +187,7 @@ def _made(
     max_age: Span | None = None,
 ) -> Register:
     if isinstance(register, Register):
-        _refuse_cache(cache, max_age, "a register that is given has its own: Register(…, cache=)")
+        _refuse_cache(cache, max_age, "a Register has its own: Register(…, cache=)")
         if lang is not None:
             register.lang = arguments.lang(lang)
         return register
@@ -242,14 +242,14 @@ def _mirror(path: str, name: str) -> Register:
 
 
 def named(choice: Register | str | None) -> Register:
-    """Return the register that an argument means: None is the current one."""
+    """Return the register for an argument: None is the current one."""
     return register() if choice is None else _made(choice, "register")
 
 
 def drawn_from(choice: Register | str | None, lang: Lang | None) -> tuple[Register | None, Lang]:
-    """Return the register and the language that the arguments of a drawing mean.
+    """Return the register and the language for the arguments of a chart.
 
-    There may be no register: the numbers may all be given.
+    There may be no register: a chart of given numbers needs none.
     """
     chosen = None if choice is None and not _is_chosen() else named(choice)
     if chosen is None:
@@ -264,7 +264,7 @@ def _is_chosen() -> bool:
 
 
 def _shipped_forms(method: str, path: str, query: str) -> Reply:
-    """Answer what needs no register: the forms that the package ships.
+    """Answer requests for the forms that come with the package.
 
     Raises:
         UsageError: Anything else is requested.
@@ -278,14 +278,14 @@ def _shipped_forms(method: str, path: str, query: str) -> Reply:
 
 
 def _for_call(name: str) -> Register:
-    """Return the register that answers a call of a name of the package."""
+    """Return the register for a call of a module-level name."""
     if name in _NEED_NO_REGISTER and not _is_chosen():
         return Register("none:", transport=InProcess(_shipped_forms))
     return register()
 
 
 class _Forwarded:
-    """The public methods of a class, each called on an object of the register current then."""
+    """The public methods of a class, each called on the register that is current at the call."""
 
     def __init__(self, owner: type[object], path: str = "") -> None:
         self._path = path

@@ -82,7 +82,7 @@ def _instead(option: str, own: list[str]) -> str:
     place = {**dict.fromkeys(wire.BY_FIELD), **{c.label: None for c in wire.CODELISTS.values()}}
     if by_day and option in place and _MEANT.get(option) not in own:
         return (
-            "the register filters by day of change, IČO, DIČ and legal form alone; fetch the "
+            "the register filters only by day of change, IČO, DIČ and legal form; fetch the "
             "records and filter those: fk.units.get(ids).filter(pl.col('kraj') == 'SK010')"
         )
     return f"{near(_MEANT.get(option, option), own)}it takes {own}"

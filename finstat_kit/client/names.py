@@ -1,4 +1,4 @@
-"""Names that the package settles as a whole: what opens a mirror, and how names were called before.
+"""Names of the package as a whole: the opener of mirrors, and former names.
 
 Imports nothing at run time: it is loaded with the package itself.
 """
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from finstat_kit.client.register import Register
 
-# Opens a register of a layer above by its name, such as "mirror:PATH"; filled by the package, which
-# stands above all layers.
+# Opens a register of a layer above by its name, such as "mirror:PATH"; set by the package, which is
+# above all layers.
 openers: Final[dict[str, Callable[[str, date | str | None], Register]]] = {}
 
 _FORMER: Final = {
@@ -37,7 +37,7 @@ _FORMER: Final = {
 
 
 def former_name(name: str, fault: str) -> AttributeError:
-    """Return the error for a name that is not there; it names what took its place."""
+    """Return the error for an unknown name; for a former name it gives the new one."""
     if name in _FORMER:
         fault += f"; it is {_FORMER[name]} now"
     return AttributeError(fault)

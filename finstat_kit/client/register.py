@@ -72,21 +72,21 @@ class Register(Checked):
             cover the name lookup.
         tries: Maximum number of attempts per request when the failure may be temporary, 1 to 20;
             all of them and the waits between them take at most 120 seconds.
-        lang: Language of labels, titles and numbers, ``"sk"`` or ``"en"``, where a call names
-            none; None is that of the environment variable FINSTAT_KIT_LANG, else ``"sk"``.
-        transport: What carries the requests in the place of the register's own connections: any
+        lang: Language of labels, titles and numbers, ``"sk"`` or ``"en"``, for calls
+            without one; None is that of the environment variable FINSTAT_KIT_LANG, else ``"sk"``.
+        transport: Carries the requests instead of the register's own connections: any
             ``httpx.BaseTransport``, such as a mock, a WSGI application or a recording one. The
-            size limit and the packing of replies are checked as ever; the deadline and Ctrl-C only
-            between the parts of a body. It is closed by `close` and at the end of ``with``.
-        cache: A file that keeps replies, made where there is none; see `cache`. Cached records are
+            size limit and the packing of replies are checked as usual; the deadline and Ctrl-C
+            only between the parts of a body. It is closed by `close` and at the end of ``with``.
+        cache: A file that keeps replies, created if missing; see `cache`. Cached records are
             used until a list of changes names them, codelists and templates for the register's day;
             lists and counts are requested anew. Lists are walked over one connection, so that
             ``fk.use("cache:FILE")`` can replay them.
-        max_age: For how long cached records are used without a look at what changed: a `timedelta`,
-            ``"7d"``, ``"12h"`` or seconds; None always looks, once per call.
+        max_age: How long cached records are used without checking for changes: a `timedelta`,
+            ``"7d"``, ``"12h"`` or seconds; None checks once per call.
 
     Attributes:
-        lang: Language where a call names none; settable.
+        lang: Default language of calls; settable.
 
     Example:
         >>> import finstat_kit as fk
@@ -94,7 +94,7 @@ class Register(Checked):
         <Register https://register.example/cruz-public, 4 connections, 2 requests/s>
     """
 
-    _mark: str | None = None  # which invented data these are, where that is known without a reply
+    _mark: str | None = None  # name of the invented data, if known without a reply
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Register(Checked):
         max_age: Span | None = None,
         transport: Transport | BaseTransport | None = None,
     ) -> None:
-        # In this process a register has a name in the place of a URL: "sample:".
+        # In this process a register has a name instead of a URL: "sample:".
         named = transport is not None and isinstance(base_url, str) and "://" not in base_url
         self.base_url = base_url if named else _checked_url(base_url)
         self.page_size = arguments.whole("page_size", page_size, 1, wire.MAX_PAGE)
@@ -148,7 +148,7 @@ class Register(Checked):
                     "needs cache=: it limits the age of cached replies", argument="max_age"
                 )
             return
-        # Only here: few registers keep replies.
+        # Imported only here: few registers cache replies.
         from finstat_kit.transport.cache_file import CacheFile
         from finstat_kit.transport.cache_format import About
 
@@ -161,7 +161,7 @@ class Register(Checked):
 
     def _carrier(self) -> Transport:
         if self._transport is None:
-            # Only here: a sample needs no httpx, and starts sooner without it.
+            # Imported only here: a sample starts faster without httpx.
             from finstat_kit.transport.http import Sockets
 
             return Sockets(self.base_url)
@@ -198,7 +198,7 @@ class Register(Checked):
     ) -> None:
         self.close()
 
-    if not TYPE_CHECKING:  # or every misspelt name would be one
+    if not TYPE_CHECKING:  # else type checkers would accept every misspelt name
 
         def __getattr__(self, name: str) -> object:
             raise former_name(name, f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -224,12 +224,12 @@ class Register(Checked):
 
     @property
     def since(self) -> date | None:
-        """The day that a copy of a part of the register begins with; None for all of it."""
+        """The first day of a copy of a part of the register; None for all of it."""
         return None
 
     @property
     def stats(self) -> Stats:
-        """Requests, cached replies used in their place, retries and bytes so far."""
+        """Requests, cached replies used instead, retries and bytes so far."""
         return self._session.exchange.stats
 
     @property
@@ -238,7 +238,7 @@ class Register(Checked):
 
     @property
     def cache(self) -> CacheState | None:
-        """What the cache file holds; None for a register without one.
+        """The content of the cache file; None for a register without one.
 
         Raises:
             CacheError: The file is damaged.
@@ -340,14 +340,14 @@ class Register(Checked):
 
         Args:
             text: Only places with this part of a name, accents and case ignored, or with a code
-                that begins so; None is all places.
+                that begins with it; None is all places.
             level: Only this level: ``"region"``, ``"district"`` or ``"municipality"``.
             refresh: Fetch again.
 
         Returns:
-            ``level``, ``code``, ``name_sk``, ``name_en``, ``district``, ``region`` (Slovak names
-            of the places above), ``parent_code``, ``district_code``, ``region_code`` (all String);
-            what is above a place is filled for its own level too and null where a parent is
+            ``level``, ``code``, ``name_sk``, ``name_en``, ``district``, ``region`` (Slovak names of
+            the places above), ``parent_code``, ``district_code``, ``region_code`` (all String); the
+            columns of the levels above are filled for its own level too, and null if a parent is
             missing. Regions first, each level sorted by code. With *text* names that begin with it
             come first, then names with a word that does, then all other matches.
 
@@ -553,9 +553,9 @@ class Register(Checked):
     ) -> pl.DataFrame:
         """Count two frames by code and align the counts; every unit of both is counted.
 
-        A warning reports two windows of last changes: frames that hold the same units but for the
-        day of their last change, such as those changed since January and those changed since June.
-        A unit that changes again leaves the earlier window, so that their difference is not a
+        A warning reports two windows of last changes: frames that hold the same units except for
+        the day of their last change, such as those changed since January and those changed since
+        June. A unit that changes again leaves the earlier window, so that their difference is not a
         change over time.
 
         Args:
@@ -574,7 +574,7 @@ class Register(Checked):
 
         Raises:
             UsageError: A column is missing, counts were made by another field than *by*, or a code
-                stands in two rows of them.
+                appears in two rows of them.
 
         Example:
             >>> import finstat_kit as fk
@@ -599,7 +599,7 @@ class Register(Checked):
 
         Args:
             names: Names or codes. Accents, case, dashes and words such as *okres* or *kraj* do
-                not matter; English names and the codes used until 2018 are known too.
+                not matter; English names and the codes used until 2018 are matched too.
             level: Level of the places: ``"region"``, ``"district"`` or ``"municipality"``.
 
         Returns:
@@ -646,8 +646,8 @@ class Register(Checked):
             minutes: Time for listing the ids and fetching records, by the register's clock. The
                 sample size follows from the register's rate; records still missing at the end are
                 left out. In process and from a mirror all records fit. Ignored if *n* is given.
-            n: Number of records, whatever time they take; all records if there are fewer.
-            seed: Another number draws other units.
+            n: Number of records, without a time limit; all records if there are fewer.
+            seed: Seed of the draw.
             changed_since: Only units changed on this day or later; None is everything.
             max_requests: Maximum number of records to fetch; None is 10,000 for a real host and
                 no limit elsewhere.
@@ -692,7 +692,7 @@ class Register(Checked):
         )  # fmt: skip
 
     def templates(self, *, refresh: bool = False) -> pl.DataFrame:
-        """List the register's templates: every form that reports are filed on.
+        """List the register's templates: the forms of reports.
 
         From ``/api/sablony``, fetched once per register.
 
@@ -700,8 +700,8 @@ class Register(Checked):
             refresh: Fetch again.
 
         Returns:
-            ``id`` (Int64), ``name``, ``decree`` (String), ``valid_from``, ``valid_to`` (Date;
-            the register fills no end) and ``tables`` (Int16: how many the form has; most have
+            ``id`` (Int64), ``name``, ``decree`` (String), ``valid_from``, ``valid_to`` (Date; the
+            register leaves the end empty) and ``tables`` (Int16: how many the form has; most have
             none; null if the list has no tables), sorted by id.
 
         Raises:
@@ -718,7 +718,7 @@ class Register(Checked):
     def template(
         self, template: int, *, part: Literal["rows", "columns"] = "rows", refresh: bool = False
     ) -> pl.DataFrame:
-        """List the rows of a form, captions and the sums that they state, or its data columns.
+        """List the rows of a form, with captions and the sums that they state, or its data columns.
 
         From ``/api/sablona``, fetched once per register.
 
@@ -741,7 +741,7 @@ class Register(Checked):
             both from 0), ``period`` (Enum ``current``, ``previous``; null where the form has no
             periods), ``measure`` (Enum ``gross``, ``correction``, ``net``, ``main``,
             ``business``, ``total``, ``untaxed``, ``taxed``, ``other``; null where the header
-            names nothing but a period), ``header_sk``, ``header_en`` (String, the header's cells
+            only names a period), ``header_sk``, ``header_en`` (String, the header's cells
             from top to bottom). A template without tables has no rows.
 
         Raises:
@@ -768,15 +768,15 @@ class Register(Checked):
 
         The key of a cell is template, table, row and column; printed numbers and designations
         repeat. The forms of businesses (699, 687, 21, 22), public bodies (690 and 727, 684 and
-        696, 522 and 521) and non-profits (1180, 385, 1164, 383) come with the package; another is
-        requested once from ``/api/sablona``, when the first report of it is read. Where the
-        length of a table does not fit the template, no number of that report comes out.
+        696, 522 and 521) and non-profits (1180, 385, 1164, 383) come with the package; another
+        template is requested once from ``/api/sablona``, when the first report of it is read. If
+        the length of a table does not fit the template, that report gives no cells.
 
         Args:
             reports: Records, as `reports.get` returns them; a LazyFrame stays lazy, is read in
                 batches and needs little memory where the query streams.
-            labels: Add the captions of the rows.
-            blanks: Give a row to blank cells too; their value is null.
+            labels: Whether to add the captions of the rows.
+            blanks: Whether blank cells have rows too; their value is null.
 
         Returns:
             In the order of the reports and of the form: ``report_id`` (Int64), ``template``
@@ -784,13 +784,13 @@ class Register(Checked):
             as printed; null on forms without), ``period`` (Enum ``current``, ``previous``; null on
             forms without), ``measure`` (Enum ``gross``, ``correction``, ``net``, ``main``,
             ``business``, ``total``, ``untaxed``, ``taxed``, ``other``; null where the column has
-            none) and ``value`` (Float64, euro; exact to the cent below 10^13; null where what was
-            filed is no number). With *labels* also ``label_sk`` and ``label_en`` (String, English
-            where the register has it).
+            none) and ``value`` (Float64, euro; exact to the cent below 10^13; null if the text
+            filed is not a number). With *labels* also ``label_sk`` and ``label_en`` (String,
+            English where the register has it).
 
         Raises:
-            UsageError: No frame of reports, or a template has to be requested and no register is
-                chosen.
+            UsageError: *reports* is not a frame of reports, or a template has to be requested and
+                no register is chosen.
             RegisterError: A template cannot be fetched.
             Interrupted: Ctrl-C while a template was requested.
 
@@ -810,41 +810,41 @@ class Register(Checked):
         return methods.contents.cells(self._session, reports, labels=labels, blanks=blanks)
 
     def check_reports(self, reports: Frame) -> Frame:
-        """Check what a form states of its cells: the sums of its captions, and what must be equal.
+        """Check the sums that the captions of a form state, and the figures that must be equal.
 
-        A blank counts as 0 beside a figure; a sum of nothing but blanks is not checked. A few in a
-        hundred filings fail: a filer's slip, not an error of reading.
+        A blank counts as 0 if another term is filled; a sum of blanks only is not checked. A few
+        percent of filings fail: a filer's mistake, not an error of reading.
 
         Args:
-            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy, and is read as
-                a whole, because reports are compared with each other.
+            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy, and is
+                collected as a whole, because reports are compared with each other.
 
         Returns:
             One row per report, in order: ``report_id`` (Int64), ``template`` (Int32), ``checked``
             and ``failing`` (Int32: sums, each column of a row is one), the differences below,
             ``failures`` (List of Struct ``table``, ``row``, ``column``, ``number``, ``label_sk``,
             ``stated``, ``computed``; null where all hold) and ``reasons`` (List of
-            Struct ``table`` Int16 and ``reason`` Enum: why the report, or with a table that table,
-            gave no number; null where all did): ``deleted``, ``non_public``, ``unreadable`` (no
+            Struct ``table`` Int16 and ``reason`` Enum: why the report, or one table of it,
+            has no numbers; null if all have): ``deleted``, ``non_public``, ``unreadable`` (no
             record), ``attachments_only`` (files and no tables), ``no_content``,
             ``template_missing``, ``template_mismatch`` (another number of tables),
             ``no_tables_in_template``, ``length_mismatch`` (no number of the whole report is read),
-            ``not_a_number`` (a filled cell is none; its value is null) or ``all_blank``.
+            ``not_a_number`` (a filled cell is not a number; its value is null) or ``all_blank``.
 
             The differences are in euro (Float64), null where a form or a frame has nothing to
             compare; only those of sums are counted in ``failing``:
 
-            - ``largest_difference``: that of the sum that fails by most; 0 where all hold. It tells
-              a rounding of one euro from a slip.
+            - ``largest_difference``: that of the sum that fails by most; 0 if all hold. It
+              distinguishes a rounding of one euro from a mistake.
             - ``balance_difference``: total assets less equity and liabilities.
             - ``columns_difference``: gross less correction less net, main and business less total,
               or untaxed and taxed less total, of the row where it is largest.
             - ``result_difference``: the result in the balance sheet less that in the income
-              statement. Where these are two reports of a statement and both are in the frame, it
-              stands beside the balance sheet; this needs the column ``idUctovnejZavierky``.
-            - ``previous_difference``: the column of the period before less what the former report
-              has as current, of the cell where it is largest. It is a restatement, no fault. The
-              former report is found in the frame by form and title page (column
+              statement. If these are two reports of a statement and both are in the frame, it is in
+              the row of the balance sheet; this needs the column ``idUctovnejZavierky``.
+            - ``previous_difference``: the column of the previous period less the current column of
+              the former report, of the cell where it is largest. It is a restatement, not a
+              fault. The former report is found in the frame by form and title page (column
               ``titulnaStrana``).
 
         Raises:
@@ -874,21 +874,21 @@ class Register(Checked):
         filled: bool = False,
         title: bool | None = None,
     ) -> Filed:
-        r"""Show one report as people know the form: its rows in order, its columns side by side.
+        r"""Show one report laid out as its form: rows in order, columns side by side.
 
         Args:
             report: One record, as `reports.get` returns it.
-            lang: ``"sk"`` or ``"en"``; None is the register's own. Where the register has no
-                English caption the Slovak one stands, marked ``[sk]``.
+            lang: ``"sk"`` or ``"en"``; None is the register's own. If the register has no
+                English caption the Slovak one is shown, marked ``[sk]``.
             filled: Only rows with a filled cell.
-            title: Whether the title page is shown; None leaves out that of a natural person.
+            title: Whether the title page is shown; None omits that of a natural person.
 
         Returns:
-            A `Filed`: text where it is printed, a table in Jupyter. In euro, as filed; a report
+            A `Filed`: text when printed, a table in Jupyter. In euro, as filed; a report
             without numbers shows why.
 
         Raises:
-            UsageError: Not one report.
+            UsageError: *report* is not a frame of one report.
             RegisterError, Interrupted: As `cells`.
 
         Example:
@@ -914,27 +914,29 @@ class Register(Checked):
     ) -> pl.DataFrame:
         """Download files of reports into a folder.
 
-        From ``/domain/financialreport/attachment``, one request per file. A file that is there and
-        right is not requested again, so an interrupted download resumes by the same call; each
-        appears whole or not at all, and one that fails does not stop the others.
+        From ``/domain/financialreport/attachment``, one request per file. A file that already
+        exists with the right content is not requested again, so the same call resumes an
+        interrupted download. Each file appears whole or not at all, and a failure does not stop
+        the others.
 
         Args:
             attachments: What `attachments` returns.
-            folder: Where to; it is made if its parent is there. Names begin with the file's id
-                and are made safe.
-            max_bytes: No file larger than this; one per connection is held in memory.
+            folder: Target folder; created if its parent exists. Names begin with the file's id
+                and are sanitized.
+            max_bytes: Maximum size of a file; one per connection is held in memory.
             max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
                 elsewhere.
             progress: Show a bar; None shows one for a real host on a terminal or in a notebook.
 
         Returns:
-            One row per file: ``id`` (Int64), ``path`` (String, null where it failed), ``bytes``
+            One row per file: ``id`` (Int64), ``path`` (String, null if it failed), ``bytes``
             (Int64), ``checked`` (Boolean: its SHA-256 is that of its record), ``status`` (Enum
-            ``downloaded``, ``kept``, ``failed``) and ``problem`` (String, null where there is
+            ``downloaded``, ``kept``, ``failed``) and ``problem`` (String, null if there is
             none).
 
         Raises:
-            UsageError: No such frame, no place for the folder, or more than *max_requests*.
+            UsageError: *attachments* is not such a frame, the folder cannot be created, or more
+                than *max_requests* are needed.
             Interrupted: Ctrl-C; the rows so far are in ``.partial``.
 
         Example:
@@ -960,21 +962,21 @@ class Register(Checked):
         max_requests: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:
-        """List the filings of units: which one counts for each period, and what it supersedes.
+        """List the filings of units: which one counts for each period, and which it supersedes.
 
         Of several filings of a unit with the same last month, kind, fund and flags (consolidated,
-        central government, summary) the one filed last counts (one without a day goes first), then
-        the one with the highest id, whatever it contains; `financials` reads the former one where
-        that has no figures. The others stay, marked. A statement belongs to the unit that it names
-        itself.
+        central government, summary) the one filed last counts (a filing without a day counts as
+        the earliest), then the one with the highest id, even if it has no figures; `financials`
+        then reads the former one. The others stay in the frame, marked. A statement belongs to the
+        unit named in it.
 
         From ``/api/uctovna-zavierka``, one request per statement, and as few as show that the years
-        are complete: ids that grow with the day of filing are used as a hint once they were
-        observed to; otherwise, and for ``year=None``, every statement is requested. Where a year is
-        not found, every statement is requested that can be of the year: all but those below one
-        filed before the end of the year, and those of units founded after the year or dissolved
-        before it. Where it is found, the hint does not show a correction filed more than three
-        years after the end of its year, or just when the unit would have filed its next statement;
+        are complete: that ids grow with the day of filing is used as a hint once it was observed;
+        otherwise, and for ``year=None``, every statement is requested. If a year is not found,
+        every statement that can be of the year is requested: all except those below one filed
+        before the end of the year, and those of units founded after the year or dissolved before
+        it. If it is found, the hint misses a correction filed more than three years after the end
+        of its year, or at the time when the unit would have filed its next statement;
         ``year=None`` finds these too.
 
         Args:
@@ -987,17 +989,17 @@ class Register(Checked):
             progress: Show a bar; None shows one for a real host in a notebook or on a terminal.
 
         Returns:
-            One row per filing, and one per unit, or unit and year, without any; by unit in the
-            order given, then by period: ``unit_id`` (Int64), ``ico`` (String), ``statement_id``
+            One row per filing, and one row per unit, or unit and year, without a filing; by unit in
+            the order given, then by period: ``unit_id`` (Int64), ``ico`` (String), ``statement_id``
             (Int64), ``period_from``, ``period_to`` (Date), ``months`` (Int16), ``year`` (Int32, of
             the end of the period), ``kind`` (String, the register's ``typ``), ``consolidated``,
             ``central_government``, ``summary`` (Boolean), ``fund`` (String), ``filed`` (Date),
             ``report_ids`` (List of Int64), ``counts`` (Boolean), ``superseded_by`` (Int64, the
             statement that counts instead) and ``reason`` (Enum, null for a readable filing):
             ``deleted``, ``non_public``, ``unreadable`` (also a period outside 1990 to 2100, and a
-            year without a filing that an unreadable statement can be of), ``not_held`` (a mirror
-            that lacks the unit or statements of it), ``not_own`` (a statement of another unit),
-            ``no_filing`` or ``no_filing_for_year``.
+            year without a filing that an unreadable statement may belong to), ``not_held`` (a
+            mirror without the unit or some of its statements), ``not_own`` (a statement of another
+            unit), ``no_filing`` or ``no_filing_for_year``.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
@@ -1016,16 +1018,16 @@ class Register(Checked):
         )  # fmt: skip
 
     def items(self, frame: pl.DataFrame | pl.LazyFrame | None = None) -> pl.DataFrame:
-        """Read named line items out of cells, or list the items.
+        """Read named line items from cells, or list the items.
 
         An item is the same figure on every form that has it.
 
-        An item is a signed list of rows of one form. In an item of several rows a blank one counts
-        as 0 when another is filled, or the sum row of their block; an item of nothing but blanks
-        is null. Of the assets the net column is read. Forms 699, 687, 21 and 22 have items; where
-        the register's own form has another caption than the package's, the item is null. Each
-        form is requested once from ``/api/sablona``; without a register, or from a mirror, the
-        captions are not compared.
+        An item is a signed list of rows of one form. In an item of several rows a blank row counts
+        as 0 if another row, or the sum row of their block, is filled; an item of blanks only is
+        null. Assets are read from the net column. Forms 699, 687, 21 and 22 have items; if the
+        register's own form has another caption than the package's, the item is null. Each form is
+        requested once from ``/api/sablona``; without a register, or from a mirror, the captions
+        are not compared.
 
         Args:
             frame: Cells, as `cells` returns them. None lists the items.
@@ -1043,7 +1045,7 @@ class Register(Checked):
             that have it) and ``note`` (String, what to mind; null where there is nothing).
 
         Raises:
-            UsageError: Not a frame of cells.
+            UsageError: *frame* is not a frame of cells.
             RegisterError: A form cannot be fetched.
 
         Example:
@@ -1075,16 +1077,16 @@ class Register(Checked):
     ) -> pl.DataFrame:
         """Fetch the figures of units: one row per unit and year, one column per item.
 
-        The filings are found as by `filings`. Of each year one is taken: that of the unit before
-        one of a fund, an ordinary one before an extraordinary one, the longer of two periods; never
-        an interim one, nor one of an unknown kind. A kind that the statement lacks is read from its
-        report; where that has none, a period of 12 months counts as ordinary. Of a filing and its
-        corrections it is the newest whose balance sheet and income statement have numbers, else the
-        newest with either of them: figures come from one filing, and a correction without figures
-        leaves those of the former one.
+        The filings are found as by `filings`. One is taken per year: that of the unit before one of
+        a fund, an ordinary one before an extraordinary one, the longer of two periods; never an
+        interim one or one of an unknown kind. A kind missing from the statement is read from its
+        report; if it is missing there too, a period of 12 months counts as ordinary. From a filing
+        and its corrections the newest is taken whose balance sheet and income statement have
+        numbers, else the newest with either of them: figures come from one filing, and a correction
+        without figures leaves those of the former one.
 
-        Reports are requested until those with the tables are there; of two on one form that with
-        the higher id counts. A report belongs to the statement that it names itself. From
+        Reports are requested until those with the tables are fetched; of two on one form, the one
+        with the higher id counts. A report belongs to the statement named in it. From
         ``/api/uctovna-zavierka``, ``/api/uctovny-vykaz`` and ``/api/sablona``.
 
         Args:
@@ -1092,11 +1094,10 @@ class Register(Checked):
             year: Year in which the period ends: one, several, or None for all.
             ico: Instead of *units*: all units that share this IČO.
             consolidated: The consolidated statements instead of the individual ones.
-            from_previous: Add rows for the year before, from the previous-period column of each
-                filing; ten years take five filings.
-            items: The items wanted, one or several; None is all. `items()` lists them.
-            dry_run: Send nothing, and return how much work it would be. Templates are not counted:
-                each is requested once.
+            from_previous: Whether to add rows for the year before, from the previous-period column
+                of each filing; ten years take five filings.
+            items: One item or several; None is all. `items()` lists them.
+            dry_run: Send no request, and return how many the figures take, without templates.
             max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
                 elsewhere.
             progress: Show a bar; None shows one for a real host in a notebook or on a terminal.
@@ -1104,29 +1105,29 @@ class Register(Checked):
         Returns:
             By unit in the order given, then by year: ``unit_id`` (Int64), ``ico``, ``name``
             (String) and ``year`` (Int32, of the end of the period); then a column per item
-            (Float64, euro; null where it is blank or the form has none): ``total_assets``,
-            ``equity``, ``sales``, ``net_profit`` and the others of `items`; then where they come
-            from: ``kraj``, ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie`` (String,
-            of today), ``period_from``, ``period_to`` (Date), ``months``, ``periods_in_year``
-            (Int16), ``source_column`` (Enum ``current``, ``previous``), ``kind`` (String),
+            (Float64, euro; null if it is blank or not on the form): ``total_assets``, ``equity``,
+            ``sales``, ``net_profit`` and the others of `items`; then their provenance: ``kraj``,
+            ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie`` (String, of today),
+            ``period_from``, ``period_to`` (Date), ``months``, ``periods_in_year`` (Int16),
+            ``source_column`` (Enum ``current``, ``previous``), ``kind`` (String),
             ``consolidated`` (Boolean), ``fund`` (String), ``filed`` (Date), ``supersedes`` (Int16,
-            how many filings it corrects), ``statement_id`` (Int64, the filing taken),
-            ``superseded_by`` (Int64, a later filing that lacks figures), ``superseded_by_reason``
-            (Enum, why it does), ``report_id`` (Int64; of two reports the balance sheet),
-            ``template`` (Int32), ``currency`` (String, null where none is filed: euro),
+            number of filings that it corrects), ``statement_id`` (Int64, the filing taken),
+            ``superseded_by`` (Int64, a later filing without figures), ``superseded_by_reason``
+            (Enum, why it has none), ``report_id`` (Int64; of two reports the balance sheet),
+            ``template`` (Int32), ``currency`` (String, null if not filed: euro),
             ``sums_failing`` (Int32), ``balance_difference`` (Float64; both as by `check_reports`)
-            and ``reason`` (Enum, null where the figures are whole).
+            and ``reason`` (Enum, null if the figures are complete).
 
             Reasons are those of `filings` and `check_reports`, and ``interim_only``,
             ``other_kind``, ``other_currency`` (`items` reads the amounts as filed),
-            ``caption_mismatch`` and ``item_not_in_form``. Beside ``not_a_number`` stand the figures
-            that can be read; beside any other reason there are none.
+            ``caption_mismatch`` and ``item_not_in_form``. With ``not_a_number`` the row has the
+            figures that can be read; with any other reason it has none.
 
             With *dry_run* one row for each of ``units``, ``statements`` and ``reports``:
             ``collection`` (String), ``requests`` (Int64), ``seconds`` (Float64, at the register's
-            rate; null without a rate) and ``bytes`` (Int64). Given ids, the records themselves are
-            part of the work. Of statements it is the upper bound, all that the units list: so many
-            are needed where years are not found. Of reports it is the usual number.
+            rate; null without a rate) and ``bytes`` (Int64). For ids, the requests include
+            the records of the units. The number of statements is an upper bound, all that the units
+            list: so many are needed if years are not found. That of reports is the usual number.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
@@ -1178,14 +1179,14 @@ class Register(Checked):
 
 
 def is_live(url: str) -> bool:
-    """Tell whether a URL leads to the real register."""
+    """Return whether a URL leads to the real register."""
     return urlsplit(url).hostname == urlsplit(LIVE).hostname
 
 
 def source_name(url: str, invented: bool, lang: Lang, *, cited: bool = False) -> str:
     """Name the source behind a URL: only the live host is the Register of Financial Statements.
 
-    Cited, the live register has its address and licence with it.
+    In a citation the live register has its address and licence.
     """
     words = _WORDS[lang]
     if invented:
@@ -1198,7 +1199,7 @@ def source_name(url: str, invented: bool, lang: Lang, *, cited: bool = False) ->
 def _checked_url(base_url: object) -> str:
     if isinstance(base_url, str) and "@" in base_url.partition("://")[2].partition("/")[0]:
         raise UsageError(
-            ": it holds a name or a password, which would stand in every message",
+            ": it contains a name or a password, which would appear in every message",
             argument="base_url",
             cure="the register needs none",
         )
@@ -1215,11 +1216,11 @@ def _checked_url(base_url: object) -> str:
     )
 
 
-_FIT: Final = re.compile(r"[!-~]{0,1000}")  # a path, escapes where they are needed
+_FIT: Final = re.compile(r"[!-~]{0,1000}")  # a path, with escapes where needed
 
 
 def _is_base(url: str) -> bool:
-    parts = urlsplit(url)  # which leaves out line breaks and tabs
+    parts = urlsplit(url)  # it drops line breaks and tabs
     host = parts.hostname or ""
     host.encode("idna")
     return bool(
@@ -1237,7 +1238,7 @@ def moment(seconds: float) -> str:
 
 
 def language_of_environment() -> Lang:
-    """Return the language that FINSTAT_KIT_LANG names, Slovak where it names none."""
+    """Return the language in FINSTAT_KIT_LANG, Slovak if it is not set."""
     return arguments.lang(os.environ.get(_LANG) or "sk", _LANG)
 
 

@@ -29,8 +29,8 @@ class Replay(Register):
     """The replies of a file, as a register; made by ``fk.use("cache:FILE")``.
 
     Args:
-        path: The file, which a `Register` with ``cache=`` has written.
-        lang: As of `Register`.
+        path: The file, written by a `Register` with ``cache=``.
+        lang: As in `Register`.
 
     Raises:
         CacheError: There is no such file, it is damaged, or it holds no replies.
@@ -79,7 +79,7 @@ class Replay(Register):
 
     @property
     def cache(self) -> CacheState:
-        """What the file holds."""
+        """The content of the file."""
         return self._file.state
 
     def close(self) -> None:

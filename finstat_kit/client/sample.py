@@ -37,7 +37,7 @@ Ids = int | Iterable[int] | pl.Series | pl.DataFrame
 class Sample(Register):
     """An invented register that lives in this process; made by `fk.sample`.
 
-    Its verbs change it as the real one is changed by others: each swaps the whole state at once.
+    Its verbs change it as others change the real one: each swaps the whole state atomically.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Sample(Register):
         self._again = again
         self._made = store, recipe
         self._strict = strict
-        # What it was made of and not its state: it is the same register after any change.
+        # Its arguments, not its state: it is the same register after any change.
         self._mark = identity
         self._marks = {INVENTED: identity}
         self._changing = threading.Lock()
@@ -62,20 +62,20 @@ class Sample(Register):
         forks.renew_in_child(self)
 
     def _after_fork(self) -> None:
-        """Take a new lock: in the parent another thread may have held it."""
+        """Create a new lock: another thread of the parent may have held it."""
         self._changing = threading.Lock()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle and copy as the sample that the same call makes.
+        """Pickle and copy as a call of `fk.sample` with the same arguments.
 
         Raises:
-            UsageError: It was changed, or no call of `fk.sample` made it.
+            UsageError: It was changed, or not made by `fk.sample`.
         """
         if self._recipe is None or self._again is None:
             raise UsageError(
-                "this sample was changed after fk.sample() made it, and what was changed is not "
-                "carried along by pickle or copy",
-                cure="make it anew there, and change it there, or serve it and give its URL",
+                "this sample was changed after fk.sample() made it, and pickle and copy do not "
+                "include changes",
+                cure="make it again and repeat the changes, or serve it and give its URL",
             )
         return self._again, (), {"lang": self.lang}
 
@@ -86,12 +86,12 @@ class Sample(Register):
 
     @property
     def invented(self) -> bool:
-        """Whether the data are a sample's: they are."""
+        """Whether the data are invented: True."""
         return True
 
     @property
     def _recipe(self) -> str | None:
-        """The call of `fk.sample` that makes the same sample, None once it was changed."""
+        """The call of `fk.sample` that makes the same sample, None after a change."""
         store, recipe = self._made
         return recipe if self._store is store else None
 
@@ -116,7 +116,7 @@ class Sample(Register):
         )
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
-        """Answer one request as the register's server would; a header says that it is invented."""
+        """Answer one request as the register's server would; a header marks it as invented."""
         store = self._store
         reply = routes.answer(store, method, path, query, strict=self._strict)
         return reply._replace(headers=reply.headers | self._marks | dated(store.today))
@@ -124,7 +124,7 @@ class Sample(Register):
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"
     ) -> contextlib.AbstractContextManager[str]:
-        """Answer at a URL as long as a ``with`` lasts; needs the extra ``server``.
+        """Serve at a URL within a ``with`` block; needs the extra ``server``.
 
         Args:
             port: Port to listen on; 0 takes a free one.
@@ -190,7 +190,7 @@ class Sample(Register):
         self._change(ids, on, state=NON_PUBLIC)
 
     def vanish(self, ids: Ids) -> None:
-        """Remove units from lists and records, which the register should not do but might."""
+        """Remove units from lists and records, which the register may do in breach of its rules."""
         which = arguments.ids(ids).to_numpy()
         with self._changing:
             self._store = changes.without(self._store, which)
@@ -204,23 +204,23 @@ class Sample(Register):
             ids: The units.
             year: Accounting year, 2010 or later.
             on: Day of filing; None is the sample's day.
-            case: What is awkward about the statement or its reports; None is nothing.
+            case: A difficulty of the statement or its reports, from the table below; None is none.
 
         ======================  =======================================================
         Case                    Filing
         ======================  =======================================================
         ``sum``                 a sum that does not hold
         ``all_blank``           every cell is blank
-        ``previous_only``       numbers in the column of the previous period alone
+        ``previous_only``       numbers only in the column of the previous period
         ``empty_content``       ``obsah`` is ``{}``
         ``no_content``          no ``obsah``
         ``title_only``          a title page and no tables
         ``attachments_only``    a PDF, without ``idSablony`` and ``obsah``
-        ``text_truths``         truth values of the title page are texts
+        ``text_truths``         booleans of the title page are texts
         ``deleted``             the records have the state ``ZMAZANÉ``
         ``non_public_record``   the records have the state ``NEVEREJNÁ``
         ``non_public``          the reports are ``Neverejné``
-        ``public_attachments``  of the reports the attachments alone are public
+        ``public_attachments``  only the attachments of the reports are public
         ``restated``            the previous column differs from the year before
         ``interim``             ``typ`` is ``Priebežná``
         ``combined``            ``typ`` is ``Kombinovaná``
@@ -239,13 +239,13 @@ class Sample(Register):
         ``other_fund``          ``nazovFondu`` is ``Iný vymyslený fond``
         ``not_own_statement``   ``idUJ`` is the sample's first other unit
         ``not_own_report``      ``idUctovnejZavierky`` is the unit's first statement
-        ``two_of_one_form``     two reports on one form, with other figures
+        ``two_of_one_form``     two reports on one form, with different figures
         ``half``                until 2013: the balance sheet, no income statement
         ``unknown_template``    ``idSablony`` is 9999, a template that does not exist
         ``other_currency``      ``mena`` is ``USD``
         ``not_a_number``        the total assets are the text ``1e3``
-        ``unreadable``          ``datumPodania`` of the statement is no day
-        ``unreadable_report``   ``mena`` of the reports is no text
+        ``unreadable``          ``datumPodania`` of the statement is not a day
+        ``unreadable_report``   ``mena`` of the reports is not a text
         ======================  =======================================================
 
         Returns:
@@ -273,13 +273,13 @@ class Sample(Register):
     def correct(
         self, ids: Ids, *, on: str | date | None = None, case: str | None = None
     ) -> pl.DataFrame:
-        """File corrections of statements: others of the same unit and year, which are not marked.
+        """File corrections of statements: unmarked statements of the same unit and year.
 
         Args:
             ids: The statements.
             on: Day of filing; None is the sample's day.
-            case: What is awkward about the correction, as in `file`; None is nothing, whatever is
-                awkward about the statement.
+            case: A difficulty of the correction, as in `file`; None is none, even if the
+                statement has one.
 
         Returns:
             The ids of the corrections: one column ``id`` (Int64).
@@ -296,13 +296,13 @@ class Sample(Register):
     def cases(self, most: int = 3) -> pl.DataFrame:
         """List filings with each difficulty that real ones have.
 
-        Sums that do not hold (``sum``), blank tables, numbers in the previous column alone,
-        contents that are empty or absent, files without a template, texts for truths, deleted and
-        non-public ones, corrections, consolidated twins, periods of half a year, cents, and two
-        reports in the place of one.
+        Sums that do not hold (``sum``), blank tables, numbers only in the previous column, contents
+        that are empty or absent, files without a template, texts for booleans, deleted and
+        non-public records, corrections, consolidated twins, periods of half a year, cents, and two
+        reports instead of one.
 
         Args:
-            most: So many of each kind, the newest.
+            most: Maximum number per case, the newest.
 
         Returns:
             ``case`` (String), ``statement_id`` and ``report_id`` (Int64), the report with tables.
@@ -328,18 +328,18 @@ def sample(
 ) -> Sample:
     """Make a register of invented units in this process, with no network.
 
-    Codes and labels are the Statistical Office's own: all regions and districts, and of the
-    municipalities the districts' seats, the city districts of Bratislava and Košice and a few
-    more, none invented. Units, their names, numbers and addresses are invented. The same
-    arguments give the same units on every machine.
+    Codes and labels are those of the Statistical Office: all regions and districts, and some
+    municipalities (the districts' seats, the city districts of Bratislava and Košice and a few
+    more). Units, their names, numbers and addresses are invented. The same arguments give the
+    same units on every machine.
 
     Args:
-        units: How many; 1,000,000 take a few seconds.
-        seed: Another number gives other units.
+        units: Number of units; 1,000,000 take a few seconds.
+        seed: Seed of the units.
         strict: Answer 400 to everything that the specification leaves open.
         codelists: A folder with ``kraje.json``, ``okresy.json``, ``sidla.json`` and the like, the
             bodies of replies, to be served instead of the sample's own.
-        lang: As of `Register`.
+        lang: As in `Register`.
 
     Returns:
         A `Register` with more verbs: ``publish``, ``touch``, ``delete``, ``hide``, ``vanish``,

@@ -1,4 +1,4 @@
-"""What the methods and collections of a register share: its exchange, settings and known forms."""
+"""The state shared by the methods and collections of a register."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ class Part(NamedTuple):
 
 
 class Copy(Protocol):
-    """What a register that answers from disk gives instead of requests."""
+    """The interface of a copy of a register on disk, used instead of requests."""
 
     def part(self) -> Part:
-        """Return which part of the register it holds."""
+        """Return the part of the register that it holds."""
 
     def records(self, name: str, ids: pl.Series) -> pl.LazyFrame:
-        """Return the records held of some ids of a collection."""
+        """Return the records that it holds of some ids of a collection."""
 
     def all_records(self, name: str) -> pl.LazyFrame | None:
         """Return all records of a collection, None where they are only read page by page."""
 
     def why_missing(self, name: str, ids: pl.Series) -> str:
-        """Return what explains that ids have no record, to be appended to an error."""
+        """Return why ids have no record, to be appended to an error."""
 
     def codelist(self, name: str, *, refresh: bool) -> pl.DataFrame:
         """Return a codelist."""
 
     def form(self, template: int) -> Form | None:
-        """Return a form, None where it holds none of that template."""
+        """Return a form, None if it holds no such template."""
 
     def filings(
         self, units: pl.DataFrame, years: Sequence[int] | None, *, consolidated: bool
@@ -77,7 +77,7 @@ class Fetched:
         forks.renew_in_child(self)
 
     def _after_fork(self) -> None:
-        """Take a new lock: in the parent another thread may have held it."""
+        """Create a new lock: another thread of the parent may have held it."""
         self.lock = threading.Lock()
 
 
@@ -90,7 +90,7 @@ class Session:
         page_size: Ids per request of a list.
         connections: Number of concurrent requests.
         rate: Maximum number of requests per second, None for no limit.
-        remote: Whether the host is a real one: bars are shown and long work is refused.
+        remote: Whether the host is real: bars are shown and long work is refused.
         today: Returns the register's day.
         copy: Answers from disk instead of requests; None if every record is requested.
         max_age: Seconds for which cached records are used without checking for changes.

@@ -439,7 +439,7 @@ def test_individual_and_consolidated_figures_are_not_one_picture(money: pl.DataF
         (lambda m: fk.plot_history(m.drop("months"), "equity"), "no column 'months'"),
         (lambda m: fk.plot_history(m, []), r"items=\[\] is not allowed; give a name"),
         (lambda m: fk.plot_history(m, NO_ITEM), "items=5 is not allowed; give a name"),
-        (lambda m: fk.plot_history(m, ["sales", "equity", "sales"]), "'sales' stands there twice"),
+        (lambda m: fk.plot_history(m, ["sales", "equity", "sales"]), "'sales' appears twice"),
     ],
 )
 def test_what_cannot_be_drawn(

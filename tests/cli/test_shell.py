@@ -160,7 +160,7 @@ def test_a_span_of_days_counts_back_from_the_registers_day() -> None:
         (["get", "210", "365", "--sample", "--max-requests", "1"],
          "--max-requests 1: this needs 2 requests, one per record at the register's rate; give "
          "fewer ids, such as those changed since a later day, take a sample of them, keep a mirror "
-         "(finstat-kit sync FOLDER), which resumes where it was cut off, or allow it by "
+         "(finstat-kit sync FOLDER), which resumes after an interruption, or allow it by "
          "--max-requests 2"),
         (["get", "9089206", "--collection", "reports", "--sample", "--format", "csv"],
          "the column 'titulnaStrana' holds structs, which csv and xlsx cannot; write parquet or "

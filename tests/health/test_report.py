@@ -132,7 +132,7 @@ def test_the_worst_comes_first() -> None:
 @pytest.mark.parametrize(
     ("steps", "seen", "requests"),
     [
-        ([CLOSE], "no whole answer", 3),
+        ([CLOSE], "no complete reply", 3),
         ([reply(b"", 500)], "status 500", 3),
         ([reply(HTML)], "HTML under status 200", 3),
         ([reply(b"well")], "no JSON object under status 200", 3),

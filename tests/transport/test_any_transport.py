@@ -69,7 +69,7 @@ def test_a_packed_body_is_unpacked_once() -> None:
     whole = reg(httpx.Response(200, headers=headers, stream=Parts(iter([packed]))))
     assert whole.units.ids()["id"].to_list() == [3, 5]
     half = reg(httpx.Response(200, headers=headers, stream=Parts(iter([packed[:-9]]))))
-    with pytest.raises(TransportError, match="cut short"):
+    with pytest.raises(TransportError, match="truncated"):
         half.units.ids()
 
 

@@ -1,4 +1,4 @@
-"""Which cached records may be used: those absent from every list of changes since their check."""
+"""The cached records that may be used: those not changed since they were last checked."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def unchanged(
     younger than the register's ``max_age``.
 
     Args:
-        session: Of the register.
-        kind: Of the records; the list of their own collection names one that has changed.
-        ids: Of the records that are wanted.
+        session: The register's session.
+        kind: Kind of records.
+        ids: Ids of the requested records.
         stop: Ends the work when it is set.
 
     Raises:
@@ -47,7 +47,7 @@ def unchanged(
     now = session.exchange.now
     ages = file.ages(kind.path, ids)
     young = {id_ for id_, age in ages.items() if _is_young(age, session)}
-    # Our clock may be wrong: only the register's own day can be compared with its days of change.
+    # Our clock may be wrong: only the register's day can be compared with its days of change.
     dated = {id_: age.since for id_, age in ages.items() if age.since and id_ not in young}
     if not dated:
         return frozenset(young)
@@ -58,7 +58,7 @@ def unchanged(
 
 
 def _is_young(age: Age, session: Session) -> bool:
-    # A negative age is of a clock that was set back.
+    # An age is negative after a clock was set back.
     return 0 <= session.exchange.now - age.checked < session.max_age
 
 
@@ -88,7 +88,7 @@ def _not_named(
 
 
 def requests_for(session: Session, kind: Kind[Record], ids: Sequence[int]) -> int:
-    """Return how many requests the records of ids need: none for those that are kept."""
+    """Return how many requests the records of ids need: none for cached ones."""
     file = session.exchange.cache
     if session.replayed:
         return 0
@@ -103,10 +103,10 @@ def kept_for_the_day(
     *,
     refresh: bool = False,
 ) -> T:
-    """Return the value of a reply that is kept for the register's day, else send the request.
+    """Return the value of a reply cached on the register's day, else send the request.
 
     Raises:
-        RegisterError: As `Exchange.get` does, a kept 404 included.
+        RegisterError: As `Exchange.get` does, a cached 404 included.
         Stopped: As `Exchange.get` does.
     """
     exchange = session.exchange

@@ -29,7 +29,7 @@ def guarded(frame: pl.LazyFrame, guard: Callable[[], AbstractContextManager[None
     """Return a LazyFrame that is collected within *guard*, as are those derived from it."""
 
     class Guarded(pl.LazyFrame):
-        # Any arguments and result: polars' own differ between versions.
+        # Any arguments and result: those of polars differ between versions.
         def collect(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
             with guard():
                 try:
@@ -45,8 +45,8 @@ class RecordsStopped(Stopped):
     """Records abandoned because the work they belong to was stopped.
 
     Attributes:
-        so_far: Builds the frame of the records before. Deferred: while polars holds back a
-            Ctrl-C, every call of polars ends in a KeyboardInterrupt.
+        so_far: Builds the frame of the records before. Deferred: while polars defers a Ctrl-C,
+            every call of polars ends in a KeyboardInterrupt.
     """
 
     def __init__(self, so_far: Callable[[], pl.DataFrame]) -> None:
@@ -88,7 +88,7 @@ def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFram
 
 
 class _Runs:
-    """The runs whose rows `collect` keeps, for a possible error; sinks keep none."""
+    """The runs whose rows `collect` keeps for a possible error; sinks keep none."""
 
     def __init__(self) -> None:
         self._collecting = 0
@@ -157,7 +157,7 @@ class _Rows:
     def completed(self, error: RegisterError | KeyboardInterrupt) -> BaseException:
         """Return the error that a scan ends with, with all rows fetched before it.
 
-        Call it only once polars has finished: while it holds back a Ctrl-C, its calls fail.
+        Call it only after polars has finished: while it defers a Ctrl-C, its calls fail.
         """
         self._add(self._taken)
         cause = error.__cause__
@@ -170,7 +170,7 @@ class _Rows:
             since = "" if self._since == BEGINNING else f'changed_since="{self._since}"'
             error = Interrupted(
                 f"interrupted after {0 if rows is None else rows.height:,} rows, which are in "
-                ".partial of this error; to resume, with the rest of the query behind it:\n"
+                ".partial of this error; to resume, followed by the rest of the query:\n"
                 f'  fk.{self._name}.scan({since}).filter(pl.col("id") > {self._cursor})'
             )
         error.partial, error.cursor = rows, self._cursor or None

@@ -1,7 +1,7 @@
 """The data that a query needs from the register, read out of its predicate.
 
 A comparison whose form is unknown narrows nothing: the whole predicate is applied again to the
-fetched rows, so that it costs time but never gives a wrong row.
+fetched rows, so it costs time but never gives a wrong row.
 """
 
 from __future__ import annotations

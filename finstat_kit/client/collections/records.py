@@ -23,9 +23,9 @@ from finstat_kit.protocol.records.fields import Record
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
-_BATCH: Final = 2_000  # records that wait to become a frame; a report is of 10 kB
-_MOST_REQUESTS: Final = 10_000  # record requests that a real host is sent unasked
-# About how many records the live register has of each kind, and the days that all of them take.
+_BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
+_MOST_REQUESTS: Final = 10_000  # record requests sent to a real host by default
+# The approximate number of records of the live register, and the days that they take.
 _WHOLE: Final = {
     "units": "every unit, one request each{rate}: some 2.6 million, about six days",
     "statements": "every statement, one request each{rate}: some 7 million, about 16 days",
@@ -41,7 +41,7 @@ def refuse_long_work(requests: int, session: Session, max_requests: int | None) 
     """Refuse unexpectedly long work before the first request.
 
     Raises:
-        UsageError: With the number, the time it would take, and the ways out.
+        UsageError: With the number, the time it would take, and the alternatives.
     """
     most = most_requests(session, max_requests)
     if requests <= most:
@@ -49,7 +49,7 @@ def refuse_long_work(requests: int, session: Session, max_requests: int | None) 
     took = "" if session.rate is None else f", about {_duration(requests / session.rate)}"
     cure = (
         "give fewer ids, such as those changed since a later day, take a sample of them, keep a "
-        "mirror ({}), which resumes where it was cut off, or allow it by {}"
+        "mirror ({}), which resumes after an interruption, or allow it by {}"
     )
     raise UsageError(
         f": this needs {requests:,} requests, one per record{took} at the register's rate",
@@ -70,7 +70,7 @@ def most_requests(session: Session, max_requests: int | None) -> float:
 
 
 def refuse_the_whole(name: str, session: Session, most: int) -> None:
-    """Refuse to scan the records of a whole register, whose number nobody has asked for yet."""
+    """Refuse to scan the records of a whole register, whose number is not known yet."""
     rate = "" if session.rate is None else f" at {session.rate:g} requests per second"
     filters = ", ico, dic or pravnaForma" if name == "units" else ""
     raise UsageError(
@@ -78,7 +78,7 @@ def refuse_the_whole(name: str, session: Session, most: int) -> None:
         argument="max_requests",
         value=most,
         cure=f"narrow it by id, datumPoslednejUpravy{filters}, or by head() (before any other "
-        "filter: behind one it may need every record), keep a mirror (fk.Mirror), or allow it by "
+        "filter: after one it may need every record), keep a mirror (fk.Mirror), or allow it by "
         "max_requests=",
     )
 
@@ -123,21 +123,21 @@ def outcomes(
     """Yield each id, in their order, with its record or the error of that record alone.
 
     Args:
-        kind: Of the records.
+        kind: Kind of records.
         ids: None repeated.
-        session: Of the register.
+        session: The register's session.
         stop: Ends the work when it is set.
-        kept: Ids whose records are taken from the file; None finds out which may be.
+        kept: Ids whose records are taken from the file; None determines them.
 
     Raises:
-        RegisterError: Any fault that is not of a single record, after all records before it.
+        RegisterError: Any fault that does not concern a single record, after all records before it.
         Stopped: *stop* was set.
     """
     usable = unchanged(session, kind, ids, stop) if kept is None else kept
 
     def fetch(id_: int, stop: threading.Event) -> R | NotFound | ProtocolError:
         if stop.is_set():
-            raise Stopped  # without one more request
+            raise Stopped  # without another request
         request = requests.record(kind, id_)
         exchange = session.exchange
         try:
@@ -196,7 +196,7 @@ def fetch_records(
 def kept_records(name: str, ids: pl.Series, session: Session) -> pl.DataFrame:
     """Return the records of ids, none repeated; an id without a readable one is a row of its id.
 
-    How many requests may be sent was checked before.
+    The number of requests has been checked already.
     """
     return get_records(name, ids, session, keep=True, max_requests=ids.len(), progress=False)
 
@@ -238,14 +238,14 @@ def stream_records(
 
     Raises:
         UsageError: More requests than *max_requests*, before the first one.
-        RegisterError: Any fault that is not of a single record, after all records before it.
+        RegisterError: Any fault that does not concern a single record, after all records before it.
     """
     unique = ids.unique(maintain_order=True)
     refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
     if session.copy is not None and kind is not KINDS["units"]:
         raise UsageError(
-            f"records of /api/{kind.endpoint} are not read one by one from a mirror",
-            cure="read them in Python: fk.reports.get(ids) and its siblings, or ask the register",
+            f"records of /api/{kind.endpoint} cannot be read one by one from a mirror",
+            cure="read them in Python: fk.reports.get(ids) and the like, or use the register",
         )
     return _streamed(kind, ids, unique, session, progress)
 

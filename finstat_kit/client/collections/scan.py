@@ -55,20 +55,20 @@ def _records(
     kind = KINDS[name]
     if session.copy is not None:
         for page in _ids(session, name, needs, stop):
-            # What the copy could not read must not hide all others.
+            # A record that the copy could not read must not hide all others.
             yield copied_records(name, page["id"], session.copy, keep=True)
         return
     most = most_requests(session, max_requests)
     if needs.whole and max_requests is None and most < math.inf:
         refuse_the_whole(name, session, int(most))
     if most < math.inf:
-        # All ids first: no refusal after hours of records.
+        # All ids first: too many are refused before the first record.
         room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
         ids = pl.concat(_ids(session, name, replace(needs, limit=room), stop))
         refuse_long_work(requests_for(session, kind, ids["id"].to_list()), session, max_requests)
         pages: Iterable[pl.DataFrame] = [ids]
     elif session.exchange.cache is not None:
-        pages = [pl.concat(_ids(session, name, needs, stop))]  # their changes: one list
+        pages = [pl.concat(_ids(session, name, needs, stop))]  # one list of changes for all
     else:
         pages = _ids(session, name, needs, stop)
     for page in pages:
@@ -88,10 +88,10 @@ def _ids(
     filters = walk.filters_of(**{**dict.fromkeys(wire.FILTERS), **needs.parameters})
     query = walk.query_of(session, name, needs.since, filters=filters, warns=False)
     room = wire.MAX_ID if needs.limit is None else needs.limit
-    yield pl.DataFrame(schema=replies.IDS)  # polars wants a frame, also where nothing matches
+    yield pl.DataFrame(schema=replies.IDS)  # polars needs a frame even if nothing matches
     left = deque(needs.spans)
     while left and room:
-        most = left[-1][1] - left[0][0] + 1  # ids that can lie there
+        most = left[-1][1] - left[0][0] + 1  # the most ids in the spans
         if len(left) == 1:
             most = min(most, room)
         pages = walk.pages(session, name, replace(query, after_id=left[0][0] - 1), most, stop)

@@ -1,4 +1,4 @@
-"""Lists of ids: what is requested, how many there are, page by page, all of them."""
+"""Lists of ids: their queries, counts, pages, and whole walks."""
 
 from __future__ import annotations
 
@@ -48,11 +48,10 @@ def query_of(
 def answered_since(
     session: Session, name: str, changed_since: Since, *, warns: bool = True
 ) -> date:
-    """Return the day that ``changed_since`` names, if there is an answer for it.
+    """Return the day that ``changed_since`` names, if the register can answer it.
 
     Raises:
-        UsageError: A copy holds a part that begins later, or does not know the days of change,
-            or has no lists.
+        UsageError: A copy begins later, does not know the days of change, or has no lists.
     """
     day = arguments.changed_since(changed_since, session.today)
     if warns and changed_since is not None and day > (today := session.today()):
@@ -62,10 +61,10 @@ def answered_since(
     part = session.copy.part()
     if part.extract:
         raise UsageError(
-            f"this mirror is an extract of some units, and has no list of {name}",
+            f"this mirror is an extract of some units and has no list of {name}",
             cure=Either(
-                "give the ids that you want records of, or read all it holds: .snapshot()",
-                "give the ids that you want records of",
+                "give the ids of the records, or read all of them: .snapshot()",
+                "give the ids of the records",
             ),
         )
     since = part.since
@@ -84,8 +83,8 @@ def answered_since(
         raise UsageError(
             f"a mirror does not know when {name} changed",
             cure=Either(
-                "leave out changed_since, or ask the register",
-                "leave out --changed-since, or ask the register",
+                "leave out changed_since, or use the register",
+                "leave out --changed-since, or use the register",
             ),
         )
     return day
@@ -135,9 +134,9 @@ def ids(
     """Return all ids of a query; see `Collection.ids`.
 
     Args:
-        session: Of the register.
-        name: Of the collection.
-        query: What is listed.
+        session: The register's session.
+        name: Name of the collection.
+        query: The query of the list.
         limit: As in `Collection.ids`.
         connections: As in `Collection.ids`.
         progress: As in `Collection.ids`.
@@ -146,9 +145,9 @@ def ids(
     if connections is None:
         connections = session.connections
     connections = arguments.whole("connections", connections, 1, 256)
-    # Where a walk is cut depends on timing, and could not be replayed.
+    # The cuts of a walk depend on timing and could not be replayed.
     replayable = session.exchange.cache is not None or session.replayed
-    # With a limit there is nothing to cut: the walk ends before it is known where.
+    # With a limit nothing is cut: the end of the walk is not known in advance.
     if connections > 1 and limit is None and not replayable:
         walk = SplitWalk(query)
         covered = walk.covered
@@ -177,7 +176,7 @@ def ids(
 def _over_one_connection(
     listed: Pages,
 ) -> tuple[Generator[int, None, None], Callable[[], tuple[pl.Series, int]]]:
-    """Return what walks a list and yields the number of ids of each page, and what it covered."""
+    """Return an iterator of the number of ids of each page, and a function for the ids so far."""
     frames = [pl.DataFrame(schema=replies.IDS)]
 
     def sizes() -> Generator[int, None, None]:
@@ -201,7 +200,7 @@ def _over_connections(
         return count(session, query, stop)
 
     def pays() -> bool:
-        # Where the rate is the bottleneck more connections would only wait for their turn.
+        # If the rate is the bottleneck, more connections would only wait.
         return session.rate is None or 1 < session.rate * exchange.latency < math.inf
 
     return split(

@@ -56,12 +56,12 @@ def printed(
     filled: bool,
     title: bool | None,
 ) -> Filed:
-    """Return one report as people know the form; see `Register.as_filed`."""
+    """Return one report laid out as its form; see `Register.as_filed`."""
     return as_filed(report, form_lookup(session), lang=lang, filled=filled, title=title)
 
 
 def form_lookup(session: Session) -> reading.FormOf:
-    """Return what looks a form up: in the package, else in the register."""
+    """Return a function that looks a form up: in the package, else in the register."""
 
     def form_of(template: int) -> Form | None:
         shipped = forms.shipped(template)
@@ -72,8 +72,8 @@ def form_lookup(session: Session) -> reading.FormOf:
             yield (form(session, template, stop=stop),)
 
         text = (
-            f"interrupted while template {template} was requested; nothing is kept of the reports "
-            "read before"
+            f"interrupted while template {template} was requested; the reports read before it are "
+            "lost"
         )
         with holding(lambda: None, lambda: text), closing(heeding_interrupts(fetch)) as fetched:
             (requested,) = next(fetched)
@@ -89,21 +89,21 @@ def _over(
     *,
     together: tuple[str, ...] = (),
 ) -> Frame:
-    """Read a frame of reports: at once, or batch by batch when it is collected.
+    """Read a frame of reports: immediately, or batch by batch when it is collected.
 
     Args:
-        reports: Records.
+        reports: Records of reports.
         schema: The columns of the result.
-        read: What reads records.
-        together: More columns that it reads, by which reports are compared: no batches.
+        read: Reads records.
+        together: Further columns, by which reports are compared: not in batches.
     """
     columns = reading.checked(reports)
     names = [name for name in (*reasons.READ, *together) if name in columns]
     if isinstance(reports, pl.DataFrame):
         return read(reports.lazy().select(names).collect())
-    text = "interrupted while cells were read; nothing is kept of the reports read before"
+    text = "interrupted while cells were read; the reports read before are lost"
     read_lazily = reports.select(names).map_batches(read, schema=schema, streamable=not together)
-    # A scan of a register has its own way, which keeps the rows before it.
+    # A scan of a register keeps the rows before an interruption by itself.
     if type(reports) is not pl.LazyFrame:
         return read_lazily
     return guarded(read_lazily, lambda: holding(lambda: None, lambda: text))

@@ -116,7 +116,7 @@ def _files(attachments: object, folder: Path) -> list[_File]:
         raise arguments.not_polars("attachments", attachments)
     if "id" not in attachments.columns or "report_id" not in attachments.columns:
         raise UsageError(
-            "is no frame of attachments",
+            "is not a frame of attachments",
             argument="attachments",
             cure="give what fk.attachments(reports) returns",
         )
@@ -134,7 +134,7 @@ def _files(attachments: object, folder: Path) -> list[_File]:
 
 
 def _fetched(file: _File, session: Session, most: int, stop: threading.Event) -> _Result:
-    """Fetch a file unless it is there; an error concerns this file alone."""
+    """Fetch a file unless it exists; an error concerns only this file."""
     try:
         if _is_there(file):
             return _result(file, file.path.stat().st_size, "kept")

@@ -81,7 +81,7 @@ class _Size:
         return most > most_requests(self._session, self._max_requests)
 
     def of(self, number: int, *, before: float = 0.0) -> int:
-        """Return the sample size for *number* ids when *before* seconds are spent already.
+        """Return the sample size for *number* ids after *before* seconds.
 
         Raises:
             UsageError: There is no time for a record, or more requests are needed than allowed.
@@ -101,10 +101,10 @@ class _Size:
     def too_short(self) -> UsageError:
         """Return the error for a time too short to list the ids and fetch one record."""
         return UsageError(
-            "is over before the ids are listed and a first record is fetched",
+            "is too short to list the ids and fetch one record",
             argument="minutes",
             value=float(f"{self._seconds / 60:g}"),
-            cure="give more minutes, or n= for so many records however long they take",
+            cure="give more minutes, or n= for a number of records without a time limit",
         )
 
 
@@ -113,7 +113,7 @@ def _listed(
 ) -> pl.Series:
     """Return all ids; refuse too large a sample before listing them."""
     query = walk.query_of(session, "units", since)
-    # The ids are no estimate.
+    # A partial list of ids is not an estimate.
     text = "interrupted while the ids were listed: there is no estimate yet"
     try:
         with holding(lambda: None, lambda: text):
@@ -123,7 +123,7 @@ def _listed(
                     pages = -(-number // query.page_size)
                     size.of(number, before=pages / (size.rate or math.inf))
             ids = walk.ids(session, "units", query, progress=progress, over=size.over)["id"]
-            # Before the records, so that any number of them gives an estimate.
+            # Before the records, so that any number of records gives an estimate.
             codelist(session, wire.BY_FIELD[by].name, stop=size.over)
     except Stopped:
         raise size.too_short() from None
@@ -155,7 +155,7 @@ def _fetched(
         )
 
     # A record still missing at the end of the time is left out with all drawn after it: otherwise
-    # quickly served records would be over-represented.
+    # records served quickly would be over-represented.
     fetched = outcomes(KINDS["units"], ids.to_list(), session, size.over)
     try:
         with (
@@ -182,7 +182,7 @@ def _drawn(record: Record | NotFound | ProtocolError, by: str) -> _Drawn:
 
 
 def _copied(ids: pl.Series, copy: Copy, by: str) -> pl.DataFrame:
-    """Return the sample where records need no request."""
+    """Return the sample if records need no request."""
     found = copy.records("units", ids).select("id", by, wire.STATE).collect()
     here = found.with_columns(problem=pl.lit(None, pl.String))
     lost = ids.filter(~ids.is_in(found["id"].implode())).to_frame()

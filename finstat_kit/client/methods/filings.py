@@ -1,4 +1,4 @@
-"""The filings of units: which count, found with as few requests as show it."""
+"""The filings of units, and which of them count, with as few requests as possible."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def filings(
 
 
 def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> pl.DataFrame:
-    """Return how many requests figures take; see `Register.financials`."""
+    """Return how many requests the figures take; see `Register.financials`."""
     if units is None or ico is not None:
         raise UsageError("dry_run=True needs units (records or ids)", cure="leave ico out")
     years = years_of(year)
@@ -63,10 +63,10 @@ def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> 
 def units_given(
     session: Session, units: Given, ico: str | None, years: Sequence[int] | None, most: int | None
 ) -> pl.DataFrame:
-    """Return the records of the units that the arguments mean, each once.
+    """Return the records of the units in the arguments, each once.
 
     Raises:
-        UsageError: Before the first request, where all of the work takes too many.
+        UsageError: Before the first request, if the work takes too many.
     """
     if (units is None) == (ico is None):
         raise UsageError("give either units (records or ids) or ico")
@@ -118,7 +118,7 @@ def by_chunks(
 
 
 class _Walk:
-    """The statements fetched so far, and what their ids hint at."""
+    """The statements fetched so far, and whether their ids grow with the day of filing."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class _Walk:
             self._hinted = filing_order.grows_with_filing(self._known)
 
     def statements_of(self, units: pl.DataFrame) -> pl.DataFrame:
-        """Fetch what shows the filings of units; return all statements fetched so far."""
+        """Fetch the statements needed for some units; return all statements fetched so far."""
         held = rule.held_by(units)
         for ids in self._rounds(held):
             self._fetch(ids)
@@ -160,7 +160,7 @@ class _Walk:
         if ids.is_empty():
             return
         ids = ids.unique(maintain_order=True)  # two units may list one statement
-        # What may be sent was settled before the first request.
+        # The number of requests was checked before the first one.
         records = kept_records("statements", ids, self._session)
         self._advance(ids.len())
         self.found = pl.concat([self.found, records])
@@ -168,7 +168,7 @@ class _Walk:
 
 
 def years_of(year: Year) -> list[int] | None:
-    """Return the years that an argument means, ascending; None is all of them."""
+    """Return the years of an argument, ascending; None is all of them."""
     if year is None:
         return None
     several = isinstance(year, Iterable) and not isinstance(year, str)
@@ -176,13 +176,13 @@ def years_of(year: Year) -> list[int] | None:
     found = sorted({arguments.whole("year", one, 1990, 2100) for one in each})
     if not found:
         raise UsageError(
-            ": there is none in it", argument="year", cure="give a year, several, or None for all"
+            ": it is empty", argument="year", cure="give a year, several, or None for all"
         )
     return found
 
 
 def _records(units: Given) -> pl.DataFrame | None:
-    """Return records of units that were given, None where ids were."""
+    """Return the records of units that were given, None for ids."""
     if isinstance(units, pl.LazyFrame):
         units = units.collect()
     if not isinstance(units, pl.DataFrame) or "idUctovnychZavierok" not in units.columns:
@@ -195,7 +195,7 @@ def _records(units: Given) -> pl.DataFrame | None:
         )
     arguments.ids(units, "units")
     absent = {n: t for n, t in KINDS["units"].schema.items() if n not in units.columns}
-    # A record that was not there has no day of change; where the column is left out all are there.
+    # A missing record has no day of change; without the column no record is missing.
     return (
         units.with_columns(
             pl.lit(wire.BEGINNING if name == wire.CHANGED else None, dtype).alias(name)

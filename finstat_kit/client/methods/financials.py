@@ -1,4 +1,4 @@
-"""From units to figures: filings, their reports, items by name, in one go."""
+"""From units to figures: filings, their reports, and items by name."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def financials(
 
 
 def _live_forms(session: Session) -> FormOf:
-    """Return what looks up the register's own form; a copy has none but those of the package."""
+    """Return a function that looks up the register's own form; a copy has only the package's."""
     if session.copy is not None:
         return forms.shipped
 

@@ -15,7 +15,7 @@ from finstat_kit.frames.reports import templates as frames
 from finstat_kit.protocol import requests
 from finstat_kit.protocol.forms.form import Form
 
-_HIGHEST: Final = 2**31 - 1  # what a column `template` holds
+_HIGHEST: Final = 2**31 - 1  # the largest value of a column `template`
 
 
 def form(

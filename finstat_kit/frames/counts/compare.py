@@ -27,7 +27,7 @@ COMPARISON: Final = pl.Schema(
         "windows": pl.Boolean(),
     }
 )
-_ENOUGH: Final = 5  # units; the days of fewer may differ by chance
+_ENOUGH: Final = 5  # units; days of fewer units may differ by chance
 
 
 def compare(
@@ -81,7 +81,7 @@ def _counts_of(frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang) 
         twice = given.filter(pl.struct("code", "kind").is_duplicated())
         if twice.height:
             raise UsageError(
-                f": {twice['code'][0] or twice['kind'][0]!r} stands in two rows",
+                f": {twice['code'][0] or twice['kind'][0]!r} appears in two rows",
                 argument="counts",
                 cure="give counts as fk.count_by returns them",
             )
@@ -90,10 +90,10 @@ def _counts_of(frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang) 
 
 
 def _are_windows(a: labels.Frame, b: labels.Frame) -> bool | None:
-    """Return whether two frames hold the same units but for the days of their last change.
+    """Return whether two frames hold the same units except for the days of their last change.
 
-    Then they begin on different days, and in the days that they share they hold the same units,
-    whether one contains the other or they share no day. None where frames have no such days.
+    Such frames begin on different days and hold the same units on the days that they share, if
+    any. None if the frames have no such days.
     """
     sides = []
     for frame in (a, b):

@@ -23,8 +23,8 @@ COUNTS: Final = pl.Schema(
         "count": pl.Int64,
         "share": pl.Float64,
         "kind": pl.String,
-        # The code field, a column since polars keeps nothing else: it survives `filter`, `concat`
-        # and a file, so that no chart of the counts has another title.
+        # The code field, as a column, since only a column survives `filter`, `concat` and a file:
+        # so a chart of the counts cannot have another title.
         "by": pl.String,
     }
 )
@@ -38,10 +38,10 @@ LAST_CHANGES: Final = pl.Schema(
         "by": pl.String,
     }
 )
-# Columns of a result that are no figures: they name what it was made by.
+# Columns of a result that are not figures: they name what it was made by.
 MADE_BY: Final = frozenset({"by", "windows"})
-# Of estimates alone are "unknown codes", all of them in one row, and the last two: a record that is
-# in a frame has been read.
+# Only estimates have "unknown codes" (all of them in one row) and the last two: a record in a frame
+# has been read.
 KINDS: Final = (
     "labelled", "unknown code", "unknown codes", "no code", "gone", "no record", "unreadable"
 )  # fmt: skip
@@ -100,10 +100,10 @@ def _counted(
     codelist = lookup(column.codelist)
     # A mirror marks removed rows in its own column, including rows missing from the register.
     marks = [pl.col(STATE).is_not_null()] if STATE in schema else []
-    if schema.get("gone") == pl.String:  # of another type it is a user's own column
+    if schema.get("gone") == pl.String:  # a column of another type is the user's
         marks.append(pl.col("gone").is_not_null())
     gone = pl.any_horizontal(pl.lit(value=False), *marks)
-    # Figures have a row per unit and year, and a unit is counted once.
+    # Figures have one row per unit and year, and a unit is counted once.
     rows = pl.col("unit_id").n_unique() if "unit_id" in schema else pl.len()
     unit = [pl.col("unit_id")] if "unit_id" in schema else []
     counts = (
@@ -129,7 +129,7 @@ def _counted(
 def are_those_of(frame: labels.Frame, columns: pl.Schema) -> bool:
     """Return whether a frame has the columns of counts, of a comparison or of an estimate.
 
-    One that was made by hand need not have the columns that name what it was made by.
+    A handmade frame need not have the columns that name what it was made by.
     """
     return set(columns) - MADE_BY <= set(labels.schema_of(frame))
 
@@ -140,7 +140,7 @@ def check_made_by(frame: labels.Frame, by: str) -> None:
     if labels.schema_of(frame).get("by") != pl.String:
         return
     fields = frame.lazy().select(pl.col("by").unique()).collect()["by"]
-    # A column of the user's own may have the same name.
+    # A column of the user may have the same name.
     other = sorted(set(fields) & set(BY_FIELD) - {by})
     if other:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Counts of a whole estimated from a sample of it: the order of the draw, the table, its intervals.
+"""Estimates of counts from a sample: the order of the draw, the table, its intervals.
 
 Pure functions over frames and numbers.
 """
@@ -46,7 +46,7 @@ def drawn(ids: pl.Series, seed: int) -> pl.Series:
 
     The place of an id is independent of all other ids. So a longer draw begins with a shorter one,
     and a draw from a changed list differs only by the removed and the added ids. The arithmetic
-    is our own and fixed: the same on every machine and with every version of numpy and polars.
+    is fixed here: the same on every machine and with every version of numpy and polars.
     """
     key = _split_mix(ids.to_numpy().astype(np.uint64) ^ _split_mix(np.array([seed], np.uint64)))
     # Each step is invertible, so that no two ids share a key.
@@ -153,7 +153,7 @@ def _greatest(hits: int, n: int, number: int) -> int:
     low, high = hits * number // n, hits + number - n
     while low < high:
         middle = (low + high + 1) // 2
-        if _chance(hits, n, number, middle) > _TAIL:  # or just that: it is a little too great
+        if _chance(hits, n, number, middle) > _TAIL:  # or equal: it is a little too great
             low = middle
         else:
             high = middle - 1

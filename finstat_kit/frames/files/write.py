@@ -81,7 +81,7 @@ def write(
         )
     if note is not None and form != "xlsx":
         raise UsageError(
-            f": a {form} file has no place for it",
+            f": a {form} file cannot hold it",
             argument="note",
             cure="write xlsx, or leave it out",
         )
@@ -90,7 +90,7 @@ def write(
             "is not a string",
             argument="note",
             value=note,
-            cure="give one such as fk.cite() returns",
+            cure="give one as returned by fk.cite()",
         )
     put = _prepared(frame, form, note=note)
     with replaced(path) as file:
@@ -134,7 +134,7 @@ def put_in_place(target: Path) -> Iterator[IO[bytes]]:
 
     A link of that name is replaced, not followed.
     """
-    # In the directory of the target, so that the last step is an atomic rename. Of a random name
+    # In the directory of the target, so that the last step is an atomic rename. With a random name
     # and exclusive, so that two writers share no file and no link is followed.
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     file = part.open("xb")
@@ -162,7 +162,7 @@ def _no_place(path: Path, error: Exception) -> UsageError:
         f"cannot be written ({why})",
         argument="path",
         value=str(path),
-        cure="give a name in a folder that is there",
+        cure="give a name in an existing folder",
     )
 
 
@@ -188,7 +188,7 @@ def _prepared(
 
 
 def _at_once(put: Callable[[IO[bytes]], object]) -> Callable[[IO[bytes]], object]:
-    """Write to memory first: on a full disk these writers raise errors of their own."""
+    """Write to memory first: on a full disk these writers raise other errors."""
 
     def write_whole(file: IO[bytes]) -> None:
         whole = io.BytesIO()
@@ -252,8 +252,8 @@ def _joined(name: str, column: pl.Series) -> pl.Series:
     texts = column.cast(pl.List(pl.String))
     if texts.explode().str.contains(r"\s|^$").any():
         raise UsageError(
-            f"the column {name!r} has a blank within a text of a list, or an empty text, so "
-            "that joined by blanks it could not be split again",
+            f"the column {name!r} has a blank within a text of a list, or an empty text: "
+            "joined by blanks it could not be split again",
             cure=Either(
                 "join it by .list.join() yourself, or write parquet or ndjson",
                 "write parquet or ndjson",
@@ -305,7 +305,7 @@ def _check_days(name: str, values: pl.Series, form: str) -> None:
         return
     if not days.is_between(-_FARTHEST, _FARTHEST).all():
         raise UsageError(
-            f"the column {name!r} holds a day more than 260,000 years off, which {form} cannot",
+            f"the column {name!r} holds a day more than 260,000 years away, which {form} cannot",
             cure="make it null, or write parquet",
         )
 

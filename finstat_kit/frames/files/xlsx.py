@@ -1,8 +1,8 @@
 """A frame on the sheet of an xlsx file: no value is changed, truncated or left out.
 
-A spreadsheet shows 15 digits of a number, has no infinity, no time zone, nothing finer than a
-millisecond, and programs disagree on the days before March 1900. Such a value is written as text;
-a value that text cannot represent is a UsageError.
+A spreadsheet shows 15 digits of a number and has no infinity, no time zone and no microseconds, and
+programs disagree on the days before March 1900. Such a value is written as text; a value that text
+cannot represent is a UsageError.
 """
 
 from __future__ import annotations
@@ -60,13 +60,12 @@ def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
     most = _MOST_ROWS - 1 - (2 if note is not None else 0)
     if frame.height > most:
         raise UsageError(
-            f"the frame has {frame.height:,} rows, a sheet of xlsx has place for {most:,}",
+            f"the frame has {frame.height:,} rows, a sheet of xlsx can hold {most:,}",
             cure="write parts of it, or parquet or csv",
         )
     if frame.width > _MOST_COLUMNS:
         raise UsageError(
-            f"the frame has {frame.width:,} columns, a sheet of xlsx has place for "
-            f"{_MOST_COLUMNS:,}",
+            f"the frame has {frame.width:,} columns, a sheet of xlsx can hold {_MOST_COLUMNS:,}",
             cure="select some, or write parquet or csv",
         )
     for name in frame.columns:
@@ -172,7 +171,7 @@ def _check_texts(name: str, texts: pl.Series) -> None:
 
 
 def _longest(texts: pl.Series) -> tuple[int, int]:
-    """Return row and length of too long a text, else zeros, counted in units of UTF-16."""
+    """Return row and length of a text that is too long, else zeros, in units of UTF-16."""
     if (texts.str.len_bytes() <= _LONGEST_TEXT).all():
         return 0, 0
     lengths = texts.str.len_chars() + texts.str.count_matches(r"[\x{10000}-\x{10FFFF}]")

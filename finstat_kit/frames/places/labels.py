@@ -21,7 +21,7 @@ UNRESOLVED: Final = pl.Schema(
 
 Frame = pl.DataFrame | pl.LazyFrame
 Columns = Sequence[str] | Mapping[str, str] | None
-# Called with the name of a codelist only when a column needs it, to avoid needless requests.
+# Called with the name of a codelist only if a column needs it, to avoid needless requests.
 Lookup = Callable[[str], pl.DataFrame]
 
 

@@ -22,7 +22,7 @@ MATCHES: Final = pl.Schema(
         "candidates": pl.List(pl.String()),
     }
 )
-# Words for the kind of a place, not part of its name.
+# Words for the level of a place, not part of its name.
 _BEFORE: Final = r"(?:okres|district of|region of|municipality of|obec|mesto|mestska cast) "
 _AFTER: Final = r" (?:samospravny kraj|kraj|region|okres|district)"
 _BARE: Final = re.compile(f"(?:{_BEFORE})?(.+?)(?:{_AFTER})?")

@@ -1,1 +1,1 @@
-"""What is inside reports: forms, cells, sums, files, the printed form."""
+"""The content of reports: forms, cells, sums, files, the printed form."""

@@ -1,4 +1,4 @@
-"""The files of reports: one row per file, and the name that each is kept under."""
+"""The files of reports: one row per file, and the name under which each is saved."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELDS: Final[dict[str, pl.DataType]] = {
 }
 ATTACHMENTS: Final = pl.Schema({"report_id": pl.Int64(), **_FIELDS})
 _UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u2028\u2029]+')
-# A format character is invisible, or turns the direction of what follows: "fdp.exe" for "exe.pdf".
+# A format character is invisible, or reverses the text after it: "fdp.exe" for "exe.pdf".
 _FORMAT: Final = "Cf"
 _LONGEST: Final = 120  # bytes of a name, with room for the id and a suffix
 _SUFFIXES: Final = {"application/pdf": ".pdf", "application/zip": ".zip", "text/xml": ".xml"}
@@ -45,7 +45,7 @@ def attachments(reports: Frame) -> Frame:
         in hexadecimal) and ``jazyk`` (String).
 
     Raises:
-        UsageError: No frame of records with files.
+        UsageError: *reports* is not a frame of records with files.
 
     Example:
         >>> import finstat_kit as fk

@@ -1,8 +1,8 @@
 """Reports to tidy cells: one row per filled cell, keyed by template, table, row and column.
 
-A report carries neither labels nor the number of its columns, so that a wrong template would give
-plausible nonsense: where the number of tables or the length of one does not fit the template, no
-number of the whole report comes out.
+A report has neither labels nor the number of its columns, so a wrong template would give plausible
+nonsense: if the number of tables or the length of one does not fit the template, the whole report
+gives no number.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ _LABELS: Final = {"label_sk": pl.String(), "label_en": pl.String()}
 TABLES: Final = pl.List(pl.List(pl.String))
 _NEEDED: Final = ("id", "idSablony", wire.TABLES)
 _SLICE: Final = 2_000  # reports whose cells are in memory as texts at a time
-# What the register writes: no separators, no exponent, no infinity.
+# Numbers as the register writes them: no separators, no exponent, no infinity.
 _NUMBER: Final = r"^[-+]?[0-9]+(\.[0-9]+)?$"
-_LARGEST: Final = 1e300  # sums and ratios of what is smaller are finite
+_LARGEST: Final = 1e300  # sums and ratios of smaller numbers are finite
 
 FormOf = Callable[[int], Form | None]
 
 
 class _Layout(NamedTuple):
-    """What the cells of a form are, one after the other, as a report's tables hold them."""
+    """The cells of a form, in the order of a report's tables."""
 
     lengths: list[int]  # cells of each table
-    cells: pl.DataFrame  # a row per cell: the key, what it means, its labels
+    cells: pl.DataFrame  # one row per cell: its key, its meaning, its labels
 
 
 def schema_of_cells(*, labels: bool) -> pl.Schema:
@@ -57,7 +57,7 @@ def schema_of_cells(*, labels: bool) -> pl.Schema:
 
 
 def checked(reports: object) -> pl.Schema:
-    """Return the columns of a frame of reports; what has no cells to read is refused."""
+    """Return the columns of a frame of reports; refuse a frame without the columns of cells."""
     if isinstance(reports, pl.LazyFrame):
         schema = reports.collect_schema()
     elif isinstance(reports, pl.DataFrame):
@@ -78,7 +78,7 @@ def checked(reports: object) -> pl.Schema:
     ):
         if not fits:
             raise UsageError(
-                f": the column {name!r} is {schema[name]}, which no records have",
+                f": the column {name!r} is {schema[name]}, which records never have",
                 argument="reports",
             )
     return schema
@@ -108,11 +108,11 @@ class Reader:
         return cells, pl.concat([pl.DataFrame(schema=WITHOUT), *(none for _, none in parts)])
 
     def unfit(self, reports: pl.DataFrame, sizes: pl.Series) -> pl.DataFrame:
-        """Return the reports and tables that give no number, whatever stands in their cells.
+        """Return the reports and tables that give no number, whatever their cells contain.
 
         Args:
-            reports: Records; of their tables it is only read whether there are any.
-            sizes: Cells of each table of each report.
+            reports: Records; whether they have tables is read, but not the tables.
+            sizes: Number of cells of each table of each report.
         """
         refusals = Refusals(reports["id"].cast(pl.Int64))
         self._fitting(reports, sizes, refusals)
@@ -169,7 +169,7 @@ class Reader:
         fitting: list[tuple[Ints, int, _Layout]],
         refusals: Refusals,
     ) -> pl.DataFrame:
-        """Read the reports that fit, in the order in which they were given."""
+        """Read the reports that fit, in the order given."""
         if not any(len(rows) for rows, _, _ in fitting):
             return pl.DataFrame(schema=self._schema)
         rows = np.concatenate([rows for rows, _, _ in fitting])
@@ -178,7 +178,7 @@ class Reader:
         rows, kind = rows[order], kind[order]
         layouts = [layout for _, _, layout in fitting]
         widths = np.array([layout.cells.height for layout in layouts])
-        # Where each report's cells begin in the long column, and where its form's do.
+        # The first cell of each report in the long column, and the first of its form.
         ends = np.cumsum(widths[kind])
         starts = ends - widths[kind]
         bases = np.cumsum(widths) - widths
@@ -211,7 +211,7 @@ class Reader:
         layouts: list[_Layout],
         kind: Ints,
     ) -> None:
-        """Note the tables with a filled cell that is no number, and those with none filled."""
+        """Record the tables with an unreadable cell, and those without a filled one."""
         most = max(len(layout.lengths) for layout in layouts)
         key = report * most + table
         filled = (texts != "").fill_null(value=False).to_numpy()
@@ -241,7 +241,7 @@ def _layout(form: Form) -> _Layout:
 
 
 def layout_of(forms: Mapping[int, Form], schema: pl.Schema) -> pl.DataFrame:
-    """Return what the cells of some forms mean, a row per cell with its template."""
+    """Return the meaning of the cells of some forms, one row per cell with its template."""
     parts = [
         _layout(form).cells.with_columns(pl.lit(template, pl.Int32).alias("template"))
         for template, form in forms.items()
@@ -252,7 +252,7 @@ def layout_of(forms: Mapping[int, Form], schema: pl.Schema) -> pl.DataFrame:
 
 
 def _lengths(sizes: pl.Series, many: int) -> Ints:
-    """Return how many cells each table of some reports has, a row per report."""
+    """Return the number of cells of each table of some reports, one row per report."""
     lengths = sizes.explode().fill_null(0) if len(sizes) else pl.Series([], dtype=pl.Int64)
     return lengths.to_numpy().astype(np.int64).reshape(-1, many)
 
@@ -260,13 +260,13 @@ def _lengths(sizes: pl.Series, many: int) -> Ints:
 def _one_after_the_other(tables: pl.Series, layouts: list[_Layout]) -> pl.Series:
     """Return the cells of all tables of some reports in one column."""
     if any(0 in layout.lengths for layout in layouts):
-        # An empty list would leave a null behind and shift all that follows.
+        # An empty list would explode to a null and shift all cells after it.
         tables = tables.list.eval(pl.element().filter(pl.element().list.len() > 0))
     return tables.explode().explode()
 
 
 def values_of(texts: pl.Series) -> pl.Series:
-    """Return texts as numbers, null for those that are none: the only reading of a number."""
+    """Return texts as numbers, null for other texts: the only place where numbers are read."""
     whole = texts.cast(pl.Int64, strict=False)
     values = whole.cast(pl.Float64)
     rest = whole.is_null().arg_true()

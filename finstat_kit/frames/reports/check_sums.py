@@ -1,4 +1,4 @@
-"""What a form states of its cells, checked on reports: its sums, its balance, its results."""
+"""The checks of reports by their form: its sums, its balance, its results."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ CHECKS: Final = pl.Schema(
         "reasons": pl.List(pl.Struct({"table": pl.Int16(), "reason": REASON})),
     }
 )
-# What is read of records beside their tables.
+# The fields of records that are read in addition to their tables.
 READ: Final = ("idUctovnejZavierky", "titulnaStrana")
-# The result of the period in the balance sheet and in the income statement: null where the form
-# has none or it is no number, NaN where it is blank.
+# The result of the period in the balance sheet and in the income statement: null if the form has
+# none or it is not a number, NaN if it is blank.
 _RESULTS: Final[dict[str, pl.DataType]] = {"in_balance": pl.Float64(), "in_income": pl.Float64()}
 _OF_CELLS: Final = pl.Schema(
     {
@@ -60,7 +60,7 @@ Mask = NDArray[np.bool_]
 
 def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
     """Check reports; see `Register.check_reports`."""
-    # By their place: an id may stand twice in a frame.
+    # By their place: an id may appear twice in a frame.
     placed = reports.with_columns(pl.int_range(reports.height, dtype=pl.Int64).alias("id"))
     reader, known = Reader(form_of), dict[int, FormSums]()
     checks, reasons = [pl.DataFrame(schema=_OF_CELLS)], []
@@ -81,12 +81,12 @@ def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
 def _per_report(
     reports: pl.DataFrame, checks: pl.DataFrame, reasons: list[pl.DataFrame]
 ) -> pl.DataFrame:
-    """Return a row per report, in order.
+    """Return one row per report, in order.
 
     Args:
         reports: Records.
-        checks: Of those with cells, by their place.
-        reasons: Why others have none, by their place.
+        checks: Checks of the reports with cells, by their place.
+        reasons: Why other reports have no cells, by their place.
     """
     statement = "idUctovnejZavierky"
     if statement not in reports.columns:
@@ -97,7 +97,7 @@ def _per_report(
         pl.col("idSablony").cast(pl.Int32, strict=False),
         pl.col(statement).cast(pl.Int64, strict=False),
     ).join(checks.rename({"report_id": "place"}), on="place", how="left", maintain_order="left")
-    # Until 2013, and of public bodies, the two are reports of one statement.
+    # Until 2013, and for public bodies, the two are reports of one statement.
     income = (
         rows.filter(pl.col("in_income").is_not_null(), pl.col("in_balance").is_null())
         .sort("report_id")
@@ -116,7 +116,7 @@ def _per_report(
         .with_columns(
             pl.col("template").fill_null(pl.col("idSablony")),
             pl.col("checked", "failing").fill_null(0),
-            # A blank is 0 beside a figure.
+            # A blank counts as 0 if the other is filled.
             result_difference=pl.when(~(shown.is_nan() & stated.is_nan())).then(
                 (shown.fill_nan(0.0) - stated.fill_nan(0.0)).round(2)
             ),
@@ -130,7 +130,7 @@ def of_cells(cells: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
     """Return ``report_id``, ``failing`` and ``balance_difference`` of reports with a filled cell.
 
     Args:
-        cells: All filled cells of some reports, those of each report together.
+        cells: All filled cells of some reports, grouped by report.
         form_of: Returns the form that cells are read by.
     """
     known: dict[int, FormSums] = {}
@@ -161,13 +161,13 @@ def _sums_of(template: int, form_of: FormOf, known: dict[int, FormSums]) -> Form
 
 
 class _Filed(NamedTuple):
-    """The cells of reports on one form: a row per report, a column per cell of the form.
+    """The cells of reports on one form: one row per report, one column per cell of the form.
 
     Attributes:
-        ids: Of the reports.
-        values: 0 where a cell is blank or no number.
-        filled: 1 where a cell is not blank.
-        odd: 1 where a filled cell is no number.
+        ids: Ids of the reports.
+        values: 0 if a cell is blank or not a number.
+        filled: 1 if a cell is not blank.
+        odd: 1 if a filled cell is not a number.
     """
 
     ids: pl.Series
@@ -191,7 +191,7 @@ def _filed(cells: pl.DataFrame, sums: FormSums) -> _Filed:
 
 
 class _Added(NamedTuple):
-    """The sums of reports on one form: a row per report, a column per sum."""
+    """The sums of reports on one form: one row per report, one column per sum."""
 
     stated: Floats
     computed: Floats
@@ -201,7 +201,7 @@ class _Added(NamedTuple):
 
 def _added(filed: _Filed, sums: FormSums) -> _Added:
     computed, stated = sums.added(filed.values), filed.values[:, sums.stated]
-    # Of nothing but blanks nothing is stated; what is no number cannot be added.
+    # A sum of blanks only states nothing; a text that is not a number cannot be added.
     told = (sums.added(filed.filled, signed=False) + filed.filled[:, sums.stated] > 0) & (
         sums.added(filed.odd, signed=False) + filed.odd[:, sums.stated] == 0
     )
@@ -213,9 +213,9 @@ def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) ->
     """Check the reports of one form.
 
     Args:
-        cells: All of their filled cells.
-        sums: Of the form.
-        former: The reports of the period before, as far as they are among these.
+        cells: All filled cells of the reports.
+        sums: The sums of the form.
+        former: The reports of the previous period among these.
     """
     filed = _filed(cells, sums)
     added = _added(filed, sums)
@@ -239,7 +239,7 @@ def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) ->
 
 
 def _largest(differences: Floats, counted: Mask) -> list[float | None]:
-    """Return the largest difference of each report, with its sign; None where none is counted."""
+    """Return the largest difference of each report, with its sign; None if no cell is compared."""
     if not differences.shape[1]:
         return [None] * len(differences)
     known = np.where(counted, differences, 0.0)
@@ -250,7 +250,7 @@ def _largest(differences: Floats, counted: Mask) -> list[float | None]:
 
 
 def _balance(filed: _Filed, sums: FormSums) -> list[float | None]:
-    """Return assets less equity and liabilities, None where the form has no balance sheet."""
+    """Return assets less equity and liabilities, None if the form has no balance sheet."""
     if sums.totals is None:
         return [None] * len(filed.ids)
     assets, liabilities = ([place] for place in sums.totals)
@@ -259,7 +259,7 @@ def _balance(filed: _Filed, sums: FormSums) -> list[float | None]:
 
 
 def _across(filed: _Filed, sums: FormSums) -> list[float | None]:
-    """Return what two columns of a row make up less the third, where that is most."""
+    """Return the largest difference between two columns of a row and their total."""
     first, sign, second, third = sums.across.T
     filled, odd = (
         cells[:, first] + cells[:, second] + cells[:, third] for cells in (filed.filled, filed.odd)
@@ -269,7 +269,7 @@ def _across(filed: _Filed, sums: FormSums) -> list[float | None]:
 
 
 def _previous(filed: _Filed, sums: FormSums, former: dict[int, int]) -> list[float | None]:
-    """Return the column of the period before less what was filed then, where that is most."""
+    """Return the largest difference of the previous-period column from the former report."""
     place = {id_: row for row, id_ in enumerate(filed.ids)}
     pairs = [(row, place[former[id_]]) for id_, row in place.items() if former.get(id_) in place]
     later, earlier = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
@@ -278,7 +278,7 @@ def _previous(filed: _Filed, sums: FormSums, former: dict[int, int]) -> list[flo
         return cells[later][:, sums.previous], cells[earlier][:, sums.current]
 
     (told, told_then), (odd, odd_then) = both(filed.filled), both(filed.odd)
-    # Of nothing but blanks nothing is told: a first year, a form left empty.
+    # Blanks only are not compared: a first year, a form left empty.
     any_: Mask = (told.sum(axis=1) > 0) & (told_then.sum(axis=1) > 0)
     counted = (told + told_then > 0) & (odd + odd_then == 0) & any_[:, None]
     values, values_then = both(filed.values)

@@ -1,4 +1,4 @@
-"""What a form states of its own cells: which add up to which, its totals and its results."""
+"""The relations between the cells of a form: its sums, its totals and its results."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _ASSETS: Final = re.compile(r"(strana )?(aktív|a k t í v)", re.IGNORECASE)
 _LIABILITIES: Final = re.compile(r"(strana )?(pasív|p a s í v)", re.IGNORECASE)
 _INCOME: Final = re.compile(r"výkaz ziskov|náklady|výnosy", re.IGNORECASE)
 _CONTROL: Final = re.compile(r"kontroln", re.IGNORECASE)
-# What is left; a table with one column per period has no word for it.
+# The measures of a net amount; a table with one column per period has no word for it.
 _LEFT: Final = (None, "net", "total")
-# Columns of a row that make up a third one.
+# Two columns of a row and their total.
 _ACROSS: Final = (
     ("gross", -1, "correction", "net"),
     ("main", 1, "business", "total"),
@@ -46,15 +46,15 @@ class FormSums:
     A term is one of a few hundred cells: a matrix of all cells by all sums is nearly empty.
 
     Attributes:
-        starts: The place of each table's first cell among all of the form.
-        sums: Those of captions, in every column.
-        stated: The places of their rows.
-        totals: Places of both sides of the balance sheet, None where the form has none.
+        starts: The place of each table's first cell among all cells of the form.
+        sums: The sums of captions, in every column.
+        stated: The places of their totals.
+        totals: Places of the totals of the balance sheet, None if the form has none.
         in_balance: Place of the result of the period in the balance sheet, or None.
         in_income: Place of the same in the income statement, or None.
-        across: Places and sign of columns that make up a third: first, sign, second, third.
-        previous: Places of the period before.
-        current: For each of these the place of what it was a period ago.
+        across: Columns that add up to a third: place, sign of the second, its place, the third.
+        previous: Places of the previous period.
+        current: The place of each in the current column of the former report.
     """
 
     def __init__(self, form: Form) -> None:
@@ -143,7 +143,7 @@ def totals(form: Form) -> tuple[Cell, Cell] | None:
 
 
 def _total(number: int, table: Table) -> int | None:
-    """Return the row to which most rows of a table add up, and which is part of none."""
+    """Return the row that most rows of a table add up to, and that is not part of another sum."""
     terms = {
         row: [term.row for term in line.terms if term.table == number]
         for row, line in enumerate(table.rows)
@@ -163,7 +163,7 @@ def _total(number: int, table: Table) -> int | None:
 
 
 def _in_balance(form: Form, sides: tuple[Cell, Cell] | None) -> Cell | None:
-    """Return the result in the balance sheet: what is left of the assets less everything else."""
+    """Return the result in the balance sheet: the assets less everything else."""
     if sides is None:
         return None
     assets, (number, _, column) = sides[0][:2], sides[1]
@@ -186,12 +186,12 @@ def _in_income(form: Form) -> Cell | None:
 
 
 def _counterpart(table: Table, period: str | None, measure: str | None) -> int | None:
-    """Return the column of a table that holds what a column of that period and measure does."""
+    """Return the column of a table with the same period and measure as a given one."""
     return _left(table, period) if measure in _LEFT else _column(table, period, measure)
 
 
 def _left(table: Table, period: str | None) -> int | None:
-    """Return the column of a period that holds what is left: the net, the total or the only one."""
+    """Return the column of a period with the net amount: net, total or the only column."""
     own = [place for place, column in enumerate(table.columns) if column.period == period]
     found = (_column(table, period, measure) for measure in ("net", "total", None))
     only = own[0] if len(own) == 1 else None
@@ -199,7 +199,7 @@ def _left(table: Table, period: str | None) -> int | None:
 
 
 def _column(table: Table, period: str | None, measure: str | None) -> int | None:
-    """Return the only column of a period and a measure; "other" does not say what is measured."""
+    """Return the only column of a period and a measure; "other" names no measure."""
     kinds = [(column.period, column.measure) for column in table.columns]
     unique = measure != "other" and kinds.count((period, measure)) == 1
     return kinds.index((period, measure)) if unique else None

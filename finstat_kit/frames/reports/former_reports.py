@@ -1,4 +1,4 @@
-"""The report of the period before, where it is in the same frame of reports."""
+"""The report of the previous period in the same frame of reports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-# Of the title page: whose report it is, and of which period.
+# Fields of the title page: whose report it is, and of which period.
 _OWNER: Final = {
     "ico": pl.String(), "nazovSpravcovskehoFondu": pl.String(), "konsolidovana": pl.Boolean(),
 }  # fmt: skip
@@ -15,17 +15,17 @@ _KEY: Final = ["idSablony", *_OWNER]
 
 
 def former_reports(reports: pl.DataFrame) -> pl.DataFrame:
-    """Return the place of each report and of the one of the period before; units side by side.
+    """Return the place of each report and of its former report, grouped by unit.
 
-    Such a report has the same unit, form, fund and kind of consolidation, and its period ends
-    where the title page has the end of the one before. Of several, such as a report and its
-    correction, it is the one with the highest id.
+    The former report has the same unit, form, fund and kind of consolidation, and its period ends
+    on the day that the title page gives for the previous period. Of several, such as a report and
+    its correction, it is the one with the highest id.
 
     Args:
         reports: Records; without ``titulnaStrana`` no report has a former one.
 
     Returns:
-        ``place`` and ``former`` (Int64, null where the frame has none).
+        ``place`` and ``former`` (Int64, null if the frame has none).
     """
     page = pl.col("titulnaStrana").struct
     dtype = reports.schema.get("titulnaStrana")

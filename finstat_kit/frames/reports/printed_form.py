@@ -1,4 +1,4 @@
-"""One report as people know the form: its rows in order, its columns side by side."""
+"""One report laid out as its form: rows in order, columns side by side."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ _PERSONS: Final = frozenset(str(code) for code in range(100, 111))
 
 
 class Line(NamedTuple):
-    """A row as it is shown."""
+    """A row as shown."""
 
     number: str
     mark: str
     caption: str
-    marked: bool  # Slovak where English was wanted
+    marked: bool  # Slovak because the English caption is missing
     level: int
     is_sum: bool
     values: list[str]
 
 
 class Part(NamedTuple):
-    """A table as it is shown; a head is a line for the period and one for the measure."""
+    """A table as shown; its head has a line for the period and a line for the measure."""
 
     name: str
     marked: bool
@@ -73,7 +73,7 @@ class Part(NamedTuple):
 
 
 class Filed:
-    """A report as it was filed: text where it is printed, a table in Jupyter.
+    """A report as filed: text when printed, a table in Jupyter.
 
     Attributes:
         heading: The form and the report.
@@ -112,7 +112,7 @@ def as_filed(
     filled: bool = False,
     title: bool | None = None,
 ) -> Filed:
-    """Show a report as its form has it; see `Register.as_filed`."""
+    """Show a report laid out as its form; see `Register.as_filed`."""
     record = _one(report)
     words = _WORDS[lang]
     template = record["idSablony"]
@@ -165,10 +165,10 @@ def _schema(report: pl.DataFrame | pl.LazyFrame) -> pl.Schema:
 def _parts(
     tables: object, values: pl.Series, form: Form, lang: Lang, *, filled: bool
 ) -> list[Part]:
-    """Return the tables; *values* are the numbers of all cells, null where one is none."""
+    """Return the tables; *values* are the numbers of all cells, null for other texts."""
     assert isinstance(tables, list)
     numbers = iter(values)
-    # Of numbers every digit is shown, other texts stand as they were filed.
+    # Numbers are shown with every digit, other texts as filed.
     read: list[list[Decimal | str]] = [
         [text or "" if next(numbers) is None else Decimal(text) for text in data] for data in tables
     ]
@@ -213,7 +213,7 @@ def _head(column: Column, lang: Lang) -> tuple[str, str]:
 
 
 def _written(cell: Decimal | str, lang: Lang, places: int) -> str:
-    """Return a cell for reading."""
+    """Return a cell as shown."""
     if isinstance(cell, str):
         return cell
     return number_format.decimal(cell, lang, places).replace("-", "\u2212")
@@ -245,7 +245,7 @@ def _title(page: Mapping[str, Any], lang: Lang) -> list[tuple[str, str]]:
 
 
 def kind_text(kind: str, lang: Lang) -> str:
-    """Return the kind of a statement in words; one that is not known as it was filed."""
+    """Return the kind of a statement in words; an unknown kind as filed."""
     return _KINDS.get(kind, kind) if lang == "en" else kind
 
 

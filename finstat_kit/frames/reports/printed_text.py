@@ -1,4 +1,4 @@
-"""A report as it was filed, written as text and as HTML that one would print."""
+"""A report as filed, as text and as printable HTML."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _part(part: Part) -> str:
 
 
 def _widths(part: Part) -> list[int]:
-    """Return the widths of the columns; a period stands above all columns of its group."""
+    """Return the widths of the columns; a period spans all columns of its group."""
     widths = [
         max([len(line.values[place]) for line in part.lines] + [len(measure)])
         for place, (_, measure) in enumerate(part.heads)

@@ -1,4 +1,4 @@
-"""Why a report, a table or an item gave no number: one list of reasons for all of them."""
+"""Why a report, a table or an item gave no number: the only list of reasons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from finstat_kit.protocol import wire
 
 Ints = NDArray[np.int64]
 
-# In the order of priority: where several apply, the first is given.
+# In order of priority: if several apply, the first is given.
 REASONS: Final = (
     "deleted",
     "non_public",
@@ -38,7 +38,7 @@ REASONS: Final = (
 )
 REASON: Final = pl.Enum(REASONS)
 WITHOUT: Final = pl.Schema({"report_id": pl.Int64(), "table": pl.Int16(), "reason": REASON})
-# The columns of a record that are read where they are there.
+# The columns of records that are read if present.
 READ: Final = (
     "id", "idSablony", wire.TABLES, wire.STATE, "pristupnostDat", "prilohy", wire.CHANGED,
 )  # fmt: skip
@@ -55,13 +55,13 @@ class Refusals:
         self._reasons: list[str] = []
 
     def add(self, reason: str, applies: NDArray[np.bool_]) -> None:
-        """Refuse the reports that a reason applies to, if no earlier one did."""
+        """Record a reason for reports without an earlier one."""
         rows = np.flatnonzero(applies & ~self.refused)
         self.refused[rows] = True
         self._add(reason, rows, None)
 
     def add_table(self, reason: str, rows: Ints, table: int) -> None:
-        """Refuse a table of some reports."""
+        """Record a reason for a table of some reports."""
         self._add(reason, rows, table)
 
     def _add(self, reason: str, rows: Ints, table: int | None) -> None:
@@ -71,7 +71,7 @@ class Refusals:
             self._reasons.append(reason)
 
     def frame(self) -> pl.DataFrame:
-        """Return them in the order of the reports."""
+        """Return the reasons in the order of the reports."""
         if not self._rows:
             return pl.DataFrame(schema=WITHOUT)
         many = [len(rows) for rows in self._rows]
@@ -96,7 +96,7 @@ class Refusals:
 def by_the_record(
     reports: pl.DataFrame, held: NDArray[np.bool_]
 ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yield the reasons that a record gives by itself, in their order, and where each applies."""
+    """Yield the reasons visible in a record alone, in their order, and where each applies."""
     columns = reports.columns
 
     def where(expression: pl.Expr) -> NDArray[np.bool_]:
@@ -111,7 +111,7 @@ def by_the_record(
     closed = access.cast(pl.String).str.to_lowercase() == "neverejné"
     yield "non_public", where(hidden.fill_null(value=False) | closed.fill_null(value=False))
     if wire.CHANGED in columns:
-        # A record that was not there or broken is a row of its id alone.
+        # A missing or broken record is a row with only its id.
         others = pl.all_horizontal(pl.col(n).is_null() for n in READ if n in columns and n != "id")
         yield "unreadable", where(others) & ~held
     if files is not None and reports["prilohy"].dtype != pl.Null:

@@ -49,7 +49,7 @@ COLUMNS: Final = pl.Schema(
 
 
 def listed(forms: Iterable[tuple[Form, bool]]) -> pl.DataFrame:
-    """Return the list of templates; the number of tables is null where it is not known."""
+    """Return the list of templates; the number of tables is null if unknown."""
     rows = sorted((*form[:5], len(form.tables) if known else None) for form, known in forms)
     return pl.DataFrame(rows, schema=TEMPLATES, orient="row")
 

@@ -1,4 +1,4 @@
-"""The fields of records: what each column holds, in both languages."""
+"""The fields of records: the meaning of each column, in both languages."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def fields(collection: str = "units") -> pl.DataFrame:
     """List the columns of the records of a collection, with their meaning. Sends no request.
 
     Args:
-        collection: ``"units"``, ``"statements"``, ``"reports"`` or ``"annual_reports"``, whose
-            records `fk.units.get` and its siblings return.
+        collection: ``"units"``, ``"statements"``, ``"reports"`` or ``"annual_reports"``, as
+            in `fk.units.get` and the like.
 
     Returns:
         One row per column, in the order of the records, all String: ``field``, ``dtype``,
@@ -31,7 +31,7 @@ def fields(collection: str = "units") -> pl.DataFrame:
         their column, with its name before a dot: ``titulnaStrana.ico``.
 
     Raises:
-        UsageError: Another collection.
+        UsageError: *collection* is not one of these.
 
     Example:
         >>> import finstat_kit as fk

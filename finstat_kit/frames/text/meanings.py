@@ -1,4 +1,4 @@
-"""What the fields of records hold, in Slovak and in English; `fields` makes a table of it."""
+"""The meanings of the fields of records in Slovak and English, for `fields`."""
 
 from __future__ import annotations
 

@@ -90,14 +90,14 @@ def from_slovak(number: int) -> str:
     >>> [from_slovak(number).split()[0] for number in (1, 3, 4, 14, 60, 150, 200, 7_000)]
     ['z', 'z', 'zo', 'zo', 'zo', 'zo', 'z', 'zo']
     """
-    first = int(f"{number:,}".split(",")[0])  # the word of a number is that of its first group
+    first = int(f"{number:,}".split(",")[0])  # the first word is that of the first group of digits
     digit = first % 10 if first < 20 else int(str(first)[0])
     vowel = 100 <= first < 200 or (digit in (4, 6, 7) and first != 0)  # sto, štyri, šesť, sedem
     return f"{'zo' if vowel else 'z'}{NO_BREAK}{whole(number, 'sk')}"
 
 
 def euro(amount: float, lang: Lang) -> str:
-    r"""Write an amount of euro in short, as the language does.
+    r"""Write an amount of euro in short.
 
     >>> [euro(amount, "sk") for amount in (1_234_567, -12_300, 950)]
     ['1,2\xa0mil.\xa0€', '−12\xa0tis.\xa0€', '950\xa0€']

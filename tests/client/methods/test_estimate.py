@@ -289,7 +289,7 @@ def test_no_time_for_a_record(fake: FakeClock, seconds: float, connections: int)
     reg = Paced(fake, seconds=seconds, connections=connections)
 
     with pytest.raises(
-        fk.UsageError, match=r"minutes=0.03 is over before .* give more minutes, or n"
+        fk.UsageError, match=r"minutes=0.03 is too short .* give more minutes, or n"
     ):
         reg.estimate(minutes=0.03)
 
