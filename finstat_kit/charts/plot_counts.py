@@ -133,7 +133,7 @@ def _alone(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
     share = bars["share"][0]
     if "hits" in bars.columns:
         return None
-    # A row selected from counts does not stand for all units.
+    # A row selected from counts does not represent all units.
     if share is not None and share < 1:
         return None
     return f"{drawing.all_units(bars['count'][0], lang)}: {names[0]}"

@@ -1,4 +1,4 @@
-"""Figures over the years: of one unit several items, or one item of a few units."""
+"""Figures over the years: several items of one unit, or one item of a few units."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def plot_history(
 
     A year without a number breaks the line. A value from a filing that corrects another has a
     ring, one from the previous-period column is hollow, and a year whose period has other than 12
-    months is hatched. Of several rows of a unit and year one is drawn, as in `plot_spread`.
+    months is hatched. One row is drawn per unit and year, as in `plot_spread`.
 
     Args:
-        frame: As `financials` returns it, of one or a few units; a ratio is computed where it is
-            not a column.
+        frame: As `financials` returns it, of one or a few units; a ratio is computed if it is not
+            a column.
         value: An item or ratio, or several of the same kind (amounts, or shares).
         lang: Language of title, numbers and names, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
@@ -68,8 +68,8 @@ def plot_history(
         The Axes, to adjust or to save (``.figure.savefig``).
 
     Raises:
-        UsageError: No item or one twice, several items of several units, more than six lines, a
-            column is missing, or the frame has individual and consolidated statements.
+        UsageError: No item, a repeated item, several items of several units, more than six lines,
+            a missing column, or a frame with individual and consolidated statements.
 
     Example:
         >>> import finstat_kit as fk
@@ -124,7 +124,7 @@ def plot_history(
 
 
 def _notes(values: Sequence[Figures], lang: Lang) -> list[str]:
-    """Return the notes of all items, with the name of the item where they are not of all."""
+    """Return the notes of all items, with the name of the item if not all have the note."""
     notes = [value.notes(lang) for value in values]
     common = [note for note in notes[0] if all(note in others for others in notes)]
     return common + [
@@ -148,7 +148,7 @@ def _given(frame: labels.Frame) -> labels.Frame:
 
 
 def _line(ax: Axes, own: pl.DataFrame, colour: str, label: str) -> set[str]:
-    """Draw a line with its marks; return what the notes have to explain."""
+    """Draw a line with its marks; return the marks that need a note."""
     first, last = own["year"].min(), own["year"].max()
     years = pl.DataFrame({"year": pl.int_range(first, last + 1, eager=True)})  # type: ignore[arg-type, operator]
     rows = years.join(own.cast({"year": pl.Int64}), on="year", how="left").sort("year")

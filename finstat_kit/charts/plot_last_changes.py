@@ -64,7 +64,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "axis quarter": "quarter",
         "axis year": "year",
         "not": (
-            "Each unit stands here once, at its last change. When it changes again it moves "
+            "Each unit appears here once, at its last change. When it changes again it moves "
             "right, so that older bars shrink. This is not the number of changes over time."
         ),
         "undated": "Without a date of change (not shown): {n}.",
@@ -96,8 +96,8 @@ def plot_last_changes(
     Args:
         units: Records, or any frame with ``datumPoslednejUpravy`` (Date) and the column *by*.
         by: A code field, as in `count_by`. The eight commonest codes, or fewer on small axes, are
-            series of their own; the other labelled codes are one series, and rows without a label
-            or gone another.
+            separate series; the other labelled codes are one series, and rows without a label
+            or with ``stav`` another.
         every: Length of a period: ``"day"``, ``"week"`` (from Monday), ``"month"``,
             ``"quarter"`` or ``"year"``.
         lang: Language of title, labels and numbers, ``"sk"`` or ``"en"``; None is the register's.

@@ -67,8 +67,8 @@ class _Grid(NamedTuple):
     classes: int
     inches: tuple[float, float]
     text: float  # height of a letter by that of a tile
-    lines: tuple[float, float]  # where name and number stand between the edges of a tile
-    two_lines: tuple[float, float]  # where they stand if an interval is below the number
+    lines: tuple[float, float]  # positions of name and number in a tile
+    two_lines: tuple[float, float]  # positions if an interval is below the number
 
 
 _GRIDS: Final = {
@@ -188,7 +188,7 @@ class _Shown(NamedTuple):
 def _shown(
     frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
 ) -> _Shown:
-    """Return what to show of a frame: counts, differences of counts, medians or other values."""
+    """Return what to show: counts, differences of counts, medians or other values."""
     if map_values.is_of_units(frame, by, value):
         return _medians(frame, by, value, unit, lang, source)
     differs = value in ("count", "difference") and drawing.is_comparison(frame)
@@ -343,7 +343,7 @@ def _off_the_map(shown: _Shown, table: pl.DataFrame, lang: Lang) -> str:
     if more.height:
         told.append((f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more))
     if shown.units is not None and not shown.differs:
-        table = table.filter(pl.col("value") != 0)  # groups of an estimate without a unit
+        table = table.filter(pl.col("value") != 0)  # groups of an estimate without units
     for kind in KINDS[1:]:
         group = table.filter(pl.col("kind") == kind)
         if group.height:
@@ -354,7 +354,7 @@ def _off_the_map(shown: _Shown, table: pl.DataFrame, lang: Lang) -> str:
 
 
 def _summed(shown: _Shown, rows: pl.DataFrame, lang: Lang) -> str:
-    """Write the total of some rows; of values that cannot be added up, their number of units."""
+    """Write the total of some rows, or the number of units if values cannot be added up."""
     if "units" in rows.columns:
         return f": {number_format.units(int(rows['units'].sum()), lang)}"
     if shown.estimate:
@@ -366,7 +366,7 @@ def _summed(shown: _Shown, rows: pl.DataFrame, lang: Lang) -> str:
 
 
 def _tell_the_rest(ax: Axes, text: str, rows: int) -> None:
-    """Write a text under the legend of so many rows."""
+    """Write a text under a legend with a number of rows."""
     lines = drawing.wrapped(text, drawing.inches(ax)[0] * drawing.GROWTH, TEXT_SIZE)
     ax.set_xlabel(
         drawing.literal("\n".join(lines)), labelpad=TEXT_SIZE * (1.9 * rows + 2.3),

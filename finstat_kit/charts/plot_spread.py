@@ -44,7 +44,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "unit-years": "n: unit-years.",
         "few": "Codes of fewer than 5 units, not shown: {n} (n = {values}).",
         "log": "Logarithmic scale.",
-        "lost": "Zeros and negative values, left of the picture: {n}.",
+        "lost": "Zeros and negative values, left of the chart: {n}.",
         "beyond": "Beyond the whiskers, not shown: {n}.",
         "more": "Further codes, not shown: {n} (n = {values}).",
     },
@@ -62,17 +62,17 @@ def plot_spread(
 ) -> Axes:
     """Draw how an item or a ratio spreads: quartile boxes for each code, by median.
 
-    The median and the number of values, ``n``, stand beside each box, and all statistics are of all
-    values; codes of fewer than five units have no box. Of several rows of a unit and year one is
-    taken: with figures, from the current column, of the longer period, of the later end. A note
-    below gives the number of rows left out, of values not drawn, of rows without a value by reason,
-    and of forms that are not comparable. Amounts that differ by more than a hundred times, with
-    quartiles above zero, are on a logarithmic scale. Of more than 30 codes those with the most
-    values are drawn.
+    The median and the number of values, ``n``, are beside each box, and all statistics include all
+    values; codes of fewer than five units have no box. One row is taken per unit and year: one with
+    figures first, then the current column, the longer period, the later end. A note below gives the
+    number of rows left out, of values not drawn, of rows without a value by reason, and of forms
+    that are not comparable. Amounts that differ by a factor of more than a hundred, with quartiles
+    above zero, are on a logarithmic scale. Among more than 30 codes, those with the most values are
+    drawn.
 
     Args:
         frame: Financials, ratios, or any frame with the columns *value* and *by*; a ratio is
-            computed where it is not a column. In several years of a unit, each is a value.
+            computed if it is not a column. Each year of a unit is a value.
         value: Column of numbers, such as ``"equity_ratio"``.
         by: A code field, as in `count_by`.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
@@ -99,7 +99,7 @@ def plot_spread(
     source, lang = current.drawn_from(register, lang)
     arguments.one_of("by", by, tuple(wire.BY_FIELD))
     if by not in labels.schema_of(frame):
-        raise UsageError("is no column of the frame", argument="by", value=by)
+        raise UsageError("is not a column of the frame", argument="by", value=by)
     values = figures.of_frame(frame, value)
     coded = values.present.drop_nulls(by)
     boxes = spread(coded, "value", by)
@@ -138,7 +138,7 @@ def _notes(
     *,
     log: bool,
 ) -> list[str]:
-    """Return how the picture is read, and the numbers of values that it does not show."""
+    """Return the notes: how the chart is read, and the numbers of values that it does not show."""
     codes = pl.col(by).cast(pl.String).is_in(shown["code"].implode())
     not_above_zero = coded.filter(codes, pl.col("value") <= 0).height
     numbers = {
@@ -166,7 +166,7 @@ def _needs_log(boxes: pl.DataFrame) -> bool:
 
 
 def _names(boxes: pl.DataFrame, by: By, lang: Lang, source: Register | None) -> list[str]:
-    """Return what to call each code: its label, or the code itself where there is none."""
+    """Return the name of each code: its label, or the code itself without one."""
     if source is None:
         return [drawing.shortened(code) for code in boxes["code"]]
     columns = {"code": wire.BY_FIELD[by].name}

@@ -166,8 +166,8 @@ def main() -> None:
         sys.stdout.flush()
         if reading.unread():
             warnings.warn(
-                "standard input has data, which this command does not read; add < /dev/null where "
-                "that is meant",
+                "standard input has data, which this command does not read; add < /dev/null if "
+                "that is intended",
                 stacklevel=1,
             )
     except click.exceptions.Exit as end:

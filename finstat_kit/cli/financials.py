@@ -38,10 +38,10 @@ def financials(
     form: str | None,
     output: Path | None,
 ) -> None:
-    """Print figures of units, a row per unit and year; "-" reads standard input, as `get` does.
+    """Print figures of units, one row per unit and year; "-" reads standard input, as `get` does.
 
-    Where there are none the column "reason" shows why. Whatever ends the command early, the rows
-    of the units finished before are written.
+    Without figures the column "reason" shows why. If the command ends early, the rows of the
+    units finished before are written.
     """
     form = format_of(form, output)
     wanted = ids_given(id_, "units").unique(maintain_order=True)

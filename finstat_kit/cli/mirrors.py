@@ -21,7 +21,7 @@ from finstat_kit.cli.output import format_of, harmless, print_frame
 @click.option(
     "--only",
     type=reading.file,
-    help="Contents of these units alone, from now on: a file of their ids or records.",
+    help="Contents of these units only, from now on: a file of their ids or records.",
 )
 @click.option("--budget", metavar="TIME", help="Stop after this time: 2h, 90s; a rerun resumes.")
 @click.option("--full", is_flag=True, help="Fetch everything again, and find missing records.")
@@ -79,5 +79,5 @@ def mirror(
         return
     report = copy.verify()
     print_frame(report, form, output)
-    if report["damaged"].sum():  # a row with a meaning but no damage is a notice
+    if report["damaged"].sum():  # a row with a meaning but without damage is a notice
         raise SystemExit(1)

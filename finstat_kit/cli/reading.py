@@ -31,7 +31,7 @@ _DECIMAL: Final = r"^-?(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?$"
 _DAY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _NUMBERS_KEPT_AS_TEXT: Final = ("ico", "dic", "sid", "psc")
 _ID: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
-# Columns of other records and of figures that name the records of a collection.
+# Columns of other records, and of figures, that contain ids of a collection.
 _NAMING: Final = {
     "units": ("unit_id", "idUJ"),
     "statements": ("statement_id", "idUctovnejZavierky", "idUctovnychZavierok"),
@@ -39,7 +39,7 @@ _NAMING: Final = {
     "annual_reports": ("idVyrocnejSpravy", "idVyrocnychSprav"),
 }
 _PATIENCE: Final = 10.0  # seconds before a pipe without data is mentioned
-_GRACE: Final = 5.0  # seconds in which a command before this one may begin to write
+_GRACE: Final = 5.0  # seconds for a previous command in the pipe to begin writing
 
 file = click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True)
 
@@ -89,7 +89,7 @@ def ids_in(file: Path, collection: str) -> pl.Series:
     """Return the ids of a collection in a file: plain ids, or records and figures that name them.
 
     Raises:
-        UsageError: There is none, or what stands there is no id.
+        UsageError: There are no ids, or a value is not an id.
     """
     data = _bytes(file)
     ids = _plain_ids(data)
@@ -113,7 +113,7 @@ def units_in(file: Path, by: str) -> pl.DataFrame:
 
 
 def ids_of(words: Sequence[str]) -> pl.Series:
-    """Return the ids that words are."""
+    """Return words as ids."""
     from finstat_kit import arguments
 
     for word in words:
@@ -125,7 +125,7 @@ def ids_of(words: Sequence[str]) -> pl.Series:
 
 
 def _plain_ids(data: bytes) -> pl.Series | None:
-    """Return the ids that a text consists of, with the header that `ids` prints or without."""
+    """Return the ids of a text, with or without the header that `ids` prints."""
     words = data.decode(errors="replace").replace("\ufeff", "").split()
     ids = [word for word in words if word != "id"]
     return ids_of(ids) if words and all(map(_ID.fullmatch, ids)) else None
@@ -180,9 +180,9 @@ def is_piped() -> bool:
 
 
 def unread() -> bool:
-    """Return whether a file or a pipe at standard input has data that nobody has read.
+    """Return whether a file or a pipe at standard input has unread data.
 
-    Takes none away: a loop of the shell may go on reading them. A pipe without data is given some
+    Reads none of it: a loop of the shell may need it. A pipe without data is given some
     seconds.
     """
     if _mode_of_input() is None:
@@ -247,7 +247,7 @@ def _parsed(data: bytes, file: Path) -> pl.DataFrame:
             return pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
         return _csv(data, named)
     except pl.exceptions.PolarsError as error:
-        # In the other lines polars recommends arguments of its own functions.
+        # The other lines of the message recommend arguments of polars functions.
         reason = str(error).partition("\n\n")[0]
         raise UsageError(f"{named} cannot be read: {reason}") from error
 

@@ -68,8 +68,8 @@ def _stream_ids(
     printed = 0
     try:
         for page in collection.pages(changed_since=changed_since, after_id=after_id, limit=limit):
-            # What polars does must not stand in the block: interrupted there without an error, it
-            # returns less than it should.
+            # No polars call within the block: interrupted there without an error, it returns less
+            # than it should.
             text = rendered(page, form, header=printed == 0)
             cursor = page["id"].to_list()[-1] if page.height else after_id
             with uninterrupted():
@@ -84,7 +84,7 @@ def _stream_ids(
 
 
 def _cut_off(error: BaseException, printed: int, cursor: int | None) -> None:
-    """Report where to resume; the error itself need not do so again."""
+    """Report where to resume, and remove it from the error."""
     click.echo(
         f"cut off after {printed:,} ids; to resume, add --after-id {cursor or 0} to the command",
         err=True,
@@ -175,12 +175,12 @@ def get(
 ) -> None:
     """Print records as they arrive; "-" reads standard input.
 
-    There, ids may stand alone or in records and figures that name them: those of "get" and
-    "financials" name units, statements and reports.
+    Its ids may be plain or in records and figures: those of "get" and "financials" name units,
+    statements and reports.
 
-    Rows of csv and ndjson are printed while others are fetched; a table, parquet, xlsx and the
-    file of --output are written at the end. Whatever ends the command early, the records fetched
-    before are written.
+    Rows of csv and ndjson are printed while others are fetched; a table, parquet, xlsx and the file
+    of --output are written at the end. If the command ends early, the records fetched before are
+    written.
     """
     from finstat_kit.client.collections.records import stream_records
     from finstat_kit.protocol.records.decode import KINDS
@@ -206,7 +206,7 @@ def get(
                 elif keep_going:
                     unreadable.append(_reason(number, record))
                 else:
-                    record.message = f"{_reason(number, record)}; --keep-going goes on past it"
+                    record.message = f"{_reason(number, record)}; --keep-going continues after it"
                     raise record
     except (RegisterError, KeyboardInterrupt):
         done = rows.count + len(unreadable)
@@ -228,7 +228,7 @@ def get(
 
 
 def ids_given(words: tuple[str, ...], collection: str) -> pl.Series:
-    """Return the ids that the words of a command are, those of standard input for ``-``."""
+    """Return the ids given to a command, those of standard input for ``-``."""
     if words == ("-",):
         return reading.ids_in(reading.STANDARD_INPUT, collection)
     return reading.ids_of(words)
@@ -256,7 +256,7 @@ def _write(rows: Rows, reg: Register, form: str, output: Path | None) -> None:
 
 
 def _labelled(frame: pl.DataFrame, reg: Register) -> pl.DataFrame:
-    """Add the labels of the codes that one record has, unless the register has none to give."""
+    """Add the labels of the codes of one record, unless the register has no codelists."""
     coded = [name for name in BY_FIELD if name in frame.columns]
     present = [name for name in coded if frame[name].item() is not None]
     with contextlib.suppress(RegisterError):

@@ -46,8 +46,8 @@ class Rows:
 
     def flush(self) -> None:
         """Write the records that wait, or put them into a frame."""
-        # What polars does must not stand in the block below: interrupted there without an error,
-        # it returns less than it should.
+        # No polars call within the block below: interrupted there without an error, it returns
+        # less than it should.
         frame = self._kind.frame(self._waiting)
         text = self._text(frame) if self.streams else b""
         with uninterrupted():
@@ -60,7 +60,7 @@ class Rows:
             self._next_write = time.monotonic() + _SECONDS
 
     def end(self) -> None:
-        """Write what still waits, of an empty result the header."""
+        """Write the records that still wait; for an empty result the header."""
         if self._waiting or not self._begun:
             self.flush()
 

@@ -25,7 +25,7 @@ class _Shell(Words):
     def argument(self, name: str, value: object = ...) -> str:
         word = self._names.get(name.partition("[")[0])  # ids[3] is the fourth of them
         shown = "" if value is ... else shlex.quote(str(value))
-        # What is no argument of the command is a variable of the environment.
+        # A name that is not an argument of the command is a variable of the environment.
         return f"{name}={shown}" if word is None and shown else f"{word or name} {shown}".rstrip()
 
     def phrase(self, phrase: str | Either) -> str:

@@ -50,7 +50,7 @@ class Patient:
 
         Raises:
             Fault: The reply is anything else.
-            Ended: The register does not reply, or asks for a pause.
+            Ended: The register does not reply, or requires a pause.
         """
         request = Request(f"/api/{path}", bytes, query or {}, wire.CODELIST_CAP)
         try:

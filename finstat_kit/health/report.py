@@ -28,7 +28,7 @@ from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
 
 REPORT: Final = pl.Schema(dict.fromkeys(("check", "status", "seen", "meaning"), pl.String()))
 _WORST: Final = ("fail", "warn", "ok")
-_SLOW: Final = 2.0  # seconds; the register is known to take a tenth of it
+_SLOW: Final = 2.0  # seconds; the register usually takes a tenth of it
 _PAGE: Final = 1_000
 _RECORDS: Final = 8
 _FEW_LABELS: Final = 0.8  # of the codes in the records
@@ -51,7 +51,7 @@ def doctor(*, register: Register | str | None = None) -> pl.DataFrame:
     """Check the health of a register, and its changes from the known format.
 
     Sends at most 30 requests, six of them second attempts, to every endpoint that the client uses;
-    it ends early if the register does not reply or asks for a pause. A fault of the register is a
+    it ends early if the register does not reply or requires a pause. A fault of the register is a
     line of the report, never an error. `finstat-kit doctor --format table` shows long texts in
     full.
 
@@ -212,7 +212,7 @@ def _page(patient: Patient, after: int) -> tuple[list[int], object]:
     if not isinstance(found, list):
         raise Fault("no list of ids")
     if not all(type(id_) is int and 0 <= id_ <= wire.MAX_ID for id_ in found):
-        raise Fault("ids that are none: no whole numbers, negative, or too great")
+        raise Fault("invalid ids: not whole numbers, negative, or too great")
     return found, reply.get(wire.MORE, "no flag")
 
 

@@ -46,7 +46,7 @@ class ChangePicker(base.Picker):
     Attributes:
         value: A `datetime.date`, or None for everything; settable, also as ``"2026-06-01"``, and
             observable. Pass it as ``changed_since=``.
-        lang: Settable; the choice stays.
+        lang: Settable; the choice is kept.
         calendar: The field with the day.
         quick: The buttons by name: ``last_7``, ``last_30`` (days, today included), ``this_year``,
             ``everything``; by the register's own today.

@@ -31,8 +31,8 @@ _BELOW: dict[str | None, By] = {
     "district": "sidlo",
     "municipality": "sidlo",
 }
-_SAMPLE_PATIENCE = 20.0  # seconds; a sample answers in this process, far sooner
-_BLOCK = 1_000  # records between two looks at whether they are still wanted
+_SAMPLE_PATIENCE = 20.0  # seconds; a sample answers far sooner
+_BLOCK = 1_000  # records between two checks whether they are still needed
 
 
 class Explorer(base.Picker):
@@ -52,7 +52,7 @@ class Explorer(base.Picker):
         change: The `ChangePicker`.
         language: The drop-down of the language.
         map: The regions, or the districts of the chosen one; its ``value`` is a code or "".
-        lang: Settable; what is chosen stays chosen.
+        lang: Settable; the choice is kept.
 
     Raises:
         UsageError: The frame lacks ``kraj``, ``okres``, ``sidlo`` or ``datumPoslednejUpravy``.
@@ -77,7 +77,7 @@ class Explorer(base.Picker):
     ) -> None:
         super().__init__(register, lang)
         self._given = None if units is None else base.records(units, (*FIELDS.values(), CHANGED))
-        self._units: pl.DataFrame | None = None  # what changed since the day, once it is here
+        self._units: pl.DataFrame | None = None  # the units changed since the day, once fetched
         self.location = LocationPicker(register=self._register, lang=self.lang)
         self.change = ChangePicker(register=self._register, lang=self.lang)
         # Each calls the other under its lock: two locks would wait for each other.
@@ -107,7 +107,7 @@ class Explorer(base.Picker):
 
     @property
     def frame(self) -> pl.DataFrame | None:
-        """The selected records; None until they are here, see `fetch`."""
+        """The selected records; None until they are fetched, see `fetch`."""
         known = self._units
         return None if known is None else self.location.filter(known)
 
@@ -134,8 +134,8 @@ class Explorer(base.Picker):
     def code(self) -> str:
         """Return Python that gives the same selection in a fresh process, as ``selection``.
 
-        It fetches the records again: by the day where the frame holds all that changed since it,
-        else id by id. Columns of your own are left out, and the text says so.
+        It fetches the records again: by the day if the frame holds all units changed since it, else
+        id by id. Columns that records do not have are left out, with a comment.
         """
         day = asked_of(self._register, self.change.value)
         level, code = self.location.level, self.location.value
@@ -197,7 +197,7 @@ class Explorer(base.Picker):
         return pl.concat(frames, rechunk=True)
 
     def _arrived(self) -> None:
-        """Take over what is known of the newest day; called on a thread of its own."""
+        """Take over the records of the newest day; called on a separate thread."""
         with self._lock:
             outcome = self._records.outcome
             if outcome is not None and self._units is None:
@@ -205,7 +205,7 @@ class Explorer(base.Picker):
                 self._draw()
 
     def _draw(self) -> None:
-        """Show the selection; one message to the browser, so that nothing flickers."""
+        """Show the selection in one message to the browser, so that nothing flickers."""
         said = words(self.lang)
         if self._units is not None:
             self._draw_map(self._mapped(self._units))

@@ -29,7 +29,7 @@ _MOST_UNITS = 50_000  # that a browser is sent to search in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Asked:
-    """A filing to read, with what is known of its unit."""
+    """A filing to read, with the known record and filings of its unit."""
 
     unit: int
     record: pl.DataFrame | None
@@ -44,7 +44,7 @@ class _Read:
     record: pl.DataFrame
     filings: pl.DataFrame
     statement: int | None
-    reports: pl.DataFrame  # its own
+    reports: pl.DataFrame  # of the filing
     former: frozenset[int]  # ids of those that another report on the same form supersedes
 
 
@@ -62,12 +62,12 @@ class StatementViewer(base.Picker):
         lang: Language of controls and forms, ``"sk"`` or ``"en"``; None is the register's.
 
     Attributes:
-        value: Id of the unit, or None; settable and observable. Without *units* any id is taken.
+        value: Id of the unit, or None; settable and observable. Without *units* any id is accepted.
         unit: The field with the name; its ``value`` is the id as text.
         year: The drop-down of the years; its ``value`` is the id of a statement.
         blanks: The check box for rows without a filled cell.
         language: The drop-down of the language.
-        lang: Settable; what is chosen stays chosen.
+        lang: Settable; the choice is kept.
 
     Raises:
         UsageError: The frame lacks ``id``, ``ico`` or ``nazovUJ``.
@@ -143,7 +143,7 @@ class StatementViewer(base.Picker):
 
     @property
     def reports(self) -> pl.DataFrame | None:
-        """The records of the reports that are shown; None until they are here, see `fetch`."""
+        """The records of the reports shown; None until they are fetched, see `fetch`."""
         return self._read.reports if self._read else None
 
     def fetch(self) -> pl.DataFrame:
@@ -285,13 +285,13 @@ class StatementViewer(base.Picker):
         own = listed.filter("own")["report_id"]
         reports = reports.filter(pl.col("id").is_in(own.implode()))
         former = listed.filter("own", of_items() & ~pl.col("counts"))["report_id"]
-        # Here, where a form that is not known yet may be requested.
+        # Here, since an unknown form may be requested only in the background.
         read = _Read(record, filings, statement, reports, frozenset(former))
         self._forms(read)
         return read
 
     def _arrived(self) -> None:
-        """Take over what is known of the newest choice; called on any thread."""
+        """Take over the filing of the newest choice; called on any thread."""
         with self._lock:
             outcome = self._reading.outcome
             if outcome is None or outcome.question.unit != self.value:
@@ -324,7 +324,7 @@ class StatementViewer(base.Picker):
         self.line.value = base.said(text) if (text := self._said()) else ""
 
     def _said(self) -> str:
-        """Return what the line below the controls says: what is awaited, or what failed."""
+        """Return the line below the controls: what is awaited, or what failed."""
         said = words(self.lang)
         if self.value is not None:
             outcome = None if self._read else self._reading.outcome

@@ -28,15 +28,15 @@ def page() -> str:
     units, filed, money = _sample()
     parts = [
         "# What the figures mean",
-        "What `fk.financials` and `fk.ratios` return, where each figure stands in the form that "
+        "What `fk.financials` and `fk.ratios` return, the place of each figure in the form that "
         "was filed, and what is easily misread. Amounts are in euro.",
         "## Items",
         "`a` is the table of assets (net column), `p` of equity and liabilities, `v` the income "
         "statement; the number is that of the row as printed. A dash: the form has no such item, "
-        "and the figure is null. An item of several rows counts a blank one as 0 when another is "
-        "filled, or the sum row of their block, which stands in brackets; an item of nothing but "
-        f"blanks is null. {_listed(_without_block())} have no sum row of their own: a blank row of "
-        "theirs counts as 0 only when another is filled. “Payables” are one block of the form, "
+        "and the figure is null. An item of several rows counts a blank row as 0 if another row is "
+        "filled, or the sum row of their block, which is in brackets; an item of blanks only is "
+        f"null. {_listed(_without_block())} have no sum row: a blank row of theirs counts as 0 only "
+        "if another is filled. “Payables” are one block of the form, "
         "without provisions, loans and assistance; the totals end in `_liabilities_total`.",
         table(["item", "in Slovak", "699", "687", "21, 22 (until 2013)", "mind"], _items()),
         "## Ratios",
@@ -50,10 +50,10 @@ def page() -> str:
         "The blocks: a blank part counts as 0 where one of these rows above it, or another part of "
         "its sum, is filled.",
         table(["part", "rows above it"], _blocks()),
-        "## What misleads",
+        "## What is easily misread",
         "Each with an example of the sample, whose data are invented.",
         *(f"**{head}** {text}" for head, text in _traps(units, filed, money)),
-        "## Two tellings of a year",
+        "## Two figures for a year",
         "Each filing also states the year before. Where the two differ:",
         "```python\n"
         "import polars as pl\n\n"
@@ -61,9 +61,9 @@ def page() -> str:
         "fk.use(fk.sample())\n"
         "units = fk.units.get(fk.units.ids(limit=120))\n"
         "both = fk.financials(units, range(2014, 2020), from_previous=True)\n"
-        'told = both.pivot("source_column", index=["unit_id", "year"], values="sales")\n'
-        'told = told.drop_nulls(["current", "previous"])\n'
-        'differ = told.filter(pl.col("current") != pl.col("previous"))\n'
+        'sales = both.pivot("source_column", index=["unit_id", "year"], values="sales")\n'
+        'sales = sales.drop_nulls(["current", "previous"])\n'
+        'differ = sales.filter(pl.col("current") != pl.col("previous"))\n'
         "```",
     ]
     return "\n\n".join(parts) + "\n"
@@ -176,10 +176,10 @@ def _traps(
     odd = now.filter(pl.col("months") != 12).drop_nulls("months")
     yield (
         "Periods can be shorter or longer than 12 months, and fiscal years differ.",
-        f"{_of(odd)}: {odd['months'][0]} months. Nothing is scaled: `months` stands beside.",
+        f"{_of(odd)}: {odd['months'][0]} months. Nothing is scaled: `months` has the length.",
     )
-    told = money.pivot("source_column", index=["unit_id", "year"], values="sales")
-    differ = told.drop_nulls(["current", "previous"]).filter(
+    sales = money.pivot("source_column", index=["unit_id", "year"], values="sales")
+    differ = sales.drop_nulls(["current", "previous"]).filter(
         pl.col("current") != pl.col("previous")
     )
     row = differ.row(0, named=True)
@@ -202,26 +202,26 @@ def _traps(
     yield (
         "Some filings do not add up.",
         f"{_of(off)}: {off['sums_failing'][0]} of the sums that the form states fail: a filer's "
-        "slip, kept as filed and counted in `sums_failing`.",
+        "mistake, kept as filed and counted in `sums_failing`.",
     )
     forms = now.drop_nulls("liabilities").group_by("template").len().sort("template")
     many = ", ".join(f"{n} on {template}" for template, n in forms.iter_rows())
     differing = filter(ratios.differs_by_form, ratios.FORMULAS)
     yield (
         "Current assets, receivables and liabilities differ by form.",
-        "687 holds accruals inside these items, the other forms in rows of their own outside: "
+        "687 holds accruals inside these items, the other forms in separate rows outside: "
         f"{_listed(items.WITH_ACCRUALS_ON_687)}. So {_listed([*differing, ratios.BELOW_CRISIS])} "
         "are not comparable across forms: the figures of one real filing give 1.008 or 0.908. "
-        f"Filings here: {many}; `template` stands beside each.",
+        f"Filings here: {many}; `template` names the form.",
     )
     yield (
         "The year of a period is the year it ends in.",
         "A fiscal year from July 2015 to June 2016 is 2016.",
     )
     yield (
-        "Codes are those of today, beside old years too.",
-        f"{_listed(CARRIED)} come from the unit's present record: where it has moved, or changed "
-        "its activity, its old figures stand under the new code.",
+        "Codes are today's, in rows of old years too.",
+        f"{_listed(CARRIED)} come from the unit's present record: if it has moved, or changed "
+        "its activity, its old figures are under the new code.",
     )
     full = fk.ratios(now.filter(pl.col("reason").is_null()))
     share = full["interest_coverage"].null_count() / full.height
@@ -247,7 +247,7 @@ def _traps(
         f"One of them may have filed nothing; `fk.financials(ico=…)` returns all of them{same}.",
     )
     yield (
-        "No number comes out of a form that does not fit.",
+        "A form that does not fit gives no numbers.",
         "Another number of tables or of cells than the template has (`template_mismatch`, "
         "`length_mismatch`), or another caption in a row (`caption_mismatch`), gives null and "
         "never the number of another row; the sample's own forms all fit.",

@@ -159,7 +159,7 @@ def _between(low: float, high: float, to: str, lang: Lang) -> str:
 
 
 def _written(bound: float, lang: Lang) -> str:
-    """Write a bound with its own decimals."""
+    """Write a bound with as many decimals as it has."""
     exponent = Decimal(repr(bound)).normalize().as_tuple().exponent
     places = max(0, -exponent) if isinstance(exponent, int) else 0
     return number_format.decimal(bound, lang, min(places, 9)).replace("-", "−")

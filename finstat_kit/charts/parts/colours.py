@@ -1,6 +1,6 @@
 """The colours of the charts: constants, gradation, and legible text on them.
 
-Texts, lines and backgrounds follow the user's style; only marks that show numbers have our own
+Texts, lines and backgrounds follow the user's style; only marks that show numbers have fixed
 colours, visible on white and on black.
 """
 
@@ -18,8 +18,8 @@ PALE: Final = "#5598c1"  # the sum of the rest
 GREY: Final = "#8a8a8a"  # rows without a label
 NO_VALUE: Final = "#c4c4c4"
 
-# A colour for each code of a short codelist, most of them from Okabe and Ito's set, which is
-# distinguishable for colour-blind readers.
+# A colour for each code of a short codelist, most of them from Okabe and Ito's set, which
+# colour-blind readers can distinguish.
 OF_CODES: Final = (
     "#0072b2",
     "#e69f00",

@@ -22,7 +22,7 @@ from finstat_kit.frames.counts.count_by import COUNTS, KINDS, MADE_BY, are_those
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 
-# Our own sizes, in points, prevent overlaps under any user style.
+# Fixed sizes, in points, prevent overlaps under any user style.
 TITLE_SIZE: Final = 11
 TEXT_SIZE: Final = 9
 LONGEST: Final = 40  # letters of a label
@@ -153,7 +153,7 @@ def names(
     """Return the name of each row: its label, with the code if the label repeats.
 
     A column ``codes`` holds the number of codes summed in a row. With `short`, a region is shown by
-    its bare name, unless its label is a user's own.
+    its bare name, unless its label comes from the user.
     """
     words = WORDS[lang]
     if short:
@@ -227,7 +227,7 @@ def title(
 
 
 def sentence(ax: Axes, text: str) -> None:
-    """Write a sentence in place of a chart."""
+    """Write a sentence instead of a chart."""
     lines = wrapped(" ".join(text.split()), max(inches(ax)[0] - 0.4, 1), TITLE_SIZE)
     ax.text(
         0.5, 0.5, literal("\n".join(lines)), transform=ax.transAxes, ha="center", va="center",
@@ -238,7 +238,7 @@ def sentence(ax: Axes, text: str) -> None:
 
 
 def all_units(number: int, lang: Lang) -> str:
-    """Write that these are all units, in the right grammatical form.
+    """Return a text for all units, in the right grammatical form.
 
     >>> all_units(1, "sk"), all_units(2, "sk"), all_units(323, "sk")
     ('Jediná jednotka', 'Všetky 2 jednotky', 'Všetkých 323 jednotiek')

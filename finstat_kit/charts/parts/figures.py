@@ -1,4 +1,4 @@
-"""Figures for charts: which rows are drawn, what a value is called, how it is written."""
+"""Figures for charts: the rows drawn, the name of a value, and its text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHARES = frozenset(
     {"equity_ratio", "roa", "roe", "net_margin", "operating_margin"}
 )  # written in per cent
 _NOUGHTS = re.compile(r"(?:[.,]|([.,][0-9]*[1-9]))0+(?![0-9.,])")
-_MICRO: Final = 687  # the form that holds accruals where the others do not
+_MICRO: Final = 687  # the form that holds accruals in other rows than the others do
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "without": "Bez hodnoty: {n}.",
@@ -50,7 +50,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "without": "Without a value: {n}.",
         "why": "Without a value: {n} ({why}).",
         "uncoded": "Without a code: {n}.",
-        "left out": "Of several rows of a unit and year one is taken, left out: {n}.",
+        "left out": "One row is taken per unit and year, left out: {n}.",
         "forms": "Form 687 ({micro}) and the others ({others}) are not comparable here.",
         "deleted": "deleted",
         "non_public": "non-public",
@@ -77,7 +77,7 @@ _OTHER: Final = "form"
 
 
 class Figures(NamedTuple):
-    """What a chart draws of a frame: one row per unit and year, its number in ``value``."""
+    """The rows of a frame to draw: one per unit and year, its number in ``value``."""
 
     rows: pl.DataFrame
     item: str
@@ -99,7 +99,7 @@ class Figures(NamedTuple):
         return f", {first}" if first == last else f", {first}–{last}"
 
     def notes(self, lang: Lang, by: str | None = None) -> list[str]:
-        """Return what a chart says of the rows that it does not show, and of mixed forms."""
+        """Return the note on rows that the chart does not show, and on mixed forms."""
         words = _WORDS[lang]
         coded = self.present if by is None else self.present.drop_nulls(by)
         numbers = {"uncoded": self.present.height - coded.height, "left out": self.left_out}
@@ -121,7 +121,7 @@ class Figures(NamedTuple):
         if absent.is_empty():
             return ""
         number = number_format.whole(absent.height, lang)
-        # A frame of one's own has no reasons.
+        # A frame of the user has no reasons.
         if "reason" not in self.rows.columns:
             return words["without"].format(n=number)
         groups = absent.group_by(why=self._why()).len().sort("len", "why", descending=[True, False])
@@ -149,7 +149,7 @@ class Figures(NamedTuple):
 
 
 def of_frame(frame: labels.Frame, item: str) -> Figures:
-    """Return the rows to draw of an item, or of a ratio, which financials need not have.
+    """Return the rows to draw of an item or a ratio; a ratio is computed from financials.
 
     Raises:
         UsageError: There is no such column, or individual and consolidated figures are mixed.
@@ -162,18 +162,18 @@ def of_frame(frame: labels.Frame, item: str) -> Figures:
 
 
 def with_item(frame: labels.Frame, item: str) -> pl.DataFrame:
-    """Return a frame with a column of an item, which a ratio of financials may be.
+    """Return a frame with the column of an item; a ratio is computed from financials.
 
     Raises:
-        UsageError: There is none.
+        UsageError: There is no such column.
     """
     schema = labels.schema_of(frame)
     computable = item in ratios.FORMULAS and set(ratios.columns_of(item)) <= set(schema)
     if item not in schema and computable:
         return ratios.ratios(frame.lazy()).collect()
-    # A column without any value may have no type either.
+    # A column without values may have no type either.
     if item not in schema or not (schema[item].is_numeric() or schema[item] == pl.Null):
-        found = f"is {schema[item]}" if item in schema else "is no column"
+        found = f"is {schema[item]}" if item in schema else "is not a column"
         known = [name for name, dtype in schema.items() if dtype.is_numeric()]
         raise UsageError(
             f"{item!r} {found}",
@@ -184,7 +184,7 @@ def with_item(frame: labels.Frame, item: str) -> pl.DataFrame:
 
 
 def counted(rows: pl.DataFrame) -> Noun:
-    """Return what the rows of a frame are: units, unit-years, or rows of which neither is known.
+    """Return what the rows of a frame are: ``units``, ``unit-years``, or just ``rows``.
 
     >>> counted(pl.DataFrame({"unit_id": [1, 1], "year": [2015, 2016]}))
     'unit-years'
@@ -197,7 +197,7 @@ def counted(rows: pl.DataFrame) -> Noun:
 
 
 def number_of(rows: pl.DataFrame, lang: Lang) -> str:
-    """Write how many units, and unit-years, the rows of a frame are.
+    """Write the number of units, and of unit-years, in a frame.
 
     >>> number_of(pl.DataFrame({"unit_id": [1, 1], "year": [2015, 2016]}), "en")
     '1 unit, 2 unit-years'
@@ -211,7 +211,7 @@ def number_of(rows: pl.DataFrame, lang: Lang) -> str:
 
 
 def called(item: str, lang: Lang) -> str:
-    """Return what an item or a ratio is called; a column of another kind by its name.
+    """Return the words for an item or a ratio; for another column its name.
 
     >>> called("equity_ratio", "sk"), called("net_profit", "en")
     ('podiel vlastného imania', 'net profit')
@@ -236,7 +236,7 @@ def written(item: str, value: float, lang: Lang) -> str:
 
 
 def tick(item: str, value: float, lang: Lang) -> str:
-    r"""Write a value on an axis: without decimals that are noughts.
+    r"""Write a value on an axis: without decimals that are zeros.
 
     >>> tick("roa", 0.2, "sk"), tick("sales", 5_000, "en"), tick("current_ratio", 1.5, "en")
     ('20\xa0%', '€5k', '1.5')

@@ -1,4 +1,4 @@
-"""The values that a tile map shows: checked or counted, with labels, and as text."""
+"""The values of a tile map: checked or counted, with labels, and as text."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def of_frame(
 
 
 def medians(coded: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
-    """Return the columns of a map, and ``units``, of values with codes: the median of each code."""
+    """Return the columns of a map and ``units``: the median of the values of each code."""
     table = spread(coded, "value", by).select("code", "units", value="median")
     return _described(table, by, lang, register)
 
 
 def is_of_units(frame: labels.Frame, by: str, value: str) -> bool:
-    """Whether a frame has a row per unit with a value, such as financials and ratios."""
+    """Whether a frame has one row per unit with a value, such as financials and ratios."""
     columns = labels.schema_of(frame)
     known = value in columns or value in ratios.FORMULAS
     return value != "count" and known and "code" not in columns and by in columns
@@ -99,7 +99,7 @@ def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     twice = table.filter(pl.col("code").is_duplicated() & pl.col("code").is_not_null())["code"]
     if twice.len():
         raise UsageError(
-            f": {twice[0]!r} stands in two rows", argument="frame", cure="give each code once"
+            f": {twice[0]!r} appears in two rows", argument="frame", cure="give each code once"
         )
     return table if kind and set(table["kind"]) <= set(KINDS) else table.drop(kind)
 

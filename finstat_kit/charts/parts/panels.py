@@ -1,4 +1,4 @@
-"""Small multiples: a panel for each series in the place of one Axes, with shared scales."""
+"""Small multiples: one panel per series within one Axes, with shared scales."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from finstat_kit.charts.parts import colours, drawing
 from finstat_kit.charts.parts.periods import Numbers
 from finstat_kit.frames.text import numbers as number_format
 
-MOST: Final = 8  # codes with a series of their own
+MOST: Final = 8  # codes with a separate series
 _REST_COLOUR: Final = "#ababab"
 _UNLABELLED_COLOUR: Final = "#767676"
 _UNLABELLED: Final[dict[Lang, str]] = {
@@ -46,7 +46,7 @@ def of_changes(
         codes: The codelist. If there are enough colours for its codes, each code has a fixed
             colour; otherwise all share one colour.
         lang: Language of the names.
-        most: Number of codes with a series of their own.
+        most: Maximum number of codes with a separate series.
         short: Whether names must be short.
     """
     ordered = codes.sort().to_list()

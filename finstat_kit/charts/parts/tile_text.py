@@ -16,8 +16,8 @@ class TileText(Text):
     ) -> None:
         self._in = ax
         super().__init__(*xy, text, color=ink, ha="center", va="center", linespacing=1.15)
-        self._height = size  # of a letter, by that of a tile
-        self._width = max(width, 0.1)  # of the longest text, by the height of a letter
+        self._height = size  # height of a letter by that of a tile
+        self._width = max(width, 0.1)  # width of the longest text by the height of a letter
 
     def _fit(self) -> None:
         (left, top), (right, bottom) = self._in.transData.transform([(0, 0), (1, 1)])

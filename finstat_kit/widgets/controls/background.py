@@ -23,12 +23,12 @@ class Outcome(Generic[Question, Answer]):
 
 
 class LatestWins(Generic[Question, Answer]):
-    """Runs *work* for a question on a thread of its own and calls *tell* for the newest outcome.
+    """Runs *work* for a question on a separate thread and calls *notify* for the newest outcome.
 
     Args:
         work: Called with the question and a function that returns whether a newer question
             exists, so that long work can end early; its result is then dropped.
-        tell: Called without arguments on that thread when `outcome` has changed. It must read
+        notify: Called without arguments on that thread when `outcome` has changed. It must read
             `outcome` itself, so that it shows the newest state in any order of threads.
         at_once: Do the work on the caller's thread, before `ask` returns. For fast work, to make
             its results the same on every run.

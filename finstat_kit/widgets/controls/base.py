@@ -114,7 +114,7 @@ def records(frame: pl.DataFrame | pl.LazyFrame, needed: Sequence[str]) -> pl.Dat
     """Return records given by the user.
 
     Raises:
-        UsageError: No frame of polars, or a column that is needed is missing.
+        UsageError: Not a polars frame, or a required column is missing.
     """
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
@@ -123,7 +123,7 @@ def records(frame: pl.DataFrame | pl.LazyFrame, needed: Sequence[str]) -> pl.Dat
     missing = [name for name in needed if name not in frame.columns]
     if missing:
         raise UsageError(
-            f"the frame has no columns {missing}", cure="give records, as of fk.units.get()"
+            f"the frame has no columns {missing}", cure="give records as returned by fk.units.get()"
         )
     return frame
 

@@ -125,7 +125,7 @@ class Places:
 
 
 def _abroad(place: Place) -> bool:
-    """Return whether an entry stands for abroad, by today's codes or by its name."""
+    """Return whether an entry means abroad, by today's codes or by its name."""
     return place.code.startswith("SKZZ") or "zahranic" in folded(place.name_sk)
 
 

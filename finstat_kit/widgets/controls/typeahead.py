@@ -16,7 +16,7 @@ class TypeAhead(anywidget.AnyWidget):
     Attributes:
         value: Code of the chosen entry, "" for none.
         items: Per entry: code, name, distinguishing text, code of its district and of its region,
-            and where it has one a further number to search for; sent to the browser once, in the
+            and, if it has one, a further number to search for; sent to the browser once, in the
             order of the options.
         within: Code of a district or region whose entries come first, "" for none. The others
             follow, so that an entry without a parent can still be found.

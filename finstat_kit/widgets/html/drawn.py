@@ -15,14 +15,14 @@ from finstat_kit.charts.parts.cutting import cut
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.widgets.html.texts import words
 
-# The variables are JupyterLab's; elsewhere the browser's own colours do.
+# The variables are JupyterLab's; elsewhere the browser's own colours apply.
 _PAGE: Final = "var(--jp-layout-color1, Canvas)"
 _INK: Final = "var(--jp-ui-font-color1, CanvasText)"
 _BRAND: Final = "var(--jp-brand-color1, #1976d2)"
 _GREY: Final = "var(--jp-layout-color4, GrayText)"
 _TOP: Final = 20  # bars; the table has all rows
 _SHADES: Final = (6, 20, 34, 47, 60)  # per cent of the brand's colour; the ink is legible on each
-_WIDTH, _HEIGHT = 80, 60  # of a tile
+_WIDTH, _HEIGHT = 80, 60  # size of a tile
 _TEXT: Final = 12
 _DIVIDED: Final = {
     "Banskobystrický": "Bansko-\nbystrický",
@@ -69,7 +69,7 @@ def tile_map(
 
     Args:
         by: ``kraj`` or ``okres``.
-        counts: Of `count_by`; those of places without a tile are summed below.
+        counts: As `count_by` returns them; places without a tile are summed below.
         names: The places, code and name.
         chosen: Code of the tile that is marked, "" for none.
         title: The heading, used as the map's alternative text.

@@ -56,7 +56,7 @@ class Shown:
     name: str
     ico: str
     filings: pl.DataFrame  # of `filings`
-    statement: int | None  # None: there is nothing to read
+    statement: int | None  # None: there are no statements
     forms: Sequence[Filed]
     source: str
     lang: Lang
@@ -78,7 +78,7 @@ def units(records: pl.DataFrame, unnamed: str) -> list[list[str]]:
 def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:
     """Return a text and the id of each statement of a known year, the newest first.
 
-    What distinguishes it from an ordinary statement of twelve months stands beside the year.
+    Beside the year are the differences from an ordinary statement of twelve months.
     """
     words = _WORDS[lang]
     found = []
@@ -97,7 +97,7 @@ def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:
 
 
 def first(filings: pl.DataFrame) -> int | None:
-    """Return the statement to show first: the newest that counts, else the newest; None of none."""
+    """Return the statement to show first: the newest that counts, else the newest, or None."""
     dated = filings.drop_nulls("year")
     able = dated.filter("counts")
     ids = (dated if able.is_empty() else able)["statement_id"]

@@ -47,7 +47,7 @@ def by_day(register: Register, day: date | None, field: str | None, code: str | 
 
 
 def by_ids(register: Register, selection: pl.DataFrame) -> str:
-    """Return the code of a selection from the user's own frame: the ids one by one."""
+    """Return the code of a selection from the user's frame: its ids."""
     listed = textwrap.fill(
         ", ".join(map(str, selection["id"])),
         96,
@@ -59,7 +59,7 @@ def by_ids(register: Register, selection: pl.DataFrame) -> str:
     kept = [name for name in selection.columns if name in UNITS]
     own = [name for name in selection.columns if name not in UNITS]
     columns = "" if kept == UNITS.names() else f".select({kept!r})"
-    without = f"# Without columns that are no record's: {own!r}\n" if own else ""
+    without = f"# Without columns that records do not have: {own!r}\n" if own else ""
     return (
         f"{_HEAD}\n{choose(register)}{without}ids = {ids}\nselection = fk.units.get(ids){columns}\n"
     )
@@ -71,7 +71,7 @@ def by_frame(day: date | None, field: str | None, code: str | None) -> str:
     if day is not None:
         filters.append(f"pl.col({CHANGED!r}) >= pl.lit({day.isoformat()!r}).cast(pl.Date)")
     chosen = f".filter({', '.join(filters)})" if filters else ""
-    comment = "# units is your own frame: it has no ids to fetch it by.\n"
+    comment = "# units is your frame: it has no ids to fetch it by.\n"
     return f"{_HEAD}\n{comment}selection = units{chosen}\n"
 
 
@@ -92,7 +92,7 @@ def by_filing(
 
 
 def is_all_changed(register: Register, changed: pl.DataFrame, day: date | None) -> bool:
-    """Tell whether a frame holds the records of all units changed since a day, as they come."""
+    """Return whether a frame holds the unchanged records of all units changed since a day."""
     if changed.columns != UNITS.names():
         return False
     try:
