@@ -430,7 +430,7 @@ plot_last_changes: Any = fk.plot_last_changes
         (lambda: plot_map(fk.regions(), value="name_sk"), "value='name_sk' is String"),
         (
             lambda: plot_map(pl.DataFrame({"code": ["SK010"] * 2, "count": [1, 2]})),
-            "'SK010' stands in two rows; give each code once",
+            "'SK010' appears in two rows; give each code once",
         ),
         (lambda: plot_map(pl.DataFrame({"code": [1], "count": [1]})), "Int64; codes are text"),
         (lambda: plot_last_changes(UNITS, every="2h"), "every='2h' is not known; give one of"),

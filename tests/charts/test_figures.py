@@ -107,11 +107,11 @@ def test_sizes_stand_in_their_order(money: pl.DataFrame) -> None:
     assert note in written(ax).replace("\n", " ")
 
 
-@pytest.mark.parametrize("noughts", [188, 300])
-def test_statistics_on_a_log_scale_are_of_all_values(noughts: int) -> None:
+@pytest.mark.parametrize("zeros", [188, 300])
+def test_statistics_on_a_log_scale_are_of_all_values(zeros: int) -> None:
     """Only the drawing leaves out zeros and losses; a quartile at zero keeps the scale linear."""
-    rising = [10.0 + n * n for n in range(1_000 - noughts)]
-    values = {"SK010": [0.0] * (noughts - 8) + [-5.0] * 8 + rising, "SK021": [1.0, 2, 3, 4, 5]}
+    rising = [10.0 + n * n for n in range(1_000 - zeros)]
+    values = {"SK010": [0.0] * (zeros - 8) + [-5.0] * 8 + rising, "SK021": [1.0, 2, 3, 4, 5]}
     frame = (
         pl.DataFrame({"kraj": list(values), "sales": list(values.values()), "unit_id": [[0], [1]]})
         .explode("sales")
@@ -124,9 +124,9 @@ def test_statistics_on_a_log_scale_are_of_all_values(noughts: int) -> None:
     median = figures.written("sales", statistics.median(values["SK010"]), "en")
     assert f"{median}  (n = 1,000)" in text
     assert ax.get_title() == "Sales by region\n1,005 units, sample (invented) data"
-    told = f"Logarithmic scale. Zeros and negative values, left of the picture: {noughts}."
+    told = f"Logarithmic scale. Zeros and negative values, left of the chart: {zeros}."
     assert (ax.get_xscale(), told in text) == (
-        ("log", True) if noughts == 188 else ("linear", False)
+        ("log", True) if zeros == 188 else ("linear", False)
     )
     assert "Without a value" not in text
     whole = spread(frame, "sales", "kraj").filter(code="SK010").row(0, named=True)
@@ -429,11 +429,11 @@ def test_individual_and_consolidated_figures_are_not_one_picture(money: pl.DataF
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda m: fk.plot_spread(m, "below_crisis_ratio"), "'below_crisis_ratio' is no column"),
-        (lambda m: fk.plot_spread(m, "revenue"), "'revenue' is no column"),
+        (lambda m: fk.plot_spread(m, "below_crisis_ratio"), "'below_crisis_ratio' is not a column"),
+        (lambda m: fk.plot_spread(m, "revenue"), "'revenue' is not a column"),
         (lambda m: fk.plot_spread(m, "name"), "'name' is String"),
         (lambda m: fk.plot_spread(m, "equity", by=NO_CODE), "by='sidlisko'"),
-        (lambda m: fk.plot_spread(m.drop("kraj"), "equity"), "by='kraj' is no column"),
+        (lambda m: fk.plot_spread(m.drop("kraj"), "equity"), "by='kraj' is not a column"),
         (lambda m: fk.plot_history(m, "equity"), "give one unit"),
         (lambda m: fk.plot_history(m.head(2), ["equity", "sales"]), "give one unit"),
         (lambda m: fk.plot_history(m.drop("months"), "equity"), "no column 'months'"),

@@ -120,7 +120,7 @@ def test_labels_are_in_the_language_of_the_register() -> None:
 def test_what_cannot_be_compared_is_refused() -> None:
     """Counts with a code twice, and frames without the column, are errors."""
     counts = REG.count_by(pl.DataFrame({"kraj": ["SK010"]}), "kraj")
-    with pytest.raises(fk.UsageError, match="'SK010' stands in two rows"):
+    with pytest.raises(fk.UsageError, match="'SK010' appears in two rows"):
         REG.compare(counts, pl.concat([counts, counts]))
     with pytest.raises(fk.UsageError, match="no column 'okres'"):
         REG.compare(pl.DataFrame({"kraj": ["SK010"]}), counts, by="okres")
