@@ -241,7 +241,7 @@ def test_rows_of_a_unit_are_not_called_units(two_years: pl.DataFrame) -> None:
     for ax in (counts, counted_map):
         assert ax.get_title().split("\n")[1].startswith(f"{units} units,")
     number = f"{valued['unit_id'].n_unique()} units, {valued.height} unit-years"
-    left_out = f"one is taken, left out: {two_years.height - each.height}."
+    left_out = f"One row is taken per unit and year, left out: {two_years.height - each.height}."
     for ax in (box, tiles):
         assert number in ax.get_title()
         assert left_out in written(ax).replace("\n", " ")

@@ -83,7 +83,7 @@ ALTERED: list[tuple[str, str, object, str, str, str]] = [
     ("one page for ever", "uctovne-jednotky", b'{"id":[5],"existujeDalsieId":true}', "beyond the last id", "fail", "1 ids"),
     ("an id too great", "uctovne-jednotky", b'{"id":[9223372036854775808],"existujeDalsieId":true}', "paging", "fail", "too great"),
     ("an error beyond the last id", "uctovne-jednotky", lambda body: body if b'[]' not in body else Reply(400, {}, b'{"chyba":"x"}'), "beyond the last id", "warn", "status 400"),
-    ("ids as texts", "uctovne-jednotky", b'{"id":["5"],"existujeDalsieId":true}', "paging", "fail", "no whole numbers"),
+    ("ids as texts", "uctovne-jednotky", b'{"id":["5"],"existujeDalsieId":true}', "paging", "fail", "not whole numbers"),
     ("more than asked", "uctovne-jednotky", changed(lambda r: r["id"].extend(range(9_000_000, 9_001_000))), "page size", "warn", "of 1,000 requested"),
     ("wrong counts", "zostavajuce-id/uctovne-jednotky", b'{"pocetZostavajucichId":7}', "counts", "warn", "7 before, 7 after"),
     ("no count of units", "zostavajuce-id/uctovne-jednotky", b"{}", "counts", "warn", "it is missing"),
