@@ -80,44 +80,45 @@ def plot_history(
         Skúška Orol 510, s. r. o., sample (invented) data
     """
     source, lang = current.drawn_from(register, lang)
-    wanted = arguments.names("value", value)
-    values = [figures.of_frame(_given(frame), item) for item in wanted]
+    item_names = arguments.names("value", value)
+    values = [figures.of_frame(_given(frame), item) for item in item_names]
     rows = values[0].rows
     names = dict(rows.select("unit_id", "name").unique("unit_id", maintain_order=True).iter_rows())
     units = {unit: str(name or unit) for unit, name in names.items()}
-    if len(wanted) > 1 < len(units) or len(wanted) * len(units) > _MOST:
+    if len(item_names) > 1 < len(units) or len(item_names) * len(units) > _MOST:
         raise UsageError(
-            f"{len(wanted)} items of {len(units)} units are too many lines",
+            f"{len(item_names)} items of {len(units)} units are too many lines",
             cure=f"give one unit and up to {_MOST} items, or up to {_MOST} units and one item",
         )
     words = _WORDS[lang]
     with drawing.axes(ax, 8, 4.2) as ax:
-        if len(wanted) == 1:
-            item = figures.capitalized(figures.called(wanted[0], lang))
+        if len(item_names) == 1:
+            item = figures.capitalized(figures.called(item_names[0], lang))
             heading = words["by year"].format(item=item)
         else:
             heading = words["items"]
         name = drawing.shortened(next(iter(units.values()))) if len(units) == 1 else None
         drawing.title(ax, heading, lang, source, name)
-        left = _notes(values, lang)
+        value_notes = _notes(values, lang)
         dated = [value.rows.drop_nulls("year") for value in values]
         if all(value.present.is_empty() for value in values):
-            drawing.sentence(ax, " ".join([drawing.WORDS[lang]["nothing"], *left]))
+            drawing.sentence(ax, " ".join([drawing.WORDS[lang]["nothing"], *value_notes]))
             return ax
-        seen: set[str] = set()
-        lines = [(unit, at) for unit in units for at in range(len(wanted))]
+        marks: set[str] = set()
+        lines = [(unit, at) for unit in units for at in range(len(item_names))]
         for colour, (unit, at) in zip(colours.OF_CODES, lines, strict=False):
-            label = units[unit] if len(units) > 1 else figures.called(wanted[at], lang)
-            own = dated[at].filter(unit_id=unit)
-            if not own.is_empty():
-                seen |= _line(ax, own, colour, drawing.shortened(label))
-        _finish(ax, wanted[0], lang, many=len(lines) > 1)
-        notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in seen]
-        ticks = (figures.tick(wanted[0], y, lang) for y in ax.get_yticks())
+            label = units[unit] if len(units) > 1 else figures.called(item_names[at], lang)
+            rows_of_unit = dated[at].filter(unit_id=unit)
+            if not rows_of_unit.is_empty():
+                marks |= _line(ax, rows_of_unit, colour, drawing.shortened(label))
+        _finish(ax, item_names[0], lang, many=len(lines) > 1)
+        notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in marks]
+        text = " ".join(notes + value_notes)
+        ticks = (figures.tick(item_names[0], y, lang) for y in ax.get_yticks())
         beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
         room = drawing.inches(ax)[0] * drawing.GROWTH - beside
         ax.set_xlabel(
-            drawing.literal("\n".join(drawing.wrapped(" ".join(notes + left), room, TEXT_SIZE))),
+            drawing.literal("\n".join(drawing.wrapped(text, room, TEXT_SIZE))),
             fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.4,
         )  # fmt: skip
     return ax
@@ -129,8 +130,8 @@ def _notes(values: Sequence[Figures], lang: Lang) -> list[str]:
     common = [note for note in notes[0] if all(note in others for others in notes)]
     return common + [
         f"{figures.capitalized(figures.called(value.item, lang))}: {note[0].lower()}{note[1:]}"
-        for value, own in zip(values, notes, strict=True)
-        for note in own
+        for value, notes_of_item in zip(values, notes, strict=True)
+        for note in notes_of_item
         if note not in common
     ]
 
@@ -147,16 +148,16 @@ def _given(frame: labels.Frame) -> labels.Frame:
     return frame
 
 
-def _line(ax: Axes, own: pl.DataFrame, colour: str, label: str) -> set[str]:
+def _line(ax: Axes, rows_of_unit: pl.DataFrame, colour: str, label: str) -> set[str]:
     """Draw a line with its marks; return the marks that need a note."""
-    first, last = own["year"].min(), own["year"].max()
+    first, last = rows_of_unit["year"].min(), rows_of_unit["year"].max()
     years = pl.DataFrame({"year": pl.int_range(first, last + 1, eager=True)})  # type: ignore[arg-type, operator]
-    rows = years.join(own.cast({"year": pl.Int64}), on="year", how="left").sort("year")
+    rows = years.join(rows_of_unit.cast({"year": pl.Int64}), on="year", how="left").sort("year")
     values = rows["value"].fill_null(float("nan"))
     ax.plot(rows["year"], values, color=colour, linewidth=1.8, label=drawing.literal(label))
-    there = rows.drop_nulls("value")
-    hollow = there.filter(pl.col("source_column") == "previous")
-    full = there.filter(pl.col("source_column") != "previous")
+    points = rows.drop_nulls("value")
+    hollow = points.filter(pl.col("source_column") == "previous")
+    full = points.filter(pl.col("source_column") != "previous")
     ax.plot(full["year"], full["value"], "o", color=colour, markersize=5)
     face = ax.get_facecolor()
     ax.plot(hollow["year"], hollow["value"], "o", color=colour, markersize=5, markerfacecolor=face)
@@ -165,7 +166,7 @@ def _line(ax: Axes, own: pl.DataFrame, colour: str, label: str) -> set[str]:
         ringed["year"], ringed["value"], "o", color=colours.ink(ax), markersize=11,
         markerfacecolor="none", markeredgewidth=1.2,
     )  # fmt: skip
-    short = there.filter(pl.col("months") != 12)
+    short = points.filter(pl.col("months") != 12)
     for year in short["year"]:
         ax.axvspan(
             year - 0.4, year + 0.4, facecolor="none", edgecolor=colours.GREY, hatch="///",
@@ -173,7 +174,7 @@ def _line(ax: Axes, own: pl.DataFrame, colour: str, label: str) -> set[str]:
         )  # fmt: skip
     marks = {"corrected": ringed, "previous": hollow, "short": short}
     seen = {name for name, marked in marks.items() if marked.height}
-    return seen | ({"gap"} if there.height < rows.height else set())
+    return seen | ({"gap"} if points.height < rows.height else set())
 
 
 def _finish(ax: Axes, item: str, lang: Lang, *, many: bool) -> None:

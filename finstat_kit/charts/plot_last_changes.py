@@ -121,10 +121,10 @@ def plot_last_changes(
         50 units, sample (invented) data
     """
     source, lang = current.drawn_from(register, lang)
-    asked = source or current.register()
-    changes = asked.count_by(units, by, last_change=every, lang=lang)
-    codes = asked._lookup(wire.BY_FIELD[by].name)["code"]
-    today = asked.today
+    reg = source or current.register()
+    changes = reg.count_by(units, by, last_change=every, lang=lang)
+    codes = reg._lookup(wire.BY_FIELD[by].name)["code"]
+    today = reg.today
     words = _WORDS[lang]
     dated = changes.drop_nulls("period")
     undated = int(changes["count"].sum()) - int(dated["count"].sum())
@@ -149,12 +149,14 @@ def plot_last_changes(
             short = apart or drawing.inches(ax)[0] < drawing.NARROW
             # Two of the panels show sums.
             most = min(series.MOST, max(panels.room(ax) - 2, 1)) if apart else series.MOST
-            found = series.of_changes(dated, bounds.head(-1), codes, lang, most=most, short=short)
+            all_series = series.of_changes(
+                dated, bounds.head(-1), codes, lang, most=most, short=short
+            )
             if apart:
-                panels.draw(ax, found, bounds, every, lang, part=to is not None)
+                panels.draw(ax, all_series, bounds, every, lang, part=to is not None)
                 pad = panels.UNDER
             else:
-                _draw_stack(ax, found, bounds, every, lang, part=to is not None)
+                _draw_stack(ax, all_series, bounds, every, lang, part=to is not None)
             ax.set_ylabel(words["count"], fontsize=TEXT_SIZE)
         if undated:
             note.append(words["undated"].format(n=number_format.whole(undated, lang)))
@@ -167,19 +169,25 @@ def plot_last_changes(
 
 
 def _draw_stack(
-    ax: Axes, found: Sequence[Series], bounds: pl.Series, every: Every, lang: Lang, *, part: bool
+    ax: Axes,
+    all_series: Sequence[Series],
+    bounds: pl.Series,
+    every: Every,
+    lang: Lang,
+    *,
+    part: bool,
 ) -> None:
     """Draw one outline per series, each on top of the one before."""
     edges = periods.numbers(bounds)
     floor = np.zeros(len(edges) - 1)
     outlines = []
-    for one in found:
-        outline = StepPatch(floor + one.counts, edges, facecolor=one.colour, linewidth=0)
+    for values in all_series:
+        outline = StepPatch(floor + values.counts, edges, facecolor=values.colour, linewidth=0)
         outline.set_data(baseline=floor)  # type: ignore[arg-type]
         # Not ax.stairs: its loop over corners in Python takes seconds for the days of ten years.
         ax.add_artist(outline)
         outlines.append(outline)
-        floor = floor + one.counts
+        floor = floor + values.counts
     if part:
         periods.hatch(ax, edges, float(floor[-1]))
     # A few periods keep the width of periods among many.
@@ -189,7 +197,7 @@ def _draw_stack(
     _write_axes(ax, bounds, every, lang)
     # In the order of the stack, from the top down.
     ax.legend(
-        outlines[::-1], [drawing.literal(one.name) for one in found[::-1]],
+        outlines[::-1], [drawing.literal(values.name) for values in all_series[::-1]],
         loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, frameon=False,
         fontsize=TEXT_SIZE, labelcolor=colours.ink(ax), handlelength=1.1, handleheight=1.1,
     )  # fmt: skip

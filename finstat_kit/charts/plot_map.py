@@ -142,110 +142,135 @@ def plot_map(
     arguments.one_of("by", by, tuple(_GRIDS))
     grid = _GRIDS[by]
     tops = None if classes is None else scales.bounds(classes)
-    shown = _shown(frame, by, value, unit, lang, source)
+    content = _content(frame, by, value, unit, lang, source)
     tiled = pl.col("code").is_in(list(grid.tiles)).fill_null(value=False)
-    values = map_values.by_code(shown.table.filter(tiled))
+    values = map_values.by_code(content.table.filter(tiled))
     if tops is not None:
         scale = scales.by_bounds(list(values.values()), tops, lang)
-    elif shown.differs or any(number < 0 for number in values.values()):
-        scale = scales.around_zero(list(values.values()), shown.write, lang)
+    elif content.differs or any(number < 0 for number in values.values()):
+        scale = scales.around_zero(list(values.values()), content.write, lang)
     else:
-        scale = scales.by_breaks(list(values.values()), grid.classes, shown.write)
-    absent, in_words = shown.missing
+        scale = scales.by_breaks(list(values.values()), grid.classes, content.write)
+    absent, in_words = content.missing
     breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
     legend = scale.entries
     if len(values) < len(grid.tiles):
         legend = [*legend, (colours.NO_VALUE, _WORDS[lang][in_words])]
 
     with drawing.axes(ax, *grid.inches) as ax:
-        heading = shown.heading if title is None else title
-        drawing.title(ax, heading, lang, source, shown.units)
-        spread = shown.estimate.intervals() if shown.estimate else {}
+        heading = content.heading if title is None else title
+        drawing.title(ax, heading, lang, source, content.units)
+        spread = content.estimate.intervals() if content.estimate else {}
         written = {
-            code: f"{shown.write(number)}\n{spread.get(code, '')}".strip()
+            code: f"{content.write(number)}\n{spread.get(code, '')}".strip()
             for code, number in values.items()
         }
         _draw_tiles(ax, grid, values, scale, written, _ABSENT[absent], lang)
         _draw_borders(ax, grid)
-        rows = _draw_legend(ax, legend, shown.measure + breaks)
-        off = _off_the_map(shown, shown.table.filter(~tiled), lang)
-        _tell_the_rest(ax, " ".join(filter(None, [off, *shown.notes])), rows)
+        rows = _draw_legend(ax, legend, content.measure + breaks)
+        off = _off_the_map(content, content.table.filter(~tiled), lang)
+        _write_notes(ax, " ".join(filter(None, [off, *content.notes])), rows)
     return ax
 
 
-class _Shown(NamedTuple):
+class _Content(NamedTuple):
     table: pl.DataFrame
     heading: str
     measure: str  # the quantity shown
     units: int | tuple[int, int] | str | None  # None if the values are not numbers of units
-    differs: bool
     write: Callable[[float], str]
     missing: tuple[str, str]  # words of a tile without a value: on it, and in the legend
+    differs: bool = False
     estimate: Short | None = None
     notes: Sequence[str] = ()
 
 
-def _shown(
+def _content(
     frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
-) -> _Shown:
-    """Return what to show: counts, differences of counts, medians or other values."""
+) -> _Content:
+    """Return the content of a map: medians, differences of counts, counts or other values."""
     if map_values.is_of_units(frame, by, value):
         return _medians(frame, by, value, unit, lang, source)
-    differs = value in ("count", "difference") and drawing.is_comparison(frame)
-    counted = value == "count" and unit is None and not differs
-    value = "difference" if differs else value
-    heading = drawing.WORDS[lang]["difference" if differs else "by"]
-    units: int | tuple[int, int] | str | None = None
-    estimate = estimates.of_frame(frame, by) if counted else None
-    if differs:
-        compared = drawing.comparison(frame, by)
-        units = int(compared["count_a"].sum()), int(compared["count_b"].sum())
-    table = map_values.of_frame(frame, by, value, lang, source)
-    if estimate:
-        table = table.with_columns(estimate.table["hits"])
-    write = map_values.writer(table["value"], lang)
-    if estimate:
-        units = estimate.drawn(lang)
-    elif counted:
-        units = int(table["value"].sum())
-    elif not differs:
-        heading = _WORDS[lang]["other"]
-    own = _WORDS[lang][value] if units is not None else value
-    short = Short(estimate, lang) if estimate else None
-    if short:
-        own, write = short.measure, short.write
-    warning = drawing.windows(frame, lang) if differs else ""
-    return _Shown(
-        table,
-        heading.format(value=value, by=drawing.WORDS[lang][by]),
-        own if unit is None else unit,
-        units,
-        differs,
-        (lambda number: drawing.signed(int(number), lang)) if differs else write,
-        ("bare", "missing") if "code" in labels.schema_of(frame) else ("zero", "none"),
-        short,
-        [warning] if warning else [],
-    )
+    if value in ("count", "difference") and drawing.is_comparison(frame):
+        return _differences(frame, by, unit, lang, source)
+    if value == "count" and unit is None:
+        return _counts(frame, by, lang, source)
+    return _values(frame, by, value, unit, lang, source)
 
 
 def _medians(
     frame: labels.Frame, by: By, item: str, unit: str | None, lang: Lang, source: Register | None
-) -> _Shown:
+) -> _Content:
     """Return the medians of the units of a frame."""
     values = figures.of_frame(frame, item)
     coded = values.present.drop_nulls(by)
     words = _WORDS[lang]
     called = figures.capitalized(f"{figures.called(item, lang)} ({words['median']})")
-    return _Shown(
+    return _Content(
         map_values.medians(coded, by, lang, source),
         words["other"].format(value=called, by=drawing.WORDS[lang][by]) + values.years,
         words["median"] if unit is None else unit,
         figures.number_of(coded, lang),
-        differs=False,
-        write=lambda number: figures.written(item, number, lang),
-        missing=("bare", "few"),
+        lambda number: figures.written(item, number, lang),
+        ("bare", "few"),
         notes=values.notes(lang, by),
     )
+
+
+def _differences(
+    frame: labels.Frame, by: By, unit: str | None, lang: Lang, source: Register | None
+) -> _Content:
+    counts = drawing.comparison(frame, by)
+    return _Content(
+        map_values.of_frame(frame, by, "difference", lang, source),
+        drawing.WORDS[lang]["difference"].format(by=drawing.WORDS[lang][by]),
+        _WORDS[lang]["difference"] if unit is None else unit,
+        (int(counts["count_a"].sum()), int(counts["count_b"].sum())),
+        lambda number: drawing.signed(int(number), lang),
+        _missing(frame),
+        differs=True,
+        notes=[drawing.windows(frame, lang)],
+    )
+
+
+def _counts(frame: labels.Frame, by: By, lang: Lang, source: Register | None) -> _Content:
+    """Return the counts of units, or their estimates with intervals."""
+    estimate = estimates.of_frame(frame, by)
+    table = map_values.of_frame(frame, by, "count", lang, source)
+    heading = drawing.WORDS[lang]["by"].format(by=drawing.WORDS[lang][by])
+    if estimate is None:
+        total, write = int(table["value"].sum()), map_values.writer(table["value"], lang)
+        return _Content(table, heading, _WORDS[lang]["count"], total, write, _missing(frame))
+    short = Short(estimate, lang)
+    return _Content(
+        table.with_columns(estimate.table["hits"]),
+        heading,
+        short.measure,
+        estimate.drawn(lang),
+        short.write,
+        _missing(frame),
+        estimate=short,
+    )
+
+
+def _values(
+    frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
+) -> _Content:
+    """Return the values of a column, which may be any quantity."""
+    table = map_values.of_frame(frame, by, value, lang, source)
+    return _Content(
+        table,
+        _WORDS[lang]["other"].format(value=value, by=drawing.WORDS[lang][by]),
+        value if unit is None else unit,
+        None,
+        map_values.writer(table["value"], lang),
+        _missing(frame),
+    )
+
+
+def _missing(frame: labels.Frame) -> tuple[str, str]:
+    """Return the words of a tile without a value: without codes the units were counted here."""
+    return ("bare", "missing") if "code" in labels.schema_of(frame) else ("zero", "none")
 
 
 def _draw_tiles(
@@ -329,43 +354,43 @@ def _draw_legend(ax: Axes, entries: Sequence[tuple[str, str]], heading: str) -> 
     return -(-len(entries) // columns)
 
 
-def _off_the_map(shown: _Shown, table: pl.DataFrame, lang: Lang) -> str:
+def _off_the_map(content: _Content, table: pl.DataFrame, lang: Lang) -> str:
     """Return the text for rows without a tile: labelled codes by name, the others by kind."""
     labelled = table.filter(pl.col("kind") == "labelled").sort(
         "value", "code", descending=[True, False], nulls_last=True
     )
     named = labelled.head(_MOST_NAMED)
-    told = [
+    groups = [
         (name, named.slice(row, 1))
         for row, name in enumerate(drawing.names(named, lang, among=table))
     ]
     more = labelled.slice(_MOST_NAMED)
     if more.height:
-        told.append((f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more))
-    if shown.units is not None and not shown.differs:
+        groups.append((f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more))
+    if content.units is not None and not content.differs:
         table = table.filter(pl.col("value") != 0)  # groups of an estimate without units
     for kind in KINDS[1:]:
         group = table.filter(pl.col("kind") == kind)
         if group.height:
             first = group.head(1).with_columns(pl.lit(group.height).alias("codes"))
-            told.append((drawing.names(first, lang, among=table)[0], group))
-    parts = [f"{name}{_summed(shown, rows, lang)}" for name, rows in told]
+            groups.append((drawing.names(first, lang, among=table)[0], group))
+    parts = [f"{name}{_summed(content, rows, lang)}" for name, rows in groups]
     return _WORDS[lang]["off"] + "; ".join(parts) + "." if parts else ""
 
 
-def _summed(shown: _Shown, rows: pl.DataFrame, lang: Lang) -> str:
+def _summed(content: _Content, rows: pl.DataFrame, lang: Lang) -> str:
     """Write the total of some rows, or the number of units if values cannot be added up."""
     if "units" in rows.columns:
         return f": {number_format.units(int(rows['units'].sum()), lang)}"
-    if shown.estimate:
-        return f": {shown.estimate.of_sum(rows)}"
+    if content.estimate:
+        return f": {content.estimate.of_sum(rows)}"
     values = rows["value"]
-    if values.count() and (shown.units is not None or values.len() == 1):
-        return f": {shown.write(float(values.sum()))}"
+    if values.count() and (content.units is not None or values.len() == 1):
+        return f": {content.write(float(values.sum()))}"
     return ""
 
 
-def _tell_the_rest(ax: Axes, text: str, rows: int) -> None:
+def _write_notes(ax: Axes, text: str, rows: int) -> None:
     """Write a text under a legend with a number of rows."""
     lines = drawing.wrapped(text, drawing.inches(ax)[0] * drawing.GROWTH, TEXT_SIZE)
     ax.set_xlabel(

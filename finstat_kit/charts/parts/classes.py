@@ -29,26 +29,26 @@ class Scale(NamedTuple):
 def bounds(classes: Sequence[float]) -> list[float]:
     """Return the upper bounds of classes, checked."""
     try:
-        found = [] if isinstance(classes, str) else [float(bound) for bound in classes]
+        tops = [] if isinstance(classes, str) else [float(bound) for bound in classes]
     except (TypeError, ValueError):
-        found = []
-    rising = all(a < b for a, b in pairwise(found)) and all(map(math.isfinite, found))
-    if not rising or not 1 <= len(found) <= _MOST_BOUNDS:
+        tops = []
+    rising = all(a < b for a, b in pairwise(tops)) and all(map(math.isfinite, tops))
+    if not rising or not 1 <= len(tops) <= _MOST_BOUNDS:
         raise UsageError(
             "is not allowed",
             argument="classes",
             value=classes,
             cure=f"give upper bounds, 1 to {_MOST_BOUNDS} ascending numbers",
         )
-    return found
+    return tops
 
 
 def by_breaks(values: Sequence[float], number: int, write: Callable[[float], str]) -> Scale:
     """Grade values from light to dark by natural breaks, into at most *number* classes."""
-    found = natural(values, number)
-    scale = colours.graded(colours.VIRIDIS, len(found)) if found else []
-    colour_of = {value: colour for colour, c in zip(scale, found, strict=True) for value in c}
-    texts = [_span(write(c[0]), write(c[-1]), " – ") for c in found]
+    groups = natural(values, number)
+    scale = colours.graded(colours.VIRIDIS, len(groups)) if groups else []
+    colour_of = {value: colour for colour, c in zip(scale, groups, strict=True) for value in c}
+    texts = [_span(write(c[0]), write(c[-1]), " – ") for c in groups]
     return Scale(colour_of.__getitem__, list(zip(scale, texts, strict=True)))
 
 
@@ -61,20 +61,20 @@ def around_zero(values: Sequence[float], write: Callable[[float], str], lang: La
         for side, scale in ((-1, colours.FALLS), (1, colours.RISES))
     }
 
-    def place(value: float) -> int:
+    def depth(value: float) -> int:
         """Return the depth: negative for a decrease, positive for an increase."""
         return int(math.copysign(bisect_left(tops, abs(value)) + 1, value)) if value else 0
 
     def colour_of(value: float) -> str:
-        at = place(value)
+        at = depth(value)
         return scales[1 if at > 0 else -1][abs(at) - 1] if at else colours.NO_CHANGE
 
     members: dict[int, list[float]] = {}
     for value in sorted(values):
-        members.setdefault(place(value), []).append(value)
+        members.setdefault(depth(value), []).append(value)
     texts = [_span(write(c[0]), write(c[-1]), _TO[lang]) for _, c in sorted(members.items())]
-    shown = [colour_of(c[0]) for _, c in sorted(members.items())]
-    return Scale(colour_of, list(zip(shown, texts, strict=True)))
+    shades = [colour_of(c[0]) for _, c in sorted(members.items())]
+    return Scale(colour_of, list(zip(shades, texts, strict=True)))
 
 
 def by_bounds(values: Sequence[float], tops: Sequence[float], lang: Lang) -> Scale:
@@ -111,13 +111,13 @@ def natural(values: Sequence[float], number: int) -> list[list[float]]:
         return []
     # Relative to the middle value, so that squares of large values keep their precision.
     middle = distinct[len(distinct) // 2]
-    many = [0, *accumulate(counts[value] for value in distinct)]
+    totals = [0, *accumulate(counts[value] for value in distinct)]
     sums = [0.0, *accumulate(counts[value] * float(value - middle) for value in distinct)]
     squares = [0.0, *accumulate(counts[value] * float(value - middle) ** 2 for value in distinct)]
 
     def spread(start: int, end: int) -> float:
         total = sums[end] - sums[start]
-        return squares[end] - squares[start] - total**2 / (many[end] - many[start])
+        return squares[end] - squares[start] - total**2 / (totals[end] - totals[start])
 
     # The best division of each prefix of the values: its cost, and where its classes begin.
     size = len(distinct)

@@ -22,12 +22,14 @@ def cut(
     labelled = table.filter(pl.col("kind") == "labelled").sort(
         pl.col(value).abs(), "code", descending=[True, False]
     )
-    shown = labelled.head(top)
-    shown = shown.sort("code") if by_code else shown.sort(value, "code", descending=[True, False])
+    largest = labelled.head(top)
+    largest = (
+        largest.sort("code") if by_code else largest.sort(value, "code", descending=[True, False])
+    )
     groups = [labelled.slice(top).with_columns(kind=pl.lit("rest"))]
     others = table.filter(pl.any_horizontal(cs.numeric() != 0))
     groups += [others.filter(pl.col("kind") == kind) for kind in KINDS[1:]]
-    rows = [shown.with_columns(pl.lit(1, pl.Int64).alias("codes"))]
+    rows = [largest.with_columns(pl.lit(1, pl.Int64).alias("codes"))]
     rows += [_summed(group) for group in groups if group.height]
     return pl.concat(part.select(*table.columns, "codes") for part in rows)
 

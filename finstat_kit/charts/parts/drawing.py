@@ -159,21 +159,21 @@ def names(
     if short:
         of_regions = pl.col("label").replace(_short_regions())
         rows, among = rows.with_columns(of_regions), among.with_columns(of_regions)
-    seen = Counter(shortened(label, longest) for label in among["label"].drop_nulls())
-    called = []
+    repeats = Counter(shortened(label, longest) for label in among["label"].drop_nulls())
+    texts = []
     for row in rows.iter_rows(named=True):
         code, kind, codes = str(row["code"]), row["kind"], row.get("codes", 1)
         label = shortened(row["label"] or code, longest)
         if kind == "labelled":
-            called.append(f"{label} ({code})" if seen[label] > 1 else label)
+            texts.append(f"{label} ({code})" if repeats[label] > 1 else label)
         elif kind == "unknown code" and codes == 1:
-            called.append(f"{words[kind]} {shortened(code, longest)}")
+            texts.append(f"{words[kind]} {shortened(code, longest)}")
         elif kind in ("rest", "unknown code"):
             word = words["rest"] if kind == "rest" else words["unknown codes"]
-            called.append(f"{word} ({number_format.whole(codes, lang)})")
+            texts.append(f"{word} ({number_format.whole(codes, lang)})")
         else:
-            called.append(words[kind])
-    return called
+            texts.append(words[kind])
+    return texts
 
 
 def _short_regions() -> dict[str, str]:

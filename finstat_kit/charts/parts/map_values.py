@@ -70,9 +70,9 @@ def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     schema = labels.schema_of(frame)
     numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
     if value not in numbers:
-        found = f"is {schema[value]}" if value in schema else "is not a column"
+        fault = f"is {schema[value]}" if value in schema else "is not a column"
         raise UsageError(
-            f"{found}",
+            fault,
             argument="value",
             value=value,
             cure=f"{near(value, numbers)}give a column of numbers, of {numbers}",
@@ -109,12 +109,12 @@ def _counted(
 ) -> pl.DataFrame:
     """Return the counts of units by code, in the column ``value``."""
     if value != "count":
-        known = ["count", *labels.schema_of(frame), *ratios.FORMULAS]
+        columns = ["count", *labels.schema_of(frame), *ratios.FORMULAS]
         raise UsageError(
             ": units can only be counted here",
             argument="value",
             value=value,
-            cure=f"{near(value, known)}give a frame with the columns 'code' and {value!r}",
+            cure=f"{near(value, columns)}give a frame with the columns 'code' and {value!r}",
         )
     counts = (register or current.register()).count_by(frame, by, lang=lang)
     return counts.rename({"count": "value"})
@@ -129,9 +129,9 @@ def _described(table: pl.DataFrame, by: By, lang: Lang, register: Register | Non
     label = pl.col("code")
     if register is not None and not set(table["code"].drop_nulls()) <= set(tiled):
         columns = {"code": wire.BY_FIELD[by].name}
-        found = register.resolve_labels(table.select("code"), lang=lang, columns=columns)
+        labelled = register.resolve_labels(table.select("code"), lang=lang, columns=columns)
         on_a_tile = pl.when(label.is_in(list(tiled))).then(label)
-        label = pl.coalesce(found["code_label"], on_a_tile)
+        label = pl.coalesce(labelled["code_label"], on_a_tile)
     table = table.with_columns(label.alias("label"))
     if "kind" in table.columns:
         return table

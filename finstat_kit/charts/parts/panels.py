@@ -50,25 +50,25 @@ def draw(
     rows = -(-len(series) // max(int(width / _LEAST_WIDTH), 1))
     columns = -(-len(series) // rows)
     # The rest of a long codelist would flatten all others.
-    own = max((float(one.counts.max()) for one in series if not one.is_sum), default=0)
-    shared = own or max(float(one.counts.max()) for one in series)
+    highest = max((float(values.counts.max()) for values in series if not values.is_sum), default=0)
+    shared = highest or max(float(values.counts.max()) for values in series)
     room = width / columns - _GAP
-    lines = [_heading(one, shared, room, lang) for one in series]
+    lines = [_heading(values, shared, room, lang) for values in series]
     heading = _LINE * max(map(len, lines)) + 0.04
     edges = periods.numbers(bounds)
     ink = colours.ink(ax)
-    for n, one in enumerate(series):
+    for n, values in enumerate(series):
         row, column = divmod(n, columns)
         panel = ax.inset_axes((0, 0, 1, 1))
         panel.set_axes_locator(_Place(ax, row, column, rows, columns, heading))
         # In the style of the surrounding axes, which may no longer be the current one.
         panel.set_facecolor(ax.get_facecolor())
         panel.spines[:].set_color(ink)
-        outline = StepPatch(one.counts, edges, facecolor=one.colour, linewidth=0)
+        outline = StepPatch(values.counts, edges, facecolor=values.colour, linewidth=0)
         panel.add_artist(outline)
         if part:
-            periods.hatch(panel, edges, float(one.counts[-1]))
-        greatest = float(one.counts.max())
+            periods.hatch(panel, edges, float(values.counts[-1]))
+        greatest = float(values.counts.max())
         panel.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.05 * max(shared, greatest)))
         panel.set_title(
             drawing.literal("\n".join(lines[n])), loc="left", fontsize=TEXT_SIZE, pad=2, color=ink

@@ -57,28 +57,28 @@ def of_changes(
         .agg(pl.col("count").sum())
         .sort("count", "code", descending=[True, False])
     )
-    own = totals["code"].head(most)
+    commonest = totals["code"].head(most)
     names = drawing.names(totals, lang, among=totals, longest=30, short=short)
     few = len(ordered) <= len(colours.OF_CODES)
-    found = [
+    groups = [
         (
             name,
             colours.OF_CODES[ordered.index(code)] if few else colours.BLUE,
             pl.col("code") == code,
         )
-        for name, code in zip(names, own, strict=False)
+        for name, code in zip(names, commonest, strict=False)
     ]
     if totals.height > most:
         others = number_format.whole(totals.height - most, lang)
         name = f"{drawing.WORDS[lang]['rest']} ({others})"
-        found.append((name, _REST_COLOUR, ~pl.col("code").is_in(own.implode())))
-    found = [(name, colour, is_labelled & which) for name, colour, which in found]
+        groups.append((name, _REST_COLOUR, ~pl.col("code").is_in(commonest.implode())))
+    groups = [(name, colour, is_labelled & which) for name, colour, which in groups]
     if not changes.filter(~is_labelled).is_empty():
-        found.append((_UNLABELLED[lang], _UNLABELLED_COLOUR, ~is_labelled))
+        groups.append((_UNLABELLED[lang], _UNLABELLED_COLOUR, ~is_labelled))
     frame = pl.DataFrame({"period": periods})
     return [
-        Series(name, colour, _counts(changes.filter(which), frame), is_sum=n >= own.len())
-        for n, (name, colour, which) in enumerate(found)
+        Series(name, colour, _counts(changes.filter(which), frame), is_sum=n >= commonest.len())
+        for n, (name, colour, which) in enumerate(groups)
     ]
 
 
