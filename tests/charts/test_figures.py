@@ -125,9 +125,7 @@ def test_statistics_on_a_log_scale_are_of_all_values(zeros: int) -> None:
     assert f"{median}  (n = 1,000)" in text
     assert ax.get_title() == "Sales by region\n1,005 units, sample (invented) data"
     told = f"Logarithmic scale. Zeros and negative values, left of the chart: {zeros}."
-    assert (ax.get_xscale(), told in text) == (
-        ("log", True) if zeros == 188 else ("linear", False)
-    )
+    assert (ax.get_xscale(), told in text) == (("log", True) if zeros == 188 else ("linear", False))
     assert "Without a value" not in text
     whole = spread(frame, "sales", "kraj").filter(code="SK010").row(0, named=True)
     assert boxes(ax)[0].get_x() == pytest.approx(whole["q1"])

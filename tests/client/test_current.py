@@ -142,7 +142,7 @@ def test_a_register_that_is_given_speaks_the_language_given_with_it(tmp_path: Pa
         fk.sample(10, lang="de")  # type: ignore[arg-type]
     with pytest.raises(fk.UsageError, match="lang='de'"):
         fk.use("live", lang="de")  # type: ignore[call-overload]
-    with pytest.raises(fk.UsageError, match="cache='c': a register that is given has its own"):
+    with pytest.raises(fk.UsageError, match="cache='c': a Register has its own"):
         fk.use(ONE, lang="en", cache="c")
     assert ONE.lang == "sk"
 

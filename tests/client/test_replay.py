@@ -104,11 +104,11 @@ def test_replies_of_a_later_recording_replace_older_ones(behind: Behind, file: P
 @pytest.mark.parametrize(
     ("register", "options", "message"),
     [
-        (fk.sample(0), {"cache": "x"}, "cache='x': a register that is given has its own"),
-        (fk.sample(0), {"max_age": 5}, "max_age=5: a register that is given has its own"),
+        (fk.sample(0), {"cache": "x"}, "cache='x': a Register has its own"),
+        (fk.sample(0), {"max_age": 5}, "max_age=5: a Register has its own"),
         ("cache:x", {"cache": "x"}, "recorded replies are only read; leave it out"),
         ("mirror:x", {"cache": "x"}, "a mirror answers from disk; leave it out"),
-        (fk.LIVE, {"max_age": 5}, "max_age needs cache=: it limits the age of kept"),
+        (fk.LIVE, {"max_age": 5}, "max_age needs cache=: it limits the age of cached"),
         (fk.LIVE, {"cache": "/no/where/x"}, "there is no folder '/no/where'; create it"),
         (fk.LIVE, {"cache": "/tmp"}, "cache='/tmp' is a folder"),
         (fk.LIVE, {"cache": 5}, "cache=5 is not a file path"),

@@ -35,9 +35,9 @@ def page() -> str:
         "statement; the number is that of the row as printed. A dash: the form has no such item, "
         "and the figure is null. An item of several rows counts a blank row as 0 if another row is "
         "filled, or the sum row of their block, which is in brackets; an item of blanks only is "
-        f"null. {_listed(_without_block())} have no sum row: a blank row of theirs counts as 0 only "
-        "if another is filled. “Payables” are one block of the form, "
-        "without provisions, loans and assistance; the totals end in `_liabilities_total`.",
+        f"null. {_listed(_without_block())} have no sum row: a blank row of theirs counts as 0 "
+        "only if another is filled. “Payables” are one block of the form, without provisions, "
+        "loans and assistance; the totals end in `_liabilities_total`.",
         table(["item", "in Slovak", "699", "687", "21, 22 (until 2013)", "mind"], _items()),
         "## Ratios",
         "A ratio is null where an essential part is blank ("

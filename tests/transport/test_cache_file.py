@@ -437,9 +437,9 @@ def test_databases_of_others_are_refused_unchanged(file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("CREATE TABLE mine (a)")
     before = file.read_bytes()
-    with pytest.raises(fk.UsageError, match="no cache file; give another"):
+    with pytest.raises(fk.UsageError, match="not a cache file; give another"):
         fk.use(fk.LIVE, cache=file)
-    with pytest.raises(fk.UsageError, match="no cache file; give another"):
+    with pytest.raises(fk.UsageError, match="not a cache file; give another"):
         fk.use(f"cache:{file}")
     assert file.read_bytes() == before
 
