@@ -172,7 +172,10 @@ def test_an_unknown_keyword_is_a_type_error() -> None:
         (lambda c: c.count(date(2026, 1, 1)), r"give changed_since=datetime.date\(2026, 1, 1\)"),
         (lambda c: c.pages(5), r"pages\(\) takes its arguments by name: 5 may be one of"),
         (lambda c: c.ids(kraj="SK010"), r"no argument kraj='SK010': .*fk.units.get\(ids\).filter"),
-        (lambda c: c.scan(region="SK010"), r"no argument region='SK010': the register filters only by"),
+        (
+            lambda c: c.scan(region="SK010"),
+            r"no argument region='SK010': the register filters only by",
+        ),
         (lambda c: c.count(changed_until="2026-01-01"), "only the day of the latest change"),
         (lambda c: c.count(since="2026-01-01"), "did you mean 'changed_since'"),
         (lambda c: c.ids(change_since="2026-01-01"), "did you mean 'changed_since'"),
