@@ -250,7 +250,7 @@ class Figures:
         """
         ids = taken["report_ids"].explode().drop_nulls().unique()
         # Both are large, and rarely needed.
-        held, lacking = self._held(ids, title=query.from_previous, files="reason" in query.columns)
+        held, lacking = self._held(ids, title=_needs_title(query), files="reason" in query.columns)
         found = held.clear()
         while (wanted := assembling.next_reports(taken, found)["report_id"].unique()).len():
             absent = wanted.filter(wanted.is_in(lacking.implode()))
@@ -300,6 +300,11 @@ def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
             yield from _all_of(right)
             return
     yield condition
+
+
+def _needs_title(query: Query) -> bool:
+    """Return whether the title pages of reports are read."""
+    return query.from_previous or not query.columns.isdisjoint(assembling.FILED)
 
 
 def _pieces(units: pl.DataFrame, years: Sequence[int] | None) -> Iterator[pl.DataFrame]:

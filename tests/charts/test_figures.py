@@ -284,7 +284,7 @@ def test_map_and_boxes_tell_the_same(item: str, money: pl.DataFrame) -> None:
     tiles = fk.plot_map(money, value=item, lang="en", ax=axes())
 
     assert box.get_title().split("\n")[1] == tiles.get_title().split("\n")[1]
-    rows = fk.ratios(money) if item in ratios.FORMULAS else money
+    rows = fk.ratios(money) if item in ratios.NUMBERS else money
     absent = rows.filter(pl.col(item).is_null())
     # Some of the texts, each with its number by a count of its own.
     expected = {
@@ -360,6 +360,11 @@ def test_forms_that_are_not_comparable_are_told(money: pl.DataFrame) -> None:
         ):
             assert (note in text(ax)) is ("not comparable" in text(ax)) is expected
     assert "nie sú porovnateľné" in text(fk.plot_spread(money, "liabilities", lang="sk", ax=axes()))
+    for item, comparable in ratios.COMPARABLE.items():
+        told = text(fk.plot_spread(money, item, lang="en", ax=axes()))
+        assert f"Comparable across forms: {comparable}." in told
+        other = text(fk.plot_spread(money, comparable, lang="en", ax=axes()))
+        assert "omparable across forms:" not in other
 
 
 def test_a_history_over_two_forms_tells_them(years: pl.DataFrame) -> None:

@@ -20,6 +20,11 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "figures.md"
 FORMS: Final = {699: "699", 687: "687", (21, 22): "21, 22"}
 _LETTERS: Final = {699: "apv", 687: "apv", 21: "ap", 22: "v"}
 _UNITS: Final = 120  # of the sample, whose filings are the examples
+# Accounts bound for over a year were among the current assets then.
+_OTHER_UNTIL_2013: Final = (
+    "non_current_assets", "non_current_financial_assets", "current_assets",
+    "current_assets_with_accruals",
+)  # fmt: skip
 CURRENT: Final = pl.col("source_column") == "current"
 
 
@@ -38,7 +43,10 @@ def page() -> str:
         f"null. {_listed(_without_block())} have no sum row: a blank row of theirs counts as 0 "
         "only if another is filled. “Payables” are one block of the form, without provisions, "
         "loans and assistance; the totals end in `_liabilities_total`.",
-        table(["item", "in Slovak", "699", "687", "21, 22 (until 2013)", "mind"], _items()),
+        "*Same on* names the forms on which an item means the same.",
+        table(
+            ["item", "in Slovak", "699", "687", "21, 22 (until 2013)", "same on", "mind"], _items()
+        ),
         "## Ratios",
         "A ratio is null where an essential part is blank ("
         + _listed(sorted(ratios.ESSENTIAL))
@@ -82,7 +90,10 @@ def _items() -> Iterator[list[str]]:
             forms = together if isinstance(together, tuple) else (together,)
             own = [_rows(item, form) for form in forms if form in item.forms]
             rows.append(", ".join(own) or "–")
-        yield [f"`{item.name}`", item.label_sk, *rows, item.note or ""]
+        apart = {687} if ratios.differs_by_form(item.name) else set()
+        apart |= {21} if item.name in _OTHER_UNTIL_2013 else set()
+        same = [str(form) for form in item.forms if form not in apart]
+        yield [f"`{item.name}`", item.label_sk, *rows, ", ".join(same), item.note or ""]
 
 
 def _rows(item: items.Item, form: int) -> str:
@@ -115,14 +126,16 @@ def _blocks() -> Iterator[list[str]]:
 
 
 def _ratios() -> Iterator[list[str]]:
-    differing = filter(ratios.differs_by_form, ratios.FORMULAS)
+    differing = filter(ratios.differs_by_form, ratios.NUMBERS)
     minds = dict.fromkeys(differing, "differs by form: accruals, see below") | {
         "net_margin": "of sales; `operating_margin` has another denominator",
         "operating_margin": "of operating revenue; `net_margin` has another denominator",
         "ebitda": "euro; includes impairment",
         "interest_coverage": "null without interest, as in most filings, see below",
+        "altman_z": "699 and 687 alone; [zones](../howto/findings.md#scores)",
+        "in05": "699 and 687 alone; a cover without interest counts as 9",
     }
-    for name, formula in ratios.FORMULAS.items():
+    for name, formula in ratios.NUMBERS.items():
         yield [f"`{name}`", formula.label_sk, f"`{formula.text}`", minds.get(name, "")]
     bounds = ", ".join(f"{bound} in {year}" for year, bound in ratios.CRISIS_BOUNDS.items())
     yield [
@@ -206,12 +219,13 @@ def _traps(
     )
     forms = now.drop_nulls("liabilities").group_by("template").len().sort("template")
     many = ", ".join(f"{n} on {template}" for template, n in forms.iter_rows())
-    differing = filter(ratios.differs_by_form, ratios.FORMULAS)
+    differing = filter(ratios.differs_by_form, ratios.NUMBERS)
     yield (
         "Current assets, receivables and liabilities differ by form.",
         "687 holds accruals inside these items, the other forms in separate rows outside: "
         f"{_listed(items.WITH_ACCRUALS_ON_687)}. So {_listed([*differing, ratios.BELOW_CRISIS])} "
         "are not comparable across forms: the figures of one real filing give 1.008 or 0.908. "
+        f"Comparable are {_listed(ratios.COMPARABLE.values())}. "
         f"Filings here: {many}; `template` names the form.",
     )
     yield (
@@ -221,7 +235,8 @@ def _traps(
     yield (
         "Codes are today's, in rows of old years too.",
         f"{_listed(CARRIED)} come from the unit's present record: if it has moved, or changed "
-        "its activity, its old figures are under the new code.",
+        "its activity, its old figures are under the new code. `nace_filed`, `seat_filed` "
+        "and `postcode_filed` are those of the filing's title page, as typed.",
     )
     full = fk.ratios(now.filter(pl.col("reason").is_null()))
     share = full["interest_coverage"].null_count() / full.height

@@ -131,7 +131,44 @@ def _of_year(filings: Filings, ids: list[int], year: int) -> list[Filing]:
     return []
 
 
-def ratios_of(f: Figures, year: int) -> dict[str, Decimal | bool | None]:
+def _scores(f: Figures) -> dict[str, Decimal | None]:
+    """Return both scores of a filing on 699 or 687, null where a divisor is not above zero."""
+    nought = Decimal(0)
+    total, debts, soon = f["total_assets"], f["liabilities"], f["current_liabilities_total"]
+    interest, before = f["interest_expense"], f["profit_before_tax"]
+    if any(part is None or part <= 0 for part in (total, debts)):
+        return {"altman_z": None, "in05": None}
+    assert total is not None
+    assert debts is not None
+    kept, equity = f["retained_earnings"], f["equity"]
+    ebit = (
+        None if interest is None and before is None else (interest or nought) + (before or nought)
+    )
+    at_hand = f["current_assets"] or nought
+    revenue = [f["operating_revenue"], f["financial_revenue"]]
+    z = in05 = None
+    if ebit is not None and kept is not None and equity is not None:
+        z = (
+            Decimal("6.56") * (at_hand - (soon or nought)) / total
+            + Decimal("3.26") * kept / total
+            + Decimal("6.72") * ebit / total
+            + Decimal("1.05") * equity / debts
+        )
+    if ebit is not None and soon is not None and soon > 0 and any(x is not None for x in revenue):
+        cover = Decimal(9) if not interest else min(Decimal(9), ebit / interest)
+        in05 = (
+            Decimal("0.13") * total / debts
+            + Decimal("0.04") * cover
+            + Decimal("3.97") * ebit / total
+            + Decimal("0.21") * sum((x or nought for x in revenue), nought) / total
+            + Decimal("0.09") * at_hand / soon
+        )
+    return {"altman_z": z, "in05": None if (interest or 0) < 0 else in05}
+
+
+def ratios_of(
+    f: Figures, year: int, template: int | None = 699
+) -> dict[str, Decimal | bool | None]:
     """Return the ratios of figures, each written out once more."""
 
     def plus(*parts: str, shown_by: tuple[str, ...] = ()) -> Decimal | None:
@@ -177,5 +214,15 @@ def ratios_of(f: Figures, year: int) -> dict[str, Decimal | bool | None]:
         "interest_coverage": over(
             None if interest is None else interest + (before or 0), interest
         ),
+        "current_ratio_comparable": over(
+            plus(
+                "current_assets_with_accruals",
+                "-non_current_receivables_with_accruals",
+                shown_by=("total_assets",),
+            ),
+            f["current_liabilities_with_accruals"],
+        ),
+        "liabilities_to_equity_comparable": over(f["liabilities_with_accruals"], f["equity"]),
         "below_crisis_ratio": None if cover is None or limit is None else cover < limit,
+        **(_scores(f) if template in (699, 687) else {"altman_z": None, "in05": None}),
     }  # fmt: skip

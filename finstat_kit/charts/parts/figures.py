@@ -27,6 +27,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "uncoded": "Bez kódu: {n}.",
         "left out": "Z viacerých riadkov jednotky a roku je tu jeden, vynechané: {n}.",
         "forms": "Výkaz 687 ({micro}) a ostatné ({others}) tu nie sú porovnateľné.",
+        "comparable": "Porovnateľné medzi výkazmi: {value}.",
         # Why there is no value.
         "deleted": "zmazané",
         "non_public": "neverejné",
@@ -52,6 +53,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "uncoded": "Without a code: {n}.",
         "left out": "One row is taken per unit and year, left out: {n}.",
         "forms": "Form 687 ({micro}) and the others ({others}) are not comparable here.",
+        "comparable": "Comparable across forms: {value}.",
         "deleted": "deleted",
         "non_public": "non-public",
         "unreadable": "unreadable",
@@ -112,6 +114,8 @@ class Figures(NamedTuple):
             if 0 < micro < forms.len():
                 ends = (number_format.whole(n, lang) for n in (micro, forms.len() - micro))
                 notes.append(words["forms"].format(micro=next(ends), others=next(ends)))
+                if other := ratios.COMPARABLE.get(self.item):
+                    notes.append(words["comparable"].format(value=other))
         return [note for note in notes if note]
 
     def without(self, lang: Lang) -> str:
@@ -168,7 +172,7 @@ def with_item(frame: labels.Frame, item: str) -> pl.DataFrame:
         UsageError: There is no such column.
     """
     schema = labels.schema_of(frame)
-    computable = item in ratios.FORMULAS and set(ratios.columns_of(item)) <= set(schema)
+    computable = item in ratios.NUMBERS and set(ratios.columns_of(item)) <= set(schema)
     if item not in schema and computable:
         return ratios.ratios(frame.lazy()).collect()
     # A column without values may have no type either.
@@ -177,7 +181,7 @@ def with_item(frame: labels.Frame, item: str) -> pl.DataFrame:
         known = [name for name, dtype in schema.items() if dtype.is_numeric()]
         raise UsageError(
             f"{item!r} {found}",
-            cure=f"{near(item, [*known, *ratios.FORMULAS])}give a column of numbers, such as an "
+            cure=f"{near(item, [*known, *ratios.NUMBERS])}give a column of numbers, such as an "
             "item of fk.financials or a ratio of fk.ratios",
         )
     return frame.lazy().collect()
@@ -217,7 +221,7 @@ def called(item: str, lang: Lang) -> str:
     ('podiel vlastného imania', 'net profit')
     """
     names = {entry.name: (entry.label_sk, entry.label_en) for entry in items.item_table()}
-    names |= {name: (entry.label_sk, entry.label_en) for name, entry in ratios.FORMULAS.items()}
+    names |= {name: (entry.label_sk, entry.label_en) for name, entry in ratios.NUMBERS.items()}
     slovak, english = names.get(item, (item, item))
     return slovak if lang == "sk" else english
 

@@ -44,7 +44,7 @@ def medians(coded: pl.DataFrame, by: By, lang: Lang, register: Register | None) 
 def is_of_units(frame: labels.Frame, by: str, value: str) -> bool:
     """Whether a frame has one row per unit with a value, such as financials and ratios."""
     columns = labels.schema_of(frame)
-    known = value in columns or value in ratios.FORMULAS
+    known = value in columns or value in ratios.NUMBERS
     return value != "count" and known and "code" not in columns and by in columns
 
 
@@ -109,7 +109,7 @@ def _counted(
 ) -> pl.DataFrame:
     """Return the counts of units by code, in the column ``value``."""
     if value != "count":
-        columns = ["count", *labels.schema_of(frame), *ratios.FORMULAS]
+        columns = ["count", *labels.schema_of(frame), *ratios.NUMBERS]
         raise UsageError(
             ": units can only be counted here",
             argument="value",

@@ -16,13 +16,19 @@ from finstat_kit.protocol import wire
 
 EURO: Final = "EUR"  # what is meant where a report names no currency
 # Carried along from the records of units, so that frames can be grouped and labelled at once.
-CARRIED: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie")
+_CODES: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie")
+_DAYS: Final = ("datumZalozenia", "datumZrusenia")
+CARRIED: Final = (*_CODES, *_DAYS)
+# As the title page of the report has them, because those of the unit are today's.
+FILED: Final = ("nace_filed", "seat_filed", "postcode_filed")
 IDENTITY: Final = pl.Schema(
     {"unit_id": pl.Int64(), "ico": pl.String(), "name": pl.String(), "year": pl.Int32()}
 )
 PROVENANCE: Final = pl.Schema(
     {
-        **dict.fromkeys(CARRIED, pl.String()),
+        **dict.fromkeys(_CODES, pl.String()),
+        **dict.fromkeys(_DAYS, pl.Date()),
+        **dict.fromkeys(FILED, pl.String()),
         "period_from": pl.Date(),
         "period_to": pl.Date(),
         "months": pl.Int16(),
@@ -436,6 +442,7 @@ def sources(listed: pl.DataFrame) -> pl.DataFrame:
     )
     currency = pl.col("mena").str.strip_chars().str.to_uppercase()
     currency = pl.when(currency != "").then(currency)
+    seat = pl.col("page").struct.field("adresa")
     # Without a form of the items, the one with tables on another form.
     return (
         listed.filter(
@@ -458,6 +465,9 @@ def sources(listed: pl.DataFrame) -> pl.DataFrame:
             ),
             before_from=pl.col("page").struct.field("predchadzajuceObdobieOd").first(),
             before_to=pl.col("page").struct.field("predchadzajuceObdobieDo").first(),
+            nace_filed=pl.col("page").struct.field("skNace").first(),
+            seat_filed=seat.struct.field("mesto").first(),
+            postcode_filed=seat.struct.field("psc").first(),
         )
     )
 

@@ -42,6 +42,51 @@ class Formula(NamedTuple):
         parts = (f"({part})" if " " in part else part for part in (self.over, self.under))
         return " / ".join(parts)
 
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The quotients that it is made of: itself."""
+        return (self,)
+
+
+class Term(NamedTuple):
+    """A part of a score: a weight and a quotient, which may have a limit.
+
+    Attributes:
+        weight: What the quotient is multiplied by.
+        over: Sum of items.
+        under: Sum of items.
+        most: Limit from above, and the value where the divisor is blank or 0; None for no limit.
+    """
+
+    weight: float
+    over: str
+    under: str
+    most: float | None = None
+
+
+class Score(NamedTuple):
+    """A weighted sum of quotients, estimated for forms with certain items."""
+
+    label_sk: str
+    label_en: str
+    terms: tuple[Term, ...]
+
+    @property
+    def text(self) -> str:
+        """The formula as it is printed."""
+        return " + ".join(
+            f"{term.weight:g} {Formula('', '', term.over, term.under).text}"
+            if term.most is None
+            else f"{term.weight:g} min({Formula('', '', term.over, term.under).text}, "
+            f"{term.most:g})"
+            for term in self.terms
+        )
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The quotients that it is made of."""
+        return tuple(Formula("", "", term.over, term.under) for term in self.terms)
+
 
 FORMULAS: Final = {
     "equity_ratio": Formula("podiel vlastného imania", "equity ratio", "equity", "total_assets"),
@@ -72,13 +117,62 @@ FORMULAS: Final = {
         "profit_before_tax + interest_expense",
         "interest_expense",
     ),
+    "current_ratio_comparable": Formula(
+        "bežná likvidita porovnateľná medzi výkazmi",
+        "current ratio comparable across forms",
+        "current_assets_with_accruals - non_current_receivables_with_accruals",
+        "current_liabilities_with_accruals",
+    ),
+    "liabilities_to_equity_comparable": Formula(
+        "záväzky k vlastnému imaniu porovnateľné medzi výkazmi",
+        "liabilities to equity comparable across forms",
+        "liabilities_with_accruals",
+        "equity",
+    ),
 }
+_EBIT: Final = "profit_before_tax + interest_expense"
+# Estimated for businesses of today's forms; the zones are in the documentation.
+SCORES: Final = {
+    "altman_z": Score(
+        "Altmanovo Z''",
+        "Altman Z''",
+        (
+            Term(6.56, "current_assets - current_liabilities_total", "total_assets"),
+            Term(3.26, "retained_earnings", "total_assets"),
+            Term(6.72, _EBIT, "total_assets"),
+            Term(1.05, "equity", "liabilities"),
+        ),
+    ),
+    "in05": Score(
+        "index IN05",
+        "IN05 index",
+        (
+            Term(0.13, "total_assets", "liabilities"),
+            Term(0.04, _EBIT, "interest_expense", most=9),
+            Term(3.97, _EBIT, "total_assets"),
+            Term(0.21, "operating_revenue + financial_revenue", "total_assets"),
+            Term(0.09, "current_assets", "current_liabilities_total"),
+        ),
+    ),
+}
+FORMS_OF_SCORES: Final = (699, 687)
 # An indicator after section 67a of the Commercial Code; none before 2016, the last for good.
 BELOW_CRISIS: Final = "below_crisis_ratio"
 CRISIS: Final = Formula("hranica krízy", "below the crisis ratio", "equity", "liabilities")
 CRISIS_BOUNDS: Final = {2016: 0.04, 2017: 0.06, 2018: 0.08}
-NAMES: Final = (*FORMULAS, BELOW_CRISIS)
+NUMBERS: Final[dict[str, Formula | Score]] = {**FORMULAS, **SCORES}
+_ALL: Final[dict[str, Formula | Score]] = {**FORMULAS, BELOW_CRISIS: CRISIS, **SCORES}
+NAMES: Final = tuple(_ALL)
 EXCLUDED: Final = "excluded"
+# What means the same on all forms, for values that do not.
+COMPARABLE: Final = {
+    "liabilities": "liabilities_with_accruals",
+    "current_assets": "current_assets_with_accruals",
+    "non_current_receivables": "non_current_receivables_with_accruals",
+    "current_liabilities_total": "current_liabilities_with_accruals",
+    "current_ratio": "current_ratio_comparable",
+    "liabilities_to_equity": "liabilities_to_equity_comparable",
+}
 
 ESSENTIAL: Final = frozenset(
     {"total_assets", "equity", "liabilities", "current_payables", "net_profit", "sales"}
@@ -94,6 +188,8 @@ SUM_ROWS: Final = {
     "short_term_financial_assistance": "liabilities",
     "operating_result": "profit_before_tax",
     "depreciation_and_impairment": "operating_result",
+    "current_assets_with_accruals": "total_assets",
+    "non_current_receivables_with_accruals": "current_assets_with_accruals",
 }
 LISTED: Final = pl.Schema(
     {
@@ -123,7 +219,8 @@ def ratios(
     the divisor is not above zero, and where the currency is not the euro; never infinite. Any other
     blank part counts as 0 when another part of its sum, or the sum row of its block, is filled. 687
     holds accruals inside current assets and liabilities, the other forms outside: ratios of
-    liquidity and of liabilities are not comparable across them.
+    liquidity and of liabilities are not comparable across them, those that end in ``_comparable``
+    are.
 
     Args:
         frame: As `financials` returns it; a LazyFrame stays lazy. None lists the ratios.
@@ -133,12 +230,14 @@ def ratios(
         The same rows, with the ratios instead of the items: ``equity_ratio``,
         ``liabilities_to_equity``, ``current_ratio``, ``quick_ratio``, ``cash_ratio``, ``roa``,
         ``roe``, ``net_margin`` (of sales), ``operating_margin`` (of operating revenue),
-        ``asset_turnover``, ``ebitda`` (euro; it includes impairment), ``interest_coverage``
-        (Float64) and ``below_crisis_ratio`` (Boolean: equity / liabilities under 0.04 in 2016, 0.06
-        in 2017, 0.08 since 2018; null before; an indicator, not a legal finding, and of some legal
-        forms only: ``pravnaForma``); and ``excluded`` (List of String: the ratios that are null
-        because their divisor is not above zero, such as ``roe`` with negative equity). Where items
-        were chosen, the ratios that they suffice for.
+        ``asset_turnover``, ``ebitda`` (euro; it includes impairment), ``interest_coverage``,
+        ``current_ratio_comparable`` and ``liabilities_to_equity_comparable`` (with accruals on
+        every form) (Float64), ``below_crisis_ratio`` (Boolean: equity / liabilities under 0.04 in
+        2016, 0.06 in 2017, 0.08 since 2018; null before; an indicator, not a legal finding, and of
+        some legal forms only: ``pravnaForma``), the scores ``altman_z`` and ``in05`` (Float64; on
+        699 and 687 alone, which differ by accruals); and ``excluded`` (List of String: the ratios
+        that are null because their divisor is not above zero, such as ``roe`` with negative
+        equity). Where items were chosen, the ratios that they suffice for.
 
         Without *frame* one row per ratio: ``ratio``, ``label_sk``, ``label_en``, ``formula``
         (String), ``items`` (List of String: the columns that it is computed from, sum rows of
@@ -170,12 +269,9 @@ def ratios(
             cure="give what fk.financials returns; fk.ratios() lists the items of each ratio",
         )
     in_euro = pl.col("currency").is_null() | (pl.col("currency") == "EUR")
-    formulas = {name: FORMULAS[name] for name in computable if name in FORMULAS}
-    values = [pl.when(in_euro).then(of(formula)).alias(n) for n, formula in formulas.items()]
-    excluded = [pl.when(in_euro & is_excluded(formula)).then(pl.lit(n))
-                for n, formula in formulas.items() if formula.under is not None]  # fmt: skip
-    if BELOW_CRISIS in computable:
-        values.append(pl.when(in_euro).then(of(CRISIS) < _bound()).alias(BELOW_CRISIS))
+    values = [pl.when(in_euro).then(_value(name)).alias(name) for name in computable]
+    excluded = [pl.when(in_euro & is_excluded(name)).then(pl.lit(name))
+                for name in computable if name != BELOW_CRISIS]  # fmt: skip
     named = pl.concat_list([*excluded, pl.lit(None, pl.String)]).list.drop_nulls().alias(EXCLUDED)
     figures = [name for name in columns if name in items.names()]
     before = columns[: columns.index(figures[0])]
@@ -187,27 +283,58 @@ def listed() -> pl.DataFrame:
     """Return the ratios, one row each; see `ratios`."""
     rows = [
         (name, formula.label_sk, formula.label_en, formula.text, _items_of(formula),
-         items.forms_with(parts_of_value(name)))
-        for name, formula in {**FORMULAS, BELOW_CRISIS: CRISIS}.items()
+         [form for form in items.forms_with(parts_of_value(name))
+          if name not in SCORES or form in FORMS_OF_SCORES])
+        for name, formula in _ALL.items()
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=LISTED, orient="row")
 
 
 def columns_of(name: str) -> list[str]:
     """Return the columns of financials that a ratio is computed from."""
-    return ["year", "currency", *_items_of({**FORMULAS, BELOW_CRISIS: CRISIS}[name])]
+    form = ["template"] if name in SCORES else []
+    return ["year", "currency", *form, *_items_of(_ALL[name])]
 
 
-def _items_of(formula: Formula) -> list[str]:
+def _items_of(formula: Formula | Score) -> list[str]:
     """Return the items of a formula, with the sum rows that show that a blank part is zero."""
     needed = []
-    for part in [name for _, name in parts_of(f"{formula.over} + {formula.under or ''}")]:
+    for part in _parts(formula):
         needed.append(part)
         above = None if part in ESSENTIAL else SUM_ROWS.get(part)
         while above is not None:
             needed.append(above)
             above = SUM_ROWS.get(above)
     return list(dict.fromkeys(needed))
+
+
+def _parts(formula: Formula | Score) -> list[str]:
+    return [
+        part
+        for each in formula.formulas
+        for _, part in parts_of(f"{each.over} + {each.under or ''}")
+    ]
+
+
+def _value(name: str) -> pl.Expr:
+    """Return a ratio over columns of financials."""
+    if name == BELOW_CRISIS:
+        return of(CRISIS) < _bound()
+    if name in FORMULAS:
+        return of(FORMULAS[name])
+    on_form = pl.col("template").is_in(FORMS_OF_SCORES)
+    terms = [_of_term(term) for term in SCORES[name].terms]
+    return pl.when(on_form).then(reduce(lambda total, term: total + term, terms))
+
+
+def _of_term(term: Term) -> pl.Expr:
+    quotient = of(Formula("", "", term.over, term.under))
+    if term.most is not None:
+        under = _sum(term.under).fill_null(0.0)
+        # Without a divisor only where there is what would be divided.
+        most = pl.when(_sum(term.over).is_not_null()).then(term.most)
+        quotient = pl.when(under == 0).then(most).otherwise(quotient.clip(upper_bound=term.most))
+    return term.weight * quotient
 
 
 def of(formula: Formula) -> pl.Expr:
@@ -219,9 +346,19 @@ def of(formula: Formula) -> pl.Expr:
     return pl.when(under > 0).then(over / under)
 
 
-def is_excluded(formula: Formula) -> pl.Expr:
-    """Return whether a ratio is null for its divisor alone."""
-    return _sum(formula.over).is_not_null() & (_sum(formula.under or "") <= 0)
+def is_excluded(name: str) -> pl.Expr:
+    """Return whether a ratio is null for a divisor alone."""
+    if name in FORMULAS:
+        formula = FORMULAS[name]
+        if formula.under is None:
+            return pl.lit(value=False)
+        return _sum(formula.over).is_not_null() & (_sum(formula.under) <= 0)
+    filled = pl.all_horizontal(
+        _sum(text).is_not_null()
+        for term in SCORES[name].terms
+        for text in ((term.over,) if term.most is not None else (term.over, term.under))
+    )
+    return pl.col("template").is_in(FORMS_OF_SCORES) & filled & _value(name).is_null()
 
 
 def parts_of_value(name: str) -> list[str]:
@@ -230,16 +367,16 @@ def parts_of_value(name: str) -> list[str]:
     >>> parts_of_value("roa"), parts_of_value("sales"), parts_of_value("of_ones_own")
     (['net_profit', 'total_assets'], ['sales'], [])
     """
-    formula = CRISIS if name == BELOW_CRISIS else FORMULAS.get(name)
-    if formula is None:
-        return [name] if name in items.names() else []
-    return [part for _, part in parts_of(f"{formula.over} + {formula.under or ''}")]
+    if name in _ALL:
+        return list(dict.fromkeys(_parts(_ALL[name])))
+    return [name] if name in items.names() else []
 
 
 def differs_by_form(name: str) -> bool:
     """Return whether an item or a ratio holds something else on 687 than on the other forms."""
-    # Bonds stand among the payables of 687, so that its debt lacks them.
-    return not {*items.WITH_ACCRUALS_ON_687, "financial_debt"}.isdisjoint(parts_of_value(name))
+    # Bonds stand among the payables of 687, so that its debt lacks them; it has no deferred tax.
+    apart = {*items.WITH_ACCRUALS_ON_687, "financial_debt", "income_tax"}
+    return not apart.isdisjoint(parts_of_value(name))
 
 
 def parts_of(text: str) -> list[tuple[int, str]]:

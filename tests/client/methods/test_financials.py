@@ -15,7 +15,7 @@ import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.financials import assemble as assembling, items, ratios
 from finstat_kit.frames.financials.assemble import CARRIED
-from finstat_kit.protocol.wire import Reply
+from finstat_kit.protocol.wire import BY_FIELD, Reply
 from tests.support.registers import Watched
 from tests.support.truth import ratios_of, truth
 
@@ -39,7 +39,7 @@ def check(sample: Sample, money: pl.DataFrame) -> dict[str | None, int]:
         assert row["reason"] == drawn.reason, where
         expected = {k: None if v is None else float(v) for k, v in drawn.figures.items()}
         assert {name: row[name] for name in expected} == expected, where
-        for name, value in ratios_of(drawn.figures, row["year"]).items():
+        for name, value in ratios_of(drawn.figures, row["year"], row["template"]).items():
             if value is None or isinstance(value, bool):
                 assert ratio[name] is value, (where, name)
             else:
@@ -122,15 +122,31 @@ def test_what_is_carried_along() -> None:
     with fk.using(SAMPLE):
         money = fk.financials(UNITS.head(50), 2016)
 
-        labelled = fk.resolve_labels(money, columns=[*CARRIED])
+        labelled = fk.resolve_labels(money, columns=[name for name in CARRIED if name in BY_FIELD])
         counts = fk.count_by(money, "kraj")
 
     labels = {"region", "district", "legal_form", "activity", "size_class"}
     assert labels <= set(labelled.columns)
-    for field in ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie"):
+    for field in CARRIED:
         assert money[field].to_list() == UNITS.head(50)[field].to_list()
     assert counts["count"].sum() == money.height
     assert money["name"].to_list() == UNITS.head(50)["nazovUJ"].to_list()
+
+
+def test_what_the_title_page_says_stands_beside_the_codes_of_today() -> None:
+    """Activity, seat and postcode as filed, from the report that the figures are taken from."""
+    money = SAMPLE.financials(FILING.head(25), [2012, 2017])
+    read = money.drop_nulls("report_id")
+    reports = SAMPLE.reports.get(read["report_id"])
+
+    pages = dict(reports.select("id", "titulnaStrana").iter_rows())
+    for row in read.iter_rows(named=True):
+        page = pages[row["report_id"]]
+        filed = page["skNace"], page["adresa"]["mesto"], page["adresa"]["psc"]
+        assert (row["nace_filed"], row["seat_filed"], row["postcode_filed"]) == filed
+    assert read["seat_filed"].null_count() < read.height
+    without = money.filter(pl.col("report_id").is_null())
+    assert without.select(assembling.FILED).null_count().row(0) == (without.height,) * 3
 
 
 @pytest.mark.slow

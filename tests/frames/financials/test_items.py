@@ -59,7 +59,7 @@ def test_nothing_is_called_revenue() -> None:
     """There are three meanings of it, with three names."""
     assert "revenue" not in items.names()
     assert {"net_turnover", "operating_revenue", "sales"} <= set(items.names())
-    assert len(set(items.names())) == 55
+    assert len(set(items.names())) == 60
 
 
 def test_captions_of_the_table_are_those_of_the_recorded_forms(recorded: Path) -> None:
@@ -136,6 +136,24 @@ MISTAKES = [
           (1, 117): "6", (1, 121): "9"},
      {"non_current_liabilities_total": 1242.0, "current_liabilities_total": 607.0,
       "financial_debt": 576.0}),
+    (699, {(0, 33): "100", (0, 74): "20", (0, 41): "7", (0, 75): "3", (0, 76): "5", (0, 77): "2",
+           (0, 78): "10"},
+     {"current_assets_with_accruals": 120.0, "non_current_receivables_with_accruals": 12.0}),
+    (687, {(0, 14): "100", (0, 16): "7", (1, 34): "50", (1, 38): "30", (1, 43): "4", (1, 32): "-8",
+           (1, 33): "3"},
+     {"current_assets_with_accruals": 100.0, "non_current_receivables_with_accruals": 7.0,
+      "liabilities_with_accruals": 50.0, "current_liabilities_with_accruals": 34.0,
+      "retained_earnings": -5.0}),
+    (21, {(0, 30): "100", (0, 61): "20", (0, 38): "7", (0, 62): "3", (0, 63): "5", (0, 64): "2",
+          (0, 65): "10", (1, 88): "90", (1, 121): "40", (1, 122): "1", (1, 123): "2",
+          (1, 124): "4", (1, 125): "8", (1, 106): "30", (1, 84): "-8", (1, 87): "3"},
+     {"current_assets_with_accruals": 120.0, "non_current_receivables_with_accruals": 12.0,
+      "liabilities_with_accruals": 130.0, "current_liabilities_with_accruals": 40.0,
+      "retained_earnings": -5.0}),
+    (699, {(1, 101): "90", (1, 141): "40", (1, 142): "1", (1, 143): "2", (1, 144): "4",
+           (1, 145): "8", (1, 122): "30", (1, 97): "-8", (1, 100): "3"},
+     {"liabilities_with_accruals": 130.0, "current_liabilities_with_accruals": 40.0,
+      "retained_earnings": -5.0}),
     (699, {(1, 101): "0"},  # the sum row of the block shows that there is no debt
      {"financial_debt": 0.0, "current_liabilities_total": 0.0}),
     (699, {(2, 1): "1950307", (2, 2): "2005372", (2, 3): "1", (2, 4): "2", (2, 5): "1781754"},
@@ -224,7 +242,10 @@ def test_another_caption_gives_no_number() -> None:
         rows = fk.items(fk.cells(reports)).filter(period="current")
 
     off = rows.filter(pl.col("reason") == "caption_mismatch")
-    assert off.select("item", "value").rows() == [("equity", None)]
+    assert off.select("item", "value").rows() == [
+        ("equity", None),
+        ("retained_earnings", None),  # whose block it is
+    ]
     assert rows.filter(item="liabilities")["value"].to_list() == [9.0]
 
 

@@ -13,27 +13,25 @@ from finstat_kit.frames.financials import items, ratios
 from tests.support.examples import examples
 from tests.support.truth import NOTHING, ratios_of
 
-PARTS = sorted(
-    {
-        name
-        for formula in (*ratios.FORMULAS.values(), ratios.CRISIS)
-        for text in (formula.over, formula.under or "")
-        for _, name in ratios.parts_of(text)
-    }
-)
+PARTS = sorted({part for name in ratios.NAMES for part in ratios.parts_of_value(name)})
 ROWS = st.lists(
     st.fixed_dictionaries(
         {name: st.none() | st.integers(-50, 10**9) for name in PARTS}
-        | {"year": st.integers(2013, 2025)}
+        | {"year": st.integers(2013, 2025), "template": st.sampled_from([699, 687, 21])}
     ),
     min_size=1,
     max_size=8,
 )
 
 
+FORM = 699  # where none is given
+
+
 def financials(rows: list[dict[str, int | None]], currency: str | None = None) -> pl.DataFrame:
-    schema = {"year": pl.Int32, "currency": pl.String} | dict.fromkeys(items.names(), pl.Float64)
-    frame = pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
+    schema = {"year": pl.Int32, "currency": pl.String, "template": pl.Int32}
+    schema |= dict.fromkeys(items.names(), pl.Float64)
+    given = [{name: row.get(name) for name in schema} for row in rows]
+    frame = pl.DataFrame(given, schema=schema).with_columns(pl.col("template").fill_null(FORM))
     return frame.with_columns(currency=pl.lit(currency, pl.String))
 
 
@@ -47,7 +45,7 @@ def test_ratios_are_the_formulas(rows: list[dict[str, int | None]]) -> None:
         figures = NOTHING | {n: None if (v := row[n]) is None else Decimal(v) for n in PARTS}
         year = row["year"]
         assert year is not None
-        for name, value in ratios_of(figures, year).items():
+        for name, value in ratios_of(figures, year, row["template"]).items():
             expected = value if value is None or isinstance(value, bool) else float(value)
             assert found[name] == (pytest.approx(expected, rel=1e-9) if expected else expected)
 
@@ -68,8 +66,8 @@ def test_an_excluded_divisor_is_named() -> None:
 
     assert excluded.to_list() == [
         [],
-        ["liabilities_to_equity", "roe"],
-        ["liabilities_to_equity", "interest_coverage"],
+        ["liabilities_to_equity", "roe", "liabilities_to_equity_comparable"],
+        ["liabilities_to_equity", "interest_coverage", "liabilities_to_equity_comparable"],
         [],
     ]
     assert fk.ratios(financials(rows, "CZK"))["excluded"].list.len().sum() == 0
@@ -77,10 +75,15 @@ def test_an_excluded_divisor_is_named() -> None:
 
 def test_values_that_differ_by_form_are_those_with_accruals_or_without_bonds() -> None:
     """A ratio is as its parts are."""
-    differing = set(filter(ratios.differs_by_form, (*items.names(), *ratios.FORMULAS)))
+    differing = set(filter(ratios.differs_by_form, (*items.names(), *ratios.NUMBERS)))
 
-    liquidity = {"liabilities_to_equity", "current_ratio", "quick_ratio", "cash_ratio"}
-    assert differing == {*items.WITH_ACCRUALS_ON_687, "financial_debt", *liquidity}
+    computed = {"liabilities_to_equity", "current_ratio", "quick_ratio", "cash_ratio"}
+    computed |= {"altman_z", "in05"}
+    assert differing == {
+        *items.WITH_ACCRUALS_ON_687, "financial_debt", "income_tax", *computed,
+    }  # fmt: skip
+    assert set(ratios.COMPARABLE) <= differing
+    assert differing.isdisjoint(ratios.COMPARABLE.values())
 
 
 def test_another_currency_has_none() -> None:
@@ -120,7 +123,7 @@ def test_the_listed_items_suffice_for_a_ratio(rows: list[dict[str, int | None]])
     computed = fk.ratios(whole)
 
     for name, needed in fk.ratios().select("ratio", "items").iter_rows():
-        some = fk.ratios(whole.select("year", "currency", *needed))
+        some = fk.ratios(whole.select("year", "currency", "template", *needed))
         assert some[name].equals(computed[name])
         assert all(name not in fk.ratios(whole.drop(item)).columns for item in needed)
 
