@@ -413,9 +413,9 @@ MUTATIONS = [
     ),
     Mutation(
         "a statement in another currency has no ratios",
-        "ratios.py:ratios",
-        "pl.when(in_euro).then(of(formula))",
-        "of(formula)",
+        "ratios.py:_if_in_euro",
+        "pl.when(in_euro).then(value)",
+        "value",
         "test_another_currency_has_none",
     ),
     # Polite by default.

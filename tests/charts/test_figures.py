@@ -440,8 +440,8 @@ def test_individual_and_consolidated_figures_are_not_one_picture(money: pl.DataF
         (lambda m: fk.plot_history(m, "equity"), "give one unit"),
         (lambda m: fk.plot_history(m.head(2), ["equity", "sales"]), "give one unit"),
         (lambda m: fk.plot_history(m.drop("months"), "equity"), "no column 'months'"),
-        (lambda m: fk.plot_history(m, []), r"items=\[\] is not allowed; give a name"),
-        (lambda m: fk.plot_history(m, NO_ITEM), "items=5 is not allowed; give a name"),
+        (lambda m: fk.plot_history(m, []), r"value=\[\] is not allowed; give a name"),
+        (lambda m: fk.plot_history(m, NO_ITEM), "value=5 is not allowed; give a name"),
         (lambda m: fk.plot_history(m, ["sales", "equity", "sales"]), "'sales' appears twice"),
     ],
 )

@@ -16,9 +16,8 @@ from finstat_kit.protocol import wire
 
 EURO: Final = "EUR"  # what is meant where a report names no currency
 # Carried along from the records of units, so that frames can be grouped and labelled at once.
-_CODES: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie")
+CARRIED: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie")
 _DAYS: Final = ("datumZalozenia", "datumZrusenia")
-CARRIED: Final = (*_CODES, *_DAYS)
 # As the title page of the report has them, because those of the unit are today's.
 FILED: Final = ("nace_filed", "seat_filed", "postcode_filed")
 IDENTITY: Final = pl.Schema(
@@ -26,7 +25,7 @@ IDENTITY: Final = pl.Schema(
 )
 PROVENANCE: Final = pl.Schema(
     {
-        **dict.fromkeys(_CODES, pl.String()),
+        **dict.fromkeys(CARRIED, pl.String()),
         **dict.fromkeys(_DAYS, pl.Date()),
         **dict.fromkeys(FILED, pl.String()),
         "period_from": pl.Date(),
@@ -432,7 +431,8 @@ def _any_of(names: Sequence[str]) -> pl.Expr:
 
 def carried(units: pl.DataFrame) -> pl.DataFrame:
     """Return what rows carry along from the records of units."""
-    return units.select("id", "nazovUJ", *CARRIED).rename({"id": "unit_id", "nazovUJ": "name"})
+    columns = ("id", "nazovUJ", *CARRIED, *_DAYS)
+    return units.select(columns).rename({"id": "unit_id", "nazovUJ": "name"})
 
 
 def sources(listed: pl.DataFrame) -> pl.DataFrame:

@@ -268,15 +268,19 @@ def ratios(
             argument="frame",
             cure="give what fk.financials returns; fk.ratios() lists the items of each ratio",
         )
-    in_euro = pl.col("currency").is_null() | (pl.col("currency") == "EUR")
-    values = [pl.when(in_euro).then(_value(name)).alias(name) for name in computable]
-    excluded = [pl.when(in_euro & is_excluded(name)).then(pl.lit(name))
+    values = [_if_in_euro(_value(name)).alias(name) for name in computable]
+    excluded = [_if_in_euro(pl.when(is_excluded(name)).then(pl.lit(name)))
                 for name in computable if name != BELOW_CRISIS]  # fmt: skip
     named = pl.concat_list([*excluded, pl.lit(None, pl.String)]).list.drop_nulls().alias(EXCLUDED)
     figures = [name for name in columns if name in items.names()]
     before = columns[: columns.index(figures[0])]
     after = [name for name in columns if name not in {*before, *figures, *NAMES, EXCLUDED}]
     return frame.select(*before, *(figures if keep else ()), *values, named, *after)
+
+
+def _if_in_euro(value: pl.Expr) -> pl.Expr:
+    in_euro = pl.col("currency").is_null() | (pl.col("currency") == "EUR")
+    return pl.when(in_euro).then(value)
 
 
 def listed() -> pl.DataFrame:

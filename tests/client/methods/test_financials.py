@@ -15,7 +15,7 @@ import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.financials import assemble as assembling, items, ratios
 from finstat_kit.frames.financials.assemble import CARRIED
-from finstat_kit.protocol.wire import BY_FIELD, Reply
+from finstat_kit.protocol.wire import Reply
 from tests.support.registers import Watched
 from tests.support.truth import ratios_of, truth
 
@@ -122,12 +122,12 @@ def test_what_is_carried_along() -> None:
     with fk.using(SAMPLE):
         money = fk.financials(UNITS.head(50), 2016)
 
-        labelled = fk.resolve_labels(money, columns=[name for name in CARRIED if name in BY_FIELD])
+        labelled = fk.resolve_labels(money, columns=[*CARRIED])
         counts = fk.count_by(money, "kraj")
 
     labels = {"region", "district", "legal_form", "activity", "size_class"}
     assert labels <= set(labelled.columns)
-    for field in CARRIED:
+    for field in (*CARRIED, "datumZalozenia", "datumZrusenia"):
         assert money[field].to_list() == UNITS.head(50)[field].to_list()
     assert counts["count"].sum() == money.height
     assert money["name"].to_list() == UNITS.head(50)["nazovUJ"].to_list()
