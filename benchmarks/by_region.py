@@ -21,14 +21,14 @@ import finstat_kit as fk
 
 TABLES = {
     "cells": "cells",
-    "reports": "reports_records",
-    "statements": "statements_records",
+    "reports": "reports",
+    "statements": "statements",
     "units": "units",
 }
 ITEM = {"template": 699, "table": 0, "row": 0, "column": 2}
 Found = dict[str | None, tuple[int, int]]
 _NEWEST = """
-    SELECT * FROM {} WHERE problem IS NULL
+    SELECT * FROM {} WHERE kind IN ('record', 'missing')
     QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1
 """
 SQL = f"""
@@ -56,7 +56,7 @@ def by_polars(tables: Mapping[str, pl.LazyFrame]) -> Found:
     """Read it from the tables themselves, streaming."""
     newest = {}
     for name in ("reports", "statements", "units"):
-        rows = tables[name].filter(pl.col("problem").is_null())
+        rows = tables[name].filter(pl.col("kind").is_in(["record", "missing"]))
         last = rows.group_by("id").agg(pl.col("version").max())
         newest[name] = rows.join(last, on=["id", "version"], how="semi")
     item = tables["cells"].filter(**ITEM)
@@ -92,7 +92,7 @@ def by_daft(tables: Mapping[str, Any]) -> Found:
 
     newest = {}
     for name in ("reports", "statements", "units"):
-        rows = tables[name].where(col("problem").is_null())
+        rows = tables[name].where(col("kind").is_in(["record", "missing"]))
         last = rows.groupby("id").agg(col("version").max())
         newest[name] = rows.join(last, on=["id", "version"])
     reports, statements, units = (newest[name] for name in ("reports", "statements", "units"))

@@ -14,16 +14,14 @@ from statistics import mean, median
 
 import numpy as np
 import polars as pl
+from contents_mirror import begin, finish, written_by
 from timing import Figure, memory, side_by_side
 
 import finstat_kit as fk
-from finstat_kit.mirror import newest
-from finstat_kit.mirror.folder import About, Folder, Origin
+from finstat_kit.mirror.log import MANY_FILES
 from finstat_kit.mirror.mirror import Mirror
-from finstat_kit.mirror.syncing import RUNS, STATE
-from finstat_kit.mirror.tables import MANY_FILES, Table
-from finstat_kit.mirror.versions import META
-from finstat_kit.protocol.records import decode as shaped
+from finstat_kit.mirror.state import Folder
+from finstat_kit.mirror.versions import RECORD, rows_of
 
 _SUBJECT = "mirror"
 _BATCH = 10_000
@@ -53,7 +51,6 @@ def figures(quick: bool) -> Iterator[Figure]:
         mirror = Mirror(folder)
 
         def read(*columns: str) -> None:
-            newest._others.cache_clear()  # as in a new process
             units = mirror.snapshot()
             (units.select(columns) if columns else units).collect()
 
@@ -81,34 +78,21 @@ def write(folder: Path, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list
     """Write a complete mirror of units with these ids; return the seconds of each batch."""
     sample = fk.sample()
     records = sample.units.get(sample.units.ids(limit=_BATCH))
-    origin = Origin("sample:", f"finstat_kit sample; seed=0; units={len(ids)}")
-    table = Table(folder / "units", pl.Schema({**shaped.UNITS, **META}), STATE)
-    times = []
+    mirror, about = Folder(folder), written_by(f"finstat_kit sample; seed=0; units={len(ids)}")
+    log, times = mirror.logs["units"], []
+    begin(mirror, about, ())
     for version, start in enumerate(range(0, len(ids), _BATCH), 1):
         some = ids[start : start + _BATCH]
-        rows = records.head(len(some)).with_columns(
-            pl.Series("id", some),
-            version=pl.lit(version, pl.Int64), seen=pl.lit(_DAY),
-            gone=pl.lit(None, pl.String), problem=pl.lit(None, pl.String),
-            digest=pl.lit(0, pl.Int64),
-        )  # fmt: skip
-        place = {"run": 1, "cursor": int(some[-1]), "version": version}
-        state = dict.fromkeys(STATE, 0) | place | {"register": origin.number}
+        units = records.head(len(some)).with_columns(
+            pl.Series("id", some), digest=pl.col("id").cast(pl.Int64)
+        )
+        rows = rows_of("units", units, RECORD, version, _DAY)
         began = time.perf_counter()
-        table.append(rows, state)
-        if version % MANY_FILES == 0:
-            table.tidy()
+        log.append(rows, about.text)
+        if len(log.entries()) >= MANY_FILES:
+            log.compact(24)
         times.append(time.perf_counter() - began)
-    table.tidy()
-    table.seal()
-    run = {
-        "run": 1, "since": date(2000, 1, 1), "started": _DAY, "completed": _DAY,
-        "version": version, "rows_units": len(ids),
-    }  # fmt: skip
-    runs = Table(folder / "runs", RUNS)
-    runs.append(pl.DataFrame([run], schema=RUNS))
-    runs.seal()
-    Folder(folder).write(About(origin, date(2000, 1, 1)))
+    finish(mirror, about, ())
     return times
 
 

@@ -335,9 +335,9 @@ MUTATIONS = [
     ),
     Mutation(
         "an item of which a part is no number has no number",
-        "items.py:items_of",
-        'pl.col("value").is_not_null().all()',
-        "pl.lit(value=True)",
+        "items.py:Sums.amounts",
+        "~self.filled | self.odd",
+        "~self.filled",
         "test_a_number_that_cannot_be_read_has_the_reason",
     ),
     Mutation(

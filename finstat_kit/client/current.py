@@ -207,7 +207,7 @@ def _made(
         _refuse_cache(cache, max_age, "recorded replies are only read")
         return Replay(path, lang=lang)
     choices = _CHOICES
-    if isinstance(register, str | Path) and arguments.exists(Path(register, "mirror.json")):
+    if isinstance(register, str | Path) and arguments.exists(Path(register, "runs")):
         choices += f"\n  fk.use('mirror:{register}')   # the mirror in this folder"
     raise UsageError(
         "is not a register",
@@ -228,7 +228,7 @@ def _mirror(path: str, name: str) -> Register:
     day = None
     if (dated := _DAY.fullmatch(path)) and not arguments.exists(path):
         path, day = dated.groups()
-    if not any(arguments.exists(Path(path, part)) for part in ("mirror.json", "units")):
+    if not any(arguments.exists(Path(path, part)) for part in ("runs", "units", "mirror.json")):
         raise UsageError(
             f": there is no mirror in {path!r}",
             argument=name,

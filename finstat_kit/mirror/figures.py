@@ -8,7 +8,7 @@ their reports, to reports before their cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -16,14 +16,17 @@ from typing import Final
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from finstat_kit.frames.financials import assemble as assembling, filings as rule, items
-from finstat_kit.frames.reports.cells import FormOf, Reader
+from finstat_kit.frames.financials import (
+    assemble as assembling,
+    content,
+    filing_order,
+    filings as rule,
+    items,
+)
+from finstat_kit.frames.reports.cells import FormOf
 from finstat_kit.frames.reports.reasons import REASON
-from finstat_kit.mirror.answers import Answers
-from finstat_kit.mirror.filed import Records, filings_of
-from finstat_kit.mirror.item_cells import figures, odd_reports, sums_failing
-from finstat_kit.mirror.stored_cells import LENGTHS
-from finstat_kit.mirror.versions import MISSING, legible, near
+from finstat_kit.mirror.state import State, legible
+from finstat_kit.mirror.versions import LENGTHS, MISSING, is_among, near
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records.decode import KINDS
 
@@ -31,11 +34,10 @@ _UNIT: Final = (*rule.UNIT, "nazovUJ", *assembling.CARRIED)
 _REPORT: Final = (
     "id", "idUctovnejZavierky", "idSablony", "mena", wire.STATE, "pristupnostDat", wire.CHANGED,
 )  # fmt: skip
+_ENDS: Final = pl.col("obdobieDo")
 _ANY_YEAR: Final = range(1, 10_000)
 _FILINGS: Final = 20_000  # in memory at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
-# What needs all items of a filing: whether there is any figure decides it.
-_OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
 # What is known of units, of filings and of reports before the next are read. The year before has
 # periods of its own.
 _KNOWN_OF_UNITS: Final = ("unit_id", "ico", "name", *assembling.CARRIED)
@@ -84,15 +86,26 @@ class Query:
 
 
 # What decides which filing is taken.
-_EVERYTHING: Final = Query(None, False, False, frozenset([*items.names(), "reason"]))
+_DECIDING: Final = frozenset([*items.names(), "reason"])
 
 
 class Figures:
-    """Reads the figures of units."""
+    """Reads the figures of units.
 
-    def __init__(self, answers: Answers, form_of: FormOf) -> None:
-        self._answers = answers
+    Args:
+        state: Of the mirror.
+        form_of: Returns the form that cells are read by.
+        live: Returns the form whose captions are compared with those of the items.
+        kept: Raises an error where the records of a collection are not kept.
+    """
+
+    def __init__(
+        self, state: State, form_of: FormOf, live: FormOf, kept: Callable[[str], None]
+    ) -> None:
+        self._state = state
         self._form_of = form_of
+        self._live = live
+        self._kept = kept
 
     def lazy(self, query: Query) -> pl.LazyFrame:
         """Return the figures of all units held."""
@@ -124,10 +137,9 @@ class Figures:
 
     def of_all(self, query: Query) -> Iterator[pl.DataFrame]:
         """Yield the figures of all units listed whose contents are kept, by ascending id."""
-        self._answers.complete()
-        with legible(self._answers.path):
-            units = self._answers.newest("units").filter(pl.col("gone").ne_missing(MISSING))
-            if (only := self._answers.only()) is not None:
+        with legible(self._state.path):
+            units = self._state.newest("units").filter(pl.col("gone").ne_missing(MISSING))
+            if (only := self._state.only) is not None:
                 units = units.filter(pl.col("id").is_in(only.implode()))
             known = units.select(unit_id="id", ico="ico", name="nazovUJ",
                                  **{n: pl.col(n) for n in assembling.CARRIED})  # fmt: skip
@@ -141,7 +153,7 @@ class Figures:
 
         def records() -> Iterator[pl.DataFrame]:
             for some in pieces:
-                with legible(self._answers.path):
+                with legible(self._state.path):
                     own = units.filter(near("id", some["id"]))
                     own = own.join(some.lazy(), on="id", how="semi")
                     yield own.select(_UNIT).collect(engine="streaming").sort("id")
@@ -162,7 +174,7 @@ class Figures:
 
     def _of_some(self, units: pl.DataFrame, query: Query) -> pl.DataFrame:
         filed = filings_of(
-            self._answers, units, query.years, query.ends(), consolidated=query.consolidated
+            self._state, units, query.years, query.ends(), consolidated=query.consolidated
         )
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
         known += () if query.from_previous else _PERIODS
@@ -182,12 +194,10 @@ class Figures:
             )
             taken = described.filter(*conditions).select(taken.columns)
             listed = listed.join(taken, on="statement_id", how="semi")
-        with legible(self._answers.path):
+        with legible(self._state.path):
             reports = listed.filter("own").unique("report_id").rename({"report_id": "id"})
-            content = self._read(reports, query)
-        return assembling.assembled(
-            taken, units, listed, content, from_previous=query.from_previous
-        )
+            said = self._read(reports, query.columns, previous=query.from_previous)
+        return assembling.assembled(taken, units, listed, said, from_previous=query.from_previous)
 
     def _taken(self, filed: pl.DataFrame) -> pl.DataFrame:
         """Return the filing of each unit and year.
@@ -202,13 +212,13 @@ class Figures:
         rivals = filed.filter(readable).join(contested, on=each, how="semi", nulls_equal=True)
         ids = rivals["report_ids"].explode().drop_nulls().unique()
         reports, lacking = self._held(ids, title=True, files=True)
-        with legible(self._answers.path):
-            content = self._read(reports, _EVERYTHING)
+        with legible(self._state.path):
+            content_of_all = self._read(reports, _DECIDING, previous=False)
 
-        def read(some: pl.DataFrame) -> assembling.Content:
+        def read(some: pl.DataFrame) -> content.Content:
             ids = some.select(report_id="id")
-            return assembling.Content(
-                *(part.join(ids, on="report_id", how="semi") for part in content)
+            return content.Content(
+                *(part.join(ids, on="report_id", how="semi") for part in content_of_all)
             )
 
         choice = assembling.Choice(filed, reports.clear(), read)
@@ -236,10 +246,9 @@ class Figures:
                 )
             )
             return none.select(columns), ids
-        if not self._answers.keeps("reports"):
-            raise self._answers.absent("reports")
-        with legible(self._answers.path):
-            reports = Records(self._answers, "reports")
+        self._kept("reports")
+        with legible(self._state.path):
+            reports = Records(self._state, "reports")
             rows = reports.rows(ids).select(columns).collect(engine="streaming")
             return pl.concat([rows, reports.unread(ids, rows)]), reports.lacking(ids)
 
@@ -261,34 +270,17 @@ class Figures:
             )
         return taken, assembling.listed_reports(taken, found)
 
-    def _read(self, reports: pl.DataFrame, query: Query) -> assembling.Content:
-        """Read what the query needs of reports."""
-        every = query.from_previous or not query.columns.isdisjoint(_OF_ALL)
-        wanted = items.names() if every else sorted(query.columns & set(items.names()))
-        own = reports.filter(assembling.of_items())
-        unfit = Reader(self._form_of).unfit(own, own[wire.TABLES])
-        fitting = own.join(unfit, left_on="id", right_on="report_id", how="anti").select(
-            "version", report_id="id", template=pl.col("idSablony").cast(pl.Int32)
+    def _read(
+        self, reports: pl.DataFrame, columns: frozenset[str], *, previous: bool
+    ) -> content.Content:
+        """Read what is needed of reports."""
+
+        def cells(ids: pl.Series) -> pl.LazyFrame:
+            return self._state.cells().filter(near("report_id", ids) & pl.col("row").is_not_null())
+
+        return content.of_cells(
+            reports, cells, self._form_of, self._live, columns, previous=previous
         )
-        reasons = [unfit.select("report_id", "reason")]
-        failing = own.select(report_id="id", failing=pl.lit(0, pl.Int32))
-        cells = self._answers.stored_cells()
-        found, balance = figures(
-            cells, fitting, wanted, previous=query.from_previous,
-            balance="balance_difference" in query.columns,
-        )  # fmt: skip
-        if "sums_failing" in query.columns:
-            failing = failing.update(sums_failing(cells, fitting), on="report_id")
-        if "reason" in query.columns:
-            filled = pl.any_horizontal(pl.col(items.names()).is_not_null())
-            now = found.filter(filled, pl.col("period") == "current")
-            odd = odd_reports(cells, fitting.join(now, on="report_id", how="anti"))
-            odd_ones = odd.to_frame().with_columns(reason=pl.lit("not_a_number", REASON))
-            reasons.append(odd_ones)
-        refused = assembling.ranked({assembling.REFUSED: pl.concat(reasons)})
-        elsewhere = assembling.elsewhere(reports, reports[wire.TABLES], self._form_of)
-        checks = failing.join(balance, on="report_id", how="left")
-        return assembling.Content(found, checks, pl.concat([refused, elsewhere]))
 
 
 def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
@@ -341,3 +333,113 @@ def _not_held(taken: pl.DataFrame, absent: pl.Series) -> pl.DataFrame:
         reason=pl.when(is_short).then(pl.lit("not_held", REASON)).otherwise("reason"),
         report_ids=pl.when(~is_short).then("report_ids"),
     )
+
+
+class Records:
+    """The records of a collection, as a state has them."""
+
+    def __init__(self, state: State, name: str) -> None:
+        self._listed, self._lacking = state.listed(name), state.lacking(name)
+        self._rows = state.newest(name)
+
+    def lacking(self, ids: pl.Series) -> pl.Series:
+        """Return which of some ids are not held; unreadable ones are not among them."""
+        named = ids.alias("id").unique().sort()
+        lack = self._lacking.filter(pl.col("readable").ne_missing(pl.lit(value=False)))["id"]
+        return named.filter(named.is_in(lack.implode()) | ~is_among(named, self._listed))
+
+    def unreadable(self, ids: pl.Series) -> pl.Series:
+        """Return which of some ids are listed and have an unreadable record."""
+        named = ids.alias("id").unique().to_frame()
+        return named.join(self._lacking.filter(readable=False), on="id", how="semi")["id"]
+
+    def rows(self, ids: pl.Series, *, where: pl.Expr | None = None) -> pl.LazyFrame:
+        """Return the records that are held of some ids, in no guaranteed order."""
+        wanted = ids.alias("id").unique().sort()
+        wanted = wanted.filter(is_among(wanted, self._listed))
+        lack = self._lacking.select("id")
+        named = wanted.to_frame().join(lack, on="id", how="anti")
+        found = self._rows.filter(near("id", named["id"]), *([] if where is None else [where]))
+        return found.join(named.lazy(), on="id", how="semi")
+
+    def unread(self, ids: pl.Series, found: pl.DataFrame) -> pl.DataFrame:
+        """Return a row of nulls for each id that is neither lacking nor found."""
+        rest = ids.alias("id").unique().to_frame().join(found, on="id", how="anti")
+        rest = rest.filter(~pl.col("id").is_in(self.lacking(ids).implode()))
+        return rest.with_columns(
+            pl.lit(None, dtype).alias(name) for name, dtype in found.schema.items() if name != "id"
+        ).select(found.columns)
+
+
+def filings_of(
+    state: State,
+    units: pl.DataFrame,
+    years: Sequence[int] | None,
+    ends: tuple[date, date] | None,
+    *,
+    consolidated: bool,
+) -> pl.DataFrame:
+    """Return the filings of units by `by_rule`, ``not_held`` where a statement may be lacking.
+
+    Args:
+        state: Of the mirror.
+        units: Records of units, each once.
+        years: None is every year.
+        ends: The days within which the periods of the wanted filings end, None for any; filings of
+            other years may be left out.
+        consolidated: As of `by_rule`.
+    """
+    if not state.keeps("statements"):
+        found, closed = KINDS["statements"].frame([]), units["id"]
+    else:
+        with legible(state.path):
+            statements = Records(state, "statements")
+            found, closed = _statements_of(
+                statements, units, years, ends, consolidated=consolidated
+            )
+    filed = rule.by_rule(units, found, years, consolidated=consolidated, not_held=closed)
+    if not state.is_extract and state.since is None:
+        return filed
+    # Of a part of the register a unit without a record is outside, and no fault of its record.
+    outside = units.filter(pl.col(wire.CHANGED).is_null())["id"].implode()
+    not_held = pl.when(pl.col("unit_id").is_in(outside)).then(pl.lit("not_held", REASON))
+    return filed.with_columns(reason=pl.coalesce(not_held, "reason"))
+
+
+def _statements_of(
+    statements: Records,
+    units: pl.DataFrame,
+    years: Sequence[int] | None,
+    ends: tuple[date, date] | None,
+    *,
+    consolidated: bool,
+) -> tuple[pl.DataFrame, pl.Series]:
+    """Return the statements of units in some years, and the units that may have others there."""
+    held = rule.held_by(units)
+    ids = held["statement_id"]
+
+    def read(ids: pl.Series, where: pl.Expr | None = None) -> pl.DataFrame:
+        return statements.rows(ids, where=where).select(rule.STATEMENT).collect(engine="streaming")
+
+    if ends is None:
+        found = read(ids)
+        found = pl.concat([found, statements.unread(ids, found)])
+    else:
+        found = read(ids, _ENDS.is_between(*ends) | ~rule.is_plausible(_ENDS))
+    lacking = statements.lacking(ids)
+    odd = found.filter(~rule.is_plausible(_ENDS))["id"]
+    unclear = pl.concat([lacking, odd, statements.unreadable(ids)])
+    owners = held.filter(pl.col("statement_id").is_in(unclear.implode()))
+    closed = owners.filter(pl.col("statement_id").is_in(lacking.implode()))
+    if years is None or owners.is_empty():
+        return found, closed["unit_id"].unique()
+    # Which years their statements can be of is shown by all that these units filed.
+    own = held.join(owners, on="unit_id", how="semi")
+    known = read(own["statement_id"])
+    known = pl.concat([known, statements.unread(own["statement_id"], known)])
+    hints = rule.known_of(known, consolidated=consolidated)
+    if filing_order.grows_with_filing(hints):
+        needed = filing_order.next_ids(own, hints, list(years), confirm=False)
+        closed = closed.filter(pl.col("statement_id").is_in(needed.implode()))
+    found = pl.concat([found.join(known, on="id", how="anti"), known])
+    return found, closed["unit_id"].unique()

@@ -1,13 +1,18 @@
-"""The mirror: a directory kept in step with a register, to be used in its place."""
+"""The mirror: a directory kept in step with a register, to be used instead of it."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+import json
+import os
+import socket
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import partial
 from pathlib import Path
+from typing import Final
 
+import filelock
 import polars as pl
 
 from finstat_kit import arguments
@@ -15,23 +20,31 @@ from finstat_kit.arguments import Lang, Span
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Either, MirrorError, UsageError
-from finstat_kit.mirror import some_units
-from finstat_kit.mirror.answers import Answers
-from finstat_kit.mirror.compacting import checked_hours, compact
-from finstat_kit.mirror.contents import as_collections
-from finstat_kit.mirror.copied import CollectionName, Copied
-from finstat_kit.mirror.fetching import Budget
-from finstat_kit.mirror.frozen import Frozen
-from finstat_kit.mirror.held import Held
-from finstat_kit.mirror.holdings import holdings, unreadable
-from finstat_kit.mirror.keeping import Keeping
-from finstat_kit.mirror.origins import origin_of
-from finstat_kit.mirror.verifying import verified
-from finstat_kit.mirror.versions import changes_in, legible
+from finstat_kit.mirror.fetch import Budget
+from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, owned, snapshot
+from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, legible
+from finstat_kit.mirror.sync import Sync, checked
+from finstat_kit.mirror.verify import verified
+from finstat_kit.mirror.versions import UNREADABLE, changes_in, newest, of_ids
 from finstat_kit.protocol import wire
 
+HOLDINGS: Final = pl.Schema(
+    {
+        "collection": pl.String(),
+        "listed": pl.Int64(),
+        "held": pl.Int64(),
+        "from_id": pl.Int64(),
+        "lacking": pl.Int64(),
+        "seconds": pl.Float64(),
+    }
+)
+UNREAD: Final = pl.Schema(
+    {"collection": pl.String(), "id": pl.Int64(), "problem": pl.String(), "seen": pl.Date()}
+)
+_MOST_HOURS: Final = 1_000_000  # a century; the storage has an upper bound too
 
-class Mirror(Copied):
+
+class Mirror(LocalRegister):
     """A copy of a register on disk, kept in step with it; needs the extra ``mirror``.
 
     It is a register too: after `fk.use(mirror)` all names read from disk. A directory belongs to
@@ -85,26 +98,28 @@ class Mirror(Copied):
         self._chosen = register
         self._contents = as_collections(contents)
         self._only = None if only is None else arguments.ids(only, "only").unique().sort()
-        self._since = None if changed_since is None else arguments.changed_since(changed_since)
+        self._first = None if changed_since is None else arguments.changed_since(changed_since)
         super().__init__(path)
         self.lang = self._language(lang)
-        about = self._folder.about if self._since else self._folder.read()
-        some_units.checked(self._only, about, self._contents)
-        if about and self._since and about.changed_since != self._since:
+        if (known := self._folder.known) is None:
+            checked(self._only, (), self._contents, chosen=False, begun=False)
+            return
+        about, history = known
+        if history.done:
+            former, some = history.contents, history.done[-1].only is not None
+            checked(self._only, former, self._contents, chosen=some, begun=bool(former))
+        if self._first and about.first != self._first:
             raise UsageError(
-                f": the mirror at {self._given} was created with {str(about.changed_since)!r}",
+                f": the mirror at {self._given} was created with {str(about.first)!r}",
                 argument="changed_since",
-                value=str(self._since),
+                value=str(self._first),
                 cure="leave it out, or give another folder",
             )
-        # Properties and the repr look no more; what is damaged is an error where it is read.
-        with contextlib.suppress(MirrorError):
-            self._held.all_runs()
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy by its path, with the register that it copies, if one was given."""
         again = partial(
-            type(self), changed_since=self._since, contents=self._contents, only=self._only,
+            type(self), changed_since=self._first, contents=self._contents, only=self._only,
             register=self._chosen,
         )  # fmt: skip
         return again, (self.path,), {"lang": self.lang}
@@ -149,22 +164,12 @@ class Mirror(Copied):
         if max_missing is not None:
             max_missing = arguments.whole("max_missing", max_missing, 0, wire.MAX_ID)
         seconds = None if budget is None else arguments.span("budget", budget)
-        about = self._folder.read()
-        if about is not None and about.extract is not None:
-            raise UsageError(
-                f"{self._given} is an extract, which no sync brings in step",
-                cure="sync the mirror it was taken from, and extract again",
-            )
         register = self._source()
-        with self._folder.writing():
-            origin = origin_of(register, self._folder.read(), self._given)
-            spendable = Budget(register, seconds)
-            keeping = Keeping(
-                self._folder, self._held, register, self._contents, self._only, spendable
-            )
-            return keeping.go(
-                origin, self._since, full=full, max_missing=max_missing, progress=progress
-            )
+        with self._writing():
+            return Sync(
+                self._folder, register, self._first, self._contents, self._only,
+                Budget(register, seconds), max_missing, progress,
+            ).go(full=full)  # fmt: skip
 
     def snapshot(
         self, collection: CollectionName = "units", *, as_of: str | date | None = None
@@ -195,12 +200,9 @@ class Mirror(Copied):
             >>> mirror.snapshot().select("id").collect().height
             1000
         """
-        arguments.one_of("collection", collection, tuple(wire.LISTS))
-        if as_of is not None:
-            then = Answers(self._folder, self._held, arguments.day("as_of", as_of))
-            then.complete()
-            return then.snapshot(collection)
-        return super().snapshot(collection)
+        arguments.one_of("collection", collection, COLLECTIONS)
+        day = None if as_of is None else arguments.day("as_of", as_of)
+        return snapshot(self._folder.state(day), collection)
 
     def as_of(self, day: str | date) -> Frozen:
         """Return the register as the last sync completed by a day left it, read-only.
@@ -232,7 +234,7 @@ class Mirror(Copied):
             (1005, 1000)
         """
         frozen = Frozen(self.path, arguments.day("day", day), lang=self.lang)
-        frozen.settled()
+        frozen._state()
         return frozen
 
     def holdings(self) -> pl.DataFrame:
@@ -256,10 +258,20 @@ class Mirror(Copied):
             >>> mirror.holdings().select("collection", "listed", "held", "lacking").rows()
             [('units', 1000, 1000, 0)]
         """
-        self._answers.complete()
+        state = self._state()
         register = current.named(self._chosen) if self._chosen is not None else None
         rate = register.rate if register else None
-        return holdings(self._held, self._folder.begun(), rate, self._answers.only())
+        rows = []
+        for name in ("units", *state.run.contents):
+            stands, lack = state.listed(name), state.lacking(name)["id"]
+            if name != "units" and state.only is not None:
+                own = owned(state, name).implode()
+                stands, lack = (ids.filter(ids.is_in(own)) for ids in (stands, lack))
+            whole = stands if lack.is_empty() else stands.filter(stands > lack.max())
+            first = None if whole.is_empty() else whole.min()
+            seconds = None if rate is None else lack.len() / rate
+            rows.append((name, stands.len(), stands.len() - lack.len(), first, lack.len(), seconds))
+        return pl.DataFrame(rows, schema=HOLDINGS, orient="row")
 
     def unreadable(self) -> pl.DataFrame:
         """List the unreadable records, which the next sync requests again.
@@ -277,9 +289,15 @@ class Mirror(Copied):
             >>> mirror.unreadable().height
             0
         """
-        self._answers.complete()
-        with legible(self.path):
-            return unreadable(self._held, self._answers, self._folder.begun())
+        state = self._state()
+        found = [pl.DataFrame(schema=UNREAD)]
+        for name in ("units", *state.run.contents):
+            ids = state.unreadable(name)
+            with legible(self.path):
+                own = (pl.col("kind") == UNREADABLE) & of_ids("id", ids)
+                rows = newest(state.scan(name).filter(own).collect())
+            found.append(rows.select(pl.lit(name).alias("collection"), "id", "problem", "seen"))
+        return pl.concat(found)
 
     def changes(self, since: str | date | None = None) -> pl.DataFrame:
         """List the changes between versions of units, one row per field.
@@ -312,9 +330,10 @@ class Mirror(Copied):
             ('gone', None, 'deleted', datetime.date(2026, 7, 1))
         """
         day = wire.BEGINNING if since is None else arguments.day("since", since)
-        after = int(self._answers.complete()["version"][0])
+        state = self._state()
+        after = state.first.reached.get("units", 0)
         with legible(self.path):
-            return changes_in(self._held.lists["units"].scan(), day, after)
+            return changes_in(state.scan("units"), day, after)
 
     def verify(self) -> pl.DataFrame:
         """Compare every byte of the copy with its checksum, and every value with its row's digest.
@@ -336,8 +355,8 @@ class Mirror(Copied):
         """
         if not self._folder.is_begun:
             self._folder.begun()
-        # Tables of its own: it reads all of them anew, while another thread may be syncing.
-        return verified(self._folder, Held(self.path))
+        # Logs of its own: it reads all of them anew, while another thread may be syncing.
+        return verified(Folder(self.path))
 
     def compact(self, *, keep_hours: float = 24) -> None:
         """Merge the files of many small batches, and remove the replaced ones.
@@ -359,15 +378,46 @@ class Mirror(Copied):
         """
         hours = checked_hours(keep_hours)
         self._folder.begun()
-        with self._folder.writing():
-            compact(self._held, hours)
+        with self._writing():
+            for log in (*self._folder.logs.values(), self._folder.runs):
+                log.reopen()
+                log.compact(hours)
 
-    def _at(self, path: Path) -> Copied:
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Lock the directory for writing; the system releases the lock when the process ends.
+
+        Raises:
+            MirrorError: Another process holds it, or the disk cannot be written.
+        """
+        note = self.path / "writer.lock"
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with filelock.FileLock(note, timeout=0):
+                me = {"process": os.getpid(), "machine": socket.gethostname()}
+                note.write_text(json.dumps(me), encoding="utf-8")
+                yield
+        except filelock.Timeout:
+            who = "another process"
+            with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+                said = json.loads(note.read_bytes())
+                who = f"process {said['process']} on {said['machine']}"
+            raise MirrorError(
+                f"the mirror at {self.path} is being written by {who}; wait until that has ended; "
+                "reading it is possible meanwhile"
+            ) from None
+        except OSError as error:
+            raise MirrorError(
+                f"the mirror at {self.path} cannot be written: {error}; earlier commits are "
+                "intact: check the disk, then sync again"
+            ) from error
+
+    def _at(self, path: Path) -> LocalRegister:
         return Mirror(path)
 
     def _source(self) -> Register:
         register = current.named(self._chosen)
-        if isinstance(register, Copied):
+        if isinstance(register, LocalRegister):
             raise UsageError(
                 "a mirror is in step with a register, not with a mirror",
                 cure=Either(
@@ -376,3 +426,49 @@ class Mirror(Copied):
                 ),
             )
         return register
+
+
+def checked_hours(keep_hours: object) -> float:
+    """Return the hours for which replaced files are kept.
+
+    Raises:
+        UsageError: The value is not a number of hours.
+    """
+    if (
+        not isinstance(keep_hours, int | float)
+        or isinstance(keep_hours, bool)
+        or not (0 <= keep_hours <= _MOST_HOURS)
+    ):
+        raise UsageError(
+            "is not allowed",
+            argument="keep_hours",
+            value=keep_hours,
+            cure=f"give hours, 0 to {_MOST_HOURS:,}",
+        )
+    return keep_hours
+
+
+def as_collections(contents: object) -> tuple[str, ...]:
+    """Return the collections whose records are to be kept.
+
+    Raises:
+        UsageError: A name is that of none.
+    """
+    if contents is True:
+        return CONTENTS
+    if contents is False or contents is None:
+        return ()
+    if not isinstance(contents, str | Iterable):
+        raise UsageError(
+            "names no collections",
+            argument="contents",
+            value=contents,
+            cure=f"give True or {list(CONTENTS)}",
+        )
+    named = [contents] if isinstance(contents, str) else list(contents)
+    for name in named:
+        if name not in CONTENTS:
+            raise UsageError(
+                f": {name!r} is none of {list(CONTENTS)}", argument="contents", value=contents
+            )
+    return tuple(name for name in CONTENTS if name in named)

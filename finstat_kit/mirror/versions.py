@@ -1,36 +1,45 @@
-"""Rows of a log of versions: what they hold, which of them is the newest, what they changed.
+"""Rows of the log of a collection: what they hold, which of them is the newest, what is lacking.
 
-Pure functions over frames. The newest version of an id is the one of the greatest number; a row
-with a ``problem`` only says that the record could not be read, and never hides the one before it.
+Pure functions over frames. A list names ids, records answer them, and both are rows of one log.
+What was named after it was last answered is lacking, and so is what could not be read. The newest
+version of an id is the one of the greatest number; a row that only says why a record could not be
+read never hides the one before it.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Sequence
 from datetime import date
 from hashlib import blake2b
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import orjson
 import polars as pl
 from numpy.typing import NDArray
 
-from finstat_kit.errors import MirrorError, RegisterError, UsageError
+from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import decode as shaped
+from finstat_kit.protocol.records.decode import KINDS
 
-# What stands in a log beside the content of a record.
+LISTED: Final = "listed"  # a list names the id
+RECORD: Final = "record"
+UNCHANGED: Final = "unchanged"  # a record whose content an earlier row has
+UNREADABLE: Final = "unreadable"
+MISSING: Final = "missing"  # the register's list names the id no longer
+# What a log says beside the content of a record.
 META: Final = pl.Schema(
     {
-        "version": pl.Int64(),  # of the batch: ascending, once per id
+        "version": pl.Int64(),  # of the batch: ascending
         "seen": pl.Date(),  # the register's day
+        "kind": pl.String(),
         "gone": pl.String(),  # null, deleted, non-public, missing
         "problem": pl.String(),  # why the record could not be read
-        "digest": pl.Int64(),  # of everything else in the row
+        "digest": pl.Int64(),  # of the content
     }
 )
+LENGTHS: Final = "lengths"  # cells of each table of a report; null for one without a list of cells
+TEXTS: Final = "texts"  # digest of all of them
 CHANGES: Final = pl.Schema(
     {
         "id": pl.Int64(),
@@ -40,36 +49,153 @@ CHANGES: Final = pl.Schema(
         "seen": pl.Date(),
     }
 )
-MISSING: Final = "missing"
-# What `Known` reads of a log: truths in place of texts, which would take eight times the memory.
-KEYS: Final = (
-    pl.col("id", "version", "seen", "digest"),
-    pl.col("gone").eq_missing(pl.lit(MISSING)).alias("missing"),
-    pl.col("problem").is_not_null().alias("unread"),
-)
+# Where records name others.
+OWNED: Final = {"statements": "idUctovnychZavierok", "annual_reports": "idVyrocnychSprav"}
+REPORTS_OF: Final = "idUctovnychVykazov"
 _FEW: Final = 200  # ids that are compared one by one
-_PIECE: Final = 131_072  # rows, or units with all their versions, looked at together
+_PIECE: Final = 131_072  # units with all their versions, looked at together
 _GONE: Final = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
-
-# What polars raises where a file is not what it was written as.
-UNREADABLE: Final = (
-    pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError,
-)  # fmt: skip
-
-
-@contextlib.contextmanager
-def legible(path: Path) -> Iterator[None]:
-    """Turn what polars raises of a file that is not what it was into an error with the cure."""
-    try:
-        yield
-    except RegisterError:
-        raise
-    except UNREADABLE as error:
-        raise MirrorError(f"the mirror at {path} cannot be read: {error}; see verify()") from error
-
+_KEYS: Final = ("id", "version", "kind", "digest")
 
 Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+
+
+def schema_of(name: str) -> pl.Schema:
+    """Return the columns of the log of a collection."""
+    columns = dict(KINDS[name].schema)
+    if name == "reports":  # whose cells are a table of their own
+        del columns[wire.TABLES]
+        columns |= {LENGTHS: pl.List(pl.Int32()), TEXTS: pl.Int64()}
+    return pl.Schema({"id": columns["id"], **META, **columns})
+
+
+def rows_of(name: str, contents: pl.DataFrame, kind: str, version: int, seen: date) -> pl.DataFrame:
+    """Return the rows of a batch.
+
+    Args:
+        name: Of the collection.
+        contents: ``id`` and whatever columns of the log are filled.
+        kind: Of all rows.
+        version: Of the batch.
+        seen: The register's day.
+    """
+    schema = schema_of(name)
+    told = contents.with_columns(
+        kind=pl.lit(kind), version=pl.lit(version, pl.Int64), seen=pl.lit(seen)
+    )
+    absent = [pl.lit(None, t).alias(n) for n, t in schema.items() if n not in told.columns]
+    return told.with_columns(absent).select(schema.names())
+
+
+def answers_of(records: pl.DataFrame) -> pl.DataFrame:
+    """Add ``gone`` and ``digest`` to the contents of records that could be read."""
+    digests, gone = [], []
+    for content in records.iter_rows(named=True):
+        state = content.get(wire.STATE)
+        gone.append(None if state is None else _GONE.get(str(state).upper(), str(state)))
+        digests.append(digest({n: v for n, v in content.items() if v is not None}))
+    return records.with_columns(
+        pl.Series("gone", gone, dtype=pl.String), pl.Series("digest", digests, dtype=pl.Int64)
+    )
+
+
+def digest(content: object) -> int:
+    """Return a number that depends on all of a content."""
+    text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little", signed=True)
+
+
+def standing(log: pl.LazyFrame) -> pl.DataFrame:
+    """Return what a log says of each id that it names, by ascending id.
+
+    Returns:
+        ``id``; ``named`` (Int64: the newest version of a list that names it), ``answered`` (Int64:
+        the newest version that answers it, null without any), ``readable`` (Boolean: whether that
+        is a record), ``known`` (Boolean: whether any is), ``listed`` (Boolean: False once it is
+        missing), ``digest`` (Int64: what stands in its newest row) and ``stored`` (Boolean: whether
+        a row holds the content of that digest).
+    """
+    kind, version = pl.col("kind"), pl.col("version")
+    answer = kind.is_in([RECORD, UNCHANGED, UNREADABLE])
+    readable = kind.is_in([RECORD, UNCHANGED])
+    return (
+        log.select(_KEYS)
+        .sort("version")
+        .group_by("id")
+        .agg(
+            named=version.filter(kind == LISTED).last(),
+            answered=version.filter(answer).last(),
+            readable=readable.filter(answer).last(),
+            known=readable.any(),
+            listed=kind.last() != MISSING,
+            digest=pl.col("digest").filter(kind != LISTED).last(),
+            stored=(
+                pl.col("digest").filter(kind == RECORD)
+                == pl.col("digest").filter(kind != LISTED).last()
+            ).any(),
+        )
+        .sort("id")
+        .collect(engine="streaming")
+    )
+
+
+def is_lacking() -> pl.Expr:
+    """Return whether the record of an id has to be fetched, of rows of `standing`."""
+    late = pl.col("answered").is_null() | (pl.col("answered") < pl.col("named").fill_null(0))
+    return pl.col("listed") & (late | ~pl.col("readable").fill_null(value=False))
+
+
+def outdated(keys: pl.DataFrame, upto: float, *, missing: bool) -> tuple[Ints, Ints]:
+    """Return which rows are not the newest version of their id, and the ids without content.
+
+    Args:
+        keys: ``id``, ``version``, ``kind`` and ``digest`` of all rows of a log.
+        upto: The number of the last version to include.
+        missing: Whether a row that says that an id is missing is a version too.
+
+    Returns:
+        Numbers of rows, and ids whose content is in no row: the file that held it was lost.
+    """
+    ids, versions = keys["id"].to_numpy(), keys["version"].to_numpy()
+    digests = keys["digest"].fill_null(0).to_numpy()
+    record = (keys["kind"] == RECORD).to_numpy()
+    same = (keys["kind"] == UNCHANGED).to_numpy()
+    counted = record | same
+    if missing:
+        counted |= (keys["kind"] == MISSING).to_numpy()
+    rows = np.flatnonzero(counted & (versions <= upto))
+    newest = rows[_last_of_each(ids[rows], versions[rows])]
+    chosen = newest[~same[newest]]
+    pointing = newest[same[newest]]
+    absent: Ints = np.array([], dtype=np.int64)
+    if len(pointing):
+        # The content of an unchanged record stands in another row of the same digest.
+        contents = pl.DataFrame(
+            {"id": ids[record], "digest": digests[record], "row": np.flatnonzero(record),
+             "later": versions[record] > upto, "version": versions[record]}
+        )  # fmt: skip
+        contents = contents.sort("later", "version", descending=[True, False])
+        wanted = pl.DataFrame({"id": ids[pointing], "digest": digests[pointing]})
+        last = contents.unique(["id", "digest"], keep="last")
+        found = wanted.join(last, on=["id", "digest"], how="left")
+        chosen = np.concatenate([chosen, found["row"].drop_nulls().to_numpy()])
+        absent = found.filter(pl.col("row").is_null())["id"].to_numpy()
+    mask = np.ones(len(ids), dtype=np.bool_)
+    mask[chosen] = False
+    return np.flatnonzero(mask), absent
+
+
+def _last_of_each(ids: Ints, versions: Ints) -> Ints:
+    """Return the places of the greatest version of each id."""
+    order = np.lexsort((versions, ids))
+    last = np.ones(len(order), dtype=np.bool_)
+    last[:-1] = ids[order[1:]] != ids[order[:-1]]
+    return order[last]
+
+
+def newest(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the row of the greatest version of each id, by ascending id."""
+    return rows.sort("id", "version").unique("id", keep="last", maintain_order=True)
 
 
 def near(column: str, ids: pl.Series) -> pl.Expr:
@@ -87,179 +213,43 @@ def near(column: str, ids: pl.Series) -> pl.Expr:
     )
 
 
-def is_among(values: pl.Series, ordered: pl.Series) -> pl.Series:
+def of_ids(column: str, ids: pl.Series) -> pl.Expr:
+    """Return whether a row is of one of some ids, with what reaches the statistics of the files."""
+    return near(column, ids) & pl.col(column).is_in(ids.implode())
+
+
+def places_in(ascending: Ints, ids: Ints) -> Ints:
+    """Return the place of each id, -1 where it is not among them."""
+    at = np.searchsorted(ascending, ids)
+    found = at < len(ascending)
+    found[found] = ascending[at[found]] == ids[found]
+    return np.where(found, at, -1)
+
+
+def is_among(values: pl.Series, ascending: pl.Series) -> pl.Series:
     """Return which values stand in an ascending list."""
-    all_, some = ordered.to_numpy(), values.to_numpy()
-    if not len(all_):
-        return pl.Series(np.zeros(len(some), dtype=np.bool_))
-    at = np.minimum(np.searchsorted(all_, some), len(all_) - 1)
-    return pl.Series(all_[at] == some)
+    return pl.Series(places_in(ascending.to_numpy(), values.to_numpy()) >= 0, dtype=pl.Boolean)
 
 
-class Row(NamedTuple):
-    """The content of a record, or the reason why it could not be read."""
-
-    content: Mapping[str, object]
-    gone: str | None = None
-    problem: str | None = None
-
-    @property
-    def id(self) -> int:
-        """The id it is about."""
-        id_ = self.content["id"]
-        assert isinstance(id_, int)
-        return id_
-
-    def digest(self, version: int, seen: date) -> int:
-        """Return the digest of this row as a batch would write it."""
-        sealed = [self.content, self.gone, self.problem, version, seen]
-        text = orjson.dumps(sealed, option=orjson.OPT_SORT_KEYS)
-        return int.from_bytes(blake2b(text, digest_size=8).digest(), "little", signed=True)
-
-
-def row_of(record: Mapping[str, object]) -> Row:
-    """Return the row of a record that could be read."""
-    return Row(record, state_of(record))
-
-
-def state_of(record: Mapping[str, object]) -> str | None:
-    """Return why a record says nothing: ``deleted``, ``non-public``, or None."""
-    state = record.get("stav")
-    return None if state is None else _GONE.get(str(state).upper(), str(state))
-
-
-def to_frame(rows: Iterable[Row], schema: pl.Schema, version: int, seen: date) -> pl.DataFrame:
-    """Make the frame of a batch: the columns of *schema*, then those of `META`."""
-    rows = list(rows)
-    series = [
-        pl.Series(name, [row.content.get(name) for row in rows], dtype=dtype)
-        for name, dtype in schema.items()
-    ]
-    n = len(rows)
-    meta: dict[str, list[Any]] = {
-        "version": [version] * n,
-        "seen": [seen] * n,
-        "gone": [row.gone for row in rows],
-        "problem": [row.problem for row in rows],
-        "digest": [row.digest(version, seen) for row in rows],
-    }
-    return pl.DataFrame(series).with_columns(
-        pl.Series(name, values, dtype=META[name]) for name, values in meta.items()
-    )
-
-
-def damaged(frame: pl.DataFrame) -> int:
-    """Return how many rows do not have the digest that they were written with."""
-    count = 0
-    for values in frame.iter_rows(named=True):
-        gone, problem, version, seen, digest = (
-            values.pop(name) for name in ("gone", "problem", "version", "seen", "digest")
-        )
-        content = {name: value for name, value in values.items() if value is not None}
-        count += Row(content, gone, problem).digest(version, seen) != digest
-    return count
-
-
-def damaged_rows(file: str, rows: int) -> int:
-    """Return how many rows of a data file do not have the digest that they were written with."""
-    return sum(
-        damaged(pl.scan_parquet(file, glob=False).slice(start, _PIECE).collect())
-        for start in range(0, max(rows, 1), _PIECE)
-    )
-
-
-def newest(ids: Ints, versions: Ints, among: Mask) -> Mask:
-    """Return which rows are the newest of their id *among* those marked."""
-    rows = np.flatnonzero(among)
-    order = rows[np.lexsort((versions[rows], ids[rows]))]
-    last = np.ones(len(order), dtype=bool)
-    last[:-1] = ids[order[1:]] != ids[order[:-1]]
-    mask = np.zeros(len(ids), dtype=bool)
-    mask[order[last]] = True
-    return mask
-
-
-def latest(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the row of the newest version of each id, by ascending id."""
-    ordered = rows.sort("id", "version")
-    return ordered.filter(pl.col("id").ne_missing(pl.col("id").shift(-1)))
-
-
-class Known:
-    """The newest version of each id in a log: enough to detect changes."""
-
-    def __init__(self, log: pl.LazyFrame) -> None:
-        keys = log.select(KEYS).collect(engine="streaming")
-        ids, versions = keys["id"].to_numpy(), keys["version"].to_numpy()
-        mask = newest(ids, versions, np.ones(len(ids), dtype=bool))
-        latest = keys.filter(mask).sort("id")
-        self._ids = latest["id"].to_numpy()
-        self._versions = latest["version"].to_numpy()
-        self._seen = latest["seen"]
-        self._digests = latest["digest"].to_numpy()
-        self.version = int(versions.max(initial=0))  # the greatest
-        self.listed = self._ids[~latest["missing"].to_numpy()]
-        unread = latest.filter("unread")["id"]
-        self.unread: list[int] = unread.to_list()
-        older = keys.filter(~pl.col("unread") & pl.col("id").is_in(unread.implode()))
-        self._never_read = set(self.unread) - set(older["id"])
-
-    def says(self, row: Row) -> bool:
-        """Return whether the newest version of an id equals a row."""
-        at = self._place(row.id)
-        if at is None:
-            return False
-        digest = row.digest(int(self._versions[at]), self._seen[at])
-        return bool(digest == self._digests[at])
-
-    def has(self, id_: int) -> bool:
-        """Return whether an id has a record."""
-        at = self._place(id_)
-        return at is not None and id_ not in self._never_read
-
-    def _place(self, id_: int) -> int | None:
-        at = int(self._ids.searchsorted(id_))
-        return at if at < len(self._ids) and self._ids[at] == id_ else None
-
-
-def completed_by(completed: pl.DataFrame, day: date) -> pl.DataFrame:
-    """Return the runs completed by a day.
-
-    Raises:
-        UsageError: None was completed by then.
-    """
-    by_then = completed.filter(pl.col("completed") <= day)
-    if not by_then.height:
-        raise UsageError(
-            f": the first sync of this mirror was completed on {completed['completed'][0]}",
-            argument="as_of",
-            value=day.isoformat(),
-            cure="give that day or a later one",
-        )
-    return by_then
-
-
-def unread_in(log: pl.LazyFrame) -> pl.DataFrame:
-    """Return the ids whose newest row has a problem, ascending."""
-    waiting = log.filter(pl.col("id").is_in(Known(log).unread))
-    return latest(waiting.select("id", "problem", "seen", "version").collect()).drop("version")
+def ids_named(frames: Iterable[pl.LazyFrame], column: str) -> pl.Series:
+    """Return the ids that a column of lists names, each once."""
+    found = [frame.select(pl.col(column).explode()).drop_nulls().collect() for frame in frames]
+    return pl.concat(found)[column].unique().sort()
 
 
 def changes_in(log: pl.LazyFrame, since: date, after: int) -> pl.DataFrame:
-    """Return what the versions in a log changed; see `changes_between` for the arguments."""
-    rows = log.filter(pl.col("problem").is_null())
+    """Return what the versions in a log of units changed; see `_changes` for the arguments."""
+    rows = log.filter(pl.col("kind").is_in([RECORD, MISSING]))
     later = (pl.col("seen") >= since) & (pl.col("version") > after)
     found = [pl.DataFrame(schema=CHANGES)]
     ids = rows.filter(later).select(pl.col("id").unique()).collect()["id"].sort()
     for start in range(0, len(ids), _PIECE):
-        some = ids[start : start + _PIECE]
-        near = pl.col("id").is_between(some[0], some[-1])
-        here = rows.filter(near & pl.col("id").is_in(some.implode()))
-        found.append(changes_between(here.collect(), since, after))
+        here = rows.filter(of_ids("id", ids[start : start + _PIECE])).collect()
+        found.append(_changes(here, since, after))
     return pl.concat(found).sort("seen", "id", maintain_order=True)
 
 
-def changes_between(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame:
+def _changes(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame:
     """Return what each version changed in the one before it, field by field.
 
     Args:
@@ -268,7 +258,7 @@ def changes_between(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame
         after: Only versions after this one.
     """
     rows = rows.sort("id", "version").with_columns(
-        (pl.col(name).list.sort() for name, dtype in rows.schema.items() if dtype == pl.List),
+        pl.col(name).list.sort() for name, dtype in rows.schema.items() if dtype == pl.List
     )
     former = rows.select(pl.all().shift())
     follows = (rows["id"] == former["id"]).fill_null(value=False)
@@ -277,24 +267,21 @@ def changes_between(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame
     masks = {name: stays & rows[name].ne_missing(former[name]) for name in shaped.UNITS}
     masks["id"] = counted & ~follows
     masks["gone"] = counted & follows & rows["gone"].ne_missing(former["gone"])
+    nothing = pl.lit(None, pl.String)
     frames = [
-        pl.DataFrame(
-            {
-                "id": rows["id"].filter(mask),
-                "field": pl.repeat(name, int(mask.sum()), dtype=pl.String, eager=True),
-                "old": pl.repeat(None, int(mask.sum()), dtype=pl.String, eager=True)
-                if name == "id"
-                else _text(former[name].filter(mask)),
-                "new": _text(rows[name].filter(mask)),
-                "seen": rows["seen"].filter(mask),
-            },
-            schema=CHANGES,
+        pl.DataFrame({"id": rows["id"], "seen": rows["seen"]})
+        .with_columns(
+            field=pl.lit(name),
+            old=nothing if name == "id" else _text(former[name]),
+            new=_text(rows[name]),
         )
+        .filter(mask)
+        .select(CHANGES.names())
         for name, mask in masks.items()
     ]
-    order = {name: place for place, name in enumerate(masks)}
-    found = pl.concat(frames)
-    return found.sort("seen", "id", pl.col("field").replace_strict(order, return_dtype=pl.Int64))
+    places: Sequence[int] = range(len(masks))
+    order = pl.col("field").replace_strict(list(masks), places, return_dtype=pl.Int64)
+    return pl.concat(frames).sort("seen", "id", order)
 
 
 def _text(values: pl.Series) -> pl.Series:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from finstat_kit.errors import (
     BadRequest,
     NotFound,
+    NotHeld,
     RateLimited,
     RegisterError,
     RegisterUnavailable,
 )
 from finstat_kit.protocol.guarded_json import NotJson
-from finstat_kit.protocol.wire import Reply
+from finstat_kit.protocol.wire import NOT_HELD, Reply
 
 if TYPE_CHECKING:
     from finstat_kit.protocol.requests import Request
@@ -70,6 +71,8 @@ def value_of(request: Request[T], reply: Reply, now: float) -> T:
         RegisterError: A permanent one.
     """
     status, headers, body = reply
+    if status == 503 and NOT_HELD in headers:
+        raise NotHeld(f"not_held: the mirror at this address does not hold it{first_words(body)}")
     if status in _RETRIED:
         raise _busy(status, body, retry_after(headers.get("Retry-After"), now))
     if status == 403 or (status == 200 and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"):

@@ -10,6 +10,7 @@ from datetime import date
 from typing import Final, Literal, NamedTuple
 
 API_VERSION: Final = "2.5"
+NOT_HELD: Final = "X-Not-Held"  # marks refusals of a served mirror; the day that it is of
 INVENTED: Final = "X-Invented-Data"  # marks replies with invented data and names their source
 
 # Endpoints below /api; the path of a count is that of its list below `COUNTS`.

@@ -12,7 +12,8 @@ import traitlets
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials.assemble import listed_reports, of_items
+from finstat_kit.frames.financials.assemble import listed_reports
+from finstat_kit.frames.financials.content import of_items
 from finstat_kit.frames.reports.printed_form import Filed
 from finstat_kit.protocol.records.decode import KINDS
 from finstat_kit.widgets.change_picker import one_line

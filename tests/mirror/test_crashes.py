@@ -15,7 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.mirror.syncing import RUNS
+from finstat_kit.mirror.runs import DONE, RUNS
 from tests.support.examples import slow
 from tests.support.mirrors import (
     QUARTER,
@@ -35,8 +35,7 @@ ROOT = Path(__file__).parents[2]
 # to a table, or the replacement of a file.
 KILLED = """
 import os, pathlib, signal, sys
-from finstat_kit.mirror import tables
-from finstat_kit.mirror import mirror
+from finstat_kit.mirror import log as logs, mirror
 from tests.support.mirrors import register_on
 
 folder, day, where, number, moment = sys.argv[1:]
@@ -45,19 +44,22 @@ left = int(number)
 def killing(change, name):
     def changed(self, *arguments, **options):
         global left
-        if name(self) == where:
-            left -= 1
-        if left == 0 and moment == "before":
+        here = name(self) == where
+        left -= here
+        last = here and left == 0
+        if last and moment == "before":
             os.kill(os.getpid(), signal.SIGKILL)
         result = change(self, *arguments, **options)
-        if left == 0:
+        if last:
             os.kill(os.getpid(), signal.SIGKILL)
         return result
     return changed
 
-table = tables.Table
-table.append = killing(table.append, lambda self: self.path.name)
-table.compact = killing(table.compact, lambda self: "compact")
+log = logs.Log
+log._written = killing(log._written, lambda self: f"{self.path.name} file")
+log.append = killing(log.append, lambda self: self.path.name)
+log.note = killing(log.note, lambda self: f"{self.path.name} note")
+log.compact = killing(log.compact, lambda self: "compact")
 pathlib.Path.replace = killing(pathlib.Path.replace, lambda self: self.name)
 mirror = mirror.Mirror(folder, register=register_on(int(day)))
 mirror.sync()
@@ -76,8 +78,8 @@ def run(script: str, *arguments: object) -> int:
 def windows(mirror: fk.Mirror) -> list[tuple[date, date]]:
     """Return window and start of each completed run."""
     files = sorted(map(str, mirror.path.glob("runs/*.parquet")))
-    runs = pl.scan_parquet(files, schema=RUNS).collect().sort("run")
-    return runs.select("since", "started").rows()
+    runs = pl.scan_parquet(files, schema=RUNS).filter(kind=DONE).collect()
+    return runs.unique("version").sort("version").select("since", "started").rows()
 
 
 @pytest.mark.parametrize(
@@ -85,9 +87,11 @@ def windows(mirror: fk.Mirror) -> list[tuple[date, date]]:
     [
         ("units", 2, "after"),
         *slow(
-            ("statements", 2, "before"), ("runs", 1, "before"),
+            ("statements", 1, "before"), ("runs", 1, "before"), ("runs", 1, "after"),
             ("units", 1, "before"), ("units", 1, "after"), ("units", 4, "after"),
-            ("runs", 1, "after"), ("codelists.draft", 1, "before"), ("mirror.draft", 1, "before"),
+            ("runs", 2, "before"), ("runs", 2, "after"), ("codelists", 1, "before"),
+            ("units file", 2, "before"), ("units file", 2, "after"), ("_draft", 3, "before"),
+            ("runs file", 2, "after"), ("units note", 1, "before"), ("units note", 1, "after"),
             ("compact", 2, "before"), ("compact", 2, "after"),
         ),
     ],
@@ -114,7 +118,7 @@ def test_a_first_sync_that_was_killed_is_put_right(
 @pytest.mark.parametrize(
     ("where", "number", "moment"),
     [
-        ("runs", 1, "before"), ("units", 1, "before"), ("units", 2, "after"),
+        ("runs", 2, "before"), ("units", 1, "before"), ("units", 2, "after"),
         ("units", 4, "after"), ("compact", 2, "after"),
     ],
 )  # fmt: skip
@@ -128,7 +132,7 @@ def test_an_increment_that_was_killed_loses_no_record(
     assert ended == -signal.SIGKILL
     register = register_on(2)
     mirror = fk.Mirror(tmp_path, register=register)
-    was_complete = where == "compact" or (where, moment) == ("runs", "after")
+    was_complete = where == "compact"
     assert len(windows(mirror)) == 1 + was_complete
     register.asked.clear()
     mirror.sync()
@@ -161,11 +165,12 @@ def test_a_file_without_a_commit_is_nothing(tmp_path: Path, number: int) -> None
 FULL_DISK = """
 import subprocess, sys
 import finstat_kit as fk
+from finstat_kit.errors import MirrorError
 from tests.support.mirrors import assert_in_step, register_on
 
 folder = sys.argv[1]
 full = 0
-for kilobytes in (8, 40, 100, 180, 260, 340, 420):
+for kilobytes in (8, 40, 60, 80, 100, 140, 180, 260):
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "none", folder], check=True)
     register = register_on(1)
     mirror = fk.Mirror(folder + "/ruz", register=register)
@@ -198,6 +203,7 @@ def test_a_full_disk_stops_a_sync_and_breaks_nothing(tmp_path: Path) -> None:
 SHORT_FILES = """
 import resource, signal, sys
 import finstat_kit as fk
+from finstat_kit.errors import MirrorError
 from tests.support.mirrors import assert_in_step, register_on
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -230,11 +236,11 @@ FILLED = FILLED.replace("import register_on", "import filings_on")
 
 
 WRITTEN = [
-    ("statements_records", 1), ("reports_records", 1), ("cells", 1), ("annual_reports_records", 1),
-    ("runs", 2), ("templates.draft", 1), ("compact", 6),
+    ("statements", 2), ("reports", 2), ("cells", 1), ("cells file", 1), ("annual_reports", 2),
+    ("runs", 3), ("units note", 2), ("templates", 1), ("compact", 6),
 ]  # fmt: skip
 # On the second day no form is new and no annual report changes.
-AT_FIRST = ("templates.draft", "annual_reports_records")
+AT_FIRST = ("templates", "annual_reports")
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +295,7 @@ def test_a_sync_killed_as_it_names_its_units_is_put_right(
     register, named = filings_on(1), some_on(day)
     if day == 2:
         fk.Mirror(tmp_path, contents=True, only=some_on(1), register=register).sync()
-    assert run(SOME, tmp_path, day, "only.draft", 1, moment) == -signal.SIGKILL
+    assert run(SOME, tmp_path, day, "only", 1, moment) == -signal.SIGKILL
 
     if day == 2:
         held = filed(register, some_on(1))

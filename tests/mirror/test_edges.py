@@ -1,4 +1,4 @@
-"""The mirror's edges: names of folders, mirror.json, codelists that change alone, compaction."""
+"""The mirror's edges: names of folders, other formats, codelists that change alone, compaction."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 import re
 import shutil
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import deltalake
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -161,82 +161,55 @@ def test_a_relative_path_is_settled_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert "<Mirror ruz of " in repr(mirror)
 
 
-# mirror.json
+# Other formats
 
 
-def changed(said: dict[str, Any], **values: object) -> str:
-    return json.dumps({**said, **values})
+def described(mirror: fk.Mirror, **values: object) -> None:
+    """Describe the runs of a mirror otherwise."""
+    about = json.loads(looked_at(mirror).about or "")
+    commit = min((mirror.path / "runs" / "_delta_log").glob("*.json"))
+    old, new = (json.dumps(json.dumps(said))[1:-1] for said in (about, about | values))
+    commit.write_text(commit.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
 
 
-SHAPES: dict[str, Callable[[dict[str, Any]], str]] = {
-    "a list": lambda said: "[]",
-    "null": lambda said: "null",
-    "a number": lambda said: "7",
-    "a text": lambda said: '"register"',
-    "nothing": lambda said: "",
-    "no JSON": lambda said: "{",
-    "brackets": lambda said: "[" * 200_000,
-    "no key": lambda said: "{}",
-    "a list in its place": lambda said: changed(said, register=[]),
-    "a number in its place": lambda said: changed(said, register=5),
-    "another register": lambda said: changed(said, register="https://register.example"),
-    "another sample": lambda said: changed(said, invented="finstat_kit sample; seed=9; units=60"),
-    "no day": lambda said: changed(said, changed_since="2023-02-29"),
-    "a day of format 1 that is none": lambda said: changed(said, changed_since="x", format="1"),
-    "another day": lambda said: changed(said, changed_since="2020-01-01"),
-    "a day that is a number": lambda said: changed(said, changed_since=5),
-    "no format": lambda said: changed(said, format=None),
-    "format 0": lambda said: changed(said, format=0),
-    "a format that is none": lambda said: changed(said, format="two"),
-    "a mirror marked as an extract": lambda said: changed(said, extract=3),
-    "no checksum": lambda said: changed(said, checksum=None),
-    **{
-        f"without {key}": lambda said, key=key: json.dumps(  # type: ignore[misc]
-            {name: value for name, value in said.items() if name != key}
-        )
-        for key in ("register", "invented", "changed_since", "format", "checksum")
-    },
-}
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_mirror_json_of_another_shape_is_named_and_written_anew(
-    mirror: fk.Mirror, register: Watched, shape: str, matrix: Told
-) -> None:
-    """Reading, verify and sync say so; removed as they say, it is written anew."""
-    file = mirror.path / "mirror.json"
-    before = file.read_bytes()
-    file.write_text(SHAPES[shape](json.loads(before)), encoding="utf-8")
-
-    for call in (mirror.snapshot, mirror.sync, mirror.units.count, lambda: mirror.sync(full=True)):
-        with pytest.raises(MirrorError, match=rf"mirror\.json is damaged .*remove {file}: the"):
-            call()
-    row = mirror.verify().row(0, named=True)
-    assert (row["file"], row["damaged"]) == ("mirror.json", 1)
-    assert repr(mirror)
-    file.unlink()
-    mirror.sync()
-    assert file.read_bytes() == before
-    assert_in_step(mirror, register.sample)
-    matrix(f"mirror.json: {shape}", "MirrorError; removed, it is written anew", "MirrorError")
-
-
-@pytest.mark.parametrize("number", [4, "4", "99", 10**30])
-def test_a_newer_format_is_refused(mirror: fk.Mirror, number: object, matrix: Told) -> None:
-    """It is refused with a clear word, and nothing is written."""
-    file = mirror.path / "mirror.json"
-    file.write_text(changed(json.loads(file.read_bytes()), format=number), encoding="utf-8")
+@pytest.mark.parametrize("number", [3, 5, "4", None])
+def test_another_format_is_refused(mirror: fk.Mirror, number: object, matrix: Told) -> None:
+    """It is refused with the cure, and nothing is written."""
+    described(mirror, format=number)
     before = contents(mirror.path)
-    words = rf"of format {number}, which a newer version of finstat_kit wrote; this one knows 3"
+    words = rf"runs is of format {number}, and this version of finstat_kit knows 4: pip install"
 
-    with pytest.raises(MirrorError, match=words):
-        fk.Mirror(mirror.path)
-    for call in (mirror.snapshot, mirror.sync, mirror.compact, lambda: mirror.sync(full=True)):
+    fresh = fk.Mirror(mirror.path, register=fk.sample(60))
+    for call in (fresh.snapshot, fresh.units.count, fresh.sync):
         with pytest.raises(MirrorError, match=words):
             call()
-    assert "newer version" in mirror.verify()["meaning"][0]
+    assert "format" in fresh.verify()["meaning"][0]
+    assert repr(fresh)
     assert contents(mirror.path) == before
-    matrix(f"mirror.json of format {number}", "MirrorError: a newer version", "MirrorError")
+    matrix(f"a mirror of format {number}", "MirrorError with the cure", "MirrorError")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"register": "https://register.example"}, {"invented": "finstat_kit sample; seed=9; units=60"},
+     {"first": "2020-01-01"}, {"first": "x"}, {"extract": 3}, {"more": 1}],
+    ids=str,
+)  # fmt: skip
+def test_a_description_that_was_changed_is_noticed_and_cured(
+    mirror: fk.Mirror, register: Watched, values: dict[str, object], matrix: Told
+) -> None:
+    """Reading, verify and sync say so; a full sync writes the runs anew."""
+    described(mirror, **values)
+    fresh = fk.Mirror(mirror.path, register=register)
+
+    for call in (fresh.snapshot, fresh.units.count, fresh.sync):
+        with pytest.raises(MirrorError, match=r"sync\(full=True\)"):
+            call()
+    assert fresh.verify()["damaged"].sum() > 0
+    fresh.sync(full=True)
+    assert_in_step(fresh, register.sample)
+    assert set(fresh.verify()["meaning"]) == {""}
+    matrix(f"a description with {values}", "MirrorError; a full sync heals", "MirrorError")
 
 
 @pytest.mark.parametrize("said", ["[]", "{}", "7", "\udcff"])
@@ -244,20 +217,20 @@ def test_a_broken_note_of_the_writer_stops_nothing(
     mirror: fk.Mirror, register: Watched, said: str
 ) -> None:
     """Who writes is then not known, and that is all."""
-    told: list[str] = []
+    texts: list[str] = []
 
     def instead(path: str, query: str) -> Reply | None:
-        if not told:
+        if not texts:
             note = said.encode(errors="surrogateescape")
-            (mirror.path / "writer.json").write_bytes(note)
+            (mirror.path / "writer.lock").write_bytes(note)
             with pytest.raises(MirrorError) as caught:
                 fk.Mirror(mirror.path, register=fk.sample(10)).compact()
-            told.append(str(caught.value))
+            texts.append(str(caught.value))
         return None
 
     register.instead = instead
     mirror.sync()
-    assert "is being written by another process" in told[0]
+    assert "is being written by another process" in texts[0]
 
 
 # Codelists that change alone
@@ -277,10 +250,12 @@ def test_codelists_that_change_alone_are_observed(
     first["nazov"]["sk"] = "Bratislavský KRAJ"  # as many bytes as before
     reply = Reply(200, {}, json.dumps(body).encode())
     register.instead = lambda path, query: reply if path == "/api/kraje" else None
-    commits = [table.commit for table in mirror._held.tables]
+    commits = deltalake.DeltaTable(mirror.path / "units").version()
     mirror.sync()
 
-    assert [table.commit for table in mirror._held.tables] == commits
+    assert looked_at(mirror).entries() == looked_at(reader).entries()
+    newest = deltalake.DeltaTable(mirror.path / "units").version()
+    assert newest == commits + 1  # the note of the run alone
     for each in (mirror, reader):
         assert "Bratislavský KRAJ" in each.regions()["name_sk"].to_list()
         assert each.resolve_labels(frame)["region"][0] == "Bratislavský KRAJ"
@@ -341,7 +316,7 @@ def test_storage_that_fails_is_an_error_with_the_cure(mirror: fk.Mirror, registe
         return None
 
     register.instead = instead
-    with pytest.raises(MirrorError, match=r"cannot be read or written: (.|\n)*then sync again"):
+    with pytest.raises(MirrorError, match=r"cannot be (read or )?written: (.|\n)*then sync again"):
         mirror.sync()
     table.unlink()
     shutil.move(mirror.path / "away", table)
@@ -363,30 +338,13 @@ def test_compacting_again_changes_nothing(mirror: fk.Mirror) -> None:
 # One object, several threads
 
 
-def test_a_look_anew_never_shows_an_empty_table(
-    mirror: fk.Mirror, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Until the table is open again, who asks is answered by the look before."""
-    table = looked_at(mirror)
-    before = table.commit, table.state(), table.rows
-    seen = []
-
-    def asked() -> None:
-        seen.append((table.commit, table.state(), table.rows))
-
-    monkeypatch.setattr(table.seals, "broken_commit", asked)
-    table.refresh(anew=True)
-
-    assert seen == [before]
-    assert before[1]["version"] > 0
-
-
 def test_verify_leaves_the_tables_of_the_object_alone(mirror: fk.Mirror) -> None:
     """What a sync is walking on stays what it is."""
-    before = [table._delta for table in mirror._held.tables]
+    logs = mirror._folder.logs.values()
+    before = [log._delta for log in logs]
     mirror.verify()
 
-    assert all(t._delta is b for t, b in zip(mirror._held.tables, before, strict=True))
+    assert all(log._delta is b for log, b in zip(logs, before, strict=True))
 
 
 @pytest.mark.slow
@@ -410,28 +368,13 @@ def test_verify_runs_beside_a_sync_of_the_same_object(mirror: fk.Mirror, registe
                 register.sample.set_today(register.today + timedelta(days=1))
                 register.sample.touch(register.sample.units.ids(limit=20))
                 mirror.sync()
-                versions.append(looked_at(fk.Mirror(mirror.path)).state()["version"])
+                versions.append(max(e.last for e in looked_at(fk.Mirror(mirror.path)).entries()))
         finally:
             ended.set()
 
     assert looks.result() > 0
     assert versions == sorted(set(versions))
     assert_in_step(fk.Mirror(mirror.path), register.sample)
-
-
-def test_a_version_is_never_numbered_twice(mirror: fk.Mirror, register: Watched) -> None:
-    """Rows that would hide behind older ones are refused, and the cure makes the copy whole."""
-    table = looked_at(mirror)
-    table.append(pl.DataFrame(schema=table.schema), {"version": 0})
-    register.sample.set_today(register.today + timedelta(days=1))
-    register.sample.touch(register.sample.units.ids(limit=9))
-
-    with pytest.raises(MirrorError, match=r"that 1 is; remove .*/units: sync\(full=True\)"):
-        fk.Mirror(mirror.path, register=register).sync()
-    shutil.rmtree(table.path)
-    again = fk.Mirror(mirror.path, register=register)
-    again.sync(full=True)
-    assert_in_step(again, register.sample)
 
 
 # Compaction
@@ -459,18 +402,18 @@ def test_a_part_of_an_hour_is_kept(mirror: fk.Mirror, register: Watched) -> None
     assert before.collect().height == 60
 
 
-def test_compaction_seals_nothing_unseen(mirror: fk.Mirror) -> None:
-    """Where the checksums are gone, values are compared with the digests of their rows before."""
-    (mirror.path / "units" / "_seals.txt").unlink()
-    file = next((mirror.path / "units").glob("*.parquet"))
-    rows = pl.read_parquet(file)
-    changed = rows.with_columns(nazovUJ=pl.lit("another"))
-    changed.write_parquet(file)
-    with pytest.raises(MirrorError, match=r"60 rows of .* are not as they were written"):
+def test_compaction_names_nothing_that_is_damaged(mirror: fk.Mirror, register: Watched) -> None:
+    """Rows of a damaged file are not written into another one, whose name would fit them."""
+    two_days_more(mirror, register)
+    file = min((mirror.path / "units").glob("*.parquet"))
+    rows = pl.read_parquet(file).with_columns(nazovUJ=pl.lit("another"))
+    rows.write_parquet(file)
+    before = contents(mirror.path)
+    with pytest.raises(MirrorError, match="is not as it was written"):
         fk.Mirror(mirror.path).compact()
 
-    assert not (mirror.path / "units" / "_seals.txt").exists()
-    assert mirror.verify()["damaged"].sum() == 60
+    assert contents(mirror.path) == before
+    assert mirror.verify()["damaged"].sum() == rows.height
 
 
 # What may not be read

@@ -16,6 +16,10 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.wire import Reply
+from tests.support.mirrors import RECORDS
+from tests.support.registers import Watched
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,7 +67,7 @@ def test_duckdb_reads_the_newest_versions(mirror: fk.Mirror) -> None:
         """
         SELECT kraj, count(*)
         FROM (
-            SELECT * FROM read_parquet($files) WHERE problem IS NULL
+            SELECT * FROM read_parquet($files) WHERE kind IN ('record', 'missing')
             QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1
         )
         WHERE gone IS NULL GROUP BY kraj
@@ -78,7 +82,7 @@ DAFT = """
 import json, os, sys, daft
 from daft import col
 
-versions = daft.read_deltalake(sys.argv[1]).where(col("problem").is_null())
+versions = daft.read_deltalake(sys.argv[1]).where(col("kind").is_in(["record", "missing"]))
 newest = versions.groupby("id").agg(col("version").max())
 here = versions.join(newest, on=["id", "version"]).where(col("gone").is_null())
 counts = here.groupby("kraj").agg(col("id").count()).to_pydict()
@@ -105,8 +109,20 @@ def register() -> Sample:
 @pytest.fixture(scope="module")
 def filings(register: Sample, tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     """Give a mirror with two versions of most filings and with units that are gone in it."""
-    mirror = fk.Mirror(tmp_path_factory.mktemp("filings") / "ruz", contents=True, register=register)
-    mirror.sync()
+
+    def earlier(path: str, query: str) -> Reply | None:
+        reply = register._answer("GET", path, query)
+        record = json.loads(reply.body) if path == RECORDS["reports"] else {}
+        if wire.CHANGED not in record:
+            return None
+        body = json.dumps(record | {wire.CHANGED: "2020-01-01"}).encode()
+        return reply._replace(headers=reply.headers | {"Content-Length": str(len(body))}, body=body)
+
+    path = tmp_path_factory.mktemp("filings") / "ruz"
+    before = Watched(register)
+    before.instead = earlier
+    fk.Mirror(path, contents=True, register=before).sync()
+    mirror = fk.Mirror(path, contents=True, register=register)
     register.set_today("2026-07-01")
     owners = register.statements.scan().filter(pl.col("idUJ").is_not_null()).collect()
     register.correct(owners.select("id").head(10))
@@ -152,6 +168,70 @@ def test_one_item_by_region_is_the_same_by_every_engine(
     assert {None} < expected.keys()  # of units that are gone
     stored = pl.scan_delta(filings.path / "cells").filter(template=699, table=0, row=0, column=2)
     assert stored.collect().height > sum(count for count, _ in expected.values())
+
+
+DAFT_SQL = """
+import json, os, sys, daft
+
+cells, reports = (daft.read_deltalake(f"{sys.argv[1]}/{name}") for name in ("cells", "reports"))
+(row,) = daft.sql(sys.argv[2], cells=cells, reports=reports).to_pylist()
+print(json.dumps([row["reports"], row["total"]]), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.slow
+def test_the_statement_of_the_docs_is_right_in_every_engine(filings: fk.Mirror) -> None:
+    """What it counts and adds are the cells of the newest reports, as the mirror has them."""
+    page = (ROOT / "docs" / "howto" / "mirror.md").read_text(encoding="utf-8")
+    sql = page.partition('ITEM = """')[2].partition('"""')[0]
+    # An item of a form of which some reports have former versions.
+    sql = sql.replace("template = 687", "template = 699").replace('"column" = 0', '"column" = 2')
+    item = filings.cells().filter(template=699, table=0, row=0, column=2).collect()
+    tables = {name: pl.scan_delta(filings.path / name) for name in ("cells", "reports")}
+    connection = duckdb.connect()
+    for name in tables:
+        files = deltalake.DeltaTable(filings.path / name).file_uris()
+        connection.sql(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({files})")
+    command = [sys.executable, "-c", DAFT_SQL, str(filings.path), sql]
+    daft = subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    expected = (item.height, item["value"].sum())
+    assert connection.sql(sql).fetchall() == [expected]
+    assert pl.SQLContext(tables).execute(sql).collect().rows() == [expected]
+    assert daft.returncode == 0, daft.stderr
+    assert tuple(json.loads(daft.stdout)) == expected
+
+
+@pytest.mark.slow
+def test_a_filter_opens_only_the_files_that_it_needs(tmp_path: Path) -> None:
+    """By what the commits say of the cells in each file: the others may be gone.
+
+    Daft 0.7 opens them all.
+    """
+    register = fk.sample(25)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    cells = mirror._folder.logs["cells"]
+    rows = mirror._folder.scan(cells).collect()
+    for template in (687, 699):
+        part = rows.filter(template=template).with_columns(version=pl.lit(1_000 + template))
+        cells.append(part.cast(rows.schema), cells.about or "")
+    wanted = {"template": 687, "table": 0, "row": 0, "version": 1_687}
+    expected = rows.filter(template=687, table=0, row=0).height
+    for entry in cells.entries():
+        if entry.first != 1_687:
+            Path(entry.path).unlink()
+    path = str(mirror.path / "cells")
+
+    assert expected > 10
+    assert pl.scan_delta(path).filter(**wanted).collect().height == expected
+    stored = deltalake.DeltaTable(path).to_pyarrow_dataset()
+    where = " AND ".join(f'"{name}" = {value}' for name, value in wanted.items())
+    connection = duckdb.connect()
+    connection.register("stored", stored)
+    found = connection.execute(f"SELECT count(*) FROM stored WHERE {where}").fetchone()
+    assert found == (expected,)
 
 
 def test_a_query_gives_what_the_whole_gives(mirror: fk.Mirror) -> None:

@@ -12,6 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.errors import MirrorError
 from tests.mirror.test_part import WAYS
 from tests.support.mirrors import CODELISTS
 
@@ -112,14 +113,15 @@ def test_what_is_refused_writes_nothing(
 
 
 def test_an_extract_without_its_settings_stays_one(small: fk.Register, tmp_path: Path) -> None:
-    """The cure of a damaged mirror.json does not turn it into a mirror of the whole register."""
+    """The cure of lost runs does not turn it into a mirror of the whole register."""
     moved = Path(shutil.copytree(small.path, tmp_path / "small"))  # type: ignore[attr-defined]
-    (moved / "mirror.json").unlink()
+    shutil.rmtree(moved / "runs")
 
-    for full in (False, True):
-        with pytest.raises(fk.UsageError, match="is an extract, which no sync brings in step"):
-            fk.Mirror(moved, register=fk.sample(100)).sync(full=full)
-    assert not (moved / "mirror.json").exists()
+    with pytest.raises(MirrorError, match="runs is lost"):
+        fk.Mirror(moved, register=fk.sample(100)).sync()
+    with pytest.raises(fk.UsageError, match="is an extract, which no sync brings in step"):
+        fk.Mirror(moved, register=fk.sample(100)).sync(full=True)
+    assert not (moved / "runs").exists()
 
 
 def test_an_extract_of_a_frozen_day_is_of_that_day(mirror: fk.Mirror, tmp_path: Path) -> None:
@@ -134,6 +136,22 @@ def test_an_extract_of_a_frozen_day_is_of_that_day(mirror: fk.Mirror, tmp_path: 
     assert not frozen.units.get(ids).equals(mirror.units.get(ids))
     again = fk.Mirror(tmp_path / "small")
     assert again.snapshot().select(pl.len()).collect().item() == 3
+
+
+def test_an_extract_agrees_with_itself(mirror: fk.Mirror, tmp_path: Path) -> None:
+    """As of its own day it holds what it holds, and of no other day."""
+    small = mirror.extract(tmp_path / "small", mirror.units.ids(limit=3))
+    assert isinstance(small, fk.Mirror)
+    then = small.as_of(small.today)
+
+    for name in ("units", "statements", "reports", "annual_reports"):
+        now = small.snapshot(name).collect().sort("id")
+        assert_frame_equal(then.snapshot(name).collect().sort("id"), now)
+    ids = small.snapshot().select("id").collect()
+    assert_frame_equal(then.units.get(ids), small.units.get(ids))
+    assert then.cite() == small.cite()
+    with pytest.raises(fk.UsageError, match="first sync of this mirror was completed on"):
+        small.as_of(DAY)
 
 
 def test_an_extract_can_be_moved_and_is_small(small: fk.Register, tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
-from finstat_kit.mirror.frozen import Frozen
+from finstat_kit.mirror.local_register import Frozen
+from finstat_kit.mirror.log import Log
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state.population import load
 from tests.support.mirrors import CODELISTS
@@ -120,23 +121,34 @@ def test_a_frozen_day_keeps_what_it_kept(
     assert later.as_of(register.today).filings(units)["reason"].is_null().any()
 
 
-def test_codelists_cut_off_twice_are_those_of_the_day(mirror: fk.Mirror, register: Watched) -> None:
+def test_codelists_cut_off_twice_are_those_of_the_day(
+    mirror: fk.Mirror, register: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A run that replaces a codelist twice keeps what the run before had left."""
     before = mirror.regions()
     register.instead = with_a_region_more
     a_day_of_changes(register)
-    mirror._held.runs.append, append = interrupted, mirror._held.runs.append  # type: ignore[method-assign, assignment]
+    runs = mirror._folder.runs
+    monkeypatch.setattr(runs, "append", at_call(2, runs.append))
     with pytest.raises(KeyboardInterrupt):
         mirror.sync()
-    mirror._held.runs.append = append  # type: ignore[method-assign]
+    monkeypatch.undo()
     register.instead = lambda path, query: None
     mirror.sync()
 
     assert_frame_equal(mirror.as_of(FIRST).regions(), before)
 
 
-def interrupted(*arguments: object) -> None:
-    raise KeyboardInterrupt
+def at_call(number: int, append: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that is interrupted at the call of that number."""
+    left = iter(range(number - 1))
+
+    def interrupted(*arguments: object) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        append(*arguments)
+
+    return interrupted
 
 
 def test_the_name_with_a_day_is_the_frozen_day(
@@ -187,6 +199,25 @@ def test_a_frozen_day_before_the_first_sync_is_none(tmp_path: Path) -> None:
         fk.Mirror(tmp_path / "ruz").as_of(FIRST)
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_call_reads_the_state_once(
+    mirror: fk.Mirror, monkeypatch: pytest.MonkeyPatch, frozen: bool
+) -> None:
+    """Whether there is a newer run is looked up once per call, and no other table is."""
+    register = mirror.as_of(FIRST) if frozen else mirror
+    ids = register.units.ids(limit=5)
+    looked_at: list[str] = []
+
+    def refresh(log: Log) -> object:
+        looked_at.append(log.path.name)
+        return whole(log)
+
+    whole = Log.refresh
+    monkeypatch.setattr(Log, "refresh", refresh)
+    assert register.units.get(ids).height == 5
+    assert looked_at == ["runs"]
+
+
 def test_a_frozen_day_can_be_pickled(mirror: fk.Mirror, register: Watched) -> None:
     """It comes back as the same day of the same mirror."""
     frozen = mirror.as_of(FIRST)
@@ -196,25 +227,6 @@ def test_a_frozen_day_can_be_pickled(mirror: fk.Mirror, register: Watched) -> No
     again = pickle.loads(pickle.dumps(frozen))
 
     assert (again.units.count(), again.lang, again.today) == (60, "en", FIRST)
-
-
-def test_runs_without_row_counts_are_read_by_their_day(
-    mirror: fk.Mirror, register: Watched
-) -> None:
-    """An older format did not record how many rows each list had."""
-    a_day_of_changes(register)
-    mirror.sync()
-    wanted = mirror.as_of(FIRST).statements.ids()
-    runs = mirror._held.runs
-    rows = runs.scan().collect()
-    for file in runs.files():
-        Path(file).unlink()
-    for other in (*runs.path.glob("_delta_log/*"), *runs.path.glob("_seals.txt")):
-        other.unlink()
-    blank = (pl.lit(None, pl.Int64).alias(f"rows_{name}") for name in LISTS)
-    fk.Mirror(mirror.path)._held.runs.append(rows.with_columns(blank))
-
-    assert_frame_equal(fk.Mirror(mirror.path).as_of(FIRST).statements.ids(), wanted)
 
 
 CELLS = [

@@ -13,6 +13,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import deltalake
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, strategies as st
@@ -93,12 +94,27 @@ def test_as_of_shows_the_last_sync_of_that_day(mirror: fk.Mirror, register: Watc
         states[register.today] = mirror.snapshot().collect().sort("id")
 
     for day, state in states.items():
-        for later in (0, 9):
+        for later in (0, 9) if day < register.today else (0,):
             seen = mirror.snapshot(as_of=day + timedelta(days=later)).collect()
             assert_frame_equal(seen.sort("id"), state)
+            frozen = mirror.as_of(day + timedelta(days=later)).snapshot()
+            assert_frame_equal(frozen.collect().sort("id"), state)
     assert mirror.snapshot(as_of=str(first)).collect()["seen"].max() == first
     with pytest.raises(fk.UsageError, match=f"completed on {first}"):
         mirror.snapshot(as_of=first - timedelta(days=1))
+
+
+@pytest.mark.parametrize("days", [-1, 1, 400])
+def test_snapshots_and_frozen_days_refuse_the_same_days(mirror: fk.Mirror, days: int) -> None:
+    """A day before the first sync, and one that a later sync would change."""
+    day = mirror.today + timedelta(days=days)
+    texts = []
+    for call in (lambda: mirror.snapshot(as_of=day), lambda: mirror.as_of(day)):
+        with pytest.raises(fk.UsageError, match="completed on 2026-06-30") as caught:
+            call()
+        texts.append(str(caught.value))
+
+    assert len(set(texts)) == 1
 
 
 def test_a_part_of_a_day_holds_what_is_listed_since_then(tmp_path: Path, register: Watched) -> None:
@@ -197,27 +213,31 @@ def test_compaction_leaves_few_files_and_former_frames_readable(
         before.select("id", "kraj").collect()
 
 
-def test_a_reader_during_a_sync_gets_whole_batches(tmp_path: Path, first: Path) -> None:
-    """It sees whole batches: what it began with, until the sync has committed more."""
+def test_a_reader_during_a_sync_sees_nothing_of_it(tmp_path: Path, first: Path) -> None:
+    """It sees what the last sync left, until this one is done; batches are committed meanwhile."""
     register = Watched(fk.sample(UNITS, seed=SEED), page_size=100)
     mirror = fk.Mirror(shutil.copytree(first, tmp_path / "ruz"), register=register)
     next_day(register)
     register.sample.touch(register.sample.units.ids())
     reader = fk.Mirror(mirror.path)
     seen: list[int] = []
+    rows: list[int] = []
 
     def instead(path: str, query: str) -> Reply | None:
         if path == RECORD and len(register.asked) % 40 == 0:
             today = pl.col("seen") == register.today
             units = reader.snapshot().collect()
-            assert units.height == UNITS
+            assert units.height == reader.units.count() == UNITS
             seen.append(units.filter(today).height)
+            rows.append(looked_at(reader).rows)
         return None
 
     register.instead = instead
     mirror.sync()
 
-    assert set(seen) == {0, 100, 200}
+    assert set(seen) == {0}
+    assert set(rows) == {UNITS, UNITS + 100, UNITS + 200}
+    assert reader.snapshot().filter(pl.col("seen") == register.today).collect().height == UNITS
 
 
 @pytest.mark.slow
@@ -276,14 +296,14 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
 @given(data=st.data())
 def test_a_flipped_bit_is_found_by_verify(sound: fk.Mirror, data: st.DataObject) -> None:
     """Wherever a bit is flipped, verify finds the file, and does not break down with it."""
-    files = sorted([*sound.path.glob("*/*.parquet"), sound.path / "codelists.json"])
+    files = sorted(sound.path.glob("*/*.parquet"))
     file = data.draw(st.sampled_from(files))
     whole = file.read_bytes()
     flipped = bytearray(whole)
     flipped[data.draw(st.integers(0, len(whole) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     file.write_bytes(flipped)
     try:
-        report = sound.verify() if file.parent.name != "runs" else fk.Mirror(sound.path).verify()
+        report = sound.verify()
     finally:
         file.write_bytes(whole)
 
@@ -291,15 +311,20 @@ def test_a_flipped_bit_is_found_by_verify(sound: fk.Mirror, data: st.DataObject)
     assert bad == [str(file.relative_to(sound.path))]
 
 
-def test_a_changed_value_is_found_by_verify(mirror: fk.Mirror, register: Watched) -> None:
-    """A row that is not what it was written as is found, however well its file is sealed."""
-    table = looked_at(mirror)
-    rows = table.scan().collect()
-    table.append(rows.with_columns(pl.lit("SK099").alias("kraj")).head(7))
+def test_rows_of_another_writer_are_found_by_verify(mirror: fk.Mirror, register: Watched) -> None:
+    """A file that something else has put there does not bear the name of its bytes."""
+    table = deltalake.DeltaTable(mirror.path / "units")
+    rows = pl.scan_delta(table).head(7).with_columns(kraj=pl.lit("SK099")).collect()
+    deltalake.write_deltalake(table, rows.to_arrow(compat_level=pl.CompatLevel.oldest()),
+                              mode="append")  # fmt: skip
 
     report = mirror.verify()
     assert report["damaged"].to_list()[:2] == [7, 0]
-    assert "something else has put it there" in report["meaning"][0]
+    assert "it is not as it was written" in report["meaning"][0]
+    with pytest.raises(MirrorError, match=r"is not as it was written; sync\(full=True\)"):
+        fk.Mirror(mirror.path).snapshot()
+    mirror.sync(full=True)
+    assert_in_step(mirror, register.sample)
 
 
 @pytest.mark.slow
@@ -313,8 +338,7 @@ def test_damage_is_repaired(mirror: fk.Mirror, register: Watched) -> None:
     report = mirror.verify()
     assert report["file"][0] == f"units/{file.name}"
     assert report["damaged"][0] > 0
-    assert "remove this file: sync(full=True)" in report["meaning"][0]
-    file.unlink()
+    assert "sync(full=True)" in report["meaning"][0]
     mirror.sync(full=True)
 
     assert_in_step(mirror, register.sample)
@@ -352,9 +376,10 @@ def test_wrong_use_is_refused_with_the_cure(
         fk.UsageError, match=r"is of finstat_kit sample; seed=14; units=240, not of https"
     ):
         fk.Mirror(new.path, register="https://register.example").sync()
-    (new.path / "mirror.json").write_text("{", encoding="utf-8")
-    with pytest.raises(MirrorError, match=r"mirror\.json is damaged"):
-        fk.Mirror(new.path)
+    (new.path / "mirror.json").write_text("{}", encoding="utf-8")
+    for call in (fk.Mirror(new.path).snapshot, new.sync, lambda: new.sync(full=True)):
+        with pytest.raises(MirrorError, match=r"older version .* sync into another folder"):
+            call()
 
 
 def test_a_mirror_of_a_sample_says_so(tmp_path: Path) -> None:
@@ -405,7 +430,7 @@ def test_without_the_extra_it_is_named(module: str) -> None:
     )
     seen = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
 
-    assert seen.stdout == "a mirror needs more: pip install 'finstat-kit[mirror]'\n", seen.stderr
+    assert seen.stdout == "a mirror needs more; pip install 'finstat-kit[mirror]'\n", seen.stderr
 
 
 def test_a_snapshot_of_another_collection_is_its_ids(mirror: fk.Mirror, register: Watched) -> None:

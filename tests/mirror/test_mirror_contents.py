@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import shutil
@@ -15,14 +16,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.errors import BadRequest, MirrorError, RegisterUnavailable
-from finstat_kit.mirror.copied import CollectionName
-from finstat_kit.mirror.frozen import Frozen
+from finstat_kit.errors import MirrorError, NotHeld, RegisterUnavailable
+from finstat_kit.mirror.local_register import CollectionName, Frozen
 from finstat_kit.protocol.forms.form import shipped
 from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import CONTENTS, RECORDS, assert_contents_in_step, assert_in_step
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
+from tests.support.wire import get
 
 FIRST = date(2026, 6, 30)
 
@@ -243,22 +244,57 @@ def test_a_snapshot_has_the_records_that_are_held(tmp_path: Path, register: Watc
         assert_frame_equal(rows.drop("gone", "seen"), wanted)
         fresh = fk.Mirror(tmp_path / "ruz").snapshot(name)
         assert_frame_equal(fresh.collect().sort("id"), rows)
-        # Of the records and of the list of the removed ones.
-        assert len(re.findall(r'SELECTION: .*col\("id"\)', fresh.filter(id=7).explain())) == 2
+        # It reaches the files of the records.
+        assert re.search(r'SELECTION: .*col\("id"\)', fresh.filter(id=7).explain())
     ids = mirror.snapshot("annual_reports").collect()
     assert ids.columns == ["id", "gone", "seen"]
     assert ids.height == register.sample.annual_reports.count()
 
 
-def test_a_served_mirror_answers_records_of_units_alone(mirror: fk.Mirror) -> None:
-    """What it refuses is true also where the records are kept."""
+def test_a_served_mirror_answers_whatever_it_holds(mirror: fk.Mirror, register: Watched) -> None:
+    """Units, statements, reports, annual reports and templates are those of the register."""
     with mirror.serve() as url, fk.using(url) as served:
+        assert_contents_in_step(served, register.sample)
         ids = served.units.ids()
         assert_frame_equal(served.units.get(ids), mirror.units.get(ids))
-        for name in CONTENTS:
-            some = getattr(served, name)
-            with pytest.raises(BadRequest, match="kópia registra podáva len záznamy jednotiek"):
-                some.get(some.ids(limit=1))
+        assert_frame_equal(served.template(22), register.sample.template(22))
+        with pytest.raises(fk.NotFound):
+            served.statements.get(served.statements.ids()["id"][-1] + 1)
+
+
+def test_a_served_mirror_says_what_it_does_not_hold(tmp_path: Path, register: Watched) -> None:
+    """It is 503 with the day and what it holds, an error at once, and never a missing record."""
+    slow = Watched(register.sample, page_size=40, rate=1.0)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=["statements"], register=slow)
+    mirror.sync(budget=60)
+    ids = register.sample.statements.ids()["id"]
+    with mirror.serve() as url, fk.Register(url) as served:
+        assert served.statements.get(ids[-1])["id"].to_list() == [ids[-1]]
+        for name, id_ in (("statements", ids[0]), ("reports", 1)):
+            before = served.stats.requests
+            with pytest.raises(NotHeld, match=r"not_held: .*2026-06-30.* má units, statements"):
+                getattr(served, name).get(id_)
+            assert served.stats.requests == before + 1
+        with pytest.raises(fk.NotFound):
+            served.statements.get(ids[-1] + 1)
+        status, _, body = get(url, f"/api/uctovna-zavierka?id={ids[0]}")
+    assert status == 503
+    assert json.loads(body).keys() == {"chyba"}
+
+
+def test_a_served_part_gives_no_list_of_the_whole(tmp_path: Path, register: Watched) -> None:
+    """Lists and counts of earlier days are refused in the same way."""
+    day = "2026-01-01"
+    mirror = fk.Mirror(tmp_path / "ruz", changed_since=day, register=register)
+    mirror.sync()
+    with mirror.serve() as url, fk.Register(url) as served:
+        for call in (served.units.count, served.units.ids, served.statements.ids):
+            with pytest.raises(NotHeld, match="zmenené od 2026-01-01"):
+                call()
+        assert served.units.count(changed_since=day) == mirror.units.count(changed_since=day)
+        gone = register.sample.units.ids()["id"][-1] + 1
+        with pytest.raises(NotHeld):
+            served.units.get(gone)
 
 
 @pytest.mark.slow
@@ -380,73 +416,120 @@ def test_an_unreadable_template_delays_its_reports_alone(
 def test_lost_records_are_fetched_again(
     mirror: fk.Mirror, register: Watched, name: str, lost: str
 ) -> None:
-    """They are lacking, and nothing else is; former days do not take the new ones for theirs."""
+    """A full sync brings them back; a day whose rows are lost is refused."""
     day_of_filings(register)
     mirror.sync()
-    table = mirror.path / f"{name}_records"
+    table = mirror.path / name
     if lost == "table":
         shutil.rmtree(table)
     else:
         for file in table.glob("*.parquet"):
             file.unlink()
     again = fk.Mirror(mirror.path, register=register)
-    register.asked.clear()
-    again.sync()
-
-    assert_contents_in_step(again, register.sample)
-    then = getattr(again.as_of(FIRST), name)
-    with pytest.raises(fk.UsageError, match="are not held yet"):
-        then.get(then.ids())
-
-
-@pytest.mark.slow
-def test_a_lost_list_loses_no_change(mirror: fk.Mirror, register: Watched) -> None:
-    """Where it is not known what changed since, all records of the list are fetched again."""
-    for _ in range(3):
-        day_of_filings(register)
-        mirror.sync()
-    shutil.rmtree(mirror.path / "statements")
-    day_of_filings(register)
-    again = fk.Mirror(mirror.path, register=register)
+    with pytest.raises(MirrorError, match=r"is lost.*sync\(full=True\)"):
+        again.sync()
     again.sync(full=True)
 
     assert_contents_in_step(again, register.sample)
+    assert_in_step(again, register.sample)
+    with pytest.raises(fk.UsageError, match="the first sync of this mirror was completed on"):
+        again.as_of(FIRST)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lost", ["runs", "reports_records"])
-def test_lost_settings_lose_no_change(mirror: fk.Mirror, register: Watched, lost: str) -> None:
-    """Runs and tables show which records are kept where mirror.json is lost."""
-    (mirror.path / "mirror.json").unlink()
-    shutil.rmtree(mirror.path / lost)
-    day_of_filings(register)
-    again = fk.Mirror(mirror.path, register=register)
-    again.sync()
+@pytest.mark.parametrize("name", ["units", *CONTENTS, "cells"])
+def test_lost_content_is_stored_again_and_former_days_read_it(
+    mirror: fk.Mirror, register: Watched, name: str
+) -> None:
+    """A day on which every id was named anew needs no older row but the contents."""
+    next_day(register)
+    mirror.sync(full=True)
+    day, before = register.today, records_of(mirror)
+    next_day(register)
+    file = max((mirror.path / name).glob("*.parquet"), key=lambda f: f.stat().st_size)
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(MirrorError, match=r"is not as it was written; sync\(full=True\)"):
+        mirror.sync()
+    mirror.sync(full=True)
 
-    assert_contents_in_step(again, register.sample)
+    assert_contents_in_step(mirror, register.sample)
+    assert set(mirror.verify()["meaning"]) == {""}
+    for was, now in zip(before, records_of(mirror.as_of(day)), strict=True):
+        assert_frame_equal(was, now)
+    if name == "units":
+        with pytest.raises(fk.UsageError, match=f"completed on {day}"):
+            mirror.as_of(FIRST)
+    else:  # of that day the ids are known, and what was in the file is not held
+        then = getattr(mirror.as_of(FIRST), "reports" if name == "cells" else name)
+        with pytest.raises(fk.UsageError, match=r"are not held yet|holds the ids alone"):
+            then.get(then.ids())
+
+
+def records_of(register: fk.Register) -> list[pl.DataFrame]:
+    return [getattr(register, name).scan().collect() for name in RECORDS]
+
+
+@pytest.mark.slow
+def test_a_full_sync_of_an_unchanged_register_adds_no_second_copy(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """What is equal is a row of a few bytes; the cells are not written again."""
+
+    def rows(name: str) -> int:
+        return pl.read_delta(str(mirror.path / name)).height
+
+    cells, before = rows("cells"), records_of(mirror)
+    next_day(register)
+    report = mirror.sync(full=True)
+
+    assert rows("cells") == cells
+    assert report.filter(pl.col("list").str.ends_with("records"))["changed"].sum() == 0
+    assert report["changed"][0] == 0
+    for name in ("units", *CONTENTS):
+        kinds = pl.scan_delta(mirror.path / name).filter(seen=register.today)
+        assert set(kinds.collect()["kind"]) <= {"listed", "unchanged"}
+    for was, now in zip(before, records_of(mirror), strict=True):
+        assert_frame_equal(was, now)
+
+
+@pytest.mark.slow
+def test_a_template_that_was_not_there_is_requested_again(
+    tmp_path: Path, register: Watched
+) -> None:
+    """Its reports are held without their cells' places, and placed once it is there."""
+    gone = 699
+    register.instead = lambda path, query: (
+        Reply(404, {}, b"") if (path, query) == ("/api/sablona", f"id={gone}") else None
+    )
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    assert_contents_in_step(mirror, register.sample)
+    assert gone not in mirror.cells().collect()["template"]
+    register.instead = lambda path, query: None
+    register.asked.clear()
+    mirror.sync()
+
+    assert register.asked.count(f"/api/sablona?id={gone}") == 1
+    assert_contents_in_step(mirror, register.sample)
+    assert gone in mirror.cells().collect()["template"]
 
 
 @pytest.mark.parametrize("damage", ["altered", "lost"])
 def test_damaged_templates_are_found_and_written_anew(
     mirror: fk.Mirror, register: Watched, damage: str
 ) -> None:
-    """`verify` names the file, no form is read without it, and the cure of the message helps."""
-    file = mirror.path / "templates.json"
-    before = file.read_bytes()
-    if damage == "altered":
-        file.write_bytes(before + b" ")
-    else:
-        file.unlink()
+    """`verify` names the file, no form is read without it, and a full sync fetches them again."""
+    file = next((mirror.path / "templates").glob("*.parquet"))
+    file.write_bytes(file.read_bytes() + b" ") if damage == "altered" else file.unlink()
 
     bad = mirror.verify().filter(pl.col("meaning") != "")
-    assert bad["file"].to_list() == ["templates.json"]
+    assert bad["file"].to_list() == [f"templates/{file.name}"]
     other = next(t for t in range(1, 10_000) if shipped(t) is None)
-    with pytest.raises(MirrorError, match=r"templates\.json is (damaged|lost).*next sync"):
-        mirror.template(other)
-    file.unlink(missing_ok=True)
-    mirror.sync()
-    assert file.read_bytes() == before
+    with pytest.raises(MirrorError, match=r"is (not as it was written|lost); sync\(full=True"):
+        fk.Mirror(mirror.path).template(other)
+    mirror.sync(full=True)
     assert set(mirror.verify()["meaning"]) == {""}
+    assert mirror._folder.state().form(699) is not None
 
 
 def flip(file: Path) -> None:
@@ -457,11 +540,11 @@ def flip(file: Path) -> None:
 
 def test_a_flipped_byte_is_found(mirror: fk.Mirror) -> None:
     """`verify` names the file, and nothing is answered from it."""
-    file = next((mirror.path / "reports_records").glob("*.parquet"))
+    file = next((mirror.path / "reports").glob("*.parquet"))
     flip(file)
 
     bad = mirror.verify().filter(pl.col("meaning") != "")
-    assert bad["file"].to_list() == [f"reports_records/{file.name}"]
+    assert bad["file"].to_list() == [f"reports/{file.name}"]
     with pytest.raises(MirrorError, match="is not as it was written"):
         fk.Mirror(mirror.path).reports.scan().collect()
 
@@ -533,7 +616,7 @@ def test_an_extract_has_the_unreadable_records_too(tmp_path: Path, register: Wat
     mirror.sync()
     small = mirror.extract(tmp_path / "small", mirror.units.ids())
 
-    log = pl.read_parquet(tmp_path / "small" / "reports_records" / "*.parquet")
+    log = pl.read_parquet(tmp_path / "small" / "reports" / "*.parquet")
     assert log.filter(pl.col("problem").is_not_null())["id"].to_list() == [bad]
     assert_frame_equal(fk.Mirror(tmp_path / "small").holdings(), mirror.holdings())
     others = register.sample.reports.ids().filter(pl.col("id") != bad)
@@ -559,7 +642,7 @@ def simulate(folder: Path, units: int, days: int, chance: Callable[[], float]) -
         register.instead = instead
         if day % 3 == 1:
             name = CONTENTS[day // 3 % len(CONTENTS)]
-            mirror._held.contents[name].append = crashing  # type: ignore[method-assign, assignment]
+            mirror._folder.logs[name].append = crashing  # type: ignore[method-assign, assignment]
         for _ in range(20):
             try:
                 mirror.sync()

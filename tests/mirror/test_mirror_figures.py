@@ -15,8 +15,10 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
-from finstat_kit.frames.financials import items
-from finstat_kit.mirror.item_cells import figures
+from finstat_kit.frames.financials import content, items
+from finstat_kit.mirror.versions import LENGTHS
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.forms.form import shipped
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.filings.cases import CASES
 from tests.support.examples import examples
@@ -252,6 +254,32 @@ def test_a_cell_that_is_no_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("rows", ["one", "all"])
+def test_a_form_with_another_caption_gives_no_number(tmp_path: Path, rows: str) -> None:
+    """Where the register's own form says something else, its items are null, as from a register."""
+    sample = fk.sample(12)
+    register = Watched(sample)
+    body = sample._answer("GET", "/api/sablona", "id=687").body
+    of_a_row = rb'(?=[^{}]*\}(?:,"oznacenie":"[^"]*")?,"cisloRiadku")'
+    caption = rb'("text":\{"sk":")' + (of_a_row if rows == "all" else rb"(?=SPOLU MAJETOK)")
+    other = Reply(200, {}, re.sub(caption, rb"\1Iny ", body))
+    assert other.body != body
+    register.instead = lambda path, query: (
+        other if (path, query) == ("/api/sablona", "id=687") else None
+    )
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    money = register.financials(sample.units.ids())
+
+    assert_frame_equal(mirror.financials().collect(), money)
+    assert_frame_equal(mirror.financials(sample.units.ids()), money)
+    micro = money.filter(template=687)
+    assert micro.height > 3
+    assert micro["total_assets"].is_null().all()
+    assert (micro["reason"] == "caption_mismatch").any() == (rows == "all")
+
+
+@pytest.mark.slow
 def test_what_is_not_held_has_the_reason(tmp_path: Path) -> None:
     """The newest years are answered before the older ones are there, each row or its reason."""
     slow = Watched(REGISTER, page_size=100, rate=1.0)
@@ -327,13 +355,11 @@ def test_items_read_their_cells_alone(mirror: fk.Mirror, tmp_path: Path, read: R
     key = ["template", "table", "row", "column", "report_id"]
     fitting.sort(key).write_parquet(tmp_path / "cells.parquet", row_group_size=500)
     cells = pl.scan_parquet(tmp_path / "cells.parquet")
-    reports = (
-        fitting.select("report_id", "version", "template").unique("report_id").sort("report_id")
-    )
+    reports = mirror._state().newest("reports").rename({LENGTHS: wire.TABLES}).collect()
 
     def groups(names: list[str]) -> tuple[int, int]:
         with pl.Config(verbose=True):
-            figures(cells, reports, names, previous=False, balance=False)
+            content.of_cells(reports, lambda _: cells, shipped, shipped, names, previous=False)
         (found,) = read()
         return found
 

@@ -23,7 +23,7 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.errors import Interrupted, TransportError
-from finstat_kit.mirror.syncing import RUNS
+from finstat_kit.mirror.runs import DONE, RUNS
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import examples
 from tests.support.mirrors import assert_in_step, contents, listed
@@ -171,8 +171,9 @@ class History(RuleBasedStateMachine):
     @rule(number=st.integers(1, 6), before=st.booleans())
     def crash(self, number: int, before: bool) -> None:
         left = [number]
-        for table in self.mirror._held.tables:
-            self.arm(table, left, before)
+        folder = self.mirror._folder
+        for log in (folder.runs, *folder.logs.values()):
+            self.arm(log, left, before)
         self.quiet = False
         try:
             self.mirror.sync()
@@ -181,8 +182,8 @@ class History(RuleBasedStateMachine):
         self.restart()
         self.note_runs(moved=True)
 
-    def arm(self, table: Any, left: list[int], before: bool) -> None:
-        append = table.append
+    def arm(self, log: Any, left: list[int], before: bool) -> None:
+        append = log.append
 
         def crashing(*arguments: Any) -> None:
             left[0] -= 1
@@ -192,15 +193,17 @@ class History(RuleBasedStateMachine):
             if left[0] == 0:
                 raise Crash
 
-        table.append = crashing
+        log.append = crashing
 
     def note_runs(self, *, moved: bool) -> None:
         """Compare the completed runs with those known: none is added without its last walk."""
         files = sorted(map(str, self.folder.glob("runs/*.parquet")))
         frame = (
-            pl.scan_parquet(files, schema=RUNS).collect() if files else pl.DataFrame(schema=RUNS)
+            pl.scan_parquet(files, schema=RUNS).filter(kind=DONE).collect()
+            if files
+            else pl.DataFrame(schema=RUNS)
         )
-        runs = frame.sort("run").select("since", "started").rows()
+        runs = frame.unique("version").sort("version").select("since", "started").rows()
         assert runs[: len(self.runs)] == self.runs
         new = runs[len(self.runs) :]
         assert len(new) <= 1 + moved  # one that went on and, where all is well, one behind it

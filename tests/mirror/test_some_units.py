@@ -179,24 +179,21 @@ def test_a_lost_or_damaged_list_of_units(
     mirror: fk.Mirror, register: Watched, units: pl.DataFrame
 ) -> None:
     """It never becomes all units; the message has the way out."""
-    file = mirror.path / "only.json"
+    file = next((mirror.path / "only").glob("*.parquet"))
     file.write_bytes(file.read_bytes()[:-1] + b" ")
-    assert "only.json" in mirror.verify().filter(pl.col("damaged") > 0)["file"]
-    for wrong in ("only.json is damaged; remove it", "only.json is lost"):
-        with pytest.raises((MirrorError, pl.exceptions.ComputeError), match=f"{wrong}.*only=units"):
-            mirror.financials().collect()
-        with pytest.raises(MirrorError, match=f"{wrong}.*only=units"):
+    assert f"only/{file.name}" in mirror.verify().filter(pl.col("damaged") > 0)["file"]
+    for wrong in ("is not as it was written", "is lost"):
+        with pytest.raises((MirrorError, pl.exceptions.ComputeError), match=wrong):
+            fk.Mirror(mirror.path).financials().collect()
+        with pytest.raises(MirrorError, match=rf"{wrong}; sync\(full=True\)"):
             fk.Mirror(mirror.path, register=register).sync()
+        with pytest.raises(MirrorError, match=r"only=units\).sync\(full=True\)"):
+            fk.Mirror(mirror.path, register=register).sync(full=True)
         file.unlink(missing_ok=True)
-    requested(register)
-    fk.Mirror(mirror.path, only=units[:3], register=register).sync()
-    assert not any(requested(register).values())
+    fk.Mirror(mirror.path, only=units[:3], register=register).sync(full=True)
+    assert requested(register) == owned(register.sample, units[:3])
     assert_figures(mirror, register, units[:3])
-
-    (mirror.path / "mirror.json").unlink()
-    fk.Mirror(mirror.path, register=register).sync()
-    assert not any(requested(register).values())
-    assert_figures(fk.Mirror(mirror.path), register, units[:3])
+    assert set(mirror.verify()["meaning"]) == {""}
 
 
 def test_what_cannot_be_kept(tmp_path: Path, register: Watched, units: pl.DataFrame) -> None:

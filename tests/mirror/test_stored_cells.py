@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.reports.cells import CELLS, layout_of
-from finstat_kit.mirror.held import Held
-from finstat_kit.mirror.seals import SEALS
-from finstat_kit.mirror.stored_cells import ORDER, current, joined, split
+from finstat_kit.mirror.cells import ORDER, current, joined, split
 from finstat_kit.protocol.forms.form import shipped
 from tests.mirror.test_mirror_contents import day_of_filings
 from tests.support.examples import examples
@@ -143,64 +142,36 @@ def test_snapshots_of_reports_have_all_but_the_tables(mirror: fk.Mirror) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lost", ["file", "table"])
+@pytest.mark.parametrize("harm", ["file lost", "file torn", "table lost"])
 def test_lost_cells_are_an_error_with_the_cure(
-    mirror: fk.Mirror, register: Watched, tmp_path: Path, lost: str
+    mirror: fk.Mirror, register: Watched, tmp_path: Path, harm: str
 ) -> None:
-    """Nothing is answered from the remainder; removed as it says, the reports are fetched anew."""
-    path = Path(shutil.copytree(mirror.path, tmp_path / "ruz"))
-    if lost == "file":
-        next((path / "cells").glob("*.parquet")).unlink()
-    else:
-        shutil.rmtree(path / "cells")
-    damaged = fk.Mirror(path, register=register)
-    cure = (
-        rf"remove {path}/cells and {path}/reports_records: the next\n?.?sync\(\)|is lost|are lost"
-    )
-
-    for call in (damaged.cells, lambda: damaged.reports.get(damaged.reports.ids()), damaged.sync):
-        with pytest.raises(MirrorError, match=cure):
-            call()
-    shutil.rmtree(path / "cells", ignore_errors=True)
-    shutil.rmtree(path / "reports_records")
-    fk.Mirror(path, register=register).sync()
-    assert_contents_in_step(damaged, register.sample)
-
-
-def test_records_of_a_running_sync_find_their_cells(tmp_path: Path) -> None:
-    """Cells committed since the last look at them are not taken for lost."""
-    register = Watched(fk.sample(5), page_size=200)
-    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
-    mirror.sync()
-    reader = Held(mirror.path)
-    reader.refresh_records()
-    day_of_filings(register)
-    mirror.sync()
-    reader.contents["reports"].refresh()
-
-    reader.check_cells()
-    assert reader.cells.rows == reader.contents["reports"].state()["cells"]
-
-
-@pytest.mark.parametrize("kept", [0.5, 0.95])
-def test_torn_cells_are_not_sealed(
-    mirror: fk.Mirror, register: Watched, tmp_path: Path, kept: float
-) -> None:
-    """A crash before the checksum leaves a part of a file; whatever reads it names the cure."""
+    """Nothing is answered from the remainder; a full sync fetches the reports anew."""
     path = Path(shutil.copytree(mirror.path, tmp_path / "ruz"))
     file = max((path / "cells").glob("*.parquet"), key=lambda found: found.stat().st_size)
-    body = file.read_bytes()
-    middle = int(len(body) * kept)  # the end, where a reader begins, is whole
-    file.write_bytes(body[: middle - 2000] + bytes(2000) + body[middle:])
-    (path / "cells" / SEALS).unlink()
-    torn = fk.Mirror(path, register=register)
+    if harm == "table lost":
+        shutil.rmtree(path / "cells")
+    elif harm == "file lost":
+        file.unlink()
+    else:
+        body = file.read_bytes()
+        file.write_bytes(body[: len(body) // 2] + bytes(2000) + body[len(body) // 2 + 2000 :])
+    damaged = fk.Mirror(path, register=register)
 
-    bad = torn.verify().filter(pl.col("meaning") != "")
-    assert f"cells/{file.name}" in bad["file"]
-    with pytest.raises(MirrorError, match="cannot be read"):
-        torn.reports.get(torn.reports.ids())
-    with pytest.raises(MirrorError, match=rf"cannot be read.*remove {path}/cells"):
-        torn.sync()
+    calls: list[Callable[[], object]] = [
+        lambda: damaged.cells().collect(),
+        lambda: damaged.reports.get(damaged.reports.ids()),
+        damaged.sync,
+    ]
+    for call in calls:
+        with pytest.raises(MirrorError, match=r"sync\(full=True\)"):
+            call()
+    assert damaged.verify().filter(pl.col("damaged") > 0)["file"][0].startswith("cells")
+    damaged.sync(full=True)
+    assert_contents_in_step(damaged, register.sample)
+    assert set(damaged.verify()["meaning"]) == {""}
+    fresh = fk.Mirror(path)
+    assert_frame_equal(fresh.cells().collect().sort(KEY), mirror.cells().collect().sort(KEY))
 
 
 def test_what_cells_refuse(mirror: fk.Mirror, tmp_path: Path) -> None:

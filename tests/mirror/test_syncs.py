@@ -386,6 +386,6 @@ def test_batches_are_a_minute_of_requests(tmp_path: Path) -> None:
     mirror = fk.Mirror(tmp_path / "ruz", register=register)
     mirror.sync()
 
-    log = tmp_path / "ruz" / "units" / "_delta_log"
-    assert len(list(log.glob("*.json"))) == 300 // 60 + 1  # pages of 200 and 100: 4 and 2 batches
+    files = list((tmp_path / "ruz" / "units").glob("*.parquet"))
+    assert len(files) == 300 // 60 + 1  # pages of 200 and 100: 4 and 2 batches
     assert_in_step(mirror, register.sample)

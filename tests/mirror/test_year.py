@@ -59,7 +59,7 @@ def test_a_year_of_daily_syncs_stays_in_step_and_small(tmp_path: Path) -> None:
         sample.delete(sorted(chance.sample(ids, 2)))
         sample.publish(3)
         if day % 10 == 0:
-            mirror._held.lists["units"].append = crashing  # type: ignore[assignment]
+            mirror._folder.logs["units"].append = crashing  # type: ignore[assignment]
             try:
                 mirror.sync()
             except Crash:

@@ -27,7 +27,7 @@ RECORDS = {
 }
 
 
-def assert_contents_in_step(mirror: fk.Mirror, register: fk.Register) -> None:
+def assert_contents_in_step(mirror: fk.Register, register: fk.Register) -> None:
     """Compare every record that a mirror keeps beside units with the register's."""
     for name in CONTENTS:
         ids = getattr(register, name).ids()
@@ -67,11 +67,11 @@ def synced(path: Path, register: fk.Register, *, contents: bool = False) -> Path
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    """Return the files of a folder, but for the note of who wrote last."""
+    """Return the files of a folder, but for the lock, with the note of who wrote last."""
     return {
         str(file.relative_to(path)): file.read_bytes()
         for file in path.rglob("*")
-        if file.is_file() and file.name != "writer.json"
+        if file.is_file() and file.name != "writer.lock"
     }
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 
 import finstat_kit as fk
-from finstat_kit.mirror.tables import Table
+from finstat_kit.mirror.log import Log
 from tests.support.registers import Watched
 
 RECORD = "/api/uctovna-jednotka"
 
 
-def looked_at(mirror: fk.Mirror) -> Table:
-    """Return the table of units as it is committed by now."""
-    table = mirror._held.lists["units"]
-    table.refresh()
-    return table
+def looked_at(mirror: fk.Mirror) -> Log:
+    """Return the log of units as it is committed by now."""
+    log = mirror._folder.logs["units"]
+    log.refresh()
+    return log
 
 
 # Several things lost together

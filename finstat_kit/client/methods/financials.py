@@ -13,7 +13,7 @@ from finstat_kit.client.methods.filings import Given, Year, by_chunks, plan, uni
 from finstat_kit.client.methods.templates import form
 from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials import assemble as assembling, items as reading
+from finstat_kit.frames.financials import assemble as assembling, content, items as reading
 from finstat_kit.frames.reports.cells import CELLS, FormOf
 from finstat_kit.progress import Advance
 from finstat_kit.protocol.forms import form as forms
@@ -34,7 +34,7 @@ def items(session: Session, frame: pl.DataFrame | pl.LazyFrame | None) -> pl.Dat
         raise UsageError(
             f": no column {absent[0]!r}", argument="frame", cure="give what fk.cells returns"
         )
-    return reading.items_of(frame, _live_forms(session))
+    return reading.items_of(frame, live_forms(session))
 
 
 def financials(
@@ -60,10 +60,10 @@ def financials(
         return session.copy.figures(
             records, years, consolidated=consolidated, from_previous=from_previous
         ).select(columns)
-    form_of, live = form_lookup(session), _live_forms(session)
+    form_of, live = form_lookup(session), live_forms(session)
 
-    def read(reports: pl.DataFrame) -> assembling.Content:
-        return assembling.read(reports, form_of, live)
+    def read(reports: pl.DataFrame) -> content.Content:
+        return content.read(reports, form_of, live)
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         choice = assembling.Choice(filed, KINDS["reports"].frame([]), read)
@@ -79,10 +79,8 @@ def financials(
     return by_chunks(session, records, years, finish, consolidated=consolidated, progress=progress)
 
 
-def _live_forms(session: Session) -> FormOf:
-    """Return a function that looks up the register's own form; a copy has only the package's."""
-    if session.copy is not None:
-        return forms.shipped
+def live_forms(session: Session) -> FormOf:
+    """Return a function that looks up the register's own form, else the package's."""
 
     def live(template: int) -> Form | None:
         return form(session, template) or forms.shipped(template)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import polars as pl
 
 from finstat_kit.frames.financials import filings, items
-from finstat_kit.frames.reports import check_sums
-from finstat_kit.frames.reports.cells import FormOf, Reader
+from finstat_kit.frames.financials.content import OWN, REFUSED, Content, has_tables, of_items
 from finstat_kit.frames.reports.reasons import REASON
 from finstat_kit.frames.reports.templates import PERIOD
-from finstat_kit.protocol import wire
 
 EURO: Final = "EUR"  # what is meant where a report names no currency
 # Carried along from the records of units, so that frames can be grouped and labelled at once.
@@ -60,30 +58,6 @@ def schema(items_chosen: Sequence[str] | None = None) -> pl.Schema:
     return pl.Schema({**IDENTITY, **dict.fromkeys(figures, pl.Float64()), **PROVENANCE})
 
 
-class Content(NamedTuple):
-    """What the reports of filings say.
-
-    Attributes:
-        figures: One row per report and period with any cell of an item, a column per item, and
-            ``odd``: whether an item is null because a cell of it is no number.
-        checks: ``report_id``, ``failing`` and ``balance_difference`` of reports of the items.
-        reasons: ``report_id``, ``reason`` and ``rank``: why reports have no figures; of the lowest
-            rank the first reason is given.
-    """
-
-    figures: pl.DataFrame
-    checks: pl.DataFrame
-    reasons: pl.DataFrame
-
-
-# A form of the items says more than the notes beside it.
-REFUSED: Final = 0  # ranks of reasons
-CAPTIONS: Final = 1
-_OWN: Final = 2
-_ELSEWHERE: Final = 3
-_BARE: Final = 4
-
-
 class Choice:
     """Which filing the figures of each unit and year are taken from, as its reports show it.
 
@@ -93,7 +67,7 @@ class Choice:
     Args:
         filings: Result of `filings.by_rule`.
         reports: None yet, in the columns of those that are added.
-        read: Returns what reports say, as `read` does.
+        read: Returns what reports say, as `content.read` does.
 
     Attributes:
         reports: Those added.
@@ -270,62 +244,6 @@ def listed_reports(taken: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
                .over("statement_id", "idSablony"))
         )
     )  # fmt: skip
-
-
-def read(reports: pl.DataFrame, form_of: FormOf, live: FormOf) -> Content:
-    """Read reports, each once.
-
-    Args:
-        reports: Records.
-        form_of: Returns the form that cells are read by.
-        live: Returns the form whose captions are compared with those of the items.
-    """
-    tabular = reports.filter(of_items())
-    cells, without = Reader(form_of).read(tabular)
-    values = items.items_of(cells, live)
-    reasons = {REFUSED: without, CAPTIONS: values.filter(reason="caption_mismatch")}
-    lengths = reports[wire.TABLES].list.eval(pl.element().list.len())
-    return Content(
-        items.wide(values).drop("template"),
-        check_sums.of_cells(cells, form_of),
-        pl.concat([ranked(reasons), elsewhere(reports, lengths, form_of)]),
-    )
-
-
-def ranked(reasons: Mapping[int, pl.DataFrame]) -> pl.DataFrame:
-    """Return reasons by their ranks in one frame."""
-    return pl.concat(
-        rows.select("report_id", "reason", rank=pl.lit(rank)) for rank, rows in reasons.items()
-    )
-
-
-def elsewhere(reports: pl.DataFrame, sizes: pl.Series, form_of: FormOf) -> pl.DataFrame:
-    """Return why reports on forms that have no items have no figures.
-
-    Args:
-        reports: Records; of their tables it is only read whether there are any.
-        sizes: Cells of each table of each report.
-        form_of: Returns the form that cells are read by.
-    """
-    others = reports.with_columns(sizes.alias("sizes")).filter(~of_items())
-    unfit = Reader(form_of).unfit(others, others["sizes"])
-    tabular = others.filter(has_tables()).select(
-        report_id="id", reason=pl.lit("item_not_in_form", REASON)
-    )
-    # Whether the tables fit a form that has no items is of no matter.
-    refused = unfit.join(tabular, on="report_id", how="semi").select("report_id", "reason")
-    refused = refused.filter(pl.col("reason") <= pl.lit("template_missing", REASON))
-    return ranked({_ELSEWHERE: pl.concat([refused, tabular]), _BARE: unfit})
-
-
-def of_items() -> pl.Expr:
-    """Return whether a report is on a form of the items."""
-    return pl.col("idSablony").is_in(items.TEMPLATES).fill_null(value=False)
-
-
-def has_tables() -> pl.Expr:
-    """Return whether a report has tables."""
-    return pl.col(wire.TABLES).list.len().fill_null(0) > 0
 
 
 def assembled(
@@ -514,7 +432,7 @@ def _reasons(
         pl.concat(
             [
                 reasons.join(owners, on="report_id").select(columns),
-                blank.with_columns(rank=pl.lit(_OWN)).select(columns),
+                blank.with_columns(rank=pl.lit(OWN)).select(columns),
                 others.with_columns(rank=pl.lit(REFUSED)).select(columns),
             ]
         )

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from finstat_kit import arguments
 from finstat_kit.errors import Either, UsageError
@@ -53,12 +55,11 @@ WITH_ACCRUALS_ON_687: Final = (
     "non_current_payables", "non_current_liabilities_total", "current_payables",
     "current_liabilities_total",
 )  # fmt: skip
-_CELL: Final = ["report_id", "template", "table", "row", "period"]
+CELL: Final = ["template", "table", "row", "column"]
 # Of the assets the net; other tables have one column for each period.
 _READ: Final = pl.col("period").is_not_null() & (
     pl.col("measure").is_null() | (pl.col("measure") == "net")
 )
-_FIGURE: Final = ["report_id", "template", "period", "item"]
 
 
 class Line(NamedTuple):
@@ -172,6 +173,68 @@ def forms_with(parts: Sequence[str]) -> list[int]:
     ]
 
 
+class Sums(NamedTuple):
+    """Sums of cells, one per report.
+
+    Attributes:
+        values: A blank adds nothing.
+        filled: Whether any cell is filled.
+        odd: Whether a filled one is no number, which cannot be added.
+    """
+
+    values: NDArray[np.float64]
+    filled: NDArray[np.bool_]
+    odd: NDArray[np.bool_]
+
+    @property
+    def amounts(self) -> pl.Series:
+        """The sums, null where nothing is filled or something is no number."""
+        blank = pl.Series(~self.filled | self.odd, dtype=pl.Boolean)
+        return pl.Series(self.values, dtype=pl.Float64).round(2).set(blank, None)
+
+
+class Added:
+    """The items of reports, added up out of their cells: the one place where figures come from.
+
+    Args:
+        cells: ``report_id``, `CELL` and ``value``, null where a filled cell is no number; each once
+            per report.
+        reports: What tells the cells of a report, each once: ``report_id`` and ``template``, and
+            ``version`` where the cells have one.
+        parts: Result of `parts_of`, as far as it is wanted.
+    """
+
+    def __init__(self, cells: pl.LazyFrame, reports: pl.DataFrame, parts: pl.DataFrame) -> None:
+        self._many = reports.height
+        keys = parts.select(CELL).unique(maintain_order=True).with_row_index("key")
+        self._parts = parts.join(keys, on=CELL)
+        own = reports.with_columns(at=pl.int_range(pl.len(), dtype=pl.Int32))
+        terms = (
+            cells.join(own.lazy(), on=reports.columns)
+            .join(keys.lazy(), on=CELL)
+            .select("key", "at", "value")
+            .collect(engine="streaming")
+            .sort("key")
+        )
+        self._starts = terms["key"].search_sorted(pl.Series(range(keys.height + 1))).to_numpy()
+        self._at, self._values = terms["at"].to_numpy(), terms["value"].to_numpy()
+
+    def up(self, item: str, period: str) -> Sums:
+        """Add up an item."""
+        none = np.zeros(self._many, np.bool_)
+        sums = Sums(np.zeros(self._many), none, none.copy())
+        own = self._parts.filter(item=item, period=period)
+        for key, sign in own.select("key", "sign").iter_rows():
+            cell = slice(self._starts[key], self._starts[key + 1])
+            at, values = self._at[cell], self._values[cell]
+            odd = np.isnan(values)
+            # A report has a cell once.
+            sums.values[at] += sign * np.where(odd, 0.0, values)
+            sums.filled[at] = True
+            sums.odd[at] |= odd
+        return sums
+
+
 def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
     """Return the items of cells; see `Register.items`.
 
@@ -180,28 +243,27 @@ def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
         live: Returns the form whose captions are compared, None where there is none to compare.
     """
     cells = cells.filter(pl.col("template").is_in(TEMPLATES), _READ)
-    cells = cells.unique([*_CELL, "column"], keep="first", maintain_order=True)
-    templates = cells["template"].unique().sort().to_list()
-    table = _of_forms(templates, live)
-    parts = table.filter(pl.col("reason").is_null()).explode("lines").unnest("lines")
-    figures = (
-        cells.join(parts, on=["template", "table", "row"])
-        .group_by(_FIGURE)
-        .agg(
-            # A blank addend counts as nothing; what is no number cannot be added.
-            pl.when(pl.col("value").is_not_null().all()).then(
-                (pl.col("value") * pl.col("sign")).sum().round(2)
-            ).alias("value"),
-            odd=pl.col("value").is_null().any(),
+    cells = cells.unique(["report_id", *CELL], keep="first", maintain_order=True)
+    reports = cells.select("report_id", "template").unique(maintain_order=True)
+    parts = parts_of(cells.select(*CELL, "period", "measure").unique(), live)
+    added = Added(cells.lazy(), reports, parts)
+    figures = [
+        reports.select(
+            "report_id", "template", pl.lit(period, PERIOD).alias("period"), item=pl.lit(name),
+            at=pl.int_range(pl.len()),
+            value=sums.amounts, odd=pl.Series(sums.odd, dtype=pl.Boolean),
         )
-    )  # fmt: skip
-    periods = pl.DataFrame({"period": ["current", "previous"]}, schema={"period": PERIOD})
+        for period in ("current", "previous")
+        for name in names()
+        for sums in [added.up(name, period)]
+    ]  # fmt: skip
+    templates = reports["template"].unique().sort().to_list()
     return (
-        cells.select("report_id", "template")
-        .unique(maintain_order=True)
-        .join(periods, how="cross", maintain_order="left")
-        .join(table, on="template", how="left", maintain_order="left")
-        .join(figures, on=_FIGURE, how="left", maintain_order="left")
+        pl.concat(figures)
+        .sort("at", maintain_order=True)
+        .join(
+            _of_forms(templates, live), on=["template", "item"], how="left", maintain_order="left"
+        )
         .with_columns(
             reason=pl.when("odd").then(pl.lit("not_a_number", REASON)).otherwise("reason")
         )
@@ -209,17 +271,19 @@ def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
     )
 
 
-def parts_of(layout: pl.DataFrame) -> pl.DataFrame:
-    """Return the cells that items are made of.
+def parts_of(layout: pl.DataFrame, live: FormOf) -> pl.DataFrame:
+    """Return the cells that items are made of, where the captions are those of the items.
 
     Args:
         layout: What the cells of the forms mean, by template, table, row and column.
+        live: Returns the form whose captions are compared, None where there is none to compare.
 
     Returns:
         ``template``, ``table``, ``row``, ``column``, ``period``, ``item`` and ``sign`` (Float64).
     """
     templates = layout["template"].unique().sort().to_list()
-    parts = _of_forms(templates, lambda template: None).explode("lines").unnest("lines")
+    table = _of_forms(templates, live).filter(pl.col("reason").is_null())
+    parts = table.explode("lines").unnest("lines")
     return (
         layout.filter(_READ)
         .select("template", "table", "row", "column", "period")
@@ -228,14 +292,10 @@ def parts_of(layout: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def wide(items: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each report and period, a column for each item, and whether one is odd."""
-    columns = [
-        pl.col("value").filter(pl.col("item") == name).first().alias(name) for name in names()
-    ]
-    odd = (pl.col("reason") == "not_a_number").fill_null(value=False).any()
-    each = ("report_id", "template", "period")
-    return items.group_by(each, maintain_order=True).agg(*columns, odd=odd)
+def mismatched(templates: list[int], live: FormOf) -> list[int]:
+    """Return the forms that have another caption than an item expects; arguments as `parts_of`."""
+    table = _of_forms(templates, live).filter(reason="caption_mismatch")
+    return table["template"].unique().to_list()
 
 
 def _of_forms(templates: list[int], live: FormOf) -> pl.DataFrame:

@@ -126,16 +126,15 @@ def _per_report(
     )
 
 
-def of_cells(cells: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
-    """Return ``report_id``, ``failing`` and ``balance_difference`` of reports with a filled cell.
+def failing_sums(cells: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
+    """Return ``report_id`` and ``failing`` of reports with a filled cell.
 
     Args:
         cells: All filled cells of some reports, grouped by report.
         form_of: Returns the form that cells are read by.
     """
     known: dict[int, FormSums] = {}
-    columns = ("report_id", "failing", "balance_difference")
-    found = [pl.DataFrame(schema={name: CHECKS[name] for name in columns})]
+    found = [pl.DataFrame(schema={name: CHECKS[name] for name in ("report_id", "failing")})]
     for (template,), own in cells.group_by("template", maintain_order=True):
         sums = _sums_of(int(template), form_of, known)
         many = own["report_id"].rle().struct.field("len").cum_sum()
@@ -143,11 +142,7 @@ def of_cells(cells: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
         for start, end in pairwise([0, *ends]):
             if end > start:
                 filed = _filed(own[start:end], sums)
-                checks = {
-                    "report_id": filed.ids,
-                    "failing": _added(filed, sums).fails.sum(axis=1),
-                    "balance_difference": _balance(filed, sums),
-                }
+                checks = {"report_id": filed.ids, "failing": _added(filed, sums).fails.sum(axis=1)}
                 found.append(pl.DataFrame(checks, schema=found[0].schema))
     return pl.concat(found)
 

@@ -221,7 +221,7 @@ def _count(name: str) -> _Route:
 def _codelist(name: str) -> _Route:
     def route(store: Store, parameters: _Parameters, method: str) -> Reply:
         parameters.end()
-        return _reply(200, store.codelists[name], method)
+        return sent(200, store.codelists[name], method)
 
     return route
 
@@ -230,14 +230,14 @@ def _record(collection: str) -> _Route:
     def route(store: Store, parameters: _Parameters, method: str) -> Reply:
         id_ = parameters.record_id()
         record = store.record(collection, id_) if id_ <= wire.MAX_ID else None
-        return _reply(404, b"", method) if record is None else _json(200, record, method)
+        return sent(404, b"", method) if record is None else _json(200, record, method)
 
     return route
 
 
 def _templates(store: Store, parameters: _Parameters, method: str) -> Reply:
     parameters.end()
-    return _reply(200, _template_list(strict=parameters.strict), method)
+    return sent(200, _template_list(strict=parameters.strict), method)
 
 
 @cache
@@ -251,7 +251,7 @@ def _template_list(*, strict: bool) -> bytes:
 
 def _template(store: Store, parameters: _Parameters, method: str) -> Reply:
     body = template_bodies().get(parameters.record_id())
-    return _reply(404, b"", method) if body is None else _reply(200, body, method)
+    return sent(404, b"", method) if body is None else sent(200, body, method)
 
 
 def _file(name: str) -> _Route:
@@ -260,8 +260,8 @@ def _file(name: str) -> _Route:
         id_ = int(name) if rules.RECORD["id"].pattern.fullmatch(name) else -1
         body = store.attachment(id_) if 0 <= id_ <= wire.MAX_ID else None
         if body is None:
-            return _reply(404, b"", method)
-        reply = _reply(200, body, method)
+            return sent(404, b"", method)
+        reply = sent(200, body, method)
         return reply._replace(headers=reply.headers | {"Content-Type": "application/pdf"})
 
     return route
@@ -269,7 +269,7 @@ def _file(name: str) -> _Route:
 
 def _description(store: Store, parameters: _Parameters, method: str) -> Reply:
     parameters.end()
-    return _reply(200, _descriptions()[parameters.strict], method)
+    return sent(200, _descriptions()[parameters.strict], method)
 
 
 @cache
@@ -294,10 +294,11 @@ _ROUTES: Final[dict[str, _Route]] = {
 
 def _json(status: int, content: object, method: str) -> Reply:
     body = orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
-    return _reply(status, body, method)
+    return sent(status, body, method)
 
 
-def _reply(status: int, body: bytes, method: str) -> Reply:
+def sent(status: int, body: bytes, method: str) -> Reply:
+    """Return a reply with the headers that the register sends."""
     headers = {
         "Content-Type": "application/json;charset=UTF-8",
         "Content-Length": str(len(body)),

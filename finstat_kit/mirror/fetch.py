@@ -44,11 +44,11 @@ class Budget:
 
     def __init__(self, register: Register, seconds: float | None) -> None:
         self._exchange = register._session.exchange
-        self._end = math.inf if seconds is None else self._exchange.now + seconds
+        self._end = math.inf if seconds is None else self._exchange.clock() + seconds
 
     def check(self) -> None:
         """Raise OutOfTimeError when the time is over; between two batches."""
-        if self._exchange.now >= self._end:
+        if self._exchange.clock() >= self._end:
             raise OutOfTimeError
 
 
@@ -72,7 +72,7 @@ class Fetcher:
         self,
         ids: Sequence[int],
         advance: Advance,
-        commit: Callable[[list[Fetched], int | None], None],
+        commit: Callable[[list[Fetched]], None],
         *,
         moves: bool,
     ) -> None:
@@ -81,12 +81,11 @@ class Fetcher:
         Args:
             ids: In the order in which they are fetched.
             advance: Called once per record.
-            commit: Called once, with what was fetched and the last id of it.
+            commit: Called once, with what was fetched.
             moves: Whether failures may be an outage; records that failed before, and fail again,
                 do not indicate one.
         """
-        found: list[Fetched] = []
-        last: int | None = None
+        fetched: list[Fetched] = []
 
         def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
             try:
@@ -105,17 +104,18 @@ class Fetcher:
                     if len(self._doubtful) == _OUTAGE:
                         raise record
                     continue
-                found += self.given_up()
-                found.append((id_, record.message if isinstance(record, RegisterError) else record))
-                last = id_ if moves else last
+                fetched += self.given_up()
+                fetched.append(
+                    (id_, record.message if isinstance(record, RegisterError) else record)
+                )
         finally:
-            commit(found, last)
+            commit(fetched)
 
     def given_up(self) -> list[Fetched]:
         """Return the records that could not be had, now that another could."""
-        found: list[Fetched] = list(self._doubtful.items())
+        fetched: list[Fetched] = list(self._doubtful.items())
         self._doubtful.clear()
-        return found
+        return fetched
 
 
 def sliced(ids: Ids, size: int) -> Iterator[Ids]:

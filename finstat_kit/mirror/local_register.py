@@ -1,11 +1,13 @@
-"""What a mirror and a frozen day of it have in common: a register that answers from disk."""
+"""A register that answers from the directory of a mirror: the newest state, or that of a day."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 import weakref
 from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, overload
 
@@ -15,22 +17,24 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.methods.contents import Frame, form_lookup
 from finstat_kit.client.methods.filings import Given, Year, years_of
+from finstat_kit.client.methods.financials import live_forms
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Part
 from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.frames.financials import assemble as assembling, items as items_of
 from finstat_kit.frames.reports import cells as reading
-from finstat_kit.mirror import templates
-from finstat_kit.mirror.answers import Answers
-from finstat_kit.mirror.describing import citation, described, source
-from finstat_kit.mirror.extracting import extract
-from finstat_kit.mirror.figures import Figures, Query
-from finstat_kit.mirror.filed import filings_of
-from finstat_kit.mirror.folder import Folder, checked_path, part
-from finstat_kit.mirror.held import Held
-from finstat_kit.mirror.sealed import Stamp, stamp
-from finstat_kit.protocol import requests, wire
+from finstat_kit.frames.reports.cells import layout_of
+from finstat_kit.mirror import extract as extracting, words
+from finstat_kit.mirror.cells import current, joined
+from finstat_kit.mirror.figures import Figures, Query, filings_of
+from finstat_kit.mirror.runs import part
+from finstat_kit.mirror.served import Served
+from finstat_kit.mirror.state import Folder, State, lacking_of, legible
+from finstat_kit.mirror.versions import MISSING, OWNED, REPORTS_OF, ids_named, is_among, of_ids
+from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms.form import Form
+from finstat_kit.protocol.records import decode as shaped
+from finstat_kit.protocol.records.decode import KINDS
 from finstat_kit.service.http.routes import dated
 from finstat_kit.transport.base import InProcess
 
@@ -39,9 +43,11 @@ if TYPE_CHECKING:
 
 _UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records have a day of change
 CollectionName = Literal["units", "statements", "reports", "annual_reports"]
+# Characters with a meaning of their own in its addresses: escapes, brackets, unprintable ones.
+_UNFIT: Final = re.compile(r"[\x00-\x1f\x7f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 
 
-class Copied(Register):
+class LocalRegister(Register):
     """A register that answers from the directory of a mirror.
 
     Args:
@@ -49,33 +55,40 @@ class Copied(Register):
         day: The state of the last sync completed by that day; None is the newest.
     """
 
-    _since: date | None = None
+    _first: date | None = None
 
     def __init__(self, path: str | Path, day: date | None = None) -> None:
         self._given = checked_path(path)
         self.path = self._given.absolute()  # where it was meant, wherever the process goes
         self._day = day
-        self._held = Held(self.path)
         self._folder = Folder(self.path)
-        self._answers = Answers(self._folder, self._held, day)
-        super().__init__("mirror:", tries=1, transport=InProcess(self._answers.reply))
+        self._served = Served(self._state, self._records_of)
+        super().__init__("mirror:", tries=1, transport=InProcess(self._served.answer))
         self._session.copy = _Door(self)
-        self._session.today = self._answers.today  # refreshes first: the newest sync answers
+        self._session.today = lambda: self._state().today  # of the newest sync
+        # Properties and the repr look no more; what is damaged is an error where it is read.
+        with contextlib.suppress(MirrorError):
+            self._folder.history()
 
     def __repr__(self) -> str:
-        return described(self._given, self._folder.known, self.since, self._held.known, self._day)
+        if self._folder.known is None and self._folder.is_begun:
+            return f"<Mirror {self._given}, damaged: see verify()>"
+        return words.described(self._given, self._folder.known, part(self._first), self._day)
 
     @property
     def invented(self) -> bool | None:
         """Whether the copied data are invented; None before the first sync."""
-        about = self._folder.known or self._folder.about
-        return None if about is None else about.invented
+        known = self._folder.known
+        if known is None and not self._folder.is_begun:
+            return None
+        about = self._folder.begun() if known is None else known[0]
+        return about.invented is not None
 
     @property
     def since(self) -> date | None:
         """The first day of change of a partial copy; None for a copy of the whole register."""
-        about = self._folder.known
-        return about.since if about else part(self._since)
+        known = self._folder.known
+        return part(self._first) if known is None else known[0].since
 
     @property
     def today(self) -> date:
@@ -87,11 +100,9 @@ class Copied(Register):
         Raises:
             MirrorError: No sync is complete.
         """
-        completed = self._held.known
-        if completed is None or not completed.height:
-            completed = self._answers.complete()
-        day: date = self._answers.by_its_day(completed)["started"][-1]
-        return day
+        known = self._folder.known
+        history = known[1] if known and known[1].done else self._folder.history()
+        return history.complete(self.path, self._day).started
 
     def snapshot(self, collection: CollectionName = "units") -> pl.LazyFrame:
         """Return the newest version of all rows of a collection, with removed rows marked.
@@ -107,12 +118,11 @@ class Copied(Register):
             UsageError: The collection does not exist.
         """
         arguments.one_of("collection", collection, tuple(wire.LISTS))
-        self._answers.complete()
-        return self._answers.snapshot(collection)
+        return snapshot(self._state(), collection)
 
     def extract(
         self, path: str | Path, ids: int | Iterable[int] | pl.Series | pl.DataFrame
-    ) -> Copied:
+    ) -> LocalRegister:
         """Write a small mirror of some units, for a repository or a colleague.
 
         It holds the newest version of each unit, the codelists, and where the data come from. It
@@ -142,7 +152,7 @@ class Copied(Register):
             'Invented data of a finstat_kit sample, extract (units: 3), copied as of 2026-06-30.'
         """
         target = checked_path(path)
-        extract(self._folder, self._held, self._answers, target, arguments.ids(ids))
+        extracting.extract(self._state(), target, arguments.ids(ids), self._day)
         return self._at(target)
 
     @overload
@@ -185,9 +195,18 @@ class Copied(Register):
             raise UsageError(
                 "needs reports: blank cells are not stored", argument="blanks", value=True
             )
-        self._answers.complete()
+        state = self._state()
+        self._kept(state, "reports")
         schema = reading.schema_of_cells(labels=labels)
-        return self._answers.cells(schema, form_lookup(self._session))
+        # A report that a list has named since it was fetched is no answer.
+        lack = state.lacking("reports").select("id")
+        with legible(self.path):
+            held = state.newest("reports").select("id", "version", "idSablony")
+            records = held.join(lack.lazy(), on="id", how="anti").collect(engine="streaming")
+        form_of = form_lookup(self._session)
+        used = records["idSablony"].drop_nulls().unique()
+        known = {template: form for template in used if (form := form_of(template)) is not None}
+        return current(state.cells(), records, layout_of(known, schema), schema)
 
     @overload
     def financials(
@@ -269,9 +288,8 @@ class Copied(Register):
                 units, year, ico=ico, consolidated=consolidated, from_previous=from_previous,
                 items=items, dry_run=dry_run, max_requests=max_requests, progress=progress,
             )  # fmt: skip
-        self._answers.complete()
         query = Query(years_of(year), consolidated, from_previous)
-        figures = Figures(self._answers, form_lookup(self._session)).lazy(query)
+        figures = self._figures(self._state()).lazy(query)
         return figures.select(assembling.schema(items_of.chosen(items)).names())
 
     def serve(
@@ -279,8 +297,8 @@ class Copied(Register):
     ) -> contextlib.AbstractContextManager[str]:
         """Answer at a URL as long as a ``with`` lasts; needs the extra ``server``.
 
-        Lists, codelists and the records of units are answered. Records of the other collections
-        are refused with HTTP 400, also where the mirror keeps them: read these from its directory.
+        Whatever the mirror holds is answered: lists, counts, codelists, templates and records. What
+        it does not hold is HTTP 503 with the reason; a 404 would mean that there is no such record.
 
         Args:
             port: Port to listen on; 0 takes a free one.
@@ -302,93 +320,142 @@ class Copied(Register):
             1000
         """
         port = arguments.whole("port", port, 0, 65_535)
-        if self._answers.extracted():
+        state = self._state()
+        if state.is_extract:
             raise UsageError(
                 "an extract is not served: its lists would be taken for the whole register's",
                 cure="serve the mirror it was taken from",
             )
-        marks = dated(self._answers.today())
-        if mark := self._folder.begun().origin.invented:
-            marks = marks | {wire.INVENTED: mark}
         from finstat_kit.service.http.server import served
 
-        return served(self._answers.reply, host=host, port=port, marks=marks)
+        marks = dated(state.today)
+        if mark := state.about.invented:
+            marks = marks | {wire.INVENTED: mark}
+        return served(self._served.reply, host=host, port=port, marks=marks)
 
-    def _at(self, path: Path) -> Copied:
+    def _at(self, path: Path) -> LocalRegister:
         """Return an extract of this register, at its path."""
         raise NotImplementedError
 
+    def _state(self) -> State:
+        return self._folder.state(self._day)
+
+    def _figures(self, state: State) -> Figures:
+        return Figures(
+            state, form_lookup(self._session), live_forms(self._session),
+            partial(self._kept, state),
+        )  # fmt: skip
+
     def _source_name(self, lang: Lang) -> str:
-        return source(self._folder.begun(), self.today, lang)
+        return words.source(self._folder.begun(), self.today, lang)
 
     def _citation(self, lang: Lang) -> str:
-        return citation(self._folder.begun(), self.today, lang)
+        return words.citation(self._folder.begun(), self.today, lang)
+
+    def _records_of(self, name: str, ids: pl.Series) -> pl.DataFrame:
+        """Return the records of some ids that the register lists.
+
+        Raises:
+            UsageError: The mirror keeps no such records, or lacks one of them.
+        """
+        state = self._state()
+        self._kept(state, name)
+        rows, stands = state.records(name, ids)
+        if name == "units":
+            listed = rows.filter(pl.col("gone").ne_missing(MISSING))
+            return listed.select(shaped.UNITS.names())
+        lack = lacking_of(stands)
+        absent = lack.filter(pl.col("readable").is_null())["id"]
+        if absent.len():
+            raise self._not_held(state, name, absent, ids.len())
+        here = is_among(rows["id"], stands.filter("listed")["id"])
+        found = rows.filter(here & ~is_among(rows["id"], lack["id"]))
+        if name == "reports":
+            with legible(self.path):
+                cells = state.cells().filter(of_ids("report_id", found["id"])).collect()
+            found = joined(found, cells)
+        return found.select(KINDS[name].schema.names())
+
+    def _kept(self, state: State, name: str) -> None:
+        """See that the records of a collection are kept.
+
+        Raises:
+            UsageError: They are not.
+        """
+        if not state.keeps(name):
+            raise words.not_kept(name, self.path, day=self._day, extract=state.is_extract)
+
+    def _not_held(self, state: State, name: str, absent: pl.Series, many: int) -> UsageError:
+        cure = None
+        if state.only is not None and not absent.is_in(owned(state, name).implode()).all():
+            cure = (
+                f"it keeps the contents of {state.only.len():,} units alone; for others too: "
+                f"fk.Mirror({str(self.path)!r}, only=units).sync()"
+            )
+        return words.not_held(
+            name, absent.to_list(), many, day=self._day, extract=state.is_extract, only=cure
+        )
 
 
 class _Door:
     """What a mirror gives instead of requests; see `Copy`."""
 
-    def __init__(self, copied: Copied) -> None:
-        self._copied = weakref.proxy(copied)
-        self._answers: Answers = copied._answers
-        self._codelists: dict[str, tuple[tuple[Path, Stamp | None], pl.DataFrame]] = {}
+    def __init__(self, register: LocalRegister) -> None:
+        self._register = weakref.proxy(register)
 
     def part(self) -> Part:
-        return Part(self._answers.since(), self._answers.extracted(), _UNDATED)
+        state = self._register._state()
+        return Part(state.since, state.is_extract, _UNDATED)
 
     def records(self, name: str, ids: pl.Series) -> pl.LazyFrame:
-        records = self._answers.records(name, ids)
-        assert records is not None
-        return records
+        found: pl.DataFrame = self._register._records_of(name, ids)
+        return found.lazy()
 
     def all_records(self, name: str) -> pl.LazyFrame | None:
-        if name != "units" and not self._answers.keeps(name):
+        state: State = self._register._state()
+        # The tables of reports are put together page by page.
+        if name == "reports" or not state.keeps(name) or state.lacks(name):
             return None
-        return self._answers.records(name, None)
+        columns = KINDS[name].schema.names()
+        if name == "units":
+            return state.newest(name).filter(pl.col("gone").ne_missing(MISSING)).select(columns)
+        listed = state.listed(name).to_frame().lazy()
+        return state.newest(name).join(listed, on="id", how="semi").select(columns)
 
     def why_missing(self, name: str, ids: pl.Series) -> str:
+        state: State = self._register._state()
         text = ""
-        if name != "units":
-            unread = ids.filter(ids.is_in(self._answers.unread(name).implode()))
+        if name != "units" and state.keeps(name):
+            unread = ids.filter(ids.is_in(state.unreadable(name).implode()))
             if unread.len():
                 text = (
                     f"; {unread.len():,} are unreadable: {unread.head(5).to_list()}, each sync() "
                     "requests them again"
                 )
-        if self._answers.extracted():
+        if state.is_extract:
             return text + "; this mirror is an extract of some units, the register may have them"
-        if (since := self._answers.since()) is not None:
+        if state.since is not None:
             text += (
                 "; ids without a record are not in this mirror (it holds changes since "
-                f"{since}), they may be in the register"
+                f"{state.since}), they may be in the register"
             )
         return text
 
     def codelist(self, name: str, *, refresh: bool) -> pl.DataFrame:
         """Return a codelist as the newest sync left it, which may be another process's."""
-        file = self._answers.codelists()
-        now = file, stamp(file)
-        known = self._codelists.get(name)
-        if known is None or known[0] != now or refresh:
-            request = requests.codelist(wire.CODELISTS[name])
-            fresh = self._copied._session.exchange.get(request)
-            known = self._codelists[name] = now, fresh
-        return known[1]
+        entries: pl.DataFrame = self._register._state().codelists[name]
+        return entries if wire.CODELISTS[name].located else entries.drop("parent_code")
 
     def form(self, template: int) -> Form | None:
-        """Return a form as the kept reports brought it."""
-        folder, held = self._copied._folder, self._copied._held
-        if not folder.templates.exists():
-            held.refresh_records()
-            if held.used_templates():
-                raise MirrorError(f"{folder.templates} {templates.LOST}")
-        return templates.form_of(folder.templates, template)
+        form: Form | None = self._register._state().form(template)
+        return form
 
     def filings(
         self, units: pl.DataFrame, years: Sequence[int] | None, *, consolidated: bool
     ) -> pl.DataFrame:
         ends = Query(years, consolidated, from_previous=False).ends()
-        return filings_of(self._answers, units, years, ends, consolidated=consolidated)
+        state = self._register._state()
+        return filings_of(state, units, years, ends, consolidated=consolidated)
 
     def figures(
         self,
@@ -401,9 +468,7 @@ class _Door:
         query = Query(years, consolidated, from_previous)
         done: list[pl.DataFrame] = []
         try:
-            for frame in Figures(self._answers, form_lookup(self._copied._session)).of(
-                units, query
-            ):
+            for frame in self._register._figures(self._register._state()).of(units, query):
                 done.append(frame)  # noqa: PERF402  (they are kept where it is interrupted)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(
@@ -411,3 +476,105 @@ class _Door:
                 partial=pl.concat(done) if done else None,
             ) from interrupt
         return pl.concat(done)
+
+
+class Frozen(LocalRegister):
+    """The state of a mirror after the last sync completed by a day; made by `Mirror.as_of`.
+
+    Args:
+        path: The directory of the mirror.
+        day: The day.
+        lang: As of `Register`.
+    """
+
+    def __init__(self, path: str | Path, day: date, *, lang: Lang | None = None) -> None:
+        super().__init__(path, day)
+        self._frozen = day
+        self.lang = self._language(lang)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy by path and day."""
+        return partial(type(self), lang=self.lang), (self.path, self._frozen)
+
+    def sync(self, **options: object) -> pl.DataFrame:
+        """Refuse: a frozen day stays as it is.
+
+        Raises:
+            UsageError: Always; the text has the line that syncs the mirror.
+        """
+        raise UsageError(
+            f"a mirror as of {self._frozen} is read-only",
+            cure=f"sync the mirror itself: fk.Mirror({str(self._given)!r}).sync()",
+        )
+
+    def _at(self, path: Path) -> LocalRegister:
+        return Frozen(path, self._frozen, lang=self.lang)
+
+
+def snapshot(state: State, name: str) -> pl.LazyFrame:
+    """Return the newest version of each row of a collection, with the records that are held."""
+    if name == "units":
+        return state.newest(name).select(*shaped.UNITS, "gone", "seen")
+    stands = state.standing(name)
+    gone = pl.when(~pl.col("listed")).then(pl.lit(MISSING))
+    if not state.keeps(name):
+        seen = state.scan(name).sort("version").group_by("id").agg(pl.col("seen").last())
+        return stands.lazy().select("id", gone=gone).join(seen, on="id")
+    lost = stands.filter(~pl.col("listed")).select("id", lost=gone).lazy()
+    return (
+        state.newest(name)
+        .join(lost, on="id", how="left")
+        .with_columns(gone=pl.coalesce("lost", "gone"))
+        .select(*(n for n in KINDS[name].schema if n != wire.TABLES), "gone", "seen")
+    )
+
+
+def owned(state: State, name: str) -> pl.Series:
+    """Return the ids of a collection that belong to the units kept, or once did, ascending."""
+    assert state.only is not None
+    with legible(state.path):
+        if name == "reports":
+            return ids_named([state.scan(owner) for owner in OWNED], REPORTS_OF)
+        own = state.scan("units").filter(of_ids("id", state.only))
+        return ids_named([own], OWNED[name])
+
+
+def checked_path(path: object) -> Path:
+    """Return the directory that a path names.
+
+    Raises:
+        UsageError: It names none, or one that cannot hold a table.
+    """
+    # An empty name, often an unset variable, would mean the current directory.
+    if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
+        raise UsageError(
+            "is not a directory name",
+            argument="path",
+            value=path,
+            cure='give its name, such as "ruz"',
+        )
+    arguments.refuse_url("path", path)
+    folder = Path(path)
+    whole = folder.absolute().as_posix()
+    unfit = _UNFIT.search(whole)
+    if unfit:
+        raise UsageError(
+            f": Delta Lake cannot keep a table in {whole!r}, because of {unfit[0]!r} in it",
+            argument="path",
+            value=str(path),
+            cure="give a folder of another name",
+        )
+    for each in (folder, *folder.parents):
+        try:
+            if each.exists() and not each.is_dir():
+                raise UsageError(
+                    f": {str(each)!r} is a file",
+                    argument="path",
+                    value=str(path),
+                    cure="give a folder",
+                )
+        except OSError as error:
+            raise UsageError(
+                f"cannot be a folder: {error.strerror}", argument="path", value=str(path)
+            ) from error
+    return folder

@@ -8,22 +8,18 @@ digest: both together give back every text as it was sent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Final
 
 import numpy as np
-import orjson
 import polars as pl
 
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.reports.cells import FormOf, values_of
 from finstat_kit.frames.reports.reasons import Ints, by_the_record
+from finstat_kit.mirror.versions import LENGTHS, TEXTS, digest
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms.form import Form
 
-# Cells of each table of a report as sent, null for a table without any list of cells.
-LENGTHS: Final = "lengths"
-DIGEST: Final = "tables"  # of all texts
 STORED: Final = pl.Schema(
     {
         "template": pl.Int32(),
@@ -108,14 +104,8 @@ def _split(
         .with_columns(pl.when("fits").then(name).alias(name) for name in ("row", "column"))
         .select(pl.col(name).cast(dtype) for name, dtype in STORED.items())
     )
-    digests = pl.Series(DIGEST, [_digest(one) for one in tables.to_list()], dtype=pl.Int64)
+    digests = pl.Series(TEXTS, [digest(one) for one in tables.to_list()], dtype=pl.Int64)
     return reports.with_columns(lengths, digests).drop(wire.TABLES), cells
-
-
-def _digest(tables: object) -> int:
-    """Return a number that depends on every text of a report."""
-    digest = blake2b(orjson.dumps(tables), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
 
 
 def _widths(
@@ -201,17 +191,20 @@ def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         owners, left_on=["report_id", "version"], right_on=["id", "version"], how="inner"
     ).join(pl.DataFrame(offsets, schema=schema, orient="row"), on=["at", "table"], how="left")
     own = own.with_columns(text=pl.coalesce("raw", text_of(pl.col("value"))))
-    texts = np.full(int(sum(flat)), "", dtype=object)
-    texts[(own["offset"] + own["place"]).to_numpy()] = own["text"].to_numpy()
-    whole = texts.tolist()
-    tables = [_tables(whole, int(start), one) for start, one in zip(starts, lengths, strict=True)]
-    for id_, one, digest in zip(records["id"], tables, records[DIGEST], strict=True):
-        if _digest(one) != digest:
+    whole = np.full(int(sum(flat)), "", dtype=object)
+    whole[(own["offset"] + own["place"]).to_numpy()] = own["text"].to_numpy()
+    all_texts = whole.tolist()
+    tables = [
+        _tables(all_texts, int(start), one) for start, one in zip(starts, lengths, strict=True)
+    ]
+    for id_, one, texts in zip(records["id"], tables, records[TEXTS], strict=True):
+        if digest(one) != texts:
             raise MirrorError(
-                f"the cells of report {id_} are not as they were received: see verify()"
+                f"the cells of report {id_} are not as they were received; sync(full=True) fetches "
+                "them again"
             )
     made = pl.Series(wire.TABLES, tables, dtype=_TABLES)
-    return records.with_columns(made).drop(LENGTHS, DIGEST)
+    return records.with_columns(made).drop(LENGTHS, TEXTS)
 
 
 def current(

@@ -1,0 +1,144 @@
+"""An extract: a few units of a mirror as a small mirror of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.errors import NotFound, UsageError
+from finstat_kit.mirror import words
+from finstat_kit.mirror.log import failures_named
+from finstat_kit.mirror.runs import BEGUN, DONE, Begun, row_of
+from finstat_kit.mirror.state import CONTENTS, Folder, State, lacking_of, legible
+from finstat_kit.mirror.versions import (
+    LISTED,
+    MISSING,
+    OWNED,
+    RECORD,
+    REPORTS_OF,
+    UNREADABLE,
+    newest,
+    of_ids,
+    schema_of,
+)
+
+# Its files are compared with their names: git must not change the ends of their lines.
+_ATTRIBUTES: Final = "* -text\n"
+_OWN: Final = 1  # the version of all rows of an extract
+
+
+def extract(state: State, target: Path, ids: pl.Series, day: object) -> None:
+    """Write the newest versions of some units, with their codelists and provenance.
+
+    Args:
+        state: Of the mirror, of the newest day or of a frozen one.
+        target: The directory to create; it appears whole or not at all.
+        ids: Of units.
+        day: Of a frozen state, None for the newest.
+
+    Raises:
+        UsageError: No ids, the target exists or has no folder, or records are not held yet.
+        NotFound: The mirror has no record of some ids.
+        MirrorError: The disk cannot be written.
+    """
+    if not ids.len():
+        raise UsageError("an extract needs units", cure="give their ids")
+    if target.exists():
+        raise UsageError(
+            "exists already",
+            argument="path",
+            value=str(target),
+            cure="give the name of a new folder",
+        )
+    if not target.parent.is_dir():
+        raise UsageError(
+            f": there is no folder {str(target.parent)!r}", argument="path", value=str(target)
+        )
+    units, _ = state.records("units", ids.unique())
+    if missing := ids.filter(~ids.is_in(units["id"].implode())).unique().sort().to_list():
+        raise NotFound(
+            f"{len(missing)} of {ids.n_unique()} ids are not in this mirror: {missing[:5]}",
+            ids=missing,
+        )
+    kept = tuple(name for name in CONTENTS if state.keeps(name))
+    about = state.about._replace(extract=units.height)
+    with failures_named(target.parent), TemporaryDirectory(dir=target.parent) as room:
+        small = Folder(Path(room, "mirror"))
+        for name, rows in _parts(state, kept, units, day):
+            if rows.height:
+                small.logs[name].append(rows, about.text)
+        for name in ("codelists", "templates"):
+            with legible(state.path):
+                rows = state.scan(name).collect()
+            if rows.height:
+                small.logs[name].append(
+                    rows.with_columns(version=pl.lit(_OWN, pl.Int64)), about.text
+                )
+        run = Begun(1, state.run.since, state.run.started, True, {}, False, "extract")
+        reached = small.reached()
+        none = [(name, 0, 0) for name, _, _ in reached]
+        for number, kind, counts in ((1, BEGUN, none), (2, DONE, reached)):
+            row = row_of(kind, number, run, state.run.completed, counts, kept, None)
+            small.runs.append(row, about.text)
+        (small.path / ".gitattributes").write_text(_ATTRIBUTES, encoding="utf-8")
+        small.path.replace(target)
+
+
+def _parts(
+    state: State, kept: tuple[str, ...], units: pl.DataFrame, day: object
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the rows of each log that belong to the units.
+
+    Raises:
+        UsageError: Some of the records are listed but not held.
+    """
+    yield "units", _renumbered(units, "units")
+    owned = {name: _ids(units, column) for name, column in OWNED.items()}
+    owned["reports"] = []
+    for name in ("statements", "annual_reports", "reports"):
+        ids = pl.Series("id", sorted(set(owned[name])), dtype=pl.Int64)
+        if name not in kept:
+            own = ids.to_frame().join(state.listed(name).to_frame(), on="id", how="semi")
+            listed = own.with_columns(kind=pl.lit(LISTED), seen=pl.lit(state.today))
+            yield name, _renumbered(listed, name)
+            continue
+        records, stands = state.records(name, ids)
+        lack = lacking_of(stands)
+        unread = lack.filter(pl.col("readable").eq_missing(pl.lit(value=False)))["id"]
+        absent = lack.filter(~pl.col("id").is_in(unread.implode()))["id"]
+        if absent.len():
+            raise words.not_held(
+                name, absent.to_list(), ids.len(), day=day, extract=state.is_extract,  # type: ignore[arg-type]
+                only=None,
+            )  # fmt: skip
+        records = records.filter(~pl.col("id").is_in(unread.implode()))
+        with legible(state.path):
+            # Unreadable ones are unreadable in the extract too, and no reason against it.
+            rows = state.scan(name).filter(of_ids("id", unread), kind=UNREADABLE).collect()
+        if name == "reports":
+            with legible(state.path):
+                cells = state.cells().filter(of_ids("report_id", records["id"])).collect()
+            held = records.select("version", report_id="id")
+            cells = cells.join(held, on=["report_id", "version"], how="semi")
+            yield "cells", cells.with_columns(version=pl.lit(_OWN, pl.Int64))
+        yield name, _renumbered(pl.concat([records, newest(rows)]), name)
+        if name != "reports":
+            owned["reports"] += _ids(records, REPORTS_OF)
+
+
+def _renumbered(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return rows in the columns of their log, all of one version."""
+    schema = schema_of(name)
+    absent = [pl.lit(None, t).alias(n) for n, t in schema.items() if n not in rows.columns]
+    whole = rows.with_columns(absent).with_columns(version=pl.lit(_OWN, pl.Int64))
+    return whole.filter(pl.col("kind").is_in([RECORD, MISSING, LISTED, UNREADABLE])).select(
+        schema.names()
+    )
+
+
+def _ids(frame: pl.DataFrame, column: str) -> list[int]:
+    return frame[column].explode().drop_nulls().to_list()

@@ -1,0 +1,244 @@
+"""The runs of a mirror: each is begun and done, and readers read up to one that is done.
+
+The rows of the log ``runs`` are all that a mirror knows of itself. A row *begun* says from which
+versions a run starts, and which files were lost before it; a row *done* says up to which version
+each log counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+
+from finstat_kit.errors import MirrorError, UsageError
+from finstat_kit.protocol.wire import BEGINNING
+
+FORMAT: Final = 4
+_REACHED: Final = pl.Struct({"log": pl.String, "version": pl.Int64, "rows": pl.Int64})
+_LOST: Final = pl.Struct({"log": pl.String, "first": pl.Int64, "last": pl.Int64})
+RUNS: Final = pl.Schema(
+    {
+        "version": pl.Int64(),  # of the row: ascending, without a gap
+        "run": pl.Int64(),
+        "kind": pl.String(),  # begun, done
+        "day": pl.Date(),  # the register's day when the row was written
+        "since": pl.Date(),  # first day of the changes that the run lists
+        "started": pl.Date(),
+        "full": pl.Boolean(),
+        "contents": pl.List(pl.String),  # collections whose records are kept
+        "only": pl.Int64(),  # number of the units whose contents alone are; null for all
+        "by": pl.String(),  # process and machine
+        "reached": pl.List(_REACHED),
+        "lost": pl.List(_LOST),  # versions that were in files dropped by this run
+    }
+)
+BEGUN: Final = "begun"
+DONE: Final = "done"
+
+
+class About(NamedTuple):
+    """What a mirror is of, which never changes: the description of each of its tables.
+
+    Attributes:
+        register: The base URL.
+        invented: Name of the invented data by the register's replies; None for none.
+        first: The first day of change in the copy.
+        extract: Number of units of an extract; None for a mirror that syncs.
+    """
+
+    register: str
+    invented: str | None
+    first: date
+    extract: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The identity of the register: the one in its replies, or its URL."""
+        return self.register if self.invented is None else self.invented
+
+    @property
+    def since(self) -> date | None:
+        """The first day of change of a partial copy, None for a whole one."""
+        return part(self.first)
+
+    @property
+    def text(self) -> str:
+        """The description of a table."""
+        return json.dumps({"format": FORMAT, **self._asdict(), "first": self.first.isoformat()})
+
+
+def part(first: date | None) -> date | None:
+    """Return the first day of change of a partial copy, None for a whole one."""
+    return first if first and first > BEGINNING else None
+
+
+def parsed(text: str | None, path: Path) -> About:
+    """Return what the description of a table says.
+
+    Raises:
+        MirrorError: It is damaged, or of another format.
+    """
+    try:
+        said = json.loads(text or "")
+        number = said.pop("format")
+        if type(number) is int and number == FORMAT:
+            return About(**{**said, "first": date.fromisoformat(said["first"])})
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise MirrorError(
+            f"{path} is not described as a table of a mirror; remove it: sync(full=True) then "
+            "fetches it anew"
+        ) from error
+    raise MirrorError(
+        f"{path} is of format {number}, and this version of finstat_kit knows {FORMAT}: "
+        "pip install --upgrade finstat-kit, or sync into another folder"
+    )
+
+
+class Run(NamedTuple):
+    """A run that is done.
+
+    Attributes:
+        run: Its number.
+        since: First day of the changes that it listed.
+        started: The register's day when it began.
+        completed: The register's day when it was done.
+        contents: The collections whose records are kept.
+        only: Number of the units whose contents alone are kept; None for all.
+        reached: Up to which version each log counts.
+        rows: How many rows each log had.
+        base: The versions before the last run that named every id anew; nothing before them counts
+            but the content of records.
+    """
+
+    run: int
+    since: date
+    started: date
+    completed: date
+    contents: tuple[str, ...]
+    only: int | None
+    reached: Mapping[str, int]
+    rows: Mapping[str, int]
+    base: Mapping[str, int]
+
+
+class Begun(NamedTuple):
+    """A run that is not done."""
+
+    run: int
+    since: date
+    started: date
+    full: bool
+    reached: Mapping[str, int]
+    lost: bool
+    by: str
+
+
+class History:
+    """The runs of a mirror, from its rows.
+
+    Attributes:
+        done: Those that are done and can be read, in their order.
+        open: The one that is not, None where all are.
+        version: Of the newest row.
+        last: The number of the newest run.
+        contents: The collections whose records are kept, by the newest row.
+        only: Number of the units whose contents alone are kept, by the newest row; None for all.
+        gaps: Versions of logs that were in files which are lost.
+    """
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        self.open: Begun | None = None
+        self.gaps: list[tuple[str, int, float]] = []
+        self.version = self.last = 0
+        self.contents: tuple[str, ...] = ()
+        self.only: int | None = None
+        base: Mapping[str, int] = {}
+        completed: list[Run] = []
+        for row in rows.sort("version").iter_rows(named=True):
+            self.version, self.last = row["version"], row["run"]
+            self.contents, self.only = tuple(row["contents"]), row["only"]
+            reached = {one["log"]: one["version"] for one in row["reached"]}
+            if row["kind"] == BEGUN:
+                lost = [(o["log"], o["first"], o["last"]) for o in row["lost"]]
+                self.gaps += lost
+                completed = [one for one in completed if not _misses(one, lost)]
+                self.open = Begun(
+                    row["run"], row["since"], row["started"], row["full"], reached, bool(lost),
+                    row["by"],
+                )  # fmt: skip
+                base = reached if row["full"] else base
+                continue
+            self.open = None
+            counts = {one["log"]: one["rows"] for one in row["reached"]}
+            completed.append(
+                Run(row["run"], row["since"], row["started"], row["day"], self.contents,
+                    row["only"], reached, counts, base)
+            )  # fmt: skip
+        self.done = tuple(completed)
+
+    def complete(self, path: Path, day: date | None = None) -> Run:
+        """Return the newest run that is done, by a day.
+
+        Raises:
+            MirrorError: None is done yet, or a loss is being made good.
+            UsageError: None was done by then, or a later one may change that day.
+        """
+        if not self.done or (self.open is not None and self.open.lost):
+            raise MirrorError(
+                f"the mirror at {path} has no complete sync yet, and a part would be taken for the "
+                "whole; sync() resumes where the last one ended"
+            )
+        if day is None:
+            return self.done[-1]
+        if day > self.done[-1].completed:
+            raise UsageError(
+                f": the last sync of this mirror was completed on {self.done[-1].completed}, and a "
+                "later one would change that day",
+                argument="as_of",
+                value=str(day),
+                cure=f"give {str(self.done[-1].completed)!r}, or sync first",
+            )
+        by_then = [run for run in self.done if run.completed <= day]
+        if not by_then:
+            raise UsageError(
+                f": the first sync of this mirror was completed on {self.done[0].completed}",
+                argument="as_of",
+                value=str(day),
+                cure="give that day or a later one",
+            )
+        return by_then[-1]
+
+
+def _misses(run: Run, lost: Iterable[tuple[str, int, float]]) -> bool:
+    """Return whether a run counts a row of a file that is lost; contents may be held elsewhere."""
+    return any(
+        first <= run.reached.get(log, 0) and last > run.base.get(log, 0)
+        for log, first, last in lost
+        if log != "cells"
+    )
+
+
+def row_of(
+    kind: str,
+    version: int,
+    run: Begun,
+    day: date,
+    reached: Sequence[tuple[str, int, int]],
+    contents: Sequence[str],
+    only: int | None,
+    lost: Sequence[tuple[str, int, int]] = (),
+) -> pl.DataFrame:
+    """Return a row of the log of runs."""
+    row: dict[str, Any] = {
+        "version": version, "run": run.run, "kind": kind, "day": day, "since": run.since,
+        "started": run.started, "full": run.full, "contents": list(contents), "only": only,
+        "by": run.by,
+        "reached": [dict(zip(("log", "version", "rows"), one, strict=True)) for one in reached],
+        "lost": [dict(zip(("log", "first", "last"), one, strict=True)) for one in lost],
+    }  # fmt: skip
+    return pl.DataFrame([row], schema=RUNS)

@@ -1,0 +1,193 @@
+"""What a mirror replies to requests, as the register's service would."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any, Final, get_args, get_origin
+from urllib.parse import parse_qs
+
+import numpy as np
+import orjson
+import polars as pl
+
+from finstat_kit.errors import UsageError
+from finstat_kit.mirror.state import State, legible
+from finstat_kit.mirror.versions import MISSING
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.records.decode import KINDS, bare, hints
+from finstat_kit.protocol.records.fields import Content, First, Last
+from finstat_kit.protocol.wire import BEGINNING, CHANGED, LISTS, UNITS, Reply
+from finstat_kit.service.http import routes
+from finstat_kit.service.state.line import Line
+from finstat_kit.service.state.store import Store
+from finstat_kit.transport import forks
+
+# What the service compares: numbers that stand for an IČO, with those of twelve digits above all.
+_ICO: Final = (
+    pl.when(pl.col("ico").str.len_bytes() == 8)
+    .then(pl.col("ico").cast(pl.Int64, strict=False))
+    .when(pl.col("ico").str.len_bytes() == 12)
+    .then(pl.col("ico").cast(pl.Int64, strict=False) + 10**13)
+    .fill_null(-1)
+)
+_DAY: Final = (pl.col(CHANGED) - pl.lit(BEGINNING)).dt.total_days().fill_null(0).clip(0, 65_535)
+_FORMS: Final = "pravnaForma"
+# Lists without days of change are returned whole for every day.
+_ANY_DAY: Final = 65_535
+_PATHS: Final = {kind.path: name for name, kind in KINDS.items()}
+_DATED: Final = frozenset(
+    f"/api/{part}{name}" for name in LISTS.values() for part in ("", f"{wire.COUNTS}/")
+)
+Records = Callable[[str, pl.Series], pl.DataFrame]
+
+
+class Served:
+    """Replies of a mirror.
+
+    Args:
+        state: Returns the state to answer from.
+        records: Returns the records of some ids of a collection.
+    """
+
+    def __init__(self, state: Callable[[], State], records: Records) -> None:
+        self._state = state
+        self._records = records
+        self._store: tuple[State, Store] | None = None
+        self._after_fork()
+        forks.renew_in_child(self)
+
+    def _after_fork(self) -> None:
+        """Take a lock of its own: in the parent another thread may have held it."""
+        self._lock = threading.Lock()
+
+    def reply(self, method: str, path: str, query: str) -> Reply:
+        """Answer one request; what is not held is 503: a 404 would say that there is none."""
+        state = self._state()
+        since = parse_qs(query).get(wire.CHANGED_SINCE, [""])[0][:10]
+        a_whole = path in _DATED and state.since is not None and since < str(state.since)
+        if a_whole or path.startswith(f"/{wire.ATTACHMENT}/"):
+            return not_held(state, method)
+        return self.answer(method, path, query)
+
+    def answer(self, method: str, path: str, query: str) -> Reply:
+        """Answer one request, and a list or a count by whatever is held."""
+        state = self._state()
+        id_ = parse_qs(query).get("id", [""])[0]
+        if id_.isascii() and id_.isdigit() and len(id_) < 19 and method in ("GET", "HEAD"):
+            if path in _PATHS:
+                return self._record(state, _PATHS[path], int(id_), method)
+            if path == f"/api/{wire.TEMPLATE}" and (body := state.body(int(id_))):
+                return routes.sent(200, body.encode(), method)
+        with self._lock:
+            if self._store is None or self._store[0] is not state:
+                with legible(state.path):
+                    self._store = state, _store_of(state)
+            store = self._store[1]
+        return routes.answer(store, method, path, query)
+
+    def _record(self, state: State, name: str, id_: int, method: str) -> Reply:
+        try:
+            found = self._records(name, pl.Series("id", [id_], dtype=pl.Int64))
+        except UsageError:
+            return not_held(state, method)
+        if found.is_empty() and (state.since is not None or state.is_extract):
+            return not_held(state, method)  # the register may have it
+        if found.is_empty() and id_ in state.unreadable(name):
+            return not_held(state, method)
+        if found.is_empty():
+            return routes.sent(404, b"", method)
+        body = _record(found.row(0, named=True), KINDS[name].shape)
+        return routes.sent(200, orjson.dumps(body), method)
+
+
+def not_held(state: State, method: str) -> Reply:
+    """Return the reply to a request for what a mirror does not hold."""
+    kept = ", ".join(("units", *state.run.contents))
+    part = f" zmenené od {state.since}," if state.since else ""
+    some = f" obsah {state.run.only} jednotiek," if state.run.only is not None else ""
+    reason = f"not_held: kópia registra k {state.today} to neobsahuje; má{part}{some} {kept}"
+    reply = routes.refusal(503, reason, method)
+    return reply._replace(headers=reply.headers | {wire.NOT_HELD: str(state.today)})
+
+
+def _store_of(state: State) -> Store:
+    listed = state.newest("units").filter(pl.col("gone").ne_missing(MISSING))
+    forms = listed.select(pl.col(_FORMS).unique()).drop_nulls().collect()[_FORMS].sort()
+    columns = (
+        listed.select(
+            "id",
+            _DAY.cast(pl.UInt16).alias("changed"),
+            _ICO.alias("ico"),
+            pl.col("dic").cast(pl.Int64, strict=False).fill_null(-1),
+            pl.col(_FORMS).replace_strict(
+                forms, pl.int_range(len(forms), eager=True), default=-1, return_dtype=pl.Int64
+            ).alias("legal_form"),
+            pl.col("stav").is_not_null().cast(pl.Int8).alias("state"),
+        )
+        .collect()
+        .sort("id")
+    )  # fmt: skip
+    lines = {}
+    for name in LISTS:
+        if name != "units":
+            ids = state.listed(name).to_numpy()
+            lines[LISTS[name]] = Line(ids, np.full(len(ids), _ANY_DAY, dtype=np.uint16))
+    lines[UNITS] = Line(columns["id"].to_numpy(), columns["changed"].to_numpy())
+    return Store(
+        lines,
+        {name: columns[name].to_numpy() for name in ("ico", "dic", "legal_form", "state")},
+        {"legal_form": forms.to_list()},
+        places=(),
+        codelists=_bodies(state.codelists),
+        today=state.today,
+    )
+
+
+def _bodies(lists: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
+    """Return codelists as bodies of replies, by the name of their endpoint."""
+    return {
+        one.endpoint: _body(lists.get(name), one.located) for name, one in wire.CODELISTS.items()
+    }
+
+
+def _body(entries: pl.DataFrame | None, located: bool) -> bytes:
+    listed = []
+    for code, slovak, english, parent in () if entries is None else entries.iter_rows():
+        names = {"sk": slovak, "en": english}
+        entry = {"kod": code, "nazov": {k: v for k, v in names.items() if v is not None}}
+        listed.append(entry if parent is None else entry | {"nadradenaLokacia": parent})
+    return orjson.dumps({wire.LOCATIONS if located else wire.CLASSIFICATION: listed})
+
+
+def _record(row: Mapping[str, Any], shape: Any) -> dict[str, object]:  # noqa: ANN401
+    """Return a record as the register would send it, from its row."""
+    fields = {}
+    for name, hint in hints(shape).items():
+        if bare(hint) is Content:
+            tables, title = row[wire.TABLES], row["titulnaStrana"]
+            content = {
+                "titulnaStrana": None
+                if title is None
+                else _value(title, hints(Content)["titulnaStrana"]),
+                wire.TABLES: None
+                if tables is None
+                else [{"data": t} if t is not None else {} for t in tables],
+            }
+            held = {n: v for n, v in content.items() if v is not None}
+            fields[name] = held or None
+        else:
+            fields[name] = _value(row[name], hint)
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _value(value: Any, hint: Any) -> Any:  # noqa: ANN401
+    kind = bare(hint)
+    if value is None:
+        return None
+    if isinstance(value, date):
+        return f"{value:%Y-%m}" if hint in (First, Last) else value.isoformat()
+    if get_origin(kind) is list:
+        return [_value(one, get_args(kind)[0]) for one in value]
+    return _record(value, kind) if isinstance(value, dict) else value

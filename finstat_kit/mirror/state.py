@@ -1,0 +1,417 @@
+"""What a mirror holds as of a run that is done: read once per call, and passed down."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.errors import Either, MirrorError, RegisterError
+from finstat_kit.mirror import versions
+from finstat_kit.mirror.cells import ORDER, STORED
+from finstat_kit.mirror.log import BROKEN, CURE, Log, Mark, Stamp, stamp, verify
+from finstat_kit.mirror.runs import RUNS, About, History, Run, parsed
+from finstat_kit.mirror.versions import RECORD, Ints, is_lacking, of_ids, schema_of
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.forms import form as forms
+from finstat_kit.protocol.forms.form import Form
+from finstat_kit.transport import forks
+
+COLLECTIONS: Final = tuple(wire.LISTS)
+CONTENTS: Final = tuple(name for name in COLLECTIONS if name != "units")
+CODELISTS: Final = pl.Schema(
+    {
+        "version": pl.Int64(), "name": pl.String(), "code": pl.String(), "name_sk": pl.String(),
+        "name_en": pl.String(), "parent_code": pl.String(),
+    }
+)  # fmt: skip
+TEMPLATES: Final = pl.Schema({"version": pl.Int64(), "id": pl.Int64(), "body": pl.String()})
+ONLY: Final = pl.Schema({"version": pl.Int64(), "id": pl.Int64()})
+_VOID: Final = "void"  # of a report whose cells are lost
+_ROW: Final = "row of the log"
+
+
+class Folder:
+    """The directory of a mirror: its logs.
+
+    Attributes:
+        path: Absolute.
+        logs: By name.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        keys = ("id", "version")
+        self.logs = {name: Log(path / name, schema_of(name), keys) for name in COLLECTIONS}
+        self.logs |= {
+            "cells": Log(path / "cells", STORED, (*ORDER, "version"), ORDER),
+            "codelists": Log(path / "codelists", CODELISTS, ("version",)),
+            "templates": Log(path / "templates", TEMPLATES, keys),
+            "only": Log(path / "only", ONLY, keys),
+        }
+        self.runs = Log(path / "runs", RUNS, ("version",))
+        self._verified: dict[str, Stamp] = {}
+        self._history: tuple[Mark, History] | None = None
+        self._states: dict[date | None, tuple[Mark, State]] = {}
+        self._after_fork()
+        forks.renew_in_child(self)
+
+    def _after_fork(self) -> None:
+        """Take a lock of its own: in the parent another thread may have held it."""
+        self._lock = threading.RLock()
+
+    @property
+    def known(self) -> tuple[About, History] | None:
+        """What the last look found, None before the first."""
+        about, history = self.runs.about, self._history
+        if history is None or about is None:
+            return None
+        return parsed(about, self.runs.path), history[1]
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether a mirror, or a remnant of one, exists: the runs are written first."""
+        with contextlib.suppress(MirrorError):
+            return any(log.refresh() is not None for log in (self.runs, *self.logs.values()))
+        return True
+
+    def begun(self) -> About:
+        """Return what the mirror is of.
+
+        Raises:
+            MirrorError: There is no mirror in the folder, or it cannot be read.
+        """
+        if (self.path / "mirror.json").exists():
+            raise MirrorError(
+                f"the mirror at {self.path} was written by an older version of finstat_kit, whose "
+                "format is no longer read; sync into another folder"
+            )
+        if not self.is_begun:
+            raise MirrorError(
+                f"there is no mirror in {self.path}",
+                cure=Either(
+                    "sync() creates one, or give another folder",
+                    "finstat-kit sync creates one; or give another folder",
+                ),
+            )
+        if self.runs.refresh() is None:
+            raise MirrorError(f"{self.runs.path} is lost; {CURE}, and history begins anew")
+        return parsed(self.runs.about, self.runs.path)
+
+    def history(self) -> History:
+        """Return the runs, read anew where there are others.
+
+        Raises:
+            MirrorError: There is no mirror, or its runs are lost or damaged.
+        """
+        with self._lock:
+            self.begun()
+            if self._history is None or self._history[0] != self.runs.refresh():
+                noted = self.noted()  # before the rows: it is written after them
+                commit = self.runs.refresh()
+                assert commit is not None
+                with legible(self.path):
+                    rows = self.scan(self.runs).collect().sort("version")
+                numbers = rows["version"].to_list() or [0]
+                first, last = min(numbers), max(numbers)
+                if rows.height < last - first + 1 or noted > last:
+                    raise MirrorError(f"runs in {self.runs.path} are lost; {CURE}")
+                self._history = commit, History(rows)
+            return self._history[1]
+
+    def state(self, day: date | None = None) -> State:
+        """Return what the mirror holds by the newest run that is done, or the last one by a day.
+
+        Raises:
+            MirrorError: There is no mirror, no complete sync, or something is lost.
+            UsageError: No sync was complete by then, or a later one may change that day.
+        """
+        with self._lock:
+            known = self._states.get(day)
+            if known is not None and known[0] == self.runs.refresh():
+                return known[1]
+            while True:
+                history = self.history()
+                assert self._history is not None
+                commit = self._history[0]
+                state = State(self, history.complete(self.path, day), history)
+                # Nothing was dropped while the logs were looked at.
+                if self.runs.refresh() == commit:
+                    self._states[day] = commit, state
+                    return state
+
+    def noted(self) -> int:
+        """Return the number of the newest row that a run was done with; 0 where it is not known."""
+        with contextlib.suppress(MirrorError):  # that the table is damaged is found elsewhere
+            return self.logs["units"].noted()
+        return 0
+
+    def scan(self, log: Log) -> pl.LazyFrame:
+        """Return all rows of a log, of files that are as their names say.
+
+        Raises:
+            MirrorError: One is lost or damaged.
+        """
+        paths = [entry.path for entry in log.entries()]
+        verify(paths, self._verified)
+        if not paths:
+            return pl.LazyFrame(schema=log.schema)
+        return pl.scan_parquet(paths, schema=log.schema, glob=False)
+
+    def rows(self, name: str, gaps: Sequence[tuple[str, int, float]]) -> pl.LazyFrame:
+        """Return all rows of the log of a collection, those without their cells marked.
+
+        Args:
+            name: Of the collection.
+            gaps: As of `History`.
+        """
+        rows = self.scan(self.logs[name])
+        return rows.with_columns(kind_of(gaps)) if name == "reports" else rows
+
+    def reached(self) -> list[tuple[str, int, int]]:
+        """Return name, greatest version and number of rows of each log, as committed."""
+        found = []
+        for name, log in self.logs.items():
+            log.refresh()
+            last = max((entry.last for entry in log.entries()), default=0)
+            found.append((name, int(last), log.rows))
+        return found
+
+
+class State:
+    """What a mirror holds as of a run; nothing in it changes.
+
+    Attributes:
+        path: Of the folder.
+        about: What the mirror is of.
+        run: The run.
+        first: The first run that can be read.
+    """
+
+    def __init__(self, folder: Folder, run: Run, history: History) -> None:
+        self.path = folder.path
+        self.about = folder.begun()
+        self.run = run
+        self.first = history.done[0]
+        self._folder = folder
+        self._newest = history.done[-1]
+        self._gaps = history.gaps
+        self._holey = {"reports" if log == "cells" else log for log, _, _ in history.gaps}
+        self._files: dict[str, list[str]] = {}
+        self._standing: dict[str, pl.DataFrame] = {}
+        self._forms: dict[int, Form | None] = {}
+        for name, log in folder.logs.items():
+            self._see(name, log)
+
+    @property
+    def today(self) -> date:
+        """The day on which the run started."""
+        return self.run.started
+
+    @property
+    def since(self) -> date | None:
+        """The first day of change of a partial copy, None for a whole one."""
+        return self.about.since
+
+    @property
+    def is_extract(self) -> bool:
+        """Whether the mirror is an extract, which has no lists."""
+        return self.about.extract is not None
+
+    @cached_property
+    def only(self) -> pl.Series | None:
+        """The units whose contents alone are kept, ascending; None for all."""
+        if self.run.only is None:
+            return None
+        with legible(self.path):
+            return self.scan("only").select("id").collect()["id"].unique().sort()
+
+    def keeps(self, name: str) -> bool:
+        """Return whether the records of a collection are kept."""
+        return name == "units" or name in self.run.contents
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        """Return the rows of a log that count."""
+        return self._all(name).filter(pl.col("version") <= self.run.reached.get(name, 0))
+
+    def standing(self, name: str) -> pl.DataFrame:
+        """Return what the log of a collection says of each id; see `versions.standing`."""
+        if name not in self._standing:
+            with legible(self.path):
+                stands = versions.standing(self.scan(name))
+                if name in self._holey:  # a record without its content is none
+                    absent = pl.Series(self._rows(name)[1], dtype=pl.Int64)
+                    held = ~pl.col("id").is_in(absent.implode())
+                    stands = stands.with_columns(pl.when(held).then("answered"))
+            self._standing[name] = stands
+        return self._standing[name]
+
+    def listed(self, name: str) -> pl.Series:
+        """Return the ids that a list of the register names, ascending."""
+        return self.standing(name).filter("listed")["id"]
+
+    def lacking(self, name: str) -> pl.DataFrame:
+        """Return the listed ids without a current record: ``id`` and ``readable``, by id.
+
+        ``readable`` is False where the record could not be read.
+        """
+        return lacking_of(self.standing(name))
+
+    def lacks(self, name: str) -> bool:
+        """Return whether a record of a collection is not held; units always are."""
+        return name != "units" and not self.lacking(name).is_empty()
+
+    def newest(self, name: str) -> pl.LazyFrame:
+        """Return the newest version of each row that has ever had a record.
+
+        Returns:
+            The columns of the log but for the texts of problems, in no guaranteed order; removed
+            rows included.
+        """
+        paths = self._paths(name)
+        schema = schema_of(name)
+        shown = [n for n in schema if n not in ("problem", "kind", "digest")]
+        if not paths:
+            return pl.LazyFrame(schema=schema).select(shown)
+        rows = pl.scan_parquet(paths, schema=schema, row_index_name=_ROW, glob=False)
+        # Usually few rows are outdated: an anti-join is cheap and streams.
+        return rows.join(self._outdated(name).lazy(), on=_ROW, how="anti").select(shown)
+
+    def records(self, name: str, ids: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the newest records of some ids as they stand in their log, and their standing."""
+        with legible(self.path):
+            rows = self._all(name).filter(of_ids("id", ids)).collect()
+            old, absent = versions.outdated(rows, self._upto(name), missing=name == "units")
+            counted = rows.lazy().filter(pl.col("version") <= self._upto(name))
+            held = ~pl.col("id").is_in(pl.Series(absent, dtype=pl.Int64).implode())
+            stands = versions.standing(counted).with_columns(pl.when(held).then("answered"))
+        if len(absent) and name == "units":
+            raise self._without(len(absent))
+        newest = rows.with_row_index(_ROW).filter(~pl.col(_ROW).is_in(old)).drop(_ROW)
+        return newest.sort("id"), stands
+
+    def cells(self) -> pl.LazyFrame:
+        """Return the cells of all reports that are or were held, as they are stored."""
+        return self._all("cells")
+
+    @cached_property
+    def codelists(self) -> dict[str, pl.DataFrame]:
+        """The codelists: code, both names and parent, by code."""
+        with legible(self.path):
+            return codelists_in(self.scan("codelists").collect())
+
+    def form(self, template: int) -> Form | None:
+        """Return a template as the kept reports brought it, None where there is none."""
+        if template not in self._forms:
+            body = self.body(template)
+            self._forms[template] = (
+                None if body is None else forms.parse_template(body.encode(), template)
+            )
+        return self._forms[template]
+
+    def body(self, template: int) -> str | None:
+        """Return a template as the register sent it, None where there is none."""
+        with legible(self.path):
+            rows = self.scan("templates").filter(id=template).collect().sort("version")
+        return rows["body"][-1] if rows.height else None
+
+    def unreadable(self, name: str) -> pl.Series:
+        """Return the listed ids of a collection whose records could not be read, ascending."""
+        lack = self.lacking(name)
+        return lack.filter(pl.col("readable").eq_missing(pl.lit(value=False)))["id"]
+
+    def _upto(self, name: str) -> int:
+        return self.run.reached.get(name, 0)
+
+    def _see(self, name: str, log: Log) -> None:
+        """Look at a log: it must be as far as the run says, and of the same register."""
+        log.refresh()
+        if log.rows < (least := self._newest.rows.get(name, 0)):
+            log.reopen()  # it may be another table by now
+        if log.rows < least:
+            raise MirrorError(
+                f"{log.path} is lost: {log.rows:,} of {least:,} rows are there; {CURE}"
+            )
+        if log.about is not None and parsed(log.about, log.path) != self.about:
+            raise MirrorError(
+                f"{log.path} is of another register or another mirror than {self._folder.runs.path}"
+                f"; put back whichever came from elsewhere, or {CURE}"
+            )
+        self._files[name] = [entry.path for entry in log.entries()]
+
+    def _paths(self, name: str) -> list[str]:
+        if any(stamp(path) is None for path in self._files[name]):
+            self._folder.logs[name].reopen()  # they may have been merged meanwhile
+            self._see(name, self._folder.logs[name])
+        verify(self._files[name], self._folder._verified)
+        return self._files[name]
+
+    def _all(self, name: str) -> pl.LazyFrame:
+        """Return all rows of a log, also those of later runs."""
+        paths, schema = self._paths(name), self._folder.logs[name].schema
+        if not paths:
+            return pl.LazyFrame(schema=schema)
+        rows = pl.scan_parquet(paths, schema=schema, glob=False)
+        return rows.with_columns(kind_of(self._gaps)) if name == "reports" else rows
+
+    def _rows(self, name: str) -> tuple[Ints, Ints]:
+        """Return the numbers of the outdated rows of a log, and the ids without content."""
+        with legible(self.path):
+            keys = self._all(name).select("id", "version", "kind", "digest").collect()
+        return versions.outdated(keys, self._upto(name), missing=name == "units")
+
+    def _outdated(self, name: str) -> pl.DataFrame:
+        rows, absent = self._rows(name)
+        if len(absent) and name == "units":
+            raise self._without(len(absent))
+        return pl.DataFrame({_ROW: rows}, schema={_ROW: pl.get_index_type()})
+
+    def _without(self, many: int) -> MirrorError:
+        return MirrorError(
+            f"the content of {many:,} units as of {self.run.completed} was in a file that is lost; "
+            "take a later day"
+        )
+
+
+def kind_of(gaps: Sequence[tuple[str, int, float]]) -> pl.Expr:
+    """Return the kind of rows of reports, with the records marked whose cells are lost."""
+    cells = [(first, last) for log, first, last in gaps if log == "cells"]
+    gap = pl.any_horizontal(
+        pl.lit(value=False), *(pl.col("version").is_between(*gap) for gap in cells)
+    )
+    void = gap & (pl.col("kind") == RECORD)
+    return pl.when(void).then(pl.lit(_VOID)).otherwise("kind").alias("kind")
+
+
+def lacking_of(standing: pl.DataFrame) -> pl.DataFrame:
+    """Return ``id`` and ``readable`` of the ids whose record has to be fetched."""
+    unread = pl.col("answered") >= pl.col("named").fill_null(0)
+    return standing.filter(is_lacking()).select(
+        "id", readable=pl.when(unread & ~pl.col("readable")).then(pl.lit(value=False))
+    )
+
+
+def codelists_in(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return the newest version of each codelist in rows of their log."""
+    newest = rows.filter(pl.col("version") == pl.col("version").max().over("name"))
+    return {
+        str(name): entries.drop("version", "name").sort("code")
+        for (name,), entries in newest.group_by("name")
+    }
+
+
+@contextlib.contextmanager
+def legible(path: Path) -> Iterator[None]:
+    """Turn what polars raises of a file that is not what it was into an error with the cure."""
+    try:
+        yield
+    except RegisterError:
+        raise
+    except BROKEN as error:
+        raise MirrorError(f"the mirror at {path} cannot be read: {error}; see verify()") from error
