@@ -73,7 +73,7 @@ def test_an_extract_never_stands_for_the_whole(
 ) -> None:
     """Whatever needs a list is refused at the call, for every day; the text has the way out."""
     with pytest.raises(
-        fk.UsageError, match=rf"an extract of some units, and has no list of {name}"
+        fk.UsageError, match=rf"an extract of some units and has no list of {name}"
     ):
         WAYS[way](getattr(small, name), changed_since=since)
 
