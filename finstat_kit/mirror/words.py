@@ -102,7 +102,7 @@ def not_kept(name: str, path: Path, *, day: date | None, extract: bool) -> Usage
         cure = f"take a later day than {day}, on which their records were kept"
     return UsageError(
         f"of {name} this mirror holds the ids alone",
-        cure=Either(f"{cure}, or ask the register: fk.use(fk.LIVE)", "ask the register"),
+        cure=Either(f"{cure}, or use the register: fk.use(fk.LIVE)", "use the register"),
     )
 
 

@@ -145,7 +145,7 @@ def test_a_whole_mirror_takes_no_day_of_what_has_none(
         with fk.using(whole), pytest.raises(fk.UsageError) as caught:
             WAYS[way](getattr(fk, name), changed_since=day)
         assert str(caught.value) == (
-            f"a mirror does not know when {name} changed; leave out changed_since, or ask the "
+            f"a mirror does not know when {name} changed; leave out changed_since, or use the "
             "register"
         )
 
