@@ -8,7 +8,6 @@ gives no number.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import accumulate
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -171,69 +170,47 @@ class Reader:
         refusals: Refusals,
     ) -> pl.DataFrame:
         """Read the reports that fit, in the order given."""
-        layouts = [layout for _, layout in fitting]
-        firsts = accumulate((layout.cells.height for layout in layouts), initial=0)
-        parts = [
-            self._of_form(rows, layout, tables, refusals).with_columns(pl.col("cell") + first)
-            for (rows, layout), first in zip(fitting, firsts, strict=False)
-            if len(rows)
-        ]
-        if not parts:
+        if not any(len(rows) for rows, _ in fitting):
             return pl.DataFrame(schema=self._schema)
-        cells = pl.concat(parts)
-        if len(parts) > 1:
-            # Several times as fast as a sort of the frame: each form's cells are in order already.
-            order = np.argsort(cells["report_row"].to_numpy(), kind="stable")
-            cells = cells.select(pl.all().gather(order))
-        names = [name for name in self._schema.names() if name not in ("report_id", "value")]
-        meanings = pl.concat([layout.cells for layout in layouts]).lazy()
-        ids = reports["id"].cast(pl.Int64).gather(cells["report_row"])
-        return (
-            meanings.select(pl.col(names).gather(cells["cell"]))
-            .with_columns(ids.alias("report_id"), cells["value"])
-            .select(self._schema.names())
-            .collect()
-        )
-
-    def _of_form(
-        self, rows: Ints, layout: _Layout, tables: pl.Series, refusals: Refusals
-    ) -> pl.DataFrame:
-        """Return the cells of the reports on one form: row of the report, cell of the form, value.
-
-        All these reports have the same number of cells, so that the place of a text in the column
-        of all texts gives both.
-        """
-        texts = _one_after_the_other(tables.gather(rows), layout)
-        places = np.arange(len(texts))
+        meanings = pl.concat([layout.cells for _, layout in fitting])
+        heights = [layout.cells.height for _, layout in fitting]
+        numbers = np.split(np.arange(meanings.height), np.cumsum(heights)[:-1])
+        order = sorted((row, n) for n, (rows, _) in enumerate(fitting) for row in rows.tolist())
+        # For each text of the reports: the cell among those of all forms, and the report.
+        cells = np.concatenate([numbers[n] for _, n in order])
+        rows = np.array([row for row, _ in order])
+        report = np.repeat(rows, [heights[n] for _, n in order])
+        texts = _one_after_the_other(tables.gather(rows), [layout for _, layout in fitting])
         if not self._blanks:
-            places = (texts != "").arg_true().to_numpy().astype(np.int64)
-            texts = texts.gather(places)
-        report, cell = np.divmod(places, layout.cells.height)
+            filled = (texts != "").arg_true().to_numpy()
+            texts, cells, report = texts.gather(filled), cells[filled], report[filled]
         values = values_of(texts)
-        table = layout.cells["table"].to_numpy()[cell]
-        self._note(refusals, rows, report, table, texts, values, len(layout.lengths))
-        return pl.DataFrame({"report_row": rows[report], "cell": cell, "value": values})
+        names = [name for name in self._schema.names() if name in meanings.columns]
+        frame = meanings.lazy().select(pl.col(names).gather(cells)).collect()
+        _note(refusals, fitting, report, frame["table"].to_numpy(), texts, values)
+        ids = reports["id"].cast(pl.Int64).gather(report).alias("report_id")
+        return frame.with_columns(ids, values.alias("value")).select(self._schema.names())
 
-    def _note(
-        self,
-        refusals: Refusals,
-        rows: Ints,
-        report: Ints,
-        table: Ints,
-        texts: pl.Series,
-        values: pl.Series,
-        tables: int,
-    ) -> None:
-        """Record the tables with an unreadable cell, and those without a filled one."""
-        filled = (texts != "").fill_null(value=False).to_numpy()
-        unreadable = filled & values.is_null().to_numpy()
-        key = report * tables + table
-        size = len(rows) * tables
-        odd = np.bincount(key[unreadable], minlength=size).reshape(-1, tables)
-        full = np.bincount(key[filled], minlength=size).reshape(-1, tables)
-        for number in range(tables):
-            refusals.add_table("not_a_number", rows[odd[:, number] > 0], number)
-            refusals.add_table("all_blank", rows[full[:, number] == 0], number)
+
+def _note(
+    refusals: Refusals,
+    fitting: list[tuple[Ints, _Layout]],
+    report: Ints,
+    table: Ints,
+    texts: pl.Series,
+    values: pl.Series,
+) -> None:
+    """Record the tables with an unreadable cell, and those without a filled one."""
+    shape = (len(refusals.refused), max(len(layout.lengths) for _, layout in fitting))
+    key = report * shape[1] + table
+    filled = (texts != "").fill_null(value=False).to_numpy()
+    unreadable = filled & values.is_null().to_numpy()
+    odd = np.bincount(key[unreadable], minlength=shape[0] * shape[1]).reshape(shape)
+    full = np.bincount(key[filled], minlength=shape[0] * shape[1]).reshape(shape)
+    for rows, layout in fitting:
+        for number in range(len(layout.lengths)):
+            refusals.add_table("not_a_number", rows[odd[rows, number] > 0], number)
+            refusals.add_table("all_blank", rows[full[rows, number] == 0], number)
 
 
 def _layout(template: int, form: Form) -> _Layout:
@@ -266,9 +243,9 @@ def _lengths(sizes: pl.Series, many: int) -> Ints:
     return lengths.to_numpy().astype(np.int64).reshape(-1, many)
 
 
-def _one_after_the_other(tables: pl.Series, layout: _Layout) -> pl.Series:
+def _one_after_the_other(tables: pl.Series, layouts: list[_Layout]) -> pl.Series:
     """Return the cells of all tables of some reports in one column."""
-    if 0 in layout.lengths:
+    if any(0 in layout.lengths for layout in layouts):
         # An empty list would explode to a null and shift all cells after it.
         tables = tables.list.eval(pl.element().filter(pl.element().list.len() > 0))
     return tables.explode().explode()
