@@ -7,8 +7,7 @@ gives the texts of errors.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -38,9 +37,6 @@ from finstat_kit.protocol.records.fields import (
 S = TypeVar("S", bound=Struct)
 R = TypeVar("R", bound=Record, covariant=True)
 
-_PLACE: Final = re.compile(r" - at `\$(.*)`$", re.DOTALL)
-_MISSING: Final = re.compile(r"missing required field `(\w+)`")
-_STEP: Final = re.compile(r"\.(\w+)|\[(\d+)\]")
 _TRUE: Final = ["true", "false"]  # not a set: the value may not be hashable
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -103,8 +99,8 @@ def shaped(reply: object, shape: type[S], where: str = "") -> S:
     """
     try:
         return msgspec.convert(reply, shape, dec_hook=day_of_month)
-    except msgspec.ValidationError as error:
-        raise _named(str(error), reply, shape, where) from None
+    except msgspec.ValidationError:
+        raise next(_misfits(reply, shape, f"{where}$")) from None
 
 
 def content(record: Record) -> dict[str, object]:
@@ -123,23 +119,34 @@ def _read_truths(reply: dict[str, object]) -> None:
             fields.update(texts)
 
 
-def _named(said: str, reply: object, shape: type[Struct], where: str) -> ProtocolError:
-    """Return the error of a value that does not fit, from the message of msgspec."""
-    place, missing = _PLACE.search(said), _MISSING.search(said)
-    path = (place[1] if place else "") + (f".{missing[1]}" if missing else "")
-    hint: Any = shape
-    value: Any = reply
-    for name, index in _STEP.findall(path):
-        hint = hints(bare(hint))[name] if name else get_args(bare(hint))[0]
-        value = value.get(name) if name else value[int(index)]
-    kind = bare(hint)
+def _misfits(
+    value: Any,  # noqa: ANN401
+    hint: Any,  # noqa: ANN401
+    path: str,
+    *,
+    present: bool = True,
+) -> Iterator[ProtocolError]:
+    """Yield an error for each part of a value that does not have its type."""
+    shape = bare(hint)
+    if value is None and type(None) in get_args(hint):
+        return
     if hint in LEAVES:
-        expected = LEAVES[hint][0]
-    elif get_origin(kind) is list:
-        expected = "a list"
+        try:
+            msgspec.convert(value, hint, dec_hook=day_of_month)
+        except msgspec.ValidationError:
+            yield broken(path, LEAVES[hint][0], value, present)
+    elif get_origin(shape) is list:
+        if not isinstance(value, list):
+            yield broken(path, "a list", value, present)
+            return
+        for n, item in enumerate(value):
+            yield from _misfits(item, get_args(shape)[0], f"{path}[{n}]")
+    elif not isinstance(value, dict):
+        expected = "an object with sk and en" if shape is Names else "an object"
+        yield broken(path, expected, value, present)
     else:
-        expected = "an object with sk and en" if kind is Names else "an object"
-    return broken(f"{where}${path}", expected, value, not missing)
+        for name, inner in hints(shape).items():
+            yield from _misfits(value.get(name), inner, f"{path}.{name}", present=name in value)
 
 
 @cache
