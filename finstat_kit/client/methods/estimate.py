@@ -73,12 +73,9 @@ class _Size:
         self.over: Final = Stop(clock=self._clock, end=self._end)
 
     @property
-    def doubtful(self) -> bool:
-        """Whether the sample may need more requests than allowed, given enough ids."""
-        most = self._n or math.inf
-        if self._n is None and self.rate is not None:
-            most = self._seconds * self.rate
-        return most > most_requests(self._session, self._max_requests)
+    def may_be_refused(self) -> bool:
+        """Whether the sample needs more requests than allowed, given enough ids."""
+        return self._records_in(self._seconds) > most_requests(self._session, self._max_requests)
 
     def of(self, number: int, *, before: float = 0.0) -> int:
         """Return the sample size for *number* ids after *before* seconds.
@@ -86,17 +83,18 @@ class _Size:
         Raises:
             UsageError: There is no time for a record, or more requests are needed than allowed.
         """
-        drawn = number
-        if self._n is not None:
-            drawn = min(self._n, number)
-        elif self.rate is not None:
-            left = self._end - self._clock() - before
-            drawn = min(number, max(math.floor(left * self.rate), 0))
+        drawn = int(min(number, self._records_in(self._end - self._clock() - before)))
         if number and not drawn:
             raise self.too_short()
         if self._session.copy is None:
             refuse_long_work(drawn, self._session, self._max_requests)
         return drawn
+
+    def _records_in(self, seconds: float) -> float:
+        """Return how many records to draw if their number or the time is limited, else infinity."""
+        if self._n is not None:
+            return self._n
+        return math.inf if self.rate is None else max(math.floor(seconds * self.rate), 0)
 
     def too_short(self) -> UsageError:
         """Return the error for a time too short to list the ids and fetch one record."""
@@ -117,7 +115,7 @@ def _listed(
     text = "interrupted while the ids were listed: there is no estimate yet"
     try:
         with holding(lambda: None, lambda: text):
-            if size.doubtful:
+            if size.may_be_refused:
                 number = walk.count_or_none(session, query, size.over)
                 if number is not None:
                     pages = -(-number // query.page_size)
