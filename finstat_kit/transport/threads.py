@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from itertools import islice
 from queue import Empty, SimpleQueue
@@ -156,19 +155,26 @@ def heeding_interrupts(
         KeyboardInterrupt: With the error that the thread ended with, if any, as its cause.
     """
     stop = threading.Event()
-    pool = ThreadPoolExecutor(1, thread_name_prefix="finstat_kit scan")
+    workers: _Workers[None, None] = _Workers(1)
     results = produce(stop)
+    arrived: list[_Outcome[Result | None]] = []
+
+    def advance() -> None:
+        arrived.append(_Outcome(partial(next, results, None)))
+
     try:
         while True:
-            coming = pool.submit(next, results, None)
+            workers.submit(None, advance)
             try:
-                while not coming.done():
-                    wait([coming], timeout=_LOOK_UP)
+                while not arrived:
+                    workers.finished()
                     pl.select(pl.lit(0))  # raises the Ctrl-C that polars deferred
             except KeyboardInterrupt as interrupt:
                 stop.set()
-                raise interrupt from coming.exception()
-            result = coming.result()
+                while not arrived:
+                    workers.finished()
+                raise interrupt from arrived[0].error
+            result = arrived.pop().result()
             if result is None:
                 return
             yield result
@@ -177,7 +183,7 @@ def heeding_interrupts(
             # Python raises a Ctrl-C that polars deferred once more, anywhere: also here.
             with contextlib.suppress(KeyboardInterrupt):
                 stop.set()
-                pool.shutdown(wait=True, cancel_futures=True)
+                workers.end()
                 break
 
 
