@@ -75,10 +75,10 @@ class ChangePicker(base.Picker):
             layout={"margin": self.line.layout.margin, "flex_flow": "row wrap"},
         )
         self._hold(self.calendar, buttons, self.line)
-        self._counts = LatestWins(self._ask, self._tell, at_once=base.is_local(self._register))
+        self._counts = LatestWins(self._count, self._draw, at_once=base.is_local(self._register))
         self._relabel()
-        self._counts.ask(None)
-        self._tell()
+        self._counts.submit(None)
+        self._draw()
         self.calendar.observe(self._on_calendar, "value")
         for name, button in self.quick.items():
             button.on_click(lambda _, name=name: self._on_quick(name))
@@ -127,8 +127,8 @@ class ChangePicker(base.Picker):
             day = self.value
             with self._quietly():
                 self.calendar.value = day
-            self._counts.ask(day)
-            self._tell()
+            self._counts.submit(day)
+            self._draw()
 
     def _on_calendar(self, change: traitlets.Bunch) -> None:
         with self._lock:
@@ -142,38 +142,38 @@ class ChangePicker(base.Picker):
     def _on_lang(self, _: traitlets.Bunch) -> None:
         with self._lock:
             self._relabel()
-            self._tell()
+            self._draw()
 
     def _relabel(self) -> None:
-        said = words(self.lang)
-        self.calendar.description = said.since
+        texts = words(self.lang)
+        self.calendar.description = texts.since
         for name, button in self.quick.items():
-            button.description = getattr(said, name)
-            button.tooltip = f"{said.since}: {button.description}"
+            button.description = getattr(texts, name)
+            button.tooltip = f"{texts.since}: {button.description}"
 
-    def _ask(self, day: date | None, _: Callable[[], bool]) -> int:
-        return self._register.units.count(changed_since=asked_of(self._register, day))
+    def _count(self, day: date | None, _: Callable[[], bool]) -> int:
+        return self._register.units.count(changed_since=requested_day(self._register, day))
 
-    def _tell(self) -> None:
+    def _draw(self) -> None:
         """Show the state of the newest question; called on any thread."""
         with self._lock:
-            said = words(self.lang)
+            texts = words(self.lang)
             outcome = self._counts.outcome
             since = self._since(outcome.question if outcome else self.value)
             if outcome is None:
-                text = said.counting.format(since=since)
+                text = texts.counting.format(since=since)
             elif outcome.error is not None:
-                text = f"{said.failed}: {one_line(outcome.error)}"
+                text = f"{texts.failed}: {one_line(outcome.error)}"
             else:
                 units = number_format.units(outcome.answer or 0, self.lang)
-                text = said.in_register.format(units=units, since=since)
-            self.line.value = base.said(text)
+                text = texts.in_register.format(units=units, since=since)
+            self.line.value = base.status(text)
 
     def _static(self) -> str:
-        said = words(self.lang)
+        texts = words(self.lang)
         count = self.count
-        known = said.nothing_chosen if count is None else number_format.whole(count, self.lang)
-        return base.table(["", said.units], [[self._since(self.value), known]], numbers=1)
+        known = texts.nothing_chosen if count is None else number_format.whole(count, self.lang)
+        return base.table(["", texts.units], [[self._since(self.value), known]], numbers=1)
 
     def _since(self, day: date | None) -> str:
         return since_text(day or self._register.since, self.lang)
@@ -184,7 +184,7 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def asked_of(register: Register, day: date | None) -> date | None:
+def requested_day(register: Register, day: date | None) -> date | None:
     """Return the day to request from a register; None for all its units."""
     # A year typed into the calendar arrives digit by digit, as 0002, 0020, 0202 and 2026.
     return register.since if day is None or day < wire.BEGINNING else day

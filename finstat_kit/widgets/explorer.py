@@ -15,7 +15,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol.records.decode import UNITS
 from finstat_kit.protocol.wire import CHANGED
-from finstat_kit.widgets.change_picker import ChangePicker, asked_of, one_line
+from finstat_kit.widgets.change_picker import ChangePicker, one_line, requested_day
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins
 from finstat_kit.widgets.controls.options import FIELDS
@@ -137,7 +137,7 @@ class Explorer(base.Picker):
         It fetches the records again: by the day if the frame holds all units changed since it, else
         id by id. Columns that records do not have are left out, with a comment.
         """
-        day = asked_of(self._register, self.change.value)
+        day = requested_day(self._register, self.change.value)
         level, code = self.location.level, self.location.value
         field = FIELDS[level] if level else None
         if self._given is None:
@@ -183,12 +183,12 @@ class Explorer(base.Picker):
             self._units = self.change.filter(self._given)
         elif not self._register._session.remote:
             self._units = None
-            self._records.ask(self.change.value)
+            self._records.submit(self.change.value)
         self._draw()
 
     def _fetch(self, day: date | None, given_up: Callable[[], bool]) -> pl.DataFrame:
         units = self._register.units
-        ids = units.ids(changed_since=asked_of(self._register, day), progress=False)
+        ids = units.ids(changed_since=requested_day(self._register, day), progress=False)
         frames = [pl.DataFrame(schema=UNITS)]
         for block in ids.iter_slices(_BLOCK):
             if given_up():
@@ -206,19 +206,19 @@ class Explorer(base.Picker):
 
     def _draw(self) -> None:
         """Show the selection in one message to the browser, so that nothing flickers."""
-        said = words(self.lang)
+        texts = words(self.lang)
         if self._units is not None:
             self._draw_map(self._mapped(self._units))
             self.panel.value = panel(self._shown(self._units))
             self.line.value = ""
         elif self._register._session.remote:
-            self.line.value = base.said(said.pass_frame.format(name="Explorer"))
+            self.line.value = base.status(texts.pass_frame.format(name="Explorer"))
         elif (outcome := self._records.outcome) is not None and outcome.error is not None:
             self.panel.value = ""
             self._draw_map("")
-            self.line.value = base.said(f"{said.failed}: {one_line(outcome.error)}")
+            self.line.value = base.status(f"{texts.failed}: {one_line(outcome.error)}")
         else:
-            self.line.value = base.said(said.loading)
+            self.line.value = base.status(texts.loading)
 
     def _draw_map(self, picture: str) -> None:
         path = self.location.codes

@@ -166,30 +166,30 @@ class LocationPicker(base.Picker):
                     control.value = code
 
     def _relabel(self) -> None:
-        said = words(self.lang)
+        texts = words(self.lang)
         with self._quietly():
             for level, control in zip(LEVELS, self._controls, strict=True):
                 with control.hold_sync():
                     control.texts = {
-                        "label": said.levels[level],
-                        "placeholder": said.every[level],
-                        "clear": said.clear[level],
-                        "none": said.nothing_found,
-                        "elsewhere": said.elsewhere,
-                        "more": said.more,
+                        "label": texts.levels[level],
+                        "placeholder": texts.every[level],
+                        "clear": texts.clear[level],
+                        "none": texts.nothing_found,
+                        "elsewhere": texts.elsewhere,
+                        "more": texts.more,
                     }
                     control.items = self._places.items(
-                        level, self.lang, said.district_of, said.no_district
+                        level, self.lang, texts.district_of, texts.no_district
                     )
 
     def _static(self) -> str:
-        said = words(self.lang)
+        texts = words(self.lang)
         rows = []
         for level, code in zip(LEVELS, self._path, strict=True):
             path = self._places.path(level, code) if code else None
             name = self._places.name(path, self.lang) if path else None
-            rows.append([said.levels[level], name or said.nothing_chosen, code])
-        return base.table(["", "", said.code], rows)
+            rows.append([texts.levels[level], name or texts.nothing_chosen, code])
+        return base.table(["", "", texts.code], rows)
 
 
 def _code(path: Path) -> str | None:

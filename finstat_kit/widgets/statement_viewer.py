@@ -29,7 +29,7 @@ _MOST_UNITS = 50_000  # that a browser is sent to search in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
+class _Choice:
     """A filing to read, with the known record and filings of its unit."""
 
     unit: int
@@ -121,7 +121,7 @@ class StatementViewer(base.Picker):
         self._reading = LatestWins(self._fetch_filing, self._arrived, at_once=local)
         self._relabel()
         if not self._given and not self._register._session.remote:
-            self._records.ask(None)
+            self._records.submit(None)
         self._offer()
         self._draw()
         self.unit.observe(self._on_unit, "value")
@@ -186,7 +186,7 @@ class StatementViewer(base.Picker):
             self._filings = None
             with self._quietly():
                 self.year.options = []
-            self._ask(None)
+            self._request(None)
 
     def _on_unit(self, change: traitlets.Bunch) -> None:
         with self._lock:
@@ -196,7 +196,7 @@ class StatementViewer(base.Picker):
     def _on_year(self, change: traitlets.Bunch) -> None:
         with self._lock:
             if not self._quiet and change["new"] is not None:
-                self._ask(change["new"])
+                self._request(change["new"])
 
     def _on_blanks(self, _: traitlets.Bunch) -> None:
         with self._lock:
@@ -210,16 +210,16 @@ class StatementViewer(base.Picker):
             self._draw()
 
     def _relabel(self) -> None:
-        said = words(self.lang)
-        self.year.description = said.year
-        self.blanks.description = said.blank_rows
+        texts = words(self.lang)
+        self.year.description = texts.year
+        self.blanks.description = texts.blank_rows
         self.unit.texts = {
-            "label": said.unit,
-            "placeholder": said.name_or_ico,
-            "clear": said.clear_unit,
-            "none": said.nothing_found,
-            "elsewhere": said.elsewhere,
-            "more": said.more,
+            "label": texts.unit,
+            "placeholder": texts.name_or_ico,
+            "clear": texts.clear_unit,
+            "none": texts.nothing_found,
+            "elsewhere": texts.elsewhere,
+            "more": texts.more,
         }
 
     def _offer(self) -> None:
@@ -240,25 +240,25 @@ class StatementViewer(base.Picker):
         found = self._units.filter(pl.col("id") == unit)
         return None if found.is_empty() else found.head(1)
 
-    def _ask(self, statement: int | None) -> None:
+    def _request(self, statement: int | None) -> None:
         self._read = None
         if self.value is not None:
             record = self._record_of(self.value)
-            self._reading.ask(_Asked(self.value, record, self._filings, statement))
+            self._reading.submit(_Choice(self.value, record, self._filings, statement))
         self._draw()
 
     def _fetch_units(self, _: None, __: Callable[[], bool]) -> pl.DataFrame:
         units, copy = self._register.units, self._register._session.copy
         copied = None if copy is None else copy.all_records("units")
         if copied is not None:
-            found = copied.select(*_NEEDED, "mesto").head(_MOST_UNITS + 1).collect()
-            number = found.height
+            records = copied.select(*_NEEDED, "mesto").head(_MOST_UNITS + 1).collect()
+            number = records.height
         else:
             number = units.count()
         if number > _MOST_UNITS:
             raise UsageError(words(self.lang).too_many.format(name="StatementViewer"))
         if copied is not None:
-            return found
+            return records
         return units.get(units.ids(progress=False), errors="keep", progress=False)
 
     def _units_arrived(self) -> None:
@@ -269,22 +269,22 @@ class StatementViewer(base.Picker):
                 self._offer()
                 self._draw()
 
-    def _fetch_filing(self, asked: _Asked, given_up: Callable[[], bool]) -> _Read:
-        register, record, filings = self._register, asked.record, asked.filings
+    def _fetch_filing(self, choice: _Choice, given_up: Callable[[], bool]) -> _Read:
+        register, record, filings = self._register, choice.record, choice.filings
         if record is None:
-            record = register.units.get([asked.unit], errors="keep", progress=False)
+            record = register.units.get([choice.unit], errors="keep", progress=False)
         if filings is None:
             filings = register.filings(record, progress=False)
-        statement = filing_panel.first(filings) if asked.statement is None else asked.statement
-        held = filings.filter(pl.col("statement_id").is_in([statement]))["report_ids"]
-        ids = held.explode().drop_nulls()
+        statement = filing_panel.first(filings) if choice.statement is None else choice.statement
+        report_ids = filings.filter(pl.col("statement_id").is_in([statement]))["report_ids"]
+        ids = report_ids.explode().drop_nulls()
         if ids.is_empty() or given_up():
             none = KINDS["reports"].frame([])
             return _Read(record, filings, statement, none, frozenset())
         reports = register.reports.get(ids, errors="keep", progress=False)
         listed = listed_reports(filings.filter(statement_id=statement), reports)
-        own = listed.filter("own")["report_id"]
-        reports = reports.filter(pl.col("id").is_in(own.implode()))
+        own_ids = listed.filter("own")["report_id"]
+        reports = reports.filter(pl.col("id").is_in(own_ids.implode()))
         former = listed.filter("own", of_items() & ~pl.col("counts"))["report_id"]
         # Here, since an unknown form may be requested only in the background.
         read = _Read(record, filings, statement, reports, frozenset(former))
@@ -322,24 +322,24 @@ class StatementViewer(base.Picker):
     def _draw(self) -> None:
         read = self._read
         self.panel.value = filing_panel.panel(self._shown(read)) if read else ""
-        self.line.value = base.said(text) if (text := self._said()) else ""
+        self.line.value = base.status(text) if (text := self._status()) else ""
 
-    def _said(self) -> str:
+    def _status(self) -> str:
         """Return the line below the controls: what is awaited, or what failed."""
-        said = words(self.lang)
+        texts = words(self.lang)
         if self.value is not None:
             outcome = None if self._read else self._reading.outcome
             if outcome is not None and outcome.error is not None:
-                return f"{said.failed}: {one_line(outcome.error)}"
-            return "" if self._read else said.loading_statements
+                return f"{texts.failed}: {one_line(outcome.error)}"
+            return "" if self._read else texts.loading_statements
         if self._units is not None:
             return ""
         if self._register._session.remote:
-            return said.pass_frame.format(name="StatementViewer")
+            return texts.pass_frame.format(name="StatementViewer")
         records = self._records.outcome
         if records is not None and records.error is not None:
-            return f"{said.failed}: {one_line(records.error)}"
-        return said.loading
+            return f"{texts.failed}: {one_line(records.error)}"
+        return texts.loading
 
     def _shown(self, read: _Read) -> filing_panel.Shown:
         record = read.record.row(0, named=True)
@@ -355,8 +355,8 @@ class StatementViewer(base.Picker):
         )
 
     def _static(self) -> str:
-        said = words(self.lang)
+        texts = words(self.lang)
         if self._read is None:
-            chosen = said.nothing_chosen if self.value is None else str(self.value)
-            return base.table(["", ""], [[said.unit, chosen], [said.year, said.nothing_chosen]])
+            chosen = texts.nothing_chosen if self.value is None else str(self.value)
+            return base.table(["", ""], [[texts.unit, chosen], [texts.year, texts.nothing_chosen]])
         return filing_panel.static(self._shown(self._read))

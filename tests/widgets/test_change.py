@@ -144,10 +144,10 @@ def test_a_question_overtaken_at_once_is_not_asked() -> None:
         return question
 
     latest = LatestWins(work, lambda: None)
-    latest.ask(0)
+    latest.submit(0)
     assert first.wait(WAIT)
     for question in range(1, 10):
-        latest.ask(question)
+        latest.submit(question)
     let.set()
 
     assert latest.result() == 9

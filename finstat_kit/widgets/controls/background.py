@@ -30,26 +30,26 @@ class LatestWins(Generic[Question, Answer]):
             exists, so that long work can end early; its result is then dropped.
         notify: Called without arguments on that thread when `outcome` has changed. It must read
             `outcome` itself, so that it shows the newest state in any order of threads.
-        at_once: Do the work on the caller's thread, before `ask` returns. For fast work, to make
+        at_once: Do the work on the caller's thread, before `submit` returns. For fast work, to make
             its results the same on every run.
     """
 
     def __init__(
         self,
         work: Callable[[Question, Callable[[], bool]], Answer],
-        tell: Callable[[], object],
+        notify: Callable[[], object],
         *,
         at_once: bool = False,
     ) -> None:
         self._work = work
-        self._tell = tell
+        self._notify = notify
         self._at_once = at_once
         self._changed = threading.Condition()
         self._newer = threading.Event()
         self._outcome: Outcome[Question, Answer] | None = None
         self._pending = False
 
-    def ask(self, question: Question) -> None:
+    def submit(self, question: Question) -> None:
         """Set the newest question and drop the one before it."""
         with self._changed:
             # The first question starts at once; further ones wait a little while it is open.
@@ -96,4 +96,4 @@ class LatestWins(Generic[Question, Answer]):
                 return
             self._outcome, self._pending = outcome, False
             self._changed.notify_all()
-        self._tell()
+        self._notify()

@@ -133,9 +133,35 @@ def line() -> ipywidgets.HTML:
     return ipywidgets.HTML(layout={"margin": f"0 0 0 calc({LABEL_WIDTH} + 8px)"})
 
 
-def said(text: str) -> str:
+def status(text: str) -> str:
     """Return a text, possibly untrusted, as a line that screen readers announce on change."""
     return f'<small role="status" aria-live="polite">{escape(text)}</small>'
+
+
+def heading(title: str, summary: str) -> str:
+    """Return the head of a panel, from texts possibly untrusted."""
+    return (
+        f'<div style="font-size:1.2em;font-weight:bold">{escape(title)}</div>'
+        f'<div style="line-height:1.4;margin-bottom:0.5em">{escape(summary)}</div>'
+    )
+
+
+def section(lang: Lang, name: str, head: str, gap: str, *parts: str) -> str:
+    """Return a panel: its head, and its parts side by side."""
+    return (
+        f'<section lang="{lang}" aria-label="{escape(name)}">{head}'
+        f'<div style="display:flex;flex-wrap:wrap;gap:{gap};align-items:flex-start">'
+        f"{''.join(parts)}</div></section>"
+    )
+
+
+def scrolling(name: str, style: str, inner: str) -> str:
+    """Return a box that scrolls; it is in the order of the Tab key, so that the keyboard can."""
+    style += "overflow:auto;padding-right:1em"
+    label = escape(name)
+    return inner and (
+        f'<div tabindex="0" role="region" aria-label="{label}" style="{style}">{inner}</div>'
+    )
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0) -> str:

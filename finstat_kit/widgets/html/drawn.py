@@ -79,33 +79,33 @@ def tile_map(
     grid = {code: tile for code, tile in every.items() if code in names}
     if not grid:
         return ""
-    found = {code: n for code, n in counts.select("code", "count").iter_rows() if code in grid}
-    classed = natural(list(found.values()), min(len(_SHADES), max(2, len(grid) // 2)))
-    shade_of = {count: shade for shade, one in zip(_shades(len(classed)), classed, strict=True)
-                for count in one}  # fmt: skip
-    left = min(tile.column for tile in grid.values())
-    top = min(tile.row for tile in grid.values())
+    count_of = {code: n for code, n in counts.select("code", "count").iter_rows() if code in grid}
+    classed = natural(list(count_of.values()), min(len(_SHADES), max(2, len(grid) // 2)))
+    shade_of = {count: shade for shade, group in zip(_shades(len(classed)), classed, strict=True)
+                for count in group}  # fmt: skip
+    west = min(tile.column for tile in grid.values())
+    north = min(tile.row for tile in grid.values())
     drawn = [
         _tile(
             code,
-            tile._replace(column=tile.column - left, row=tile.row - top),
-            _facts(names[code], found.get(code, 0), counts, code, lang),
-            number_format.whole(found.get(code, 0), lang),
-            _shade(shade_of[found[code]]) if code in found else _PAGE,
+            tile._replace(column=tile.column - west, row=tile.row - north),
+            _facts(names[code], count_of.get(code, 0), counts, code, lang),
+            number_format.whole(count_of.get(code, 0), lang),
+            _shade(shade_of[count_of[code]]) if code in count_of else _PAGE,
             lang,
             chosen=code == chosen,
         )
         # The chosen one last: its border covers those of its neighbours.
         for code, tile in sorted(grid.items(), key=lambda item: item[0] == chosen)
     ]
-    width = _WIDTH * (1 + max(tile.column for tile in grid.values()) - left) + 4
-    height = _HEIGHT * (1 + max(tile.row for tile in grid.values()) - top) + 4
+    width = _WIDTH * (1 + max(tile.column for tile in grid.values()) - west) + 4
+    height = _HEIGHT * (1 + max(tile.row for tile in grid.values()) - north) + 4
     picture = (
         f'<svg role="img" aria-label="{escape(title)}" viewBox="-2 -2 {width} {height}" '
         f'xmlns="http://www.w3.org/2000/svg" style="display:block;width:100%;'
         f'max-width:{width}px;height:auto;forced-color-adjust:none">{"".join(drawn)}</svg>'
     )
-    off = int(counts["count"].sum()) - sum(found.values())
+    off = int(counts["count"].sum()) - sum(count_of.values())
     return f'<div class="fk-map">{picture}{_legend(classed, off, lang)}</div>'
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Final
 
 import polars as pl
@@ -13,7 +12,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.frames.reports.printed_form import Filed, kind_text
 from finstat_kit.frames.text import slovak_order
 from finstat_kit.frames.text.numbers import day_text
-from finstat_kit.widgets.controls.base import table
+from finstat_kit.widgets.controls.base import heading, scrolling, section, table
 
 _ORDINARY: Final = "Riadna"
 _YEAR: Final = 12  # months of a usual period
@@ -66,13 +65,13 @@ def units(records: pl.DataFrame, unnamed: str) -> list[list[str]]:
     """Return code, name, distinguishing text, no parents, and the IČO to search for."""
     towns = records["mesto"] if "mesto" in records.columns else [None] * records.height
     rows = zip(records["id"], records["nazovUJ"], records["ico"], towns, strict=True)
-    found = {
+    items = {
         str(unit): [str(unit), name or unnamed.format(id=unit),
                     " · ".join(filter(None, (ico, town))), "", "", ico or ""]
         for unit, name, ico, town in rows
         if unit is not None
     }  # fmt: skip
-    return sorted(found.values(), key=lambda item: (slovak_order.key(item[1]), int(item[0])))
+    return sorted(items.values(), key=lambda item: (slovak_order.key(item[1]), int(item[0])))
 
 
 def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:
@@ -81,7 +80,7 @@ def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:
     Beside the year are the differences from an ordinary statement of twelve months.
     """
     words = _WORDS[lang]
-    found = []
+    choices = []
     for row in reversed(list(filings.drop_nulls("year").iter_rows(named=True))):
         parts = [str(row["year"])]
         if row["kind"] not in (_ORDINARY, None):
@@ -92,15 +91,15 @@ def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:
             parts += [words["superseded"], *_filed(row, lang)]
         elif row["reason"] is not None:
             parts.append(words[row["reason"]])
-        found.append((" · ".join(parts), row["statement_id"]))
-    return found
+        choices.append((" · ".join(parts), row["statement_id"]))
+    return choices
 
 
 def first(filings: pl.DataFrame) -> int | None:
     """Return the statement to show first: the newest that counts, else the newest, or None."""
     dated = filings.drop_nulls("year")
-    able = dated.filter("counts")
-    ids = (dated if able.is_empty() else able)["statement_id"]
+    counting = dated.filter("counts")
+    ids = (dated if counting.is_empty() else counting)["statement_id"]
     return None if ids.is_empty() else int(ids[-1])
 
 
@@ -112,13 +111,10 @@ def former_report(lang: Lang) -> str:
 def panel(shown: Shown) -> str:
     """Return the unit, its filings and the forms; long ones scroll, by keyboard too."""
     words = _WORDS[shown.lang]
-    years = _boxed(words["years"], "flex:0 1 auto;", _years(shown))
-    forms = _boxed(words["form"], "flex:1 1 34em;min-width:0;", _forms(shown))
-    return (
-        f'<section lang="{shown.lang}" aria-label="{escape(shown.name)}">{_head(shown)}'
-        '<div style="display:flex;flex-wrap:wrap;gap:1em 2em;align-items:flex-start">'
-        f"{years}{forms}</div></section>"
-    )
+    years = scrolling(words["years"], "flex:0 1 auto;max-height:44em;", _years(shown))
+    style = "flex:1 1 34em;min-width:0;max-height:44em;"
+    forms = scrolling(words["form"], style, _forms(shown))
+    return section(shown.lang, shown.name, _head(shown), "1em 2em", years, forms)
 
 
 def static(shown: Shown) -> str:
@@ -127,10 +123,8 @@ def static(shown: Shown) -> str:
 
 
 def _head(shown: Shown) -> str:
-    heading = f'<div style="font-size:1.2em;font-weight:bold">{escape(shown.name)}</div>'
     parts = [f"IČO {shown.ico}"] if shown.ico else []
-    summary = escape(" · ".join([*parts, shown.source]))
-    return f'{heading}<div style="line-height:1.4;margin-bottom:0.5em">{summary}</div>'
+    return heading(shown.name, " · ".join([*parts, shown.source]))
 
 
 def _years(shown: Shown) -> str:
@@ -168,14 +162,6 @@ def _forms(shown: Shown) -> str:
     lines = "".join(f'<div style="line-height:1.4">{note}</div>' for note in notes)
     gap = '<div style="height:1.2em"></div>'
     return lines + "".join(gap + form._repr_html_() for form in shown.forms)
-
-
-def _boxed(name: str, style: str, inner: str) -> str:
-    # In the order of the Tab key, so that the keyboard can scroll it.
-    box = f"{style}max-height:44em;overflow:auto;padding-right:1em"
-    return (
-        inner and f'<div tabindex="0" role="region" aria-label="{name}" style="{box}">{inner}</div>'
-    )
 
 
 def _state(row: dict[str, Any], lang: Lang) -> str:

@@ -10,11 +10,12 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.arguments import By, Lang
+from finstat_kit.charts.parts import drawing
 from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.wire import BY_FIELD
-from finstat_kit.widgets.controls.base import table
+from finstat_kit.widgets.controls.base import heading, scrolling, section, table
 from finstat_kit.widgets.html import drawn
 from finstat_kit.widgets.html.texts import since_text, words
 
@@ -42,19 +43,19 @@ class Shown:
     @property
     def summary(self) -> str:
         """The number of units, the day of change, the number given, and the source."""
-        said = words(self.lang)
+        texts = words(self.lang)
         parts = [number_format.units(int(self.counts["count"].sum()), self.lang)]
         if self.given is None or self.day is not None:
             parts.append(since_text(self.day, self.lang))
         if self.given is not None:
-            parts.append(said.of_given.format(n=number_format.whole(self.given, self.lang)))
+            parts.append(texts.of_given.format(n=number_format.whole(self.given, self.lang)))
         return " · ".join((*parts, self.source))
 
 
 def title(by: str | None, place: str | None, lang: Lang) -> str:
     """Return the heading: units by a column, and the place."""
-    said = words(lang)
-    what = f"{said.units} {said.by[by]}" if by else said.units
+    texts = words(lang)
+    what = f"{texts.units} {texts.by[by]}" if by else texts.units
     return f"{place}: {what[0].lower()}{what[1:]}" if place else what
 
 
@@ -67,11 +68,8 @@ def source(register: Register, lang: Lang) -> str:
 def panel(shown: Shown) -> str:
     """Return title, summary, chart and table."""
     chart = drawn.bars(shown.counts, shown.lang, _in_words(shown)) if shown.counts.height else ""
-    return (
-        f'<section lang="{shown.lang}" aria-label="{escape(shown.title)}">{_head(shown)}'
-        '<div style="display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start">'
-        f"{chart}{_scrolling(shown)}</div></section>"
-    )
+    box = scrolling(shown.title, "max-height:30em;", _table(shown))
+    return section(shown.lang, shown.title, _head(shown), "1em", chart, box)
 
 
 def static(shown: Shown, picture: str) -> str:
@@ -81,16 +79,14 @@ def static(shown: Shown, picture: str) -> str:
 
 def _head(shown: Shown) -> str:
     nothing = "" if shown.counts.height else f"<p>{escape(words(shown.lang).nothing)}</p>"
-    heading = f'<div style="font-size:1.2em;font-weight:bold">{escape(shown.title)}</div>'
-    summary = f'<div style="line-height:1.4;margin-bottom:0.5em">{escape(shown.summary)}</div>'
-    return f"{heading}{summary}{nothing}"
+    return heading(shown.title, shown.summary) + nothing
 
 
 def _table(shown: Shown) -> str:
     if not shown.counts.height:
         return ""
-    said = words(shown.lang)
-    head = [said.levels[BY_FIELD[shown.by].label], said.code, said.units, said.share]
+    texts = words(shown.lang)
+    head = [texts.levels[BY_FIELD[shown.by].label], texts.code, texts.units, texts.share]
     rows = [
         [
             _label(row, shown.lang),
@@ -103,27 +99,17 @@ def _table(shown: Shown) -> str:
     return table(head, rows, numbers=2)
 
 
-def _scrolling(shown: Shown) -> str:
-    # In the order of the Tab key, so that the keyboard can scroll it.
-    box = "max-height:30em;overflow:auto;padding-right:1em"
-    name = escape(shown.title)
-    inner = _table(shown)
-    return (
-        inner and f'<div tabindex="0" role="region" aria-label="{name}" style="{box}">{inner}</div>'
-    )
-
-
 def _label(row: dict[str, object], lang: Lang) -> str:
     if row["kind"] == "labelled":
         return str(row["label"] or row["code"])
-    return f"({words(lang).kinds[str(row['kind'])]})"
+    return f"({drawing.WORDS[lang][str(row['kind'])]})"
 
 
 def _in_words(shown: Shown) -> str:
     rows = list(shown.counts.head(_IN_WORDS).iter_rows(named=True))
-    told = [
+    texts = [
         f"{_label(row, shown.lang)}: {number_format.whole(row['count'], shown.lang)}"
         for row in rows
     ]
     more = " …" if shown.counts.height > len(rows) else ""
-    return words(shown.lang).chart.format(title=shown.title, rows="; ".join(told) + more)
+    return words(shown.lang).chart.format(title=shown.title, rows="; ".join(texts) + more)

@@ -18,7 +18,6 @@ class Words:
     every: dict[str, str]  # placeholder of a level without a choice
     clear: dict[str, str]
     by: dict[str, str]  # the end of a title, by the column counted
-    kinds: dict[str, str]  # rows of `count_by` without a label
 
     nothing_found: str
     elsewhere: str
@@ -73,7 +72,6 @@ SK: Final = Words(
         "municipality": "Vymazať obec",
     },
     by={"kraj": "podľa krajov", "okres": "podľa okresov", "sidlo": "podľa obcí"},
-    kinds={"unknown code": "neznámy kód", "no code": "bez kódu", "gone": "zmazané alebo neverejné"},
     nothing_found="Nič sa nenašlo",
     elsewhere="Inde",
     more="… a ešte {n}, píšte ďalej",
@@ -126,7 +124,6 @@ EN: Final = Words(
         "municipality": "Clear the municipality",
     },
     by={"kraj": "by region", "okres": "by district", "sidlo": "by municipality"},
-    kinds={"unknown code": "unknown code", "no code": "no code", "gone": "deleted or non-public"},
     nothing_found="Nothing found",
     elsewhere="Elsewhere",
     more="… and {n} more, keep typing",
@@ -176,5 +173,6 @@ def words(lang: Lang) -> Words:
 
 def since_text(day: date | None, lang: Lang) -> str:
     """Return the text for a day of change; None is at any time."""
-    said = words(lang)
-    return said.changed_ever if day is None else said.changed_since.format(day=day_text(day, lang))
+    if day is None:
+        return words(lang).changed_ever
+    return words(lang).changed_since.format(day=day_text(day, lang))
