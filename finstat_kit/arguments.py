@@ -188,9 +188,9 @@ def near(value: object, known: Iterable[str]) -> str:
     "did you mean 'equity_ratio' or 'equity'? "
     """
     written = {name.casefold(): name for name in known}
-    found = difflib.get_close_matches(value.casefold(), written) if isinstance(value, str) else []
-    meant = " or ".join(repr(written[name]) for name in found)
-    return f"did you mean {meant}? " if meant else ""
+    matches = difflib.get_close_matches(value.casefold(), written) if isinstance(value, str) else []
+    quoted = " or ".join(repr(written[name]) for name in matches)
+    return f"did you mean {quoted}? " if quoted else ""
 
 
 def names(name: str, value: object) -> list[str]:

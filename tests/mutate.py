@@ -87,7 +87,7 @@ MUTATIONS = [
     Mutation(
         "an end that is reported at a cut is requested once more",
         "split_walk.py:SplitWalk._end",
-        "place > 0 and ask.query.after_id == ask.segment.start",
+        "index > 0 and request.query.after_id == request.segment.start",
         "False",
         "test_an_end_at_a_cut_is_not_believed",
     ),
@@ -243,7 +243,7 @@ MUTATIONS = [
     Mutation(
         "a record is the one requested",
         "decode.py:Kind.read",
-        "record.id == asked",
+        "record.id == id_",
         "True",
         "test_a_broken_record_is_named_with_id_and_field",
     ),
@@ -265,7 +265,7 @@ MUTATIONS = [
     Mutation(
         "a likely code is one of today",
         "labels.py:_likely",
-        "guess if guess in set(known) else None",
+        "guess if guess in set(codes) else None",
         "guess",
         "test_a_guess_is_a_code_of_today",
     ),
@@ -300,7 +300,7 @@ MUTATIONS = [
     Mutation(
         "records are in the order requested, repeated ids included",
         "records.py:get_records",
-        "if unique.len() == asked.len():",
+        "if unique.len() == ids.len():",
         "if True:",
         "test_get_keeps_the_order_asked",
     ),
@@ -343,14 +343,14 @@ MUTATIONS = [
     Mutation(
         "a column is above what it covers",
         "columns.py:columns",
-        "c.column <= place < c.column + c.width",
-        "c.column == place",
+        "c.column <= number < c.column + c.width",
+        "c.column == number",
         "test_a_column_is_above_what_it_covers",
     ),
     Mutation(
         "a caption that names one row is no sum",
         "rows.py:references",
-        "if len(found) < 2 or",
+        "if len(signed_rows) < 2 or",
         "if",
         "test_what_captions_add_up",
     ),
@@ -566,8 +566,8 @@ MUTATIONS = [
     Mutation(
         "a cell of a spreadsheet is no formula",
         "xlsx.py:write",
-        "sheet.write_string(row, place, text)",
-        "sheet.write(row, place, text)",
+        "sheet.write_string(row, index, text)",
+        "sheet.write(row, index, text)",
         "test_cells_hold_the_values",
     ),
 ]

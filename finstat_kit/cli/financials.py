@@ -44,11 +44,11 @@ def financials(
     units finished before are written.
     """
     form = format_of(form, output)
-    wanted = ids_given(id_, "units").unique(maintain_order=True)
+    ids = ids_given(id_, "units").unique(maintain_order=True)
     reg = chosen()
     try:
         figures = reg.financials(
-            wanted,
+            ids,
             years or None,
             items=None if items is None else items.split(","),
             max_requests=max_requests,
@@ -61,8 +61,8 @@ def financials(
             print_frame(rows, form, output)
             done = rows["unit_id"].n_unique()
             click.echo(
-                f"cut off after {done:,} units; to resume, give the ids from {wanted[done]} on, "
-                f"number {done + 1:,} of {wanted.len():,}",
+                f"cut off after {done:,} units; to resume, give the ids from {ids[done]} on, "
+                f"number {done + 1:,} of {ids.len():,}",
                 err=True,
             )
         raise

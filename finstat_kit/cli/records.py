@@ -188,15 +188,13 @@ def get(
 
     form = format_of(form, output)
     name = collection.replace("-", "_")
-    wanted = ids_given(id_, name)
+    ids = ids_given(id_, name)
     reg = chosen()
     kind = KINDS[name]
     rows = Rows(kind, form, output)
     # A bar and rows on the same terminal would write over each other.
     progress = False if rows.streams and sys.stdout.isatty() else None
-    records = stream_records(
-        kind, wanted, reg._session, max_requests=max_requests, progress=progress
-    )
+    records = stream_records(kind, ids, reg._session, max_requests=max_requests, progress=progress)
     unreadable: list[str] = []
     try:
         with contextlib.closing(records):
@@ -216,7 +214,7 @@ def get(
             many = "" if rows.count == 1 else "s"
             click.echo(
                 f"cut off after {rows.count:,} row{many}; to resume, give the ids from "
-                f"{wanted[done]} on, number {done + 1:,} of {wanted.len():,}",
+                f"{ids[done]} on, number {done + 1:,} of {ids.len():,}",
                 err=True,
             )
         _report(unreadable)

@@ -191,19 +191,19 @@ def _made(
         if lang is not None:
             register.lang = arguments.lang(lang)
         return register
-    kind, _, path = register.partition(":") if isinstance(register, str) else ("", "", "")
+    scheme, _, path = register.partition(":") if isinstance(register, str) else ("", "", "")
     if register == "live":
         return Register(LIVE, lang=lang, cache=cache, max_age=max_age)
     if register == "sample":
         made = sample(lang=lang)
         made._keep(cache, max_age)
         return made
-    if kind in ("http", "https"):
+    if scheme in ("http", "https"):
         return Register(str(register), lang=lang, cache=cache, max_age=max_age)
-    if kind == "mirror" and path:
+    if scheme == "mirror" and path:
         _refuse_cache(cache, max_age, "a mirror answers from disk")
         return _made(_mirror(path, name), name, lang)
-    if kind == "cache" and path:
+    if scheme == "cache" and path:
         _refuse_cache(cache, max_age, "recorded replies are only read")
         return Replay(path, lang=lang)
     choices = _CHOICES

@@ -59,30 +59,30 @@ def _checked(method: Callable[P, T]) -> Callable[P, T]:
 def _cure(
     signature: inspect.Signature, args: tuple[object, ...], options: dict[str, object], fault: str
 ) -> str:
-    own = [parameter for parameter in signature.parameters if parameter != "self"]
+    arguments = [parameter for parameter in signature.parameters if parameter != "self"]
     for option, value in options.items():
-        if option not in own:
-            return f" has no argument {option}={value!r}: {_instead(option, own)}"
+        if option not in arguments:
+            return f" has no argument {option}={value!r}: {_instead(option, arguments)}"
     named = [p.name for p in signature.parameters.values() if p.kind == p.KEYWORD_ONLY]
     surplus = args[len(signature.parameters) - len(named) :]
     if surplus and "changed_since" in named and isinstance(surplus[0], str | date | timedelta):
         return f" takes its arguments by name: give changed_since={surplus[0]!r}"
     if surplus and named:
         return f" takes its arguments by name: {surplus[0]!r} may be one of {named}"
-    return f": {fault}; it takes {own}"
+    return f": {fault}; it takes {arguments}"
 
 
-def _instead(option: str, own: list[str]) -> str:
-    by_day = "changed_since" in own
+def _instead(option: str, arguments: list[str]) -> str:
+    by_day = "changed_since" in arguments
     if by_day and option in _UPPER_BOUNDS:
         return (
             "the register keeps only the day of the latest change and has no upper bound; give "
             f"changed_since, fetch the records and filter them by {wire.CHANGED}"
         )
-    place = {**dict.fromkeys(wire.BY_FIELD), **{c.label: None for c in wire.CODELISTS.values()}}
-    if by_day and option in place and _MEANT.get(option) not in own:
+    fields = {**dict.fromkeys(wire.BY_FIELD), **{c.label: None for c in wire.CODELISTS.values()}}
+    if by_day and option in fields and _MEANT.get(option) not in arguments:
         return (
             "the register filters only by day of change, IČO, DIČ and legal form; fetch the "
             "records and filter those: fk.units.get(ids).filter(pl.col('kraj') == 'SK010')"
         )
-    return f"{near(_MEANT.get(option, option), own)}it takes {own}"
+    return f"{near(_MEANT.get(option, option), arguments)}it takes {arguments}"

@@ -98,13 +98,13 @@ class Replay(Register):
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
         target = path + ("?" + query if query else "")
-        found = self._file.find(target)
-        if found is None:
+        entry = self._file.find(target)
+        if entry is None:
             raise CacheError(
                 f"{target} is not in {self.path}",
                 cure=_recording(self.path, self._file.about.register, "run the same lines after "),
             )
-        return found.reply
+        return entry.reply
 
 
 def _recording(path: str | Path, url: str = LIVE, run: str = "") -> Either:

@@ -377,13 +377,13 @@ def _digest(codelists: Mapping[str, bytes]) -> str:
 
 
 def _call(units: int, seed: int, strict: bool, codelists: str | Path | None) -> str:
-    given = {
+    options = {
         "units": units if units != population.DEFAULT_UNITS else None,
         "seed": seed or None,
         "strict": strict or None,
         "codelists": None if codelists is None else str(codelists),
     }
-    written = (f"{name}={value!r}" for name, value in given.items() if value is not None)
+    written = (f"{name}={value!r}" for name, value in options.items() if value is not None)
     return f"fk.sample({', '.join(written)})"
 
 

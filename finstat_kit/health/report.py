@@ -141,7 +141,7 @@ def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
     parents = patient.codes.get(_PARENT.get(name, ""))
     names = [n if isinstance(n := e.get("nazov"), dict) else {} for e in entries]
     slovak = [n["sk"] for n in names if isinstance(n.get("sk"), str)]
-    odd = {
+    oddities = {
         "codes repeated": sum(code is not None for code in given) - len(codes),
         "codes that are numbers": sum(type(code) is int for code in given),
         "without a name in both languages": sum(
@@ -163,16 +163,16 @@ def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
         if name in _PARENT
         else 0,
     }
-    seen = ", ".join([f"{len(entries):,} entries", *_told({**odd, **usual})])
+    observation = ", ".join([f"{len(entries):,} entries", *_told({**oddities, **usual})])
     try:
         _parsed(partial(parse, body))
     except Fault as fault:
-        return _Line(name, "fail", f"{seen}; {fault}", "the client refuses this list")
+        return _Line(name, "fail", f"{observation}; {fault}", "the client refuses this list")
     if not entries:
-        return _Line(name, "warn", seen, "no code will have a label")
-    if any(odd.values()):
-        return _Line(name, "warn", seen, "it is read, but labels may be missing")
-    return _Line(name, "ok", seen)
+        return _Line(name, "warn", observation, "no code will have a label")
+    if any(oddities.values()):
+        return _Line(name, "warn", observation, "it is read, but labels may be missing")
+    return _Line(name, "ok", observation)
 
 
 def _told(counts: Mapping[str, int]) -> list[str]:
@@ -208,12 +208,12 @@ def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
 def _page(patient: Patient, after: int) -> tuple[list[int], object]:
     query = {**_EVERYTHING, wire.PAGE_SIZE: _PAGE, wire.AFTER_ID: after}
     reply = patient.read(UNITS, query)
-    found = reply.get("id", [])
-    if not isinstance(found, list):
+    ids = reply.get("id", [])
+    if not isinstance(ids, list):
         raise Fault("no list of ids")
-    if not all(type(id_) is int and 0 <= id_ <= wire.MAX_ID for id_ in found):
+    if not all(type(id_) is int and 0 <= id_ <= wire.MAX_ID for id_ in ids):
         raise Fault("invalid ids: not whole numbers, negative, or too great")
-    return found, reply.get(wire.MORE, "no flag")
+    return ids, reply.get(wire.MORE, "no flag")
 
 
 def _beyond(patient: Patient) -> _Line:
@@ -270,14 +270,18 @@ def _records(patient: Patient, ids: list[int]) -> Iterator[_Line]:
             unknown |= json.loads(body.decode("utf-8-sig")).keys() - KINDS["units"].schema.keys()
         except Fault as fault:
             faults.append(f"id {id_}: {re.sub(r'^id [0-9]+: ', '', str(fault))}")
-    seen = f"{len(records)} of {len(sampled)} read"
+    observation = f"{len(records)} of {len(sampled)} read"
     if faults or not sampled:
-        yield _Line("records", "fail", "; ".join([seen, *faults[:1]]), "the client refuses these")
+        yield _Line(
+            "records", "fail", "; ".join([observation, *faults[:1]]), "the client refuses these"
+        )
     elif unknown:
-        told = ", ".join(sorted(unknown))
-        yield _Line("records", "warn", f"{seen}, unknown: {told}", "unknown fields are left out")
+        names = ", ".join(sorted(unknown))
+        yield _Line(
+            "records", "warn", f"{observation}, unknown: {names}", "unknown fields are left out"
+        )
     else:
-        yield _Line("records", "ok", seen)
+        yield _Line("records", "ok", observation)
     for codelist in wire.CODELISTS.values():
         found = [getattr(record, codelist.field) for record in records]
         codes = [code for code in found if code is not None]

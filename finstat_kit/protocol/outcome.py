@@ -88,15 +88,15 @@ def value_of(request: Request[T], reply: Reply, now: float) -> T:
         raise MayPass(broken) from error
 
 
-def _busy(status: int, body: bytes, asked: float | None) -> MayPass:
+def _busy(status: int, body: bytes, retry_after: float | None) -> MayPass:
     if status == 429:
-        limited = RateLimited("the register requires fewer requests (429)", retry_after=asked)
-        return MayPass(limited, asked, pressing=True)
+        limited = RateLimited("the register requires fewer requests (429)", retry_after=retry_after)
+        return MayPass(limited, retry_after, pressing=True)
     unavailable = RegisterUnavailable(
         f"the register answers {status}{first_words(body)}; this is often temporary: try later",
         status=status,
     )
-    return MayPass(unavailable, asked, pressing=status == 503)
+    return MayPass(unavailable, retry_after, pressing=status == 503)
 
 
 def _page_of_html(status: int, body: bytes) -> RegisterUnavailable:

@@ -46,7 +46,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ask:
+class Fetch:
     """A page to fetch for a segment."""
 
     segment: Segment
@@ -105,9 +105,9 @@ class SplitWalk:
         for part in range(parts - 1, 0, -1):
             self._cut(segment, segment.frontier + width * part // parts)
 
-    def tasks(self, free: int) -> list[Ask | Recount]:
+    def tasks(self, free: int) -> list[Fetch | Recount]:
         """Return up to *free* requests to send now."""
-        tasks: list[Ask | Recount] = []
+        tasks: list[Fetch | Recount] = []
         if self._doubtful and all(segment.done for segment in self._segments):
             self._segments[-1].done = self._ended_at_a_cut = False
         for segment in self._segments:
@@ -129,32 +129,32 @@ class SplitWalk:
                 break
         return tasks
 
-    def deliver(self, ask: Ask, page: Page) -> int:
+    def deliver(self, request: Fetch, page: Page) -> int:
         """Add a checked page; return its number of new ids.
 
         Raises:
             PagingError: The page contradicts others: one ends the line, another has ids beyond
                 that end.
         """
-        ask.segment.busy = False
+        request.segment.busy = False
         ids = page.ids.to_numpy()
         self._pages += len(ids) > 0
-        last = int(ids[-1]) if len(ids) else ask.query.after_id
-        if ask.segment not in self._segments:
+        last = int(ids[-1]) if len(ids) else request.query.after_id
+        if request.segment not in self._segments:
             # Meanwhile another page has ended the line below this segment.
             if len(ids):
-                raise _contradiction(ask.query, self._segments[-1].frontier, int(ids[0]))
+                raise _contradiction(request.query, self._segments[-1].frontier, int(ids[0]))
             return 0
         if page.more and not len(ids) and not self._warned:
             self._warned = True
-            warn_of_no_ids(ask.query)
-        place = self._segments.index(ask.segment)
+            warn_of_no_ids(request.query)
+        index = self._segments.index(request.segment)
         ends = ended(page)
-        highest = max(segment.highest for segment in self._segments[place:])
+        highest = max(segment.highest for segment in self._segments[index:])
         if ends and highest > last:
-            raise _contradiction(ask.query, last, highest)
+            raise _contradiction(request.query, last, highest)
         new = 0
-        for segment in self._segments[place:]:
+        for segment in self._segments[index:]:
             reached = last if segment.limit is None else min(last, segment.limit)
             # A page with ids beyond the former end: the register has grown meanwhile.
             segment.done = segment.done and reached <= segment.frontier
@@ -165,23 +165,23 @@ class SplitWalk:
                 break
             segment.done = True
         if ends:
-            self._end(segment, ask, found=len(ids) > 0)
+            self._end(segment, request, with_ids=len(ids) > 0)
         return new
 
-    def _end(self, segment: Segment, ask: Ask, *, found: bool) -> None:
+    def _end(self, segment: Segment, request: Fetch, *, with_ids: bool) -> None:
         """Set the end of the line, as shown by a page of a segment.
 
         A single connection would not send a cut as its cursor. An end reported there without ids
         is left to the segment before; one with ids is accepted if the count agrees.
         """
-        place = self._segments.index(segment)
-        at_a_cut = place > 0 and ask.query.after_id == ask.segment.start
-        if at_a_cut and not found:
-            place -= 1
-            segment = self._segments[place]
-        segment.limit, segment.done = None, found or not at_a_cut
-        self._ended_at_a_cut = at_a_cut and found
-        del self._segments[place + 1 :]
+        index = self._segments.index(segment)
+        at_a_cut = index > 0 and request.query.after_id == request.segment.start
+        if at_a_cut and not with_ids:
+            index -= 1
+            segment = self._segments[index]
+        segment.limit, segment.done = None, with_ids or not at_a_cut
+        self._ended_at_a_cut = at_a_cut and with_ids
+        del self._segments[index + 1 :]
 
     @property
     def _doubtful(self) -> bool:
@@ -211,9 +211,9 @@ class SplitWalk:
         together = np.concatenate(ids) if ids else np.empty(0, dtype=np.int64)
         return pl.Series("id", together, dtype=pl.Int64), cursor
 
-    def _ask(self, segment: Segment) -> Ask:
+    def _ask(self, segment: Segment) -> Fetch:
         segment.busy = True
-        return Ask(segment, replace(self.query, after_id=segment.frontier))
+        return Fetch(segment, replace(self.query, after_id=segment.frontier))
 
     def _cut(self, segment: Segment, at: int) -> Segment:
         right = Segment(at, at, segment.limit, segment.spacing)

@@ -135,18 +135,18 @@ class Exchange:
             RegisterError: As `get` does.
             Stopped: As `get` does.
         """
-        found = None if self.cache is None else self.cache.usable(request.target)
-        if found is None or (day is not None and found.day != day):
+        entry = None if self.cache is None else self.cache.usable(request.target)
+        if entry is None or (day is not None and entry.day != day):
             return self.get(request, stop)
         try:
-            value = value_of(request, found.reply, found.fetched)
+            value = value_of(request, entry.reply, entry.fetched)
         except NotFound as error:
             error.url = self._base_url + request.target
-            self._used(found)
+            self._used(entry)
             raise
         except (RegisterError, MayPass):  # kept by a version with fewer checks
             return self.get(request, stop)
-        self._used(found)
+        self._used(entry)
         return value
 
     def get(
@@ -243,14 +243,14 @@ class Exchange:
             self._note(target, type(error).__name__, 0, attempt, good=False)
             if isinstance(error, FinalTransportError):
                 raise TransportError(error.message, url=url) from error.__cause__
-            told = TransportError(
+            failure = TransportError(
                 f"{error.message}; check that {self._base_url} can be reached from this machine, "
                 "or try later",
                 url=url,
             )
-            told.__cause__ = error.__cause__
+            failure.__cause__ = error.__cause__
             raise MayPass(
-                told,
+                failure,
                 pressing=isinstance(error, TimedOut),
                 unreachable=isinstance(error, Unreachable),
             ) from error
@@ -346,11 +346,11 @@ class Exchange:
         log.info("GET %s %s -> %s, %d bytes", path, query, status, wire)
 
 
-def _rate_limited(said: float, url: str, attempts: int) -> RateLimited:
+def _rate_limited(seconds: float, url: str, attempts: int) -> RateLimited:
     return RateLimited(
-        f"the register asked for a pause of {said:.0f} seconds (Retry-After), longer than a "
+        f"the register asked for a pause of {seconds:.0f} seconds (Retry-After), longer than a "
         "request may wait; resume after that",
-        retry_after=said,
+        retry_after=seconds,
         url=url,
         attempts=attempts,
     )

@@ -15,7 +15,7 @@ import polars as pl
 from finstat_kit.errors import RegisterError
 from finstat_kit.protocol.paging import Query
 from finstat_kit.protocol.replies import Page
-from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
+from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
 from finstat_kit.transport.base import Stop
 
 Item = TypeVar("Item")
@@ -210,7 +210,7 @@ def split(
     """
     stop = Stop(outer)
     # One thread more than connections: a count that hangs blocks no page.
-    workers: _Workers[Ask | Recount, Page | int] = _Workers(connections + 1)
+    workers: _Workers[Fetch | Recount, Page | int] = _Workers(connections + 1)
     pages = 0  # in flight
     pressed = pressure()
     # The total is counted in parallel with the pages, which do not wait for it.
@@ -222,12 +222,12 @@ def split(
             if whole is None and pays():
                 tasks.append(whole := Recount(walk.query))
             for task in tasks:
-                is_page = isinstance(task, Ask)
+                is_page = isinstance(task, Fetch)
                 pages += is_page
                 workers.submit(task, partial(fetch if is_page else count, task.query, stop))
             if (finished := workers.finished()) is not None:
                 task, outcome = finished
-                if isinstance(task, Ask):
+                if isinstance(task, Fetch):
                     pages -= 1
                     page = outcome.result()
                     assert isinstance(page, Page)

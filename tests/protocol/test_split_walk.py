@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 from finstat_kit.errors import PagingError
 from finstat_kit.protocol.paging import Query, check
 from finstat_kit.protocol.replies import Page
-from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
+from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
 from finstat_kit.protocol.wire import BEGINNING
 from tests.conftest import Told
 from tests.support.examples import examples
@@ -43,20 +43,20 @@ class Model:
 
     def run(self) -> list[int]:
         (first,) = self.walk.tasks(1)
-        assert isinstance(first, Ask)
+        assert isinstance(first, Fetch)
         count = self._count(first.query)
         self._deliver(first, self.page(first.query))
         if not self.walk.done and count is not None:
             self.walk.expect(count, self._connections)
-        waiting: list[tuple[Ask | Recount, Page | int | None]] = []
+        waiting: list[tuple[Fetch | Recount, Page | int | None]] = []
         while not self.walk.done:
             for task in self.walk.tasks(self._connections - len(waiting)):
-                if isinstance(task, Ask):
+                if isinstance(task, Fetch):
                     waiting.append((task, self.page(task.query)))
                 else:
                     waiting.append((task, self._count(task.query)))
             task, result = waiting.pop(self._random.randrange(len(waiting)))
-            if isinstance(task, Ask):
+            if isinstance(task, Fetch):
                 assert isinstance(result, Page)
                 self._deliver(task, result)
             else:
@@ -72,7 +72,7 @@ class Model:
         self.requests += 1
         return self._lie(sum(i > query.after_id for i in self._ids()))
 
-    def _deliver(self, ask: Ask, page: Page) -> None:
+    def _deliver(self, ask: Fetch, page: Page) -> None:
         self.requests += 1
         assert 0 <= ask.query.after_id < 2**63
         check(ask.query, page)
@@ -232,14 +232,14 @@ def test_a_page_that_runs_over_its_segment_covers_the_next() -> None:
     walk = SplitWalk(Query("/api/x", BEGINNING, 4))
     ids = list(range(1, 41))
     (first,) = walk.tasks(1)
-    assert isinstance(first, Ask)
+    assert isinstance(first, Fetch)
     walk.deliver(first, page_of(ids, first.query))
     walk.expect(40, 2)
 
     one, two = walk.tasks(2)
 
-    assert isinstance(one, Ask)
-    assert isinstance(two, Ask)
+    assert isinstance(one, Fetch)
+    assert isinstance(two, Fetch)
     assert (one.query.after_id, two.query.after_id) == (4, 22)
     for after in (4, 8, 12, 16, 20):  # the last page ends in 24, two ids into the other segment
         page = page_of(ids, replace(one.query, after_id=after))
@@ -256,17 +256,17 @@ def test_one_id_behind_the_end_of_another_page_is_a_contradiction(
     walk = SplitWalk(Query("/api/x", BEGINNING, 4))
     ids = list(range(1, 41))
     (first,) = walk.tasks(1)
-    assert isinstance(first, Ask)
+    assert isinstance(first, Fetch)
     walk.deliver(first, page_of(ids, first.query))
     walk.expect(40, 2)
     one, two = walk.tasks(2)
-    assert isinstance(one, Ask)
-    assert isinstance(two, Ask)
+    assert isinstance(one, Fetch)
+    assert isinstance(two, Fetch)
     walk.deliver(two, Page(pl.Series("id", [24, 26 + beyond]), more=True))
 
     end = Page(pl.Series("id", [24, 26]), more=False)
     if beyond:
-        with pytest.raises(PagingError, match=rf"end of the list at id 26, .* id {26 + beyond}"):
+        with pytest.raises(PagingError, match=rf"ends the list at id 26, .* id {26 + beyond}"):
             walk.deliver(one, end)
         assert walk.covered()[1] == first.query.page_size
         matrix(f"an end {beyond} below an id of another page", "PagingError", "PagingError")
@@ -281,12 +281,12 @@ def test_a_walk_goes_on_behind_an_end_that_a_page_runs_over() -> None:
     walk = SplitWalk(Query("/api/x", BEGINNING, 4))
     ids = list(range(1, 41))
     (first,) = walk.tasks(1)
-    assert isinstance(first, Ask)
+    assert isinstance(first, Fetch)
     walk.deliver(first, page_of(ids, first.query))
     walk.expect(40, 2)
     one, two = walk.tasks(2)
-    assert isinstance(one, Ask)
-    assert isinstance(two, Ask)
+    assert isinstance(one, Fetch)
+    assert isinstance(two, Fetch)
 
     walk.deliver(two, Page(pl.Series("id", [], dtype=pl.Int64), more=False))  # behind id 22
     for after in (4, 8, 12, 16, 20):

@@ -14,7 +14,7 @@ import finstat_kit as fk
 from finstat_kit.errors import BadRequest, PagingError
 from finstat_kit.protocol.paging import Query
 from finstat_kit.protocol.replies import Page
-from finstat_kit.protocol.split_walk import Ask, Recount, SplitWalk
+from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
 from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.transport.threads import split
 from tests.conftest import Told
@@ -227,7 +227,7 @@ class Noted(SplitWalk):
         self.allowed: list[int] = []
         self.under_way: list[int] = []
 
-    def tasks(self, free: int) -> list[Ask | Recount]:
+    def tasks(self, free: int) -> list[Fetch | Recount]:
         self.allowed.append(free + self._busy)
         tasks = super().tasks(free)
         self.under_way.append(self._busy)

@@ -92,7 +92,7 @@ def _duration(seconds: float) -> str:
 
 def get_records(
     name: str,
-    asked: pl.Series,
+    ids: pl.Series,
     session: Session,
     *,
     keep: bool,
@@ -101,16 +101,16 @@ def get_records(
 ) -> pl.DataFrame:
     """Return the records of ids, in the order requested; see `Collection.get`."""
     kind = KINDS[name]
-    unique = asked.unique(maintain_order=True)
+    unique = ids.unique(maintain_order=True)
     refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
     if session.copy is not None:
         frame = copied_records(name, unique, session.copy, keep=keep)
     else:
         with bar("records", unique.len(), remote=session.watched, progress=progress) as advance:
             frame = fetch_records(kind, unique.to_list(), session, advance, keep=keep)
-    if unique.len() == asked.len():
+    if unique.len() == ids.len():
         return frame
-    return asked.to_frame().join(frame, on="id", how="left", maintain_order="left")
+    return ids.to_frame().join(frame, on="id", how="left", maintain_order="left")
 
 
 def outcomes(
@@ -204,20 +204,20 @@ def kept_records(name: str, ids: pl.Series, session: Session) -> pl.DataFrame:
 def copied_records(name: str, ids: pl.Series, copy: Copy, *, keep: bool) -> pl.DataFrame:
     """Return records that need no request, in the order of their ids, as `fetch_records` does."""
     rows = copy.records(name, ids).collect()
-    lost = ids.filter(~ids.is_in(rows["id"].implode()))
+    missing = ids.filter(~ids.is_in(rows["id"].implode()))
     frame = ids.to_frame().join(rows, on="id", how="left", maintain_order="left")
-    if lost.len() and not keep:
-        there = frame.filter(~frame["id"].is_in(lost.implode()))
-        error = _not_found(lost.to_list(), ids.len(), there)
-        error.message += copy.why_missing(name, lost)
+    if missing.len() and not keep:
+        partial = frame.filter(~frame["id"].is_in(missing.implode()))
+        error = _not_found(missing.to_list(), ids.len(), partial)
+        error.message += copy.why_missing(name, missing)
         raise error
     return frame
 
 
-def _not_found(missing: list[int], asked: int, partial: pl.DataFrame) -> NotFound:
+def _not_found(missing: list[int], number: int, partial: pl.DataFrame) -> NotFound:
     shown = ", ".join(map(str, missing[:5])) + (" …" if len(missing) > 5 else "")
     return NotFound(
-        f"{len(missing)} of {asked} ids have no record: {shown}",
+        f"{len(missing)} of {number} ids have no record: {shown}",
         cure=Either('the others are in .partial of this error, or give errors="keep"'),
         ids=missing,
         partial=partial,
@@ -254,7 +254,7 @@ def _streamed(
     kind: Kind[Record], ids: pl.Series, unique: pl.Series, session: Session, progress: bool | None
 ) -> Generator[Fetched, None, None]:
     repeats = {id_ for id_, times in Counter(ids).items() if times > 1}
-    seen: dict[int, Record | NotFound | ProtocolError] = {}
+    repeated: dict[int, Record | NotFound | ProtocolError] = {}
     if session.copy is None:
         fetched = outcomes(kind, unique.to_list(), session)
     else:
@@ -264,13 +264,13 @@ def _streamed(
         bar("records", unique.len(), remote=session.watched, progress=progress) as advance,
     ):
         for id_ in ids:
-            if id_ in seen:
-                yield id_, seen[id_]
+            if id_ in repeated:
+                yield id_, repeated[id_]
                 continue
             _, record = next(fetched)
             advance(1)
             if id_ in repeats:
-                seen[id_] = record
+                repeated[id_] = record
             yield id_, record
 
 

@@ -181,7 +181,7 @@ def _drawn(record: Record | NotFound | ProtocolError, by: str) -> _Drawn:
 
 def _copied(ids: pl.Series, copy: Copy, by: str) -> pl.DataFrame:
     """Return the sample if records need no request."""
-    found = copy.records("units", ids).select("id", by, wire.STATE).collect()
-    here = found.with_columns(problem=pl.lit(None, pl.String))
-    lost = ids.filter(~ids.is_in(found["id"].implode())).to_frame()
-    return pl.concat([here, lost.with_columns(problem=pl.lit(NO_RECORD))], how="diagonal")
+    records = copy.records("units", ids).select("id", by, wire.STATE).collect()
+    rows = records.with_columns(problem=pl.lit(None, pl.String))
+    lost = ids.filter(~ids.is_in(records["id"].implode())).to_frame()
+    return pl.concat([rows, lost.with_columns(problem=pl.lit(NO_RECORD))], how="diagonal")

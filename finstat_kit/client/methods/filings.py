@@ -148,12 +148,12 @@ class _Walk:
             self._fetch(ids)
         return self.found
 
-    def _rounds(self, held: pl.DataFrame) -> Iterator[pl.Series]:
+    def _rounds(self, listed: pl.DataFrame) -> Iterator[pl.Series]:
         if not self._hinted:
-            yield held.join(self._known, on="statement_id", how="anti")["statement_id"]
+            yield listed.join(self._known, on="statement_id", how="anti")["statement_id"]
             return
         assert self._years is not None
-        while not (ids := filing_order.next_ids(held, self._known, list(self._years))).is_empty():
+        while not (ids := filing_order.next_ids(listed, self._known, list(self._years))).is_empty():
             yield ids
 
     def _fetch(self, ids: pl.Series) -> None:
@@ -173,12 +173,12 @@ def years_of(year: Year) -> list[int] | None:
         return None
     several = isinstance(year, Iterable) and not isinstance(year, str)
     each = list(year) if several else [year]  # type: ignore[arg-type]
-    found = sorted({arguments.whole("year", one, 1990, 2100) for one in each})
-    if not found:
+    years = sorted({arguments.whole("year", one, 1990, 2100) for one in each})
+    if not years:
         raise UsageError(
             ": it is empty", argument="year", cure="give a year, several, or None for all"
         )
-    return found
+    return years
 
 
 def _records(units: Given) -> pl.DataFrame | None:

@@ -77,15 +77,15 @@ def _counts_of(frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang) 
     """Return the counts of a frame, or the frame itself if it holds counts."""
     if counts.are_those_of(frame, counts.COUNTS):
         counts.check_made_by(frame, by)
-        given = frame.lazy().select("code", "label", "count", "share", "kind").collect()
-        twice = given.filter(pl.struct("code", "kind").is_duplicated())
+        given_counts = frame.lazy().select("code", "label", "count", "share", "kind").collect()
+        twice = given_counts.filter(pl.struct("code", "kind").is_duplicated())
         if twice.height:
             raise UsageError(
                 f": {twice['code'][0] or twice['kind'][0]!r} appears in two rows",
                 argument="counts",
                 cure="give counts as fk.count_by returns them",
             )
-        return given
+        return given_counts
     return counts.count_by(frame, by, lookup, lang=lang).drop("by")
 
 

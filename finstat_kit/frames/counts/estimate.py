@@ -83,10 +83,10 @@ def estimated(
     problems = (
         rows.drop_nulls("problem").group_by(kind="problem").agg(count=pl.len().cast(pl.Int64))
     )
-    found = pl.concat([table.select("code", "kind", "count"), problems], how="diagonal")
+    drawn_units = pl.concat([table.select("code", "kind", "count"), problems], how="diagonal")
     labelled = pl.col("kind") == "labelled"
-    found = (
-        found.with_columns(
+    drawn_units = (
+        drawn_units.with_columns(
             pl.col("kind").replace("unknown code", "unknown codes"), pl.when(labelled).then("code")
         )
         .group_by("kind", "code")
@@ -94,7 +94,7 @@ def estimated(
     )
     hits = (
         pl.concat(groups, how="diagonal")
-        .join(found, on=["kind", "code"], how="left", nulls_equal=True)
+        .join(drawn_units, on=["kind", "code"], how="left", nulls_equal=True)
         .with_columns(pl.col("hits").fill_null(0))
     )
     order = pl.col("kind").cast(pl.Enum(counts.KINDS))

@@ -92,22 +92,22 @@ def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
             headers = [{"header": column.name} for column in columns]
             sheet.add_table(0, 0, height, len(columns) - 1, {"columns": headers, "style": None})
         bold = workbook.add_format({"bold": True})
-        for place, column in enumerate(columns):
-            sheet.write_string(0, place, column.name, bold)
+        for index, column in enumerate(columns):
+            sheet.write_string(0, index, column.name, bold)
             dtype = column.values.dtype
             put = sheet.write_datetime if dtype.is_temporal() else sheet.write_number
             put = sheet.write_boolean if dtype == pl.Boolean else put
             if dtype.is_temporal():  # wide enough: autofit ignores number formats
-                sheet.set_column(place, place, len(column.form))
+                sheet.set_column(index, index, len(column.form))
             exact = _Exact if dtype.is_float() else _as_it_is
             form = workbook.add_format({"num_format": column.form})
             cells = zip(column.values, column.texts, strict=True)
             for row, (value, text) in enumerate(cells, 1):
                 if value is not None:
-                    put(row, place, exact(value), form)
+                    put(row, index, exact(value), form)
                 elif text:
                     # Never a formula or a link, whatever its first character.
-                    sheet.write_string(row, place, text)
+                    sheet.write_string(row, index, text)
         sheet.autofit()
         if note is not None:
             sheet.write_string(height + 2, 0, note)
@@ -145,8 +145,8 @@ def _rule(dtype: pl.DataType) -> _Rule:
     if isinstance(dtype, pl.Datetime):
         if dtype.time_zone is not None:
             return _Rule(pl.lit(value=False), "", x.dt.to_string(f"{_MOMENT}%:z"))
-        there = x.dt.date().is_between(_FIRST_DAY, _LAST_DAY) & _in_milliseconds
-        return _Rule(there, "yyyy-mm-dd hh:mm:ss", x.dt.to_string(_MOMENT))
+        in_range = x.dt.date().is_between(_FIRST_DAY, _LAST_DAY) & _in_milliseconds
+        return _Rule(in_range, "yyyy-mm-dd hh:mm:ss", x.dt.to_string(_MOMENT))
     if dtype == pl.Time:
         return _Rule(_in_milliseconds, "hh:mm:ss", x.dt.to_string("%H:%M:%S%.f"))
     if dtype == pl.Duration:

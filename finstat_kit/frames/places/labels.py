@@ -39,17 +39,17 @@ def resolve_labels(
     """Add the label behind each code; see `Register.resolve_labels`."""
     name = f"name_{checked_lang(lang)}"
     schema = schema_of(frame)
-    wanted = code_columns(schema, columns)
-    label_columns = {column.label for column in wanted}
-    after = {column.code: column for column in wanted}
+    resolved = code_columns(schema, columns)
+    label_columns = {column.label for column in resolved}
+    by_code = {column.code: column for column in resolved}
     kept: list[pl.Expr] = []
     first: list[pl.Expr] = []
-    for place, (existing, dtype) in enumerate(schema.items()):
-        itself = pl.nth(place)  # as in `column_of`
+    for index, (existing, dtype) in enumerate(schema.items()):
+        itself = pl.nth(index)  # as in `column_of`
         if existing not in label_columns:
             kept.append(itself)
-        if existing in after:
-            column = after[existing]
+        if existing in by_code:
+            column = by_code[existing]
             codelist = lookup(column.codelist)
             label = label_of(itself, dtype, codelist["code"], codelist[name])
             (first if front else kept).append(label.alias(column.label))
@@ -61,18 +61,18 @@ def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -
     schema = schema_of(frame)
     parts = [pl.DataFrame(schema=UNRESOLVED)]
     for column in code_columns(schema, columns):
-        known = lookup(column.codelist)["code"]
+        codes = lookup(column.codelist)["code"]
         code = column_of(schema, column.code).cast(pl.String)
         counts = (
             frame.lazy()
             .select(code.alias("code"))
-            .filter(pl.col("code").is_not_null() & ~pl.col("code").is_in(known.implode()))
+            .filter(pl.col("code").is_not_null() & ~pl.col("code").is_in(codes.implode()))
             .group_by("code")
             .agg(pl.len().cast(pl.Int64).alias("count"))
             .sort("count", "code", descending=[True, False])
             .collect()
         )
-        likely = [_likely(column.codelist, old, known) for old in counts["code"]]
+        likely = [_likely(column.codelist, old, codes) for old in counts["code"]]
         parts.append(
             counts.select(
                 pl.lit(column.code).alias("column"),
@@ -143,17 +143,17 @@ def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
                 f"{schema.names()}",
                 cure=Either("name others by columns="),
             )
-        wanted = [
+        chosen = [
             CodeColumn(field, BY_FIELD[field].name, BY_FIELD[field].label) for field in present
         ]
     elif isinstance(columns, Mapping):
-        wanted = [CodeColumn(code, codelist, f"{code}_label") for code, codelist in columns.items()]
+        chosen = [CodeColumn(code, codelist, f"{code}_label") for code, codelist in columns.items()]
     elif isinstance(columns, str):
         raise UsageError(
             "is a text", argument="columns", value=columns, cure=f"give a list: [{columns!r}]"
         )
     elif isinstance(columns, Iterable):
-        wanted = [_known_field(field) for field in columns]
+        chosen = [_known_field(field) for field in columns]
     else:
         raise UsageError(
             "is not a list",
@@ -161,7 +161,7 @@ def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
             value=columns,
             cure=f"give some of {list(BY_FIELD)} in one",
         )
-    for column in wanted:
+    for column in chosen:
         if not isinstance(column.codelist, str) or column.codelist not in CODELISTS:
             raise UsageError(
                 f": {column.codelist!r} is not a codelist",
@@ -181,7 +181,7 @@ def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
                 cure="codes are text, since a number loses its leading zeros: read the column as "
                 "String",
             )
-    return wanted
+    return chosen
 
 
 def _known_field(field: str) -> CodeColumn:
@@ -199,11 +199,11 @@ def _known_field(field: str) -> CodeColumn:
     return CodeColumn(field, BY_FIELD[field].name, BY_FIELD[field].label)
 
 
-def _likely(codelist: str, old: str, known: Iterable[str]) -> str | None:
+def _likely(codelist: str, old: str, codes: Iterable[str]) -> str | None:
     """Return today's code for an old one, if the crosswalk and the codelist agree."""
     if codelist == "municipalities":
-        found = [code for code in known if old_codes.old_municipality(code) == old]
-        return found[0] if len(found) == 1 else None
+        candidates = [code for code in codes if old_codes.old_municipality(code) == old]
+        return candidates[0] if len(candidates) == 1 else None
     today = {"regions": old_codes.region_today, "districts": old_codes.district_today}.get(codelist)
     guess = today(old) if today else None
-    return guess if guess in set(known) else None
+    return guess if guess in set(codes) else None

@@ -37,10 +37,10 @@ _OLD: Final = {
 def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
     """Match names or codes with the places of a level; see `Register.match_places`."""
     arguments.one_of("level", level, LEVELS)
-    given = _texts(names)
+    inputs = _texts(names)
     of_level = places.filter(pl.col("level") == level)
-    known = dict(of_level.select("code", "name_sk").iter_rows())
-    old = {_OLD[level](code): code for code in known}
+    name_of = dict(of_level.select("code", "name_sk").iter_rows())
+    old = {_OLD[level](code): code for code in name_of}
     by_name: dict[str, set[str]] = {}
     by_part: dict[str, set[str]] = {}  # districts of a city without the city
     for code, *called in of_level.select("code", "name_sk", "name_en").iter_rows():
@@ -50,8 +50,8 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
             for key in _keys(name.partition("-")[2]):
                 by_part.setdefault(key, set()).add(code)
 
-    def found(text: str) -> tuple[str, list[str]]:
-        if text.strip().upper() in known:
+    def matched(text: str) -> tuple[str, list[str]]:
+        if text.strip().upper() in name_of:
             return "code", [text.strip().upper()]
         if (today := old.get(text.strip())) is not None:
             return "old code", [today]
@@ -59,14 +59,14 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
         codes = sorted(next(names, ()))
         return ("unknown", "name", "ambiguous")[min(len(codes), 2)], codes
 
-    distinct = {text: found(text) for text in given.drop_nulls().unique() if text.strip()}
-    results = [distinct.get(text, ("missing", [])) for text in given]
+    distinct = {text: matched(text) for text in inputs.drop_nulls().unique() if text.strip()}
+    results = [distinct.get(text, ("missing", [])) for text in inputs]
     sure = [codes[0] if len(codes) == 1 else None for _, codes in results]
     return pl.DataFrame(
         {
-            "given": given,
+            "given": inputs,
             "code": sure,
-            "name_sk": [None if code is None else known[code] for code in sure],
+            "name_sk": [None if code is None else name_of[code] for code in sure],
             "how": [how for how, _ in results],
             "candidates": [codes if len(codes) > 1 else [] for _, codes in results],
         },

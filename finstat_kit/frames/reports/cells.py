@@ -103,7 +103,7 @@ class Reader:
 
     def read(self, reports: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the cells of reports, and the reports and tables that gave no number."""
-        parts = [self._slice(one) for one in reports.iter_slices(_SLICE)]
+        parts = [self._slice(part) for part in reports.iter_slices(_SLICE)]
         cells = pl.concat([pl.DataFrame(schema=self._schema), *(cells for cells, _ in parts)])
         return cells, pl.concat([pl.DataFrame(schema=WITHOUT), *(none for _, none in parts)])
 
@@ -130,24 +130,24 @@ class Reader:
         self, reports: pl.DataFrame, sizes: pl.Series, refusals: Refusals
     ) -> list[tuple[Ints, _Layout]]:
         """Return the reports that fit their template, form by form, and refuse the others."""
-        held = sizes.list.len().fill_null(0).to_numpy() > 0
-        for reason, applies in by_the_record(reports, held):
+        has_tables = sizes.list.len().fill_null(0).to_numpy() > 0
+        for reason, applies in by_the_record(reports, has_tables):
             refusals.add(reason, applies)
         fitting: list[tuple[Ints, _Layout]] = []
         templates = reports["idSablony"].cast(pl.Int64)
-        open_ = ~refusals.refused
-        refusals.add("template_missing", open_ & templates.is_null().to_numpy())
+        refusals.add("template_missing", templates.is_null().to_numpy())
         for template in templates.filter(pl.Series(~refusals.refused)).unique().sort():
-            own = ~refusals.refused & (templates == template).fill_null(value=False).to_numpy()
+            of_template = (templates == template).fill_null(value=False).to_numpy()
+            of_template &= ~refusals.refused
             layout = self._layout(template)
             if layout is None:
-                refusals.add("template_missing", own)
+                refusals.add("template_missing", of_template)
             elif not layout.lengths:
-                refusals.add("no_tables_in_template", own)
+                refusals.add("no_tables_in_template", of_template)
             else:
                 wrong = sizes.list.len().to_numpy() != len(layout.lengths)
-                refusals.add("template_mismatch", own & wrong)
-                rows = np.flatnonzero(own & ~wrong)
+                refusals.add("template_mismatch", of_template & wrong)
+                rows = np.flatnonzero(of_template & ~wrong)
                 lengths = _lengths(sizes.gather(rows), len(layout.lengths))
                 unfit = lengths != np.asarray(layout.lengths)
                 for table in range(len(layout.lengths)):
@@ -237,10 +237,10 @@ def layout_of(forms: Mapping[int, Form], schema: pl.Schema) -> pl.DataFrame:
     return pl.concat([empty, *(layout.cells.select(names) for layout in layouts)])
 
 
-def _lengths(sizes: pl.Series, many: int) -> Ints:
+def _lengths(sizes: pl.Series, tables: int) -> Ints:
     """Return the number of cells of each table of some reports, one row per report."""
     lengths = sizes.explode().fill_null(0) if len(sizes) else pl.Series([], dtype=pl.Int64)
-    return lengths.to_numpy().astype(np.int64).reshape(-1, many)
+    return lengths.to_numpy().astype(np.int64).reshape(-1, tables)
 
 
 def _one_after_the_other(tables: pl.Series, layouts: list[_Layout]) -> pl.Series:

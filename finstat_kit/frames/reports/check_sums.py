@@ -62,19 +62,19 @@ def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
     """Check reports; see `Register.check_reports`."""
     # By their place: an id may appear twice in a frame.
     placed = reports.with_columns(pl.int_range(reports.height, dtype=pl.Int64).alias("id"))
-    reader, known = Reader(form_of), dict[int, FormSums]()
+    reader, sums_of = Reader(form_of), dict[int, FormSums]()
     checks, reasons = [pl.DataFrame(schema=_OF_CELLS)], []
-    for some in former_reports(reports).iter_slices(_SLICE):
-        also = some["former"].drop_nulls()
-        places = pl.concat([some["place"], also]).unique().sort()
+    for slice_ in former_reports(reports).iter_slices(_SLICE):
+        former_places = slice_["former"].drop_nulls()
+        places = pl.concat([slice_["place"], former_places]).unique().sort()
         cells, without = reader.read(placed[places])
-        former = dict(some.drop_nulls().iter_rows())
-        own = pl.col("report_id").is_in(some["place"].implode())
+        former = dict(slice_.drop_nulls().iter_rows())
+        of_slice = pl.col("report_id").is_in(slice_["place"].implode())
         checks += [
-            _of_one_form(part, _sums_of(int(template), form_of, known), former).filter(own)
+            _of_one_form(part, _sums_of(int(template), form_of, sums_of), former).filter(of_slice)
             for (template,), part in cells.group_by("template", maintain_order=True)
         ]
-        reasons.append(without.filter(own))
+        reasons.append(without.filter(of_slice))
     return _per_report(reports, pl.concat(checks), reasons)
 
 
@@ -109,7 +109,7 @@ def _per_report(
         .group_by(place="report_id")
         .agg(reasons=pl.struct("table", "reason"))
     )
-    shown, stated = pl.col("in_balance"), pl.coalesce("in_income", "elsewhere")
+    in_balance, in_income = pl.col("in_balance"), pl.coalesce("in_income", "elsewhere")
     return (
         rows.join(income, on=statement, how="left", maintain_order="left")
         .join(why, on="place", how="left", maintain_order="left")
@@ -117,8 +117,8 @@ def _per_report(
             pl.col("template").fill_null(pl.col("idSablony")),
             pl.col("checked", "failing").fill_null(0),
             # A blank counts as 0 if the other is filled.
-            result_difference=pl.when(~(shown.is_nan() & stated.is_nan())).then(
-                (shown.fill_nan(0.0) - stated.fill_nan(0.0)).round(2)
+            result_difference=pl.when(~(in_balance.is_nan() & in_income.is_nan())).then(
+                (in_balance.fill_nan(0.0) - in_income.fill_nan(0.0)).round(2)
             ),
         )
         .select(CHECKS.names())
@@ -133,26 +133,26 @@ def failing_sums(cells: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
         cells: All filled cells of some reports, grouped by report.
         form_of: Returns the form that cells are read by.
     """
-    known: dict[int, FormSums] = {}
-    found = [pl.DataFrame(schema={name: CHECKS[name] for name in ("report_id", "failing")})]
-    for (template,), own in cells.group_by("template", maintain_order=True):
-        sums = _sums_of(int(template), form_of, known)
-        many = own["report_id"].rle().struct.field("len").cum_sum()
-        ends = [*many.gather_every(_SLICE, _SLICE - 1), own.height]
+    sums_of: dict[int, FormSums] = {}
+    parts = [pl.DataFrame(schema={name: CHECKS[name] for name in ("report_id", "failing")})]
+    for (template,), cells_of_form in cells.group_by("template", maintain_order=True):
+        sums = _sums_of(int(template), form_of, sums_of)
+        ends_of_reports = cells_of_form["report_id"].rle().struct.field("len").cum_sum()
+        ends = [*ends_of_reports.gather_every(_SLICE, _SLICE - 1), cells_of_form.height]
         for start, end in pairwise([0, *ends]):
             if end > start:
-                filed = _filed(own[start:end], sums)
+                filed = _filed(cells_of_form[start:end], sums)
                 checks = {"report_id": filed.ids, "failing": _added(filed, sums).fails.sum(axis=1)}
-                found.append(pl.DataFrame(checks, schema=found[0].schema))
-    return pl.concat(found)
+                parts.append(pl.DataFrame(checks, schema=parts[0].schema))
+    return pl.concat(parts)
 
 
-def _sums_of(template: int, form_of: FormOf, known: dict[int, FormSums]) -> FormSums:
-    if template not in known:
+def _sums_of(template: int, form_of: FormOf, sums_of: dict[int, FormSums]) -> FormSums:
+    if template not in sums_of:
         form = form_of(template)
         assert form is not None  # cells were read by it
-        known[template] = FormSums(form)
-    return known[template]
+        sums_of[template] = FormSums(form)
+    return sums_of[template]
 
 
 class _Filed(NamedTuple):
@@ -176,12 +176,12 @@ def _filed(cells: pl.DataFrame, sums: FormSums) -> _Filed:
     report = np.repeat(np.arange(len(ids)), cells["report_id"].rle().struct.field("len").to_numpy())
     columns = np.array([len(table.columns) for table in sums.form.tables])
     table, row, column = (cells[name].to_numpy().astype(np.int64) for name in _KEY)
-    place = sums.starts[table] + row * columns[table] + column
+    cell = sums.starts[table] + row * columns[table] + column
     shape = len(ids), int(sums.starts[-1])
     values, filled, odd = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    values[report, place] = cells["value"].fill_null(0.0).to_numpy()
-    filled[report, place] = 1.0
-    odd[report, place] = cells["value"].is_null().to_numpy()
+    values[report, cell] = cells["value"].fill_null(0.0).to_numpy()
+    filled[report, cell] = 1.0
+    odd[report, cell] = cells["value"].is_null().to_numpy()
     return _Filed(ids, values, filled, odd)
 
 
@@ -190,18 +190,18 @@ class _Added(NamedTuple):
 
     stated: Floats
     computed: Floats
-    told: Mask  # what is checked
+    checked: Mask
     fails: Mask
 
 
 def _added(filed: _Filed, sums: FormSums) -> _Added:
     computed, stated = sums.added(filed.values), filed.values[:, sums.stated]
     # A sum of blanks only states nothing; a text that is not a number cannot be added.
-    told = (sums.added(filed.filled, signed=False) + filed.filled[:, sums.stated] > 0) & (
+    checked = (sums.added(filed.filled, signed=False) + filed.filled[:, sums.stated] > 0) & (
         sums.added(filed.odd, signed=False) + filed.odd[:, sums.stated] == 0
     )
     rounding = _HALF_A_CENT + 1e-15 * sums.added(np.abs(filed.values), signed=False)
-    return _Added(stated, computed, told, told & (np.abs(computed - stated) > rounding))
+    return _Added(stated, computed, checked, checked & (np.abs(computed - stated) > rounding))
 
 
 def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) -> pl.DataFrame:
@@ -219,9 +219,9 @@ def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) ->
         {
             "report_id": filed.ids,
             "template": [sums.form.id] * len(filed.ids),
-            "checked": added.told.sum(axis=1),
+            "checked": added.checked.sum(axis=1),
             "failing": added.fails.sum(axis=1),
-            "largest_difference": _largest(off, added.told),
+            "largest_difference": _largest(off, added.checked),
             "balance_difference": _balance(filed, sums),
             "columns_difference": _across(filed, sums),
             "previous_difference": _previous(filed, sums, former),
@@ -237,11 +237,14 @@ def _largest(differences: Floats, counted: Mask) -> list[float | None]:
     """Return the largest difference of each report, with its sign; None if no cell is compared."""
     if not differences.shape[1]:
         return [None] * len(differences)
-    known = np.where(counted, differences, 0.0)
-    most = np.abs(known).argmax(axis=1)[:, None]
-    largest = np.round(np.take_along_axis(known, most, axis=1)[:, 0], 2) + 0.0  # no -0.0
-    told: Mask = np.any(counted, axis=1)
-    return [one if any_ else None for one, any_ in zip(largest.tolist(), told, strict=True)]
+    compared = np.where(counted, differences, 0.0)
+    widest = np.abs(compared).argmax(axis=1)[:, None]
+    largest = np.round(np.take_along_axis(compared, widest, axis=1)[:, 0], 2) + 0.0  # no -0.0
+    any_counted: Mask = np.any(counted, axis=1)
+    return [
+        value if has_value else None
+        for value, has_value in zip(largest.tolist(), any_counted, strict=True)
+    ]
 
 
 def _balance(filed: _Filed, sums: FormSums) -> list[float | None]:
@@ -265,30 +268,30 @@ def _across(filed: _Filed, sums: FormSums) -> list[float | None]:
 
 def _previous(filed: _Filed, sums: FormSums, former: dict[int, int]) -> list[float | None]:
     """Return the largest difference of the previous-period column from the former report."""
-    place = {id_: row for row, id_ in enumerate(filed.ids)}
-    pairs = [(row, place[former[id_]]) for id_, row in place.items() if former.get(id_) in place]
+    row_of = {id_: row for row, id_ in enumerate(filed.ids)}
+    pairs = [(row, row_of[former[id_]]) for id_, row in row_of.items() if former.get(id_) in row_of]
     later, earlier = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
 
     def both(cells: Floats) -> tuple[Floats, Floats]:
         return cells[later][:, sums.previous], cells[earlier][:, sums.current]
 
-    (told, told_then), (odd, odd_then) = both(filed.filled), both(filed.odd)
+    (filled, filled_then), (odd, odd_then) = both(filed.filled), both(filed.odd)
     # Blanks only are not compared: a first year, a form left empty.
-    any_: Mask = (told.sum(axis=1) > 0) & (told_then.sum(axis=1) > 0)
-    counted = (told + told_then > 0) & (odd + odd_then == 0) & any_[:, None]
+    both_filled: Mask = (filled.sum(axis=1) > 0) & (filled_then.sum(axis=1) > 0)
+    counted = (filled + filled_then > 0) & (odd + odd_then == 0) & both_filled[:, None]
     values, values_then = both(filed.values)
-    found: list[float | None] = [None] * len(place)
+    differences: list[float | None] = [None] * len(row_of)
     for row, difference in zip(later, _largest(values - values_then, counted), strict=True):
-        found[row] = difference
-    return found
+        differences[row] = difference
+    return differences
 
 
-def _result(filed: _Filed, place: int | None) -> list[float | None]:
+def _result(filed: _Filed, cell: int | None) -> list[float | None]:
     """Return a result as `_RESULTS` has it."""
-    if place is None:
+    if cell is None:
         return [None] * len(filed.ids)
-    values = np.where(filed.filled[:, place] > 0, filed.values[:, place], np.nan).tolist()
-    return [None if odd else v for v, odd in zip(values, filed.odd[:, place].tolist(), strict=True)]
+    values = np.where(filed.filled[:, cell] > 0, filed.values[:, cell], np.nan).tolist()
+    return [None if odd else v for v, odd in zip(values, filed.odd[:, cell].tolist(), strict=True)]
 
 
 def _failures(added: _Added, sums: FormSums) -> pl.Series:

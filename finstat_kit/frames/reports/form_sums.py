@@ -61,18 +61,18 @@ class FormSums:
         self.form = form
         self.starts = np.cumsum([0, *(table.cells for table in form.tables)])
         self.sums = [
-            one
+            sum_
             for table, part in enumerate(form.tables)
             for row, line in enumerate(part.rows)
             if line.terms
             for column in range(len(part.columns))
-            if (one := self._sum(table, row, column)) is not None
+            if (sum_ := self._sum(table, row, column)) is not None
         ]
-        terms = [term for one in self.sums for term in one.terms]
+        terms = [term for sum_ in self.sums for term in sum_.terms]
         self._signs = np.array([sign for sign, _ in terms], dtype=np.float64)
         self._places = np.array([place for _, place in terms], dtype=np.int64)
-        self._begins = np.cumsum([0, *(len(one.terms) for one in self.sums)])[:-1]
-        self.stated = np.array([one.place for one in self.sums], dtype=np.int64)
+        self._begins = np.cumsum([0, *(len(sum_.terms) for sum_ in self.sums)])[:-1]
+        self.stated = np.array([sum_.place for sum_ in self.sums], dtype=np.int64)
         sides = totals(form)
         self.totals = None if sides is None else (self._place(sides[0]), self._place(sides[1]))
         self.in_balance, self.in_income = (
@@ -109,28 +109,28 @@ class FormSums:
         for number, table in enumerate(self.form.tables):
             for period in dict.fromkeys(column.period for column in table.columns):
                 for first, sign, second, third in _ACROSS:
-                    places = [_column(table, period, one) for one in (first, second, third)]
+                    places = [_column(table, period, part) for part in (first, second, third)]
                     a, b, c = places
                     if a is None or b is None or c is None:
                         continue
                     for row in range(len(table.rows)):
-                        x, y, z = (self._place((number, row, one)) for one in (a, b, c))
+                        x, y, z = (self._place((number, row, part)) for part in (a, b, c))
                         yield x, sign, y, z
 
     def _before(self) -> Iterator[tuple[int, int]]:
         for number, table in enumerate(self.form.tables):
-            for place, column in enumerate(table.columns):
+            for index, column in enumerate(table.columns):
                 if column.period != "previous":
                     continue
-                now = _counterpart(table, "current", column.measure)
-                if now is not None:
+                current = _counterpart(table, "current", column.measure)
+                if current is not None:
                     for row in range(len(table.rows)):
-                        yield self._place((number, row, place)), self._place((number, row, now))
+                        yield self._place((number, row, index)), self._place((number, row, current))
 
 
 def totals(form: Form) -> tuple[Cell, Cell] | None:
     """Return table, row and column of the current totals of both sides of a balance sheet."""
-    found = []
+    cells = []
     for side in (_ASSETS, _LIABILITIES):
         number = next((n for n, t in enumerate(form.tables) if side.match(t.name_sk or "")), None)
         if number is None:
@@ -138,8 +138,8 @@ def totals(form: Form) -> tuple[Cell, Cell] | None:
         row, column = _total(number, form.tables[number]), _left(form.tables[number], "current")
         if row is None or column is None:
             return None
-        found.append((number, row, column))
-    return found[0], found[1]
+        cells.append((number, row, column))
+    return cells[0], cells[1]
 
 
 def _total(number: int, table: Table) -> int | None:

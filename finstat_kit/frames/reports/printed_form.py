@@ -183,10 +183,10 @@ def _parts(
 def _part(
     data: list[Decimal | str], table: Table, lang: Lang, places: int, *, filled: bool
 ) -> Part:
-    many = len(table.columns)
+    width = len(table.columns)
     lines = []
-    for place, row in enumerate(table.rows):
-        cells = data[place * many : (place + 1) * many]
+    for index, row in enumerate(table.rows):
+        cells = data[index * width : (index + 1) * width]
         if not filled or any(cell != "" for cell in cells):
             lines.append(_line(row, [_written(cell, lang, places) for cell in cells], lang))
     english = table.name_en if lang == "en" else None
@@ -229,19 +229,19 @@ def _title(page: Mapping[str, Any], lang: Lang) -> list[tuple[str, str]]:
     address = page.get("adresa") or page.get("miestoPodnikania") or {}
     street = " ".join(str(address[k]) for k in ("ulica", "cislo") if address.get(k))
     town = " ".join(str(address[k]) for k in ("psc", "mesto") if address.get(k))
-    kind = page.get("typZavierky") or ""
+    type_ = page.get("typZavierky") or ""
     ends = [_day(page.get(name), lang) for name in ("obdobieOd", "obdobieDo")]
-    found = [
+    lines = [
         (words["unit"], page.get("nazovUctovnejJednotky")),
         (words["ico"], page.get("ico")),
         (words["dic"], page.get("dic")),
         (words["seat"], ", ".join(part for part in (street, town) if part)),
         (words["period"], " – ".join(end for end in ends if end)),
-        (words["kind"], kind_text(str(kind), lang)),
+        (words["kind"], kind_text(str(type_), lang)),
         (words["compiled"], _day(page.get("datumZostavenia"), lang)),
         (words["approved"], _day(page.get("datumSchvalenia"), lang)),
     ]
-    return [(name, str(value)) for name, value in found if value]
+    return [(name, str(value)) for name, value in lines if value]
 
 
 def kind_text(kind: str, lang: Lang) -> str:

@@ -74,11 +74,11 @@ class Refusals:
         """Return the reasons in the order of the reports."""
         if not self._rows:
             return pl.DataFrame(schema=WITHOUT)
-        many = [len(rows) for rows in self._rows]
+        sizes = [len(rows) for rows in self._rows]
         rows = np.concatenate(self._rows)
         tables = pl.Series("table", self._tables, dtype=pl.Int16)
         reasons = pl.Series("reason", self._reasons, dtype=REASON)
-        entry = np.repeat(np.arange(len(many)), many)
+        entry = np.repeat(np.arange(len(sizes)), sizes)
         return (
             pl.DataFrame(
                 [
@@ -94,7 +94,7 @@ class Refusals:
 
 
 def by_the_record(
-    reports: pl.DataFrame, held: NDArray[np.bool_]
+    reports: pl.DataFrame, has_tables: NDArray[np.bool_]
 ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Yield the reasons visible in a record alone, in their order, and where each applies."""
     columns = reports.columns
@@ -113,7 +113,7 @@ def by_the_record(
     if wire.CHANGED in columns:
         # A missing or broken record is a row with only its id.
         others = pl.all_horizontal(pl.col(n).is_null() for n in READ if n in columns and n != "id")
-        yield "unreadable", where(others) & ~held
+        yield "unreadable", where(others) & ~has_tables
     if files is not None and reports["prilohy"].dtype != pl.Null:
-        yield "attachments_only", where(files.list.len() > 0) & ~held
-    yield "no_content", ~held
+        yield "attachments_only", where(files.list.len() > 0) & ~has_tables
+    yield "no_content", ~has_tables

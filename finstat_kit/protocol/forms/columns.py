@@ -84,13 +84,13 @@ def columns(
     last = max((cell.line for cell in header), default=0)
     telling = [c for c in header if c.sk and not (c.line == last and _ORDINAL.fullmatch(c.sk))]
     first = all_columns - data_columns + 1
-    found = []
-    for place in range(first, first + data_columns):
-        above = [c for c in telling if c.column <= place < c.column + c.width]
+    unfinished = []
+    for number in range(first, first + data_columns):
+        above = [c for c in telling if c.column <= number < c.column + c.width]
         above.sort(key=lambda cell: cell.line)
         english = [cell.en for cell in above if cell.en]
         texts = [cell.sk for cell in above]
-        found.append(
+        unfinished.append(
             Column(
                 _period(" ".join(texts)),
                 _measure(texts),
@@ -99,7 +99,7 @@ def columns(
             )
         )
     period = _IN_THE_NAME.get((name or "").rpartition("_")[2].strip().lower())
-    return tuple(_completed(c if c.period else c._replace(period=period) for c in found))
+    return tuple(_completed(c if c.period else c._replace(period=period) for c in unfinished))
 
 
 def _period(text: str) -> str | None:
@@ -116,7 +116,7 @@ def _measure(texts: Sequence[str]) -> str | None:
     return "other" if any(not _NEUTRAL.fullmatch(text) for text in texts) else None
 
 
-def _completed(found: Iterable[Column]) -> list[Column]:
+def _completed(columns: Iterable[Column]) -> list[Column]:
     """Complete columns from their neighbours.
 
     Columns without a period beside a previous one are current, where no other is. A lone previous
@@ -124,28 +124,28 @@ def _completed(found: Iterable[Column]) -> list[Column]:
     net, the total of two activities. Of several columns with the same period and measure only the
     total of all keeps it.
     """
-    settled = list(found)
-    periods = {column.period for column in settled}
+    completed = list(columns)
+    periods = {column.period for column in completed}
     if "previous" in periods and "current" not in periods:
-        settled = [c if c.period else c._replace(period="current") for c in settled]
-    now = [column for column in settled if column.period == "current"]
-    before = [place for place, column in enumerate(settled) if column.period == "previous"]
-    if now and len(before) == 1 and settled[before[0]].measure is None:
-        settled[before[0]] = settled[before[0]]._replace(measure=now[-1].measure)
+        completed = [c if c.period else c._replace(period="current") for c in completed]
+    current = [column for column in completed if column.period == "current"]
+    previous = [index for index, column in enumerate(completed) if column.period == "previous"]
+    if current and len(previous) == 1 and completed[previous[0]].measure is None:
+        completed[previous[0]] = completed[previous[0]]._replace(measure=current[-1].measure)
     same = defaultdict[tuple[str | None, str | None], list[int]](list)
-    for place, column in enumerate(settled):
-        same[column.period, column.measure].append(place)
+    for index, column in enumerate(completed):
+        same[column.period, column.measure].append(index)
     for (_, measure), places in same.items():
         if measure is None or len(places) == 1:
             continue
         # "Spolu" under fewer headings than "Životné poistenie / Spolu".
         depths = {
-            place: settled[place].header_sk.count(" / ")
-            for place in places
-            if "spolu" in settled[place].header_sk.lower()
+            index: completed[index].header_sk.count(" / ")
+            for index in places
+            if "spolu" in completed[index].header_sk.lower()
         }
-        above = [place for place in depths if depths[place] == min(depths.values())]
-        for place in places:
-            if above != [place]:
-                settled[place] = settled[place]._replace(measure="other")
-    return settled
+        above = [index for index in depths if depths[index] == min(depths.values())]
+        for index in places:
+            if above != [index]:
+                completed[index] = completed[index]._replace(measure="other")
+    return completed

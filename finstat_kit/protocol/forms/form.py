@@ -129,12 +129,12 @@ def shipped(template: int) -> Form | None:
     return None if body is None else parse_template(body, template)
 
 
-def parse_template(body: bytes, asked: int) -> Form:
+def parse_template(body: bytes, template: int) -> Form:
     """Read the reply of a template."""
-    where = f"template {asked}: "
+    where = f"template {template}: "
     reply = object_at(read_json(body, where), where)
-    if reply.get("id") != asked or type(reply.get("id")) is not int:
-        raise broken(f"{where}$.id", str(asked), reply.get("id"), "id" in reply)
+    if reply.get("id") != template or type(reply.get("id")) is not int:
+        raise broken(f"{where}$.id", str(template), reply.get("id"), "id" in reply)
     return _form(reply, where, "$")
 
 
@@ -144,16 +144,16 @@ def parse_templates(body: bytes) -> tuple[list[Form], bool]:
     entries = reply.get(TEMPLATE_LIST)
     if type(entries) is not list:
         raise broken(f"$.{TEMPLATE_LIST}", "a list of templates", entries, TEMPLATE_LIST in reply)
-    found, with_tables = [], False
-    for place, entry in enumerate(entries):
-        path = f"$.{TEMPLATE_LIST}[{place}]"
-        found.append(_form(object_at(entry, path=path), "", path))
+    forms, with_tables = [], False
+    for index, entry in enumerate(entries):
+        path = f"$.{TEMPLATE_LIST}[{index}]"
+        forms.append(_form(object_at(entry, path=path), "", path))
         with_tables = with_tables or entry.get(TABLES) is not None
-    ids = [form.id for form in found]
+    ids = [form.id for form in forms]
     if len(set(ids)) < len(ids):
         repeated = next(id_ for id_ in ids if ids.count(id_) > 1)
         raise ProtocolError(f"$.{TEMPLATE_LIST}: the template {repeated} is listed twice")
-    return found, with_tables
+    return forms, with_tables
 
 
 def _form(reply: dict[str, object], where: str, path: str) -> Form:
@@ -161,9 +161,9 @@ def _form(reply: dict[str, object], where: str, path: str) -> Form:
         template = msgspec.convert(reply, _Template)
     except msgspec.ValidationError as error:
         # "Expected `int`, got `str` - at `$.tabulky[0].pocetStlpcov`"
-        told, _, place = str(error).partition(" - at ")
-        at = path + place.strip("`").removeprefix("$")
-        raise ProtocolError(f"{where}{at}: {told[:1].lower()}{told[1:]}") from None
+        text, _, position = str(error).partition(" - at ")
+        at = path + position.strip("`").removeprefix("$")
+        raise ProtocolError(f"{where}{at}: {text[:1].lower()}{text[1:]}") from None
     tables = template.tables or []
     for index, table in enumerate(tables):
         if not 1 <= table.data_columns <= table.columns <= _LARGEST:
@@ -181,11 +181,11 @@ def _form(reply: dict[str, object], where: str, path: str) -> Form:
         template.decree,
         template.valid_from,
         template.valid_to,
-        tuple(_table(table, place, numbers) for place, table in enumerate(tables)),
+        tuple(_table(table, position, numbers) for position, table in enumerate(tables)),
     )
 
 
-def _table(table: _Table, place: int, numbers: list[dict[int, int]]) -> Table:
+def _table(table: _Table, index: int, numbers: list[dict[int, int]]) -> Table:
     name, rows = table.name or _Text(), table.rows or []
     header = [
         form_columns.HeaderCell(
@@ -199,7 +199,7 @@ def _table(table: _Table, place: int, numbers: list[dict[int, int]]) -> Table:
         name.sk,
         name.en,
         form_columns.columns(header, table.columns, table.data_columns, name.sk),
-        tuple(_row(row, path, place, numbers) for row, path in zip(rows, row_paths, strict=True)),
+        tuple(_row(row, path, index, numbers) for row, path in zip(rows, row_paths, strict=True)),
     )
 
 

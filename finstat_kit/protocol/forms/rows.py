@@ -73,19 +73,19 @@ def references(caption: str) -> list[tuple[int, int]]:
     start = _FIRST_REFERENCE.search(caption)
     if start is None:
         return []
-    found: list[tuple[int, int]] = []
+    signed_rows: list[tuple[int, int]] = []
     # Signs of the brackets around, of the next row within its bracket, of the row before it.
-    signs, sign, former, place = [1], 1, 1, start.start()
-    while (token := _TOKEN.match(caption, place)) is not None:
-        place = token.end()
+    signs, sign, former, position = [1], 1, 1, start.start()
+    while (token := _TOKEN.match(caption, position)) is not None:
+        position = token.end()
         if token["row"]:
-            found.append((signs[-1] * sign, int(token["row"].rpartition(".")[2])))
+            signed_rows.append((signs[-1] * sign, int(token["row"].rpartition(".")[2])))
             sign, former = 1, sign
-        elif token["last"] and found:
-            kept, first = found[-1]
-            found += [(kept, number) for number in range(first + 1, int(token["last"]) + 1)]
+        elif token["last"] and signed_rows:
+            kept, first = signed_rows[-1]
+            signed_rows += [(kept, number) for number in range(first + 1, int(token["last"]) + 1)]
             if token["without"]:
-                found.append((-kept, int(token["without"])))
+                signed_rows.append((-kept, int(token["without"])))
         elif token["minus"]:
             # Within a separate bracket: "+ (-r. 24)".
             sign *= -1
@@ -97,9 +97,9 @@ def references(caption: str) -> list[tuple[int, int]]:
         elif token["close"] and len(signs) > 1:
             signs.pop()
     # A remainder that refers to rows was not understood; one row alone is not a sum.
-    if len(found) < 2 or _FIRST_REFERENCE.search(caption, place):
+    if len(signed_rows) < 2 or _FIRST_REFERENCE.search(caption, position):
         return []
-    return found
+    return signed_rows
 
 
 def numbers(rows: Sequence[tuple[int | None, str | None]]) -> dict[int, int]:
@@ -111,8 +111,8 @@ def numbers(rows: Sequence[tuple[int | None, str | None]]) -> dict[int, int]:
         int(marked[1]) if number is None and (marked := _AS_MARK.fullmatch(mark or "")) else number
         for number, mark in rows
     ]
-    many = Counter(printed)
-    return {n: row for row, n in enumerate(printed) if n is not None and many[n] == 1}
+    repeats = Counter(printed)
+    return {n: row for row, n in enumerate(printed) if n is not None and repeats[n] == 1}
 
 
 def terms(
@@ -130,10 +130,10 @@ def terms(
         The terms; empty if a number is not in the form.
     """
     order = [*range(table, -1, -1), *range(table + 1, len(numbers))]
-    found = []
+    resolved = []
     for sign, number in references:
-        home = next((place for place in order if number in numbers[place]), None)
+        home = next((other for other in order if number in numbers[other]), None)
         if home is None:
             return ()
-        found.append(Term(sign, home, numbers[home][number]))
-    return tuple(found)
+        resolved.append(Term(sign, home, numbers[home][number]))
+    return tuple(resolved)

@@ -63,7 +63,7 @@ class Kind(Generic[R]):
         """Path of one record, below the base URL."""
         return f"/api/{self.endpoint}"
 
-    def read(self, body: bytes, asked: int) -> R:
+    def read(self, body: bytes, id_: int) -> R:
         """Return the record of an id that a body holds.
 
         Raises:
@@ -73,15 +73,15 @@ class Kind(Generic[R]):
         try:
             record = self._decoder.decode(body)
         except _UNREADABLE:
-            return self._strictly(body, asked)
-        return record if record.id == asked else self._strictly(body, asked)
+            return self._strictly(body, id_)
+        return record if record.id == id_ else self._strictly(body, id_)
 
-    def _strictly(self, body: bytes, asked: int) -> R:
-        where = f"id {asked}: "
+    def _strictly(self, body: bytes, id_: int) -> R:
+        where = f"id {id_}: "
         reply = object_at(read_json(body, where), where)
-        id_ = reply.get("id")
-        if id_ != asked or type(id_) is not int:
-            raise broken(f"{where}$.id", str(asked), id_, "id" in reply)
+        sent_id = reply.get("id")
+        if sent_id != id_ or type(sent_id) is not int:
+            raise broken(f"{where}$.id", str(id_), sent_id, "id" in reply)
         _read_truths(reply)
         return shaped(reply, self.shape, where)
 

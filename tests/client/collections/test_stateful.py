@@ -133,7 +133,7 @@ class Walk:
         self.ever |= now
 
     def step(self) -> None:
-        """Ask for a page; an error leaves the walk where it was."""
+        """Fetch for a page; an error leaves the walk where it was."""
         cursor, count = self.pages.cursor, self.pages.count
         assert cursor == (self.seen[-1] if self.seen else 0)
         try:
