@@ -181,13 +181,13 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise UsageError("is not known", argument=name, value=value, cure=cure)
 
 
-def near(value: object, known: Iterable[str]) -> str:
+def near(value: object, choices: Iterable[str]) -> str:
     """Return the beginning of a cure: the known names that a misspelt one is near to, if any.
 
     >>> near("equity_rato", ["equity", "equity_ratio", "sales"])
     "did you mean 'equity_ratio' or 'equity'? "
     """
-    written = {name.casefold(): name for name in known}
+    written = {name.casefold(): name for name in choices}
     matches = difflib.get_close_matches(value.casefold(), written) if isinstance(value, str) else []
     quoted = " or ".join(repr(written[name]) for name in matches)
     return f"did you mean {quoted}? " if quoted else ""

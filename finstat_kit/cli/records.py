@@ -53,13 +53,13 @@ def ids(
         _stream_ids(listed, changed_since, after_id, limit, form)
         return
     try:
-        found = listed.ids(changed_since=changed_since, after_id=after_id, limit=limit)
+        frame = listed.ids(changed_since=changed_since, after_id=after_id, limit=limit)
     except (RegisterError, Interrupted) as error:
         if error.partial is not None and error.partial.height:
             print_frame(error.partial, form, output)
             _cut_off(error, error.partial.height, error.cursor)
         raise
-    print_frame(found, form, output)
+    print_frame(frame, form, output)
 
 
 def _stream_ids(

@@ -73,13 +73,13 @@ class Patient:
             raise self._failed(_MayPass(error.message)) from None
         self._unanswered = 0
         headers = {name.lower(): value for name, value in reply.headers.items()}
-        seen = f"status {reply.status}{first_words(reply.body)}"
+        observation = f"status {reply.status}{first_words(reply.body)}"
         if reply.status in _ASKS_FOR_PEACE or (reply.status != 200 and "retry-after" in headers):
-            raise Ended(seen, "it asked for a pause: wait, further requests prolong it")
+            raise Ended(observation, "it asked for a pause: wait, further requests prolong it")
         if reply.status in _MAY_PASS:
-            raise self._failed(_MayPass(seen))
+            raise self._failed(_MayPass(observation))
         if reply.status != 200:
-            raise self._failed(Fault(seen))
+            raise self._failed(Fault(observation))
         beginning = reply.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
         if beginning != b"{":
             found = "HTML" if beginning == b"<" else "no JSON object"

@@ -135,15 +135,15 @@ def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
     except Fault as fault:
         return _Line(name, "fail", str(fault), "no labels from it")
 
-    given = [e.get("kod") for e in entries]
-    codes = {str(code) for code in given if code is not None}
+    sent_codes = [e.get("kod") for e in entries]
+    codes = {str(code) for code in sent_codes if code is not None}
     patient.codes[name] = codes
     parents = patient.codes.get(_PARENT.get(name, ""))
     names = [n if isinstance(n := e.get("nazov"), dict) else {} for e in entries]
     slovak = [n["sk"] for n in names if isinstance(n.get("sk"), str)]
     oddities = {
-        "codes repeated": sum(code is not None for code in given) - len(codes),
-        "codes that are numbers": sum(type(code) is int for code in given),
+        "codes repeated": sum(code is not None for code in sent_codes) - len(codes),
+        "codes that are numbers": sum(type(code) is int for code in sent_codes),
         "without a name in both languages": sum(
             not all(isinstance(n.get(lang), str) and n[lang] for lang in ("sk", "en"))
             for n in names

@@ -99,12 +99,12 @@ def parse_classification(body: bytes) -> pl.DataFrame:
 def _codelist(entries: Sequence[Entry], key: str, schema: pl.Schema) -> pl.DataFrame:
     rows: dict[str, tuple[str | None, ...]] = {}
     repeated: list[str] = []
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         row = _row(entry)
         code = str(row[0])
         if code in rows and rows[code] != row:
             raise ProtocolError(
-                f"$.{key}[{place}]: the code {short(code)} is listed twice, with other content"
+                f"$.{key}[{index}]: the code {short(code)} is listed twice, with other content"
             )
         if code in rows:
             repeated.append(code)

@@ -84,13 +84,13 @@ def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -
     return pl.concat(parts)
 
 
-def label_of(column: pl.Expr, dtype: pl.DataType, known: pl.Series, names: pl.Series) -> pl.Expr:
+def label_of(column: pl.Expr, dtype: pl.DataType, listed: pl.Series, names: pl.Series) -> pl.Expr:
     """Return an expression for the label of each code of a column, null without one."""
-    if dtype == pl.Null or known.is_empty():
+    if dtype == pl.Null or listed.is_empty():
         return pl.lit(None, pl.String)
 
     def looked_up(codes: pl.Expr) -> pl.Expr:
-        return codes.replace_strict(known, names, default=None, return_dtype=pl.String)
+        return codes.replace_strict(listed, names, default=None, return_dtype=pl.String)
 
     if dtype == pl.String:
         return looked_up(column)

@@ -66,15 +66,15 @@ def attachments(reports: Frame) -> Frame:
             argument="reports",
             cure="give what fk.reports.get returns",
         )
-    known = {field.name for field in inner.fields} if isinstance(inner, pl.Struct) else set()
-    files = pl.col(_FILES) if known else pl.col(_FILES).cast(pl.List(pl.Struct({"id": pl.Int64})))
+    fields = {field.name for field in inner.fields} if isinstance(inner, pl.Struct) else set()
+    files = pl.col(_FILES) if fields else pl.col(_FILES).cast(pl.List(pl.Struct({"id": pl.Int64})))
     rows = reports.select(pl.col("id").cast(pl.Int64).alias("report_id"), files)
     rows = rows.explode(_FILES).filter(pl.col(_FILES).is_not_null())
     return rows.select(
         "report_id",
         *(
             pl.col(_FILES).struct.field(name).cast(kind)
-            if name in known
+            if name in fields
             else pl.lit(None, kind).alias(name)
             for name, kind in _FIELDS.items()
         ),

@@ -29,12 +29,12 @@ def former_reports(reports: pl.DataFrame) -> pl.DataFrame:
     """
     page = pl.col("titulnaStrana").struct
     dtype = reports.schema.get("titulnaStrana")
-    known = {field.name for field in dtype.fields} if isinstance(dtype, pl.Struct) else ()
+    fields = {field.name for field in dtype.fields} if isinstance(dtype, pl.Struct) else ()
     described = reports.select(
         "id",
         "idSablony",
         *(
-            (page.field(name) if name in known else pl.lit(None).alias(name)).cast(
+            (page.field(name) if name in fields else pl.lit(None).alias(name)).cast(
                 kind, strict=False
             )
             for name, kind in (_OWNER | _PERIOD).items()

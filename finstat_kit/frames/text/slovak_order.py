@@ -19,11 +19,11 @@ def key(text: str) -> tuple[list[int], str]:
     """
     whole = unicodedata.normalize("NFC", text.casefold())
     weights = []
-    place = 0
-    while place < len(whole):
-        letter = "ch" if whole.startswith("ch", place) else whole[place]
+    index = 0
+    while index < len(whole):
+        letter = "ch" if whole.startswith("ch", index) else whole[index]
         # Other characters keep their code point, which is lower: spaces and digits come first.
         plain = unicodedata.normalize("NFD", letter)[0] if letter not in _WEIGHT else letter
         weights.append(_WEIGHT.get(plain, ord(plain[0])))
-        place += len(letter)
+        index += len(letter)
     return weights, whole
