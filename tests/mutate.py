@@ -258,8 +258,8 @@ MUTATIONS = [
     Mutation(
         "a code that is in no codelist has no label",
         "labels.py:label_of",
-        "replace_strict(known, names, default=None, return_dtype=pl.String)",
-        "replace(known, names)",
+        "replace_strict(listed, names, default=None, return_dtype=pl.String)",
+        "replace(listed, names)",
         "test_labels_equal_a_dictionary",
     ),
     Mutation(
