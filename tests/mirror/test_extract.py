@@ -72,9 +72,7 @@ def test_an_extract_never_stands_for_the_whole(
     small: fk.Register, way: str, name: str, since: str | None
 ) -> None:
     """Whatever needs a list is refused at the call, for every day; the text has the way out."""
-    with pytest.raises(
-        fk.UsageError, match=rf"an extract of some units and has no list of {name}"
-    ):
+    with pytest.raises(fk.UsageError, match=rf"an extract of some units and has no list of {name}"):
         WAYS[way](getattr(small, name), changed_since=since)
 
 
