@@ -15,8 +15,8 @@ of each kind of filing, with their weight and how many of a hundred units fill t
 bodies, and of non-profits as the decrees lay them down, with the sums that they state; their names,
 headers and decrees stand here. ``facts/items.tsv`` holds the
 line items across forms: rows by table (``a`` assets, ``p`` equity and liabilities, ``v`` income
-statement) and printed number, the sum row of the block that an item adds up a part of, and what to
-mind.
+statement, ``n`` costs, ``y`` revenue, ``r`` receipts, ``x`` payments) and printed number, and what
+to mind.
 """
 
 from __future__ import annotations
@@ -163,13 +163,23 @@ HEADERS: Final[dict[int, list[tuple[str, Lines]]]] = {
     383: SINGLE_ENTRY,
 }
 # Where the facts name the rows of a form, and which of its tables a letter means.
-ITEM_COLUMNS: Final = {699: "form_699", 687: "form_687", 21: "forms_21_22", 22: "forms_21_22"}
+ITEM_COLUMNS: Final = {
+    699: "form_699", 687: "form_687", 21: "forms_21_22", 22: "forms_21_22",
+    690: "forms_690_727", 727: "forms_690_727", 522: "forms_690_727", 521: "forms_690_727",
+    684: "forms_684_696", 696: "forms_684_696",
+    1180: "form_1180", 385: "form_385", 1164: "form_1164", 383: "form_1164",
+}  # fmt: skip
+BUSINESS: Final = {"a": 0, "p": 1, "v": 2}
+BALANCE: Final = {"a": 0, "p": 1}
+COSTS_AND_REVENUE: Final = {"n": 0, "y": 1}
+FOUR_TABLES: Final = {"a": 0, "p": 1, "n": 2, "y": 3}
+RECEIPTS: Final = {"r": 0, "x": 1, "a": 2, "p": 3}
 ITEM_TABLES: Final = {
-    699: {"a": 0, "p": 1, "v": 2},
-    687: {"a": 0, "p": 1, "v": 2},
-    21: {"a": 0, "p": 1},
-    22: {"v": 0},
-}
+    699: BUSINESS, 687: BUSINESS, 21: BALANCE, 22: {"v": 0},
+    690: BALANCE, 727: COSTS_AND_REVENUE, 522: BALANCE, 521: COSTS_AND_REVENUE,
+    684: BALANCE, 696: COSTS_AND_REVENUE,
+    1180: FOUR_TABLES, 385: FOUR_TABLES, 1164: RECEIPTS, 383: RECEIPTS,
+}  # fmt: skip
 
 
 def template(id_: int, rows: Iterable[dict[str, str]]) -> Json:
@@ -262,41 +272,53 @@ def written(form: forms.Form, row: forms.Row) -> str:
 
 
 def items() -> bytes:
-    """Return the table of items: the rows of each form, with the captions that they must have."""
+    """Return the table of items: the rows of each form."""
     forms = facts()
     found = [
         {name: fact[name] for name in ("item", "label_sk", "label_en")}
-        | {"note": fact["mind"] or None}
+        | {"statement": statement(fact), "note": fact["note"] or None}
         | {"forms": [part for form in ITEM_TABLES for part in item_rows(fact, form, forms)]}
         for fact in facts("items")
     ]
-    return orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n"
+    return b"[\n" + b",\n".join(orjson.dumps(item) for item in found) + b"\n]\n"
+
+
+def statement(fact: dict[str, str]) -> str:
+    """Return whether an item is of the balance sheet or of the income statement."""
+    cells = " ".join(fact[column] for column in set(ITEM_COLUMNS.values()))
+    (kind,) = {
+        "balance" if letter in BALANCE else "income" for letter in re.findall("[a-z]", cells)
+    }
+    return kind
 
 
 def item_rows(fact: dict[str, str], form: int, forms: list[dict[str, str]]) -> list[Json]:
     """Return the rows of an item on a form: none where the form has no such item."""
-    parts = re.findall(r"([+-]?)\s*([apv])(\d+)", fact[ITEM_COLUMNS[form]])
-    own = [part for part in parts if part[1] in ITEM_TABLES[form]]
-    if not own:
+    tables = ITEM_TABLES[form]
+    parts = re.findall(r"([+-]?)\s*([a-z])(\d+)", fact[ITEM_COLUMNS[form]])
+    parts = [part for part in parts if part[1] in tables]
+    if not parts:
         return []
-    (letter,) = {letter for _, letter, _ in own}
-    table = ITEM_TABLES[form][letter]
-    block = fact.get(f"block_{form}", "")
-    signed = [(-1 if sign == "-" else 1, int(number)) for sign, _, number in own]
-    # The sum row of the block adds nothing; it only shows that blank addends are zeros.
-    signed += [(0, int(block[1:]))] if block else []
-    rows = [row for row in forms if row["form"] == str(form) and row["table"] == str(table)]
+    (letter,) = {letter for _, letter, _ in parts}
+    rows = [row for row in forms if (row["form"], row["table"]) == (str(form), str(tables[letter]))]
     places = {int(row["number"]): place for place, row in enumerate(rows)}
-    lines = [
-        {
-            "sign": sign,
-            "row": places[number],
-            "number": number,
-            "caption": rows[places[number]]["label_sk"],
-        }
-        for sign, number in signed
-    ]
-    return [{"template": form, "table": table, "rows": lines}]
+    signed = [(-1 if sign == "-" else 1, int(number)) for sign, _, number in parts]
+    # The sum row of the block adds nothing; it only shows that blank addends are zeros.
+    if len(parts) > 1 and letter in BALANCE:
+        below = {number: addends(number, rows) for number in places}
+        # Of the whole side, which no other row adds up, nothing is known.
+        blocks = set.union(*below.values()).intersection(below)
+        around = [number for number in blocks if below[number].issuperset(n for _, n in signed)]
+        signed += [(0, number) for number in sorted(around, key=lambda n: len(below[n]))[:1]]
+    lines = [{"sign": sign, "row": places[number], "number": number} for sign, number in signed]
+    return [{"template": form, "table": tables[letter], "rows": lines}]
+
+
+def addends(number: int, rows: list[dict[str, str]]) -> set[int]:
+    """Return the numbers of the rows that a row is the sum of, and of those that they are."""
+    direct = {int(term) for row in rows if row["number"] == str(number)
+              for term in re.findall(r"\+(\d+)", row["terms"])}  # fmt: skip
+    return direct.union(*(addends(part, rows) for part in direct))
 
 
 def main() -> None:

@@ -25,6 +25,7 @@ from finstat_kit.client.names import former_name
 from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts import count_by as counts
+from finstat_kit.frames.financials.items import Activity
 from finstat_kit.frames.places import labels, locations as places
 from finstat_kit.protocol import wire
 from finstat_kit.transport.base import Transport, is_loopback
@@ -1017,20 +1018,27 @@ class Register(Checked):
             max_requests=max_requests, progress=progress,
         )  # fmt: skip
 
-    def items(self, frame: pl.DataFrame | pl.LazyFrame | None = None) -> pl.DataFrame:
+    def items(
+        self,
+        frame: pl.DataFrame | pl.LazyFrame | None = None,
+        *,
+        activity: Activity = "total",
+    ) -> pl.DataFrame:
         """Read named line items from cells, or list the items.
 
         An item is the same figure on every form that has it.
 
         An item is a signed list of rows of one form. In an item of several rows a blank row counts
         as 0 if another row, or the sum row of their block, is filled; an item of blanks only is
-        null. Assets are read from the net column. Forms 699, 687, 21 and 22 have items; if the
-        register's own form has another caption than the package's, the item is null. Each form is
-        requested once from ``/api/sablona``; without a register, or from a mirror, the captions
-        are not compared.
+        null. Assets are read from the net column. The forms of businesses, public bodies,
+        non-profits and single-entry filers have items; if a row of the register's own form is
+        another than that of the package's, the item is null. Each form is requested once from
+        ``/api/sablona``; without a register the rows are not compared.
 
         Args:
             frame: Cells, as `cells` returns them. None lists the items.
+            activity: Column of costs and revenue that is read on forms with several: ``"total"``,
+                ``"main"`` or ``"business"``; see `financials`.
 
         Returns:
             One row per report, period and item: ``report_id`` (Int64), ``template`` (Int32),
@@ -1041,8 +1049,10 @@ class Register(Checked):
             for blanks).
 
             Without *frame* one row per item: ``item``, ``label_sk``, ``label_en`` (String),
-            ``statement`` (Enum ``balance``, ``income``), ``forms`` (List of Int32, the templates
-            that have it) and ``note`` (String, what to mind; null where there is nothing).
+            ``statement`` (Enum ``balance``, ``income``), ``business``, ``public``, ``non_profit``,
+            ``single_entry`` (Int32, the first year in which forms of the family have it; null if
+            they have not), ``forms`` (List of Int32, the templates that have it) and ``note``
+            (String, what to mind; null if there is nothing).
 
         Raises:
             UsageError: *frame* is not a frame of cells.
@@ -1060,7 +1070,7 @@ class Register(Checked):
             >>> fk.items().filter(item="equity").select("label_sk", "label_en", "forms").row(0)
             ('vlastné imanie', 'equity', [699, 687, 21])
         """
-        return methods.financials.items(self._session, frame)
+        return methods.financials.items(self._session, frame, activity)
 
     def financials(
         self,
@@ -1071,6 +1081,7 @@ class Register(Checked):
         consolidated: bool = False,
         from_previous: bool = False,
         items: str | Sequence[str] | None = None,
+        activity: Activity = "total",
         dry_run: bool = False,
         max_requests: int | None = None,
         progress: bool | None = None,
@@ -1096,7 +1107,13 @@ class Register(Checked):
             consolidated: The consolidated statements instead of the individual ones.
             from_previous: Whether to add rows for the year before, from the previous-period column
                 of each filing; ten years take five filings.
-            items: One item or several; None is all. `items()` lists them.
+            items: One item or several; None is those of all families of forms that occur: of
+                businesses, public bodies (``public``), non-profits, and filers in single-entry
+                bookkeeping. `items()` lists them.
+            activity: Column of costs and revenue that is read: ``"total"``, or the ``"main"`` or
+                ``"business"`` activity of a public body or a non-profit. Forms of businesses have
+                one column, which is read for all three. Those of single entry have none for these,
+                but untaxed and taxed activity: ``"total"`` is the sum of both.
             dry_run: Send no request, and return how many the figures take, without templates.
             max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
                 elsewhere.
@@ -1114,13 +1131,16 @@ class Register(Checked):
             number of filings that it corrects), ``statement_id`` (Int64, the filing taken),
             ``superseded_by`` (Int64, a later filing without figures), ``superseded_by_reason``
             (Enum, why it has none), ``report_id`` (Int64; of two reports the balance sheet),
-            ``template`` (Int32), ``currency`` (String, null if not filed: euro),
+            ``family`` (Enum ``business``, ``public``, ``non_profit``, ``single_entry``, null
+            without a form of a family), ``template`` (Int32), ``currency`` (String, null if not
+            filed: euro),
             ``sums_failing`` (Int32), ``balance_difference`` (Float64; both as by `check_reports`)
             and ``reason`` (Enum, null if the figures are complete).
 
             Reasons are those of `filings` and `check_reports`, and ``interim_only``,
             ``other_kind``, ``other_currency`` (`items` reads the amounts as filed),
-            ``caption_mismatch`` and ``item_not_in_form``. With ``not_a_number`` the row has the
+            ``caption_mismatch`` and ``item_not_in_form`` (a form without items: `cells` reads
+            it). With ``not_a_number`` the row has the
             figures that can be read; with any other reason it has none.
 
             With *dry_run* one row for each of ``units``, ``statements`` and ``reports``:
@@ -1147,8 +1167,8 @@ class Register(Checked):
         """
         return methods.financials.financials(
             self._session, units, year, ico=ico, consolidated=consolidated,
-            from_previous=from_previous, items=items, dry_run=dry_run, max_requests=max_requests,
-            progress=progress,
+            from_previous=from_previous, items=items, activity=activity, dry_run=dry_run,
+            max_requests=max_requests, progress=progress,
         )  # fmt: skip
 
     def _source_name(self, lang: Lang) -> str:

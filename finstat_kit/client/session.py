@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 import polars as pl
 
+from finstat_kit.frames.financials.items import Activity
 from finstat_kit.protocol.forms.form import Form
 from finstat_kit.transport import forks
 from finstat_kit.transport.exchange import Exchange
@@ -62,6 +63,7 @@ class Copy(Protocol):
         *,
         consolidated: bool,
         from_previous: bool,
+        activity: Activity,
     ) -> pl.DataFrame:
         """Return the figures of units."""
 

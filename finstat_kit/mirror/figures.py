@@ -48,7 +48,7 @@ _KNOWN_OF_FILINGS: Final = (
 _PERIODS: Final = (
     "year", "period_from", "period_to", "months", "periods_in_year", "supersedes",
 )  # fmt: skip
-_KNOWN_OF_REPORTS: Final = ("report_id", "template", "currency")
+_KNOWN_OF_REPORTS: Final = ("report_id", "family", "template", "currency")
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class Query:
         years: None is every year.
         consolidated: As of `financials`.
         from_previous: As of `financials`.
+        activity: As of `financials`.
         columns: Those that are used.
         conditions: All of which must hold. They only spare work: some are applied early, the
             others by the caller.
@@ -67,6 +68,7 @@ class Query:
     years: Sequence[int] | None
     consolidated: bool
     from_previous: bool
+    activity: items.Activity = "total"
     columns: frozenset[str] = frozenset(assembling.schema())
     conditions: tuple[pl.Expr, ...] = ()
 
@@ -122,8 +124,8 @@ class Figures:
             # polars counts rows before the predicate, which then must not remove any earlier.
             early = () if predicate is None or n_rows is not None else tuple(_all_of(predicate))
             now = Query(
-                query.years, query.consolidated, query.from_previous, frozenset([*shown, *roots]),
-                early,
+                query.years, query.consolidated, query.from_previous, query.activity,
+                frozenset([*shown, *roots]), early,
             )  # fmt: skip
             left = n_rows
             for frame in self.of_all(now):
@@ -196,7 +198,7 @@ class Figures:
             listed = listed.join(taken, on="statement_id", how="semi")
         with legible(self._state.path):
             reports = listed.filter("own").unique("report_id").rename({"report_id": "id"})
-            said = self._read(reports, query.columns, previous=query.from_previous)
+            said = self._read(reports, query.columns, query.activity, previous=query.from_previous)
         return assembling.assembled(taken, units, listed, said, from_previous=query.from_previous)
 
     def _taken(self, filed: pl.DataFrame) -> pl.DataFrame:
@@ -213,7 +215,7 @@ class Figures:
         ids = rivals["report_ids"].explode().drop_nulls().unique()
         reports, lacking = self._held(ids, title=True, files=True)
         with legible(self._state.path):
-            content_of_all = self._read(reports, _DECIDING, previous=False)
+            content_of_all = self._read(reports, _DECIDING, "total", previous=False)
 
         def read(some: pl.DataFrame) -> content.Content:
             ids = some.select(report_id="id")
@@ -271,7 +273,12 @@ class Figures:
         return taken, assembling.listed_reports(taken, found)
 
     def _read(
-        self, reports: pl.DataFrame, columns: frozenset[str], *, previous: bool
+        self,
+        reports: pl.DataFrame,
+        columns: frozenset[str],
+        activity: items.Activity,
+        *,
+        previous: bool,
     ) -> content.Content:
         """Read what is needed of reports."""
 
@@ -279,7 +286,7 @@ class Figures:
             return self._state.cells().filter(near("report_id", ids) & pl.col("row").is_not_null())
 
         return content.of_cells(
-            reports, cells, self._form_of, self._live, columns, previous=previous
+            reports, cells, self._form_of, self._live, activity, columns, previous=previous
         )
 
 

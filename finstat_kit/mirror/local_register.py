@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, overload
+from typing import TYPE_CHECKING, Final, Literal, get_args, overload
 
 import polars as pl
 
@@ -218,6 +218,7 @@ class LocalRegister(Register):
         consolidated: bool = False,
         from_previous: bool = False,
         items: str | Sequence[str] | None = None,
+        activity: items_of.Activity = "total",
         dry_run: bool = False,
         max_requests: int | None = None,
         progress: bool | None = None,
@@ -232,6 +233,7 @@ class LocalRegister(Register):
         consolidated: bool = False,
         from_previous: bool = False,
         items: str | Sequence[str] | None = None,
+        activity: items_of.Activity = "total",
         dry_run: bool = False,
         max_requests: int | None = None,
         progress: bool | None = None,
@@ -245,6 +247,7 @@ class LocalRegister(Register):
         consolidated: bool = False,
         from_previous: bool = False,
         items: str | Sequence[str] | None = None,
+        activity: items_of.Activity = "total",
         dry_run: bool = False,
         max_requests: int | None = None,
         progress: bool | None = None,
@@ -259,6 +262,7 @@ class LocalRegister(Register):
             consolidated: The consolidated statements, in the place of the individual ones.
             from_previous: Add rows for the year before; see `fk.financials`.
             items: The items wanted, one or several; None is all.
+            activity: Column of costs and revenue that is read; see `fk.financials`.
             dry_run: Return how many requests it takes: none.
             max_requests: Of no effect: no request is sent.
             progress: Of no effect.
@@ -286,9 +290,11 @@ class LocalRegister(Register):
         if units is not None or ico is not None:
             return super().financials(
                 units, year, ico=ico, consolidated=consolidated, from_previous=from_previous,
-                items=items, dry_run=dry_run, max_requests=max_requests, progress=progress,
+                items=items, activity=activity, dry_run=dry_run, max_requests=max_requests,
+                progress=progress,
             )  # fmt: skip
-        query = Query(years_of(year), consolidated, from_previous)
+        arguments.one_of("activity", activity, get_args(items_of.Activity))
+        query = Query(years_of(year), consolidated, from_previous, activity)
         figures = self._figures(self._state()).lazy(query)
         return figures.select(assembling.schema(items_of.chosen(items)).names())
 
@@ -464,8 +470,9 @@ class _Door:
         *,
         consolidated: bool,
         from_previous: bool,
+        activity: items_of.Activity,
     ) -> pl.DataFrame:
-        query = Query(years, consolidated, from_previous)
+        query = Query(years, consolidated, from_previous, activity)
         done: list[pl.DataFrame] = []
         try:
             for frame in self._register._figures(self._register._state()).of(units, query):

@@ -16,8 +16,11 @@ from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.numbers import Noun
 
 _SHARES = frozenset(
-    {"equity_ratio", "roa", "roe", "net_margin", "operating_margin"}
-)  # written in per cent
+    {
+        "equity_ratio", "roa", "roe", "net_margin", "operating_margin", "debt_to_revenue",
+        "personnel_cost_share", "transfer_share",
+    }
+)  # fmt: skip  # written in per cent
 _NOUGHTS = re.compile(r"(?:[.,]|([.,][0-9]*[1-9]))0+(?![0-9.,])")
 _MICRO: Final = 687  # the form that holds accruals in other rows than the others do
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
@@ -137,7 +140,7 @@ class Figures(NamedTuple):
         columns, parts = self.rows.columns, ratios.parts_of_value(self.item)
         why = pl.lit("all_blank")
         if "template" in columns and parts:
-            on_form = pl.col("template").is_in(items.forms_with(parts))
+            on_form = pl.col("template").is_in(ratios.forms_of(self.item))
             why = pl.when(~on_form).then(pl.lit("item_not_in_form")).otherwise(why)
         if self.rows.schema.get(ratios.EXCLUDED) == pl.List(pl.String):
             formula = ratios.FORMULAS.get(self.item)

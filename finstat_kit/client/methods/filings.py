@@ -90,15 +90,26 @@ def by_chunks(
     *,
     consolidated: bool,
     progress: bool | None,
+    shape: Callable[[pl.DataFrame], pl.DataFrame] = lambda rows: rows,
 ) -> pl.DataFrame:
-    """Find the filings of units chunk by chunk and finish each, so that an error loses one."""
+    """Find the filings of units chunk by chunk and finish each, so that an error loses one.
+
+    Args:
+        session: Of the register.
+        units: Records of the units.
+        years: Years that are wanted, None for all.
+        finish: Returns the rows of a chunk of units, out of their filings.
+        consolidated: Whether consolidated filings are wanted instead of individual ones.
+        progress: Whether a bar is shown.
+        shape: Returns the rows as they are returned, of all units or of those that are finished.
+    """
     done: list[pl.DataFrame] = []
     expected = int(plan(session, units, years)["requests"].sum())
 
     def finished() -> pl.DataFrame:
         none, statements = units.clear(), KINDS["statements"].frame([])
         filed = rule.by_rule(none, statements, years, consolidated=consolidated)
-        return pl.concat([finish(none, filed, lambda n: None), *done])
+        return shape(pl.concat([finish(none, filed, lambda n: None), *done]))
 
     def text() -> Either:
         number = sum(chunk["unit_id"].n_unique() for chunk in done)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.arguments import not_polars
 from finstat_kit.client.collections.records import kept_records
 from finstat_kit.client.methods.contents import form_lookup
@@ -21,8 +23,11 @@ from finstat_kit.protocol.forms.form import Form
 from finstat_kit.protocol.records.decode import KINDS
 
 
-def items(session: Session, frame: pl.DataFrame | pl.LazyFrame | None) -> pl.DataFrame:
+def items(
+    session: Session, frame: pl.DataFrame | pl.LazyFrame | None, activity: reading.Activity
+) -> pl.DataFrame:
     """Read named line items out of cells, or list the items; see `Register.items`."""
+    arguments.one_of("activity", activity, get_args(reading.Activity))
     if frame is None:
         return reading.listed()
     if isinstance(frame, pl.LazyFrame):
@@ -34,7 +39,7 @@ def items(session: Session, frame: pl.DataFrame | pl.LazyFrame | None) -> pl.Dat
         raise UsageError(
             f": no column {absent[0]!r}", argument="frame", cure="give what fk.cells returns"
         )
-    return reading.items_of(frame, live_forms(session))
+    return reading.items_of(frame, live_forms(session), activity)
 
 
 def financials(
@@ -46,24 +51,32 @@ def financials(
     consolidated: bool,
     from_previous: bool,
     items: str | Sequence[str] | None,
+    activity: reading.Activity,
     dry_run: bool,
     max_requests: int | None,
     progress: bool | None,
 ) -> pl.DataFrame:
     """Return the figures of units; see `Register.financials`."""
     years = years_of(year)
+    arguments.one_of("activity", activity, get_args(reading.Activity))
     columns = assembling.schema(reading.chosen(items)).names()
+
+    def shape(figures: pl.DataFrame) -> pl.DataFrame:
+        return assembling.with_own_items(figures) if items is None else figures.select(columns)
+
     if dry_run:
         return plan(session, units, year, ico)
     records = units_given(session, units, ico, years, max_requests)
     if session.copy is not None:
-        return session.copy.figures(
-            records, years, consolidated=consolidated, from_previous=from_previous
-        ).select(columns)
+        figures = session.copy.figures(
+            records, years, consolidated=consolidated, from_previous=from_previous,
+            activity=activity,
+        )  # fmt: skip
+        return shape(figures)
     form_of, live = form_lookup(session), live_forms(session)
 
     def read(reports: pl.DataFrame) -> content.Content:
-        return content.read(reports, form_of, live)
+        return content.read(reports, form_of, live, "total")
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         choice = assembling.Choice(filed, KINDS["reports"].frame([]), read)
@@ -72,11 +85,14 @@ def financials(
             advance(ids.len())
         taken = choice.taken()
         listed = assembling.listed_reports(taken, choice.reports)
-        return assembling.assembled(
-            taken, chunk, listed, choice.content, from_previous=from_previous
-        ).select(columns)
+        figures = choice.content
+        if activity != "total":  # which filing is taken does not depend on it
+            figures = content.read(choice.reports, form_of, live, activity)
+        return assembling.assembled(taken, chunk, listed, figures, from_previous=from_previous)
 
-    return by_chunks(session, records, years, finish, consolidated=consolidated, progress=progress)
+    return by_chunks(
+        session, records, years, finish, consolidated=consolidated, progress=progress, shape=shape
+    )
 
 
 def live_forms(session: Session) -> FormOf:

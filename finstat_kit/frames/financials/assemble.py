@@ -40,6 +40,7 @@ PROVENANCE: Final = pl.Schema(
         "superseded_by": pl.Int64(),
         "superseded_by_reason": REASON,
         "report_id": pl.Int64(),
+        "family": items.FAMILY,
         "template": pl.Int32(),
         "currency": pl.String(),
         "sums_failing": pl.Int32(),
@@ -56,6 +57,12 @@ def schema(items_chosen: Sequence[str] | None = None) -> pl.Schema:
     """Return the columns of financials with some items, by default with all."""
     figures = items.names() if items_chosen is None else items_chosen
     return pl.Schema({**IDENTITY, **dict.fromkeys(figures, pl.Float64()), **PROVENANCE})
+
+
+def with_own_items(figures: pl.DataFrame) -> pl.DataFrame:
+    """Return financials with the items of the families that occur, of businesses if none does."""
+    families = figures["family"].drop_nulls().unique().to_list() or ["business"]
+    return figures.select(schema(items.of_families(families)).names())
 
 
 class Choice:
@@ -386,6 +393,11 @@ def sources(listed: pl.DataFrame) -> pl.DataFrame:
             nace_filed=pl.col("page").struct.field("skNace").first(),
             seat_filed=seat.struct.field("mesto").first(),
             postcode_filed=seat.struct.field("psc").first(),
+        )
+        .with_columns(
+            family=pl.col("template").replace_strict(
+                items.FAMILY_OF, default=None, return_dtype=items.FAMILY
+            )
         )
     )
 

@@ -55,17 +55,18 @@ class Content(NamedTuple):
     reasons: pl.DataFrame
 
 
-def read(reports: pl.DataFrame, form_of: FormOf, live: FormOf) -> Content:
+def read(reports: pl.DataFrame, form_of: FormOf, live: FormOf, activity: items.Activity) -> Content:
     """Read reports, each once, out of their tables.
 
     Args:
         reports: Records.
         form_of: Returns the form that cells are read by.
         live: Returns the form whose captions are compared with those of the items.
+        activity: Which column of costs and revenue is read where there are several.
     """
     cells = Reader(form_of).read(reports.filter(of_items()))[0].lazy()
     sizes = pl.col(wire.TABLES).list.eval(pl.element().list.len())
-    return of_cells(reports.with_columns(sizes), lambda _: cells, form_of, live)
+    return of_cells(reports.with_columns(sizes), lambda _: cells, form_of, live, activity)
 
 
 def of_cells(
@@ -73,6 +74,7 @@ def of_cells(
     cells: CellsOf,
     form_of: FormOf,
     live: FormOf,
+    activity: items.Activity,
     columns: Collection[str] | None = None,
     *,
     previous: bool = True,
@@ -85,19 +87,22 @@ def of_cells(
         cells: Returns their cells; those of reports that do not fit their form are left out.
         form_of: Returns the form that cells are read by.
         live: Returns the form whose captions are compared with those of the items.
+        activity: Which column of costs and revenue is read where there are several.
         columns: The columns of financials that are used, None for all: what others need is not
             read.
         previous: Whether the period before is wanted too.
     """
     used = _OF_ALL | set(items.names()) if columns is None else frozenset(columns)
     every = previous or not used.isdisjoint(_OF_ALL)
-    names = [name for name in items.names() if every or name in used]
     own = reports.filter(of_items())
     unfit = Reader(form_of).unfit(own, own[wire.TABLES])
     fitting = own.join(unfit, left_on="id", right_on="report_id", how="anti").select(
         pl.col("^version$"), report_id="id", template=pl.col("idSablony").cast(pl.Int32)
     )
-    figures, balance = _added(fitting, cells, form_of, live, names, previous=previous,
+    families = {items.FAMILY_OF[template] for template in fitting["template"].unique()}
+    names = [name for name in items.of_families(families) if every or name in used]
+    parts = _parts(fitting["template"], form_of, live, activity)
+    figures, balance = _added(fitting, cells, parts, names, previous=previous,
                               balance="balance_difference" in used)  # fmt: skip
     checks = fitting.select("report_id").with_columns(balance, failing=pl.lit(0, pl.Int32))
     if "sums_failing" in used:
@@ -129,8 +134,7 @@ def has_tables() -> pl.Expr:
 def _added(
     reports: pl.DataFrame,
     cells: CellsOf,
-    form_of: FormOf,
-    live: FormOf,
+    parts: pl.DataFrame,
     names: list[str],
     *,
     previous: bool,
@@ -141,14 +145,13 @@ def _added(
     Args:
         reports: ``report_id``, ``template``, and ``version`` if any.
         cells: As of `of_cells`.
-        form_of: As of `of_cells`.
-        live: As of `of_cells`.
+        parts: Result of `_parts`.
         names: Of the items that are wanted.
         previous: Whether the period before is.
         balance: Whether the differences of the balance sheets are.
     """
     periods = ["current", "previous"] if previous else ["current"]
-    parts = _parts(reports["template"], form_of, live).filter(
+    parts = parts.filter(
         pl.col("item").is_in([*names, *(_SIDES if balance else ())]),
         pl.col("period").is_in(periods),
     )
@@ -169,14 +172,16 @@ def _added(
     return pl.concat(figures), difference.set(blank, None)
 
 
-def _parts(templates: pl.Series, form_of: FormOf, live: FormOf) -> pl.DataFrame:
+def _parts(
+    templates: pl.Series, form_of: FormOf, live: FormOf, activity: items.Activity
+) -> pl.DataFrame:
     """Return the cells that items, and the sides of the balance sheet, are made of."""
     forms = {
         template: form
         for template in templates.unique().sort()
         if (form := form_of(template)) is not None
     }
-    parts = items.parts_of(layout_of(forms, CELLS), live)
+    parts = items.parts_of(layout_of(forms, CELLS), live, activity)
     sides = [
         (template, *cell, "current", side, 1.0)
         for template, form in forms.items()

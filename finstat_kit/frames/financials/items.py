@@ -1,15 +1,16 @@
 """Named line items out of cells: the same figure on every form that has it.
 
-An item is a signed list of rows of one form, kept in ``data/items.json`` with the captions that
-the rows must have. A form whose caption differs gives no number for the item.
+An item is a signed list of rows of one form, kept in ``data/items.json``. A form of the register
+whose rows differ from those of the package's form gives no number for the item.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,7 +21,8 @@ from finstat_kit.errors import Either, UsageError
 from finstat_kit.frames.reports.cells import CELLS, FormOf
 from finstat_kit.frames.reports.reasons import REASON
 from finstat_kit.frames.reports.templates import PERIOD
-from finstat_kit.protocol.forms.form import Form
+from finstat_kit.protocol.forms import form as forms
+from finstat_kit.protocol.forms.form import Form, Row
 from finstat_kit.protocol.shipped import data_folder
 
 ITEMS: Final = pl.Schema(
@@ -36,19 +38,40 @@ ITEMS: Final = pl.Schema(
         "reason": REASON,
     }
 )
+Activity = Literal["total", "main", "business"]
+Family = Literal["business", "public", "non_profit", "single_entry"]
+# Forms that are filed together and hold the items among them, those in force first.
+FAMILIES: Final[dict[Family, tuple[tuple[int, ...], ...]]] = {
+    "business": ((699,), (687,), (21, 22)),
+    "public": ((690, 727), (684, 696), (522, 521)),
+    "non_profit": ((1180,), (385,)),
+    "single_entry": ((1164,), (383,)),
+}
+WHOLE: Final = tuple(together for forms_of in FAMILIES.values() for together in forms_of)
+TEMPLATES: Final = tuple(template for together in WHOLE for template in together)
+FAMILY_OF: Final[dict[int, Family]] = {
+    template: family
+    for family, forms_of in FAMILIES.items()
+    for together in forms_of
+    for template in together
+}
+FAMILY: Final = pl.Enum(list(FAMILIES))
 LISTED: Final = pl.Schema(
     {
         "item": pl.String(),
         "label_sk": pl.String(),
         "label_en": pl.String(),
         "statement": pl.Enum(["balance", "income"]),
+        **{str(family): pl.Int32() for family in FAMILIES},
         "forms": pl.List(pl.Int32),
         "note": pl.String(),
     }
 )
-# Forms that are filed together and hold the items among them.
-WHOLE: Final = ((699,), (687,), (21, 22))
-TEMPLATES: Final = tuple(template for together in WHOLE for template in together)
+# Their captions were compared with those of the live register; of other forms only what a
+# transcription cannot get wrong is compared.
+_RECORDED: Final = frozenset({699, 687, 21, 22})
+# They have columns for untaxed and taxed activity, without a total and without a former period.
+_UNTOTALLED: Final = (1164, 383)
 # On 687 these hold the accruals (accounts 381 to 385), which have rows of their own elsewhere.
 WITH_ACCRUALS_ON_687: Final = (
     "current_assets", "non_current_receivables", "current_receivables", "liabilities",
@@ -56,10 +79,8 @@ WITH_ACCRUALS_ON_687: Final = (
     "current_liabilities_total",
 )  # fmt: skip
 CELL: Final = ["template", "table", "row", "column"]
-# Of the assets the net; other tables have one column for each period.
-_READ: Final = pl.col("period").is_not_null() & (
-    pl.col("measure").is_null() | (pl.col("measure") == "net")
-)
+_NUMBERS: Final = re.compile(r"[0-9]+")
+_NOT_IN_MARKS: Final = re.compile(r"[\W_]+")
 
 
 class Line(NamedTuple):
@@ -69,13 +90,11 @@ class Line(NamedTuple):
         sign: 1, -1, or 0 for the sum row of the block, which only shows that blanks are zeros.
         row: Place in its table, from 0.
         number: As printed.
-        caption: What must stand there.
     """
 
     sign: int
     row: int
     number: int
-    caption: str
 
 
 class Item(NamedTuple):
@@ -84,6 +103,7 @@ class Item(NamedTuple):
     name: str
     label_sk: str
     label_en: str
+    statement: str
     note: str | None
     forms: dict[int, tuple[int, tuple[Line, ...]]]
 
@@ -102,6 +122,7 @@ def item_table() -> tuple[Item, ...]:
             entry["item"],
             entry["label_sk"],
             entry["label_en"],
+            entry["statement"],
             entry["note"],
             {
                 form["template"]: (form["table"], tuple(Line(**line) for line in form["rows"]))
@@ -119,13 +140,29 @@ def names() -> list[str]:
 
 def listed() -> pl.DataFrame:
     """Return the items, one row each; see `Register.items`."""
-    balance, _ = by_statement()
     rows = [
-        (item.name, item.label_sk, item.label_en,
-         "balance" if item.name in balance else "income", list(item.forms), item.note)
+        (item.name, item.label_sk, item.label_en, item.statement,
+         *(_first_year(item, family) for family in FAMILIES), list(item.forms), item.note)
         for item in item_table()
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=LISTED, orient="row")
+
+
+def _first_year(item: Item, family: Family) -> int | None:
+    """Return the year since which the forms of a family have an item, None if they have not."""
+    shipped = [forms.shipped(template) for template in item.forms if FAMILY_OF[template] == family]
+    days = [form.valid_from for form in shipped if form is not None and form.valid_from is not None]
+    return min(days).year if days else None
+
+
+def of_families(families: Iterable[str]) -> list[str]:
+    """Return the names of the items that forms of some families have."""
+    wanted = set(families)
+    return [
+        item.name
+        for item in item_table()
+        if not wanted.isdisjoint(FAMILY_OF[template] for template in item.forms)
+    ]
 
 
 def chosen(given: str | Sequence[str] | None) -> list[str]:
@@ -152,23 +189,17 @@ def chosen(given: str | Sequence[str] | None) -> list[str]:
 @cache
 def by_statement() -> tuple[list[str], list[str]]:
     """Return the names of the items of the balance sheet, and of those of the income statement."""
-    (result,) = (item for item in item_table() if item.name == "net_profit")
-    income = {(template, table) for template, (table, _) in result.forms.items()}
-    balance: list[str] = []
-    flows: list[str] = []
-    for item in item_table():
-        places = {(template, table) for template, (table, _) in item.forms.items()}
-        (flows if places & income else balance).append(item.name)
-    return balance, flows
+    balance = [item.name for item in item_table() if item.statement == "balance"]
+    return balance, [name for name in names() if name not in balance]
 
 
 def forms_with(parts: Sequence[str]) -> list[int]:
     """Return the templates that have all of some items, together with those filed beside them."""
-    forms = {item.name: item.forms for item in item_table()}
+    having = {item.name: item.forms for item in item_table()}
     return [
         template
         for together in WHOLE
-        if all(any(one in forms[part] for one in together) for part in parts)
+        if all(any(form in having[part] for form in together) for part in parts)
         for template in together
     ]
 
@@ -207,7 +238,11 @@ class Added:
     def __init__(self, cells: pl.LazyFrame, reports: pl.DataFrame, parts: pl.DataFrame) -> None:
         self._many = reports.height
         keys = parts.select(CELL).unique(maintain_order=True).with_row_index("key")
-        self._parts = parts.join(keys, on=CELL)
+        self._parts: dict[tuple[str, str], list[tuple[int, float]]] = {}
+        for item, period, *term in (
+            parts.join(keys, on=CELL).select("item", "period", "key", "sign").iter_rows()
+        ):
+            self._parts.setdefault((item, period), []).append((term[0], term[1]))
         own = reports.with_columns(at=pl.int_range(pl.len(), dtype=pl.Int32))
         terms = (
             cells.join(own.lazy(), on=reports.columns)
@@ -223,8 +258,7 @@ class Added:
         """Add up an item."""
         none = np.zeros(self._many, np.bool_)
         sums = Sums(np.zeros(self._many), none, none.copy())
-        own = self._parts.filter(item=item, period=period)
-        for key, sign in own.select("key", "sign").iter_rows():
+        for key, sign in self._parts.get((item, period), ()):
             cell = slice(self._starts[key], self._starts[key + 1])
             at, values = self._at[cell], self._values[cell]
             odd = np.isnan(values)
@@ -235,18 +269,30 @@ class Added:
         return sums
 
 
-def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
+_NO_FIGURES: Final = pl.DataFrame(
+    schema={
+        **{name: ITEMS[name] for name in ("report_id", "template", "period", "item")},
+        "at": pl.Int64,
+        "value": pl.Float64,
+        "odd": pl.Boolean,
+    }
+)
+
+
+def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFrame:
     """Return the items of cells; see `Register.items`.
 
     Args:
         cells: As `Reader` returns them, of whichever templates.
         live: Returns the form whose captions are compared, None where there is none to compare.
+        activity: Which column of costs and revenue is read where there are several.
     """
-    cells = cells.filter(pl.col("template").is_in(TEMPLATES), _READ)
+    cells = _read(cells, activity)
     cells = cells.unique(["report_id", *CELL], keep="first", maintain_order=True)
     reports = cells.select("report_id", "template").unique(maintain_order=True)
-    parts = parts_of(cells.select(*CELL, "period", "measure").unique(), live)
+    parts = parts_of(cells.select(*CELL, "period", "measure").unique(), live, activity)
     added = Added(cells.lazy(), reports, parts)
+    templates = reports["template"].unique().sort().to_list()
     figures = [
         reports.select(
             "report_id", "template", pl.lit(period, PERIOD).alias("period"), item=pl.lit(name),
@@ -254,15 +300,14 @@ def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
             value=sums.amounts, odd=pl.Series(sums.odd, dtype=pl.Boolean),
         )
         for period in ("current", "previous")
-        for name in names()
+        for name in of_families(FAMILY_OF[template] for template in templates)
         for sums in [added.up(name, period)]
     ]  # fmt: skip
-    templates = reports["template"].unique().sort().to_list()
     return (
-        pl.concat(figures)
+        pl.concat(figures or [_NO_FIGURES])
         .sort("at", maintain_order=True)
         .join(
-            _of_forms(templates, live), on=["template", "item"], how="left", maintain_order="left"
+            _of_forms(templates, live), on=["template", "item"], how="inner", maintain_order="left"
         )
         .with_columns(
             reason=pl.when("odd").then(pl.lit("not_a_number", REASON)).otherwise("reason")
@@ -271,12 +316,13 @@ def items_of(cells: pl.DataFrame, live: FormOf) -> pl.DataFrame:
     )
 
 
-def parts_of(layout: pl.DataFrame, live: FormOf) -> pl.DataFrame:
+def parts_of(layout: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFrame:
     """Return the cells that items are made of, where the captions are those of the items.
 
     Args:
         layout: What the cells of the forms mean, by template, table, row and column.
         live: Returns the form whose captions are compared, None where there is none to compare.
+        activity: Which column of costs and revenue is read where there are several.
 
     Returns:
         ``template``, ``table``, ``row``, ``column``, ``period``, ``item`` and ``sign`` (Float64).
@@ -285,11 +331,26 @@ def parts_of(layout: pl.DataFrame, live: FormOf) -> pl.DataFrame:
     table = _of_forms(templates, live).filter(pl.col("reason").is_null())
     parts = table.explode("lines").unnest("lines")
     return (
-        layout.filter(_READ)
+        _read(layout, activity)
         .select("template", "table", "row", "column", "period")
         .join(parts.select("template", "table", "row", "item", "sign"),
               on=["template", "table", "row"])
     )  # fmt: skip
+
+
+def _read(cells: pl.DataFrame, activity: Activity) -> pl.DataFrame:
+    """Return the cells that items are read from, each with its period.
+
+    Of the assets the net column, of costs and revenue that of the activity.
+    """
+    untotalled = pl.col("template").is_in(_UNTOTALLED) & pl.col("period").is_null()
+    of_period = pl.col("period").is_not_null() & (
+        pl.col("measure").is_null() | pl.col("measure").is_in(["net", activity])
+    )
+    added = untotalled & pl.lit(activity == "total")
+    return cells.filter(pl.col("template").is_in(TEMPLATES), of_period | added).with_columns(
+        period=pl.when(untotalled).then(pl.lit("current", PERIOD)).otherwise("period")
+    )
 
 
 def mismatched(templates: list[int], live: FormOf) -> list[int]:
@@ -299,21 +360,21 @@ def mismatched(templates: list[int], live: FormOf) -> list[int]:
 
 
 def _of_forms(templates: list[int], live: FormOf) -> pl.DataFrame:
-    """Return each item on each form: its table and rows, or the reason why there is no number."""
+    """Return the items of the families of forms: table and rows on each, or why there are none."""
     rows = []
     for template in templates:
         form = live(template)
-        for item in item_table():
-            table, lines = item.forms.get(template, (None, ()))
+        for item in of_families(FAMILY_OF[t] for t in (template,) if t in FAMILY_OF):
+            table, lines = _by_name()[item].forms.get(template, (None, ()))
             reason = None
             if table is None:
                 reason = "item_not_in_form"
-            elif form is not None and not _captions_match(form, table, lines):
+            elif form is not None and not rows_match(form, template, table, lines):
                 reason = "caption_mismatch"
             own = [line.row for line in lines if line.sign]
             parts = [{"sign": line.sign, "row": line.row} for line in lines]
-            terms = item.terms(template) if own else None
-            rows.append((template, item.name, table, own or None, terms, reason, parts))
+            terms = _by_name()[item].terms(template) if own else None
+            rows.append((template, item, table, own or None, terms, reason, parts))
     schema = {
         name: ITEMS[name] for name in ("template", "item", "table", "rows", "terms", "reason")
     }
@@ -321,16 +382,34 @@ def _of_forms(templates: list[int], live: FormOf) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={**schema, "lines": pl.List(part)}, orient="row")
 
 
-def _captions_match(form: Form, table: int, lines: tuple[Line, ...]) -> bool:
-    if table >= len(form.tables):
+@cache
+def _by_name() -> dict[str, Item]:
+    return {item.name: item for item in item_table()}
+
+
+def rows_match(form: Form, template: int, table: int, lines: Iterable[Line]) -> bool:
+    """Return whether rows of a form of the register are those of the package's form."""
+    own = forms.shipped(template)
+    if own is None or table >= len(form.tables):
         return False
-    rows = form.tables[table].rows
+    theirs, ours = form.tables[table].rows, own.tables[table].rows
     return all(
-        line.row < len(rows) and _plain(rows[line.row].label_sk) == _plain(line.caption)
+        line.row < len(theirs) and same_row(theirs[line.row], ours[line.row], template)
         for line in lines
     )
 
 
-def _plain(caption: str) -> str:
-    """Return a caption without differences of white space, which say nothing."""
-    return " ".join(caption.split())
+def same_row(theirs: Row, ours: Row, template: int) -> bool:
+    """Return whether a row of a form of the register is that of the package's form.
+
+    Captions that were recorded are compared as they are; of others the number of the row, its mark,
+    the accounts and the rows of its sum, which a transcription cannot get wrong.
+    """
+    if template in _RECORDED:
+        return theirs.label_sk.split() == ours.label_sk.split()
+    return _key(theirs) == _key(ours)
+
+
+def _key(row: Row) -> tuple[int | None, str, list[int]]:
+    mark = _NOT_IN_MARKS.sub("", row.mark or "").casefold()
+    return row.number, mark, [int(number) for number in _NUMBERS.findall(row.label_sk)]

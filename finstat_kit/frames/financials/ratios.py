@@ -88,7 +88,7 @@ class Score(NamedTuple):
         return tuple(Formula("", "", term.over, term.under) for term in self.terms)
 
 
-FORMULAS: Final = {
+_BUSINESS: Final = {
     "equity_ratio": Formula("podiel vlastného imania", "equity ratio", "equity", "total_assets"),
     "liabilities_to_equity": Formula(
         "záväzky k vlastnému imaniu", "liabilities to equity", "liabilities", "equity"
@@ -130,6 +130,25 @@ FORMULAS: Final = {
         "equity",
     ),
 }
+# Of public bodies; all other ratios are of businesses.
+_PUBLIC: Final = {
+    "debt_to_revenue": Formula(
+        "úvery a výpomoci k výnosom",
+        "debt to revenue",
+        "bank_loans_and_assistance",
+        "revenue_total",
+    ),
+    "personnel_cost_share": Formula(
+        "podiel osobných nákladov", "personnel cost share", "personnel_costs", "costs_total"
+    ),
+    "transfer_share": Formula(
+        "podiel transferov na výnosoch",
+        "share of transfers",
+        "transfers_received_total",
+        "revenue_total",
+    ),
+}
+FORMULAS: Final = {**_BUSINESS, **_PUBLIC}
 _EBIT: Final = "profit_before_tax + interest_expense"
 # Estimated for businesses of today's forms; the zones are in the documentation.
 SCORES: Final = {
@@ -190,6 +209,9 @@ SUM_ROWS: Final = {
     "depreciation_and_impairment": "operating_result",
     "current_assets_with_accruals": "total_assets",
     "non_current_receivables_with_accruals": "current_assets_with_accruals",
+    "bank_loans_and_assistance": "liabilities",
+    "personnel_costs": "costs_total",
+    "transfers_received_total": "revenue_total",
 }
 LISTED: Final = pl.Schema(
     {
@@ -268,8 +290,8 @@ def ratios(
             argument="frame",
             cure="give what fk.financials returns; fk.ratios() lists the items of each ratio",
         )
-    values = [_if_in_euro(_value(name)).alias(name) for name in computable]
-    excluded = [_if_in_euro(pl.when(is_excluded(name)).then(pl.lit(name)))
+    values = [_where_defined(name, _value(name)).alias(name) for name in computable]
+    excluded = [_where_defined(name, pl.when(is_excluded(name)).then(pl.lit(name)))
                 for name in computable if name != BELOW_CRISIS]  # fmt: skip
     named = pl.concat_list([*excluded, pl.lit(None, pl.String)]).list.drop_nulls().alias(EXCLUDED)
     figures = [name for name in columns if name in items.names()]
@@ -278,17 +300,30 @@ def ratios(
     return frame.select(*before, *(figures if keep else ()), *values, named, *after)
 
 
-def _if_in_euro(value: pl.Expr) -> pl.Expr:
+def _where_defined(name: str, value: pl.Expr) -> pl.Expr:
+    """Return a ratio where the amounts are in euro and the form is of its family."""
     in_euro = pl.col("currency").is_null() | (pl.col("currency") == "EUR")
-    return pl.when(in_euro).then(value)
+    if name in _PUBLIC:
+        return pl.when(in_euro & pl.col("template").is_in(forms_of(name))).then(value)
+    return pl.when(in_euro & (pl.col("family") == "business")).then(value)
+
+
+def forms_of(name: str) -> list[int]:
+    """Return the templates on which an item or a ratio is defined."""
+    forms = items.forms_with(parts_of_value(name))
+    if name in SCORES:
+        return [form for form in forms if form in FORMS_OF_SCORES]
+    if name not in _ALL:
+        return forms
+    family = "public" if name in _PUBLIC else "business"
+    return [form for form in forms if items.FAMILY_OF[form] == family]
 
 
 def listed() -> pl.DataFrame:
     """Return the ratios, one row each; see `ratios`."""
     rows = [
         (name, formula.label_sk, formula.label_en, formula.text, _items_of(formula),
-         [form for form in items.forms_with(parts_of_value(name))
-          if name not in SCORES or form in FORMS_OF_SCORES])
+         forms_of(name))
         for name, formula in _ALL.items()
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=LISTED, orient="row")
@@ -296,8 +331,9 @@ def listed() -> pl.DataFrame:
 
 def columns_of(name: str) -> list[str]:
     """Return the columns of financials that a ratio is computed from."""
-    form = ["template"] if name in SCORES else []
-    return ["year", "currency", *form, *_items_of(_ALL[name])]
+    form = ["template"] if name in SCORES or name in _PUBLIC else []
+    family = [] if name in _PUBLIC else ["family"]
+    return ["year", "currency", *family, *form, *_items_of(_ALL[name])]
 
 
 def _items_of(formula: Formula | Score) -> list[str]:
