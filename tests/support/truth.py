@@ -27,6 +27,20 @@ _LETTERS = {699: "apv", 687: "apv", 21: "ap", 22: "v"}
 _FIRST = {699: (1, 79, 1), 687: (1, 24, 1), 21: (1, 66), 22: (1,)}  # printed number of each table
 _WIDTHS = {699: (4, 2, 2), 687: (2, 2, 2), 21: (4, 2), 22: (2,)}
 
+# The sum rows that show that all rows of an item are zeros.
+_BLOCKS: dict[str, dict[int, str]] = {
+    "current_financial_assets": {21: "a55"},
+    "cash_and_bank": {21: "a55"},
+    "non_current_liabilities_total": {699: "p101", 687: "p34", 21: "p88"},
+    "current_liabilities_total": {699: "p101", 687: "p34", 21: "p88"},
+    "financial_debt": {699: "p101", 687: "p34", 21: "p88"},
+    "provisions_non_current": {21: "p89"},
+    "trade_payables_current": {21: "p106"},
+    "provisions_current": {21: "p89"},
+    "current_liabilities_with_accruals": {687: "p34"},
+    "retained_earnings": {699: "p80", 687: "p25", 21: "p67"},
+}
+
 
 class Truth(NamedTuple):
     """What there is to be read of a unit and a year."""
@@ -43,7 +57,7 @@ def facts() -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-FACTS = facts()
+FACTS = [fact for fact in facts() if any(fact[column] for column in _COLUMNS.values())]
 NOTHING: Figures = {fact["item"]: None for fact in FACTS}
 
 
@@ -56,7 +70,7 @@ def figures_of(tables: dict[int, list[list[str]]], *, previous: bool = False) ->
             own = [(letter, int(n)) for letter, n in rows if letter in _LETTERS[template]]
             cells = [_cell(parts, template, *row, previous) for row in own]
             filled = [Decimal(cell) for cell in cells if cell]
-            block = fact.get(f"block_{template}", "")
+            block = _BLOCKS.get(fact["item"], {}).get(template, "")
             shown = block and own and _cell(parts, template, block[0], int(block[1:]), previous)
             if filled or shown:
                 found[fact["item"]] = sum(filled, Decimal(0))

@@ -71,7 +71,7 @@ LISTED: Final = pl.Schema(
 # transcription cannot get wrong is compared.
 _RECORDED: Final = frozenset({699, 687, 21, 22})
 # They have columns for untaxed and taxed activity, without a total and without a former period.
-_UNTOTALLED: Final = (1164, 383)
+_UNTOTALLED: Final = pl.col("template").is_in([1164, 383]) & pl.col("period").is_null()
 # On 687 these hold the accruals (accounts 381 to 385), which have rows of their own elsewhere.
 WITH_ACCRUALS_ON_687: Final = (
     "current_assets", "non_current_receivables", "current_receivables", "liabilities",
@@ -287,7 +287,7 @@ def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFr
         live: Returns the form whose captions are compared, None where there is none to compare.
         activity: Which column of costs and revenue is read where there are several.
     """
-    cells = _read(cells, activity)
+    cells = cells.filter(_is_read(activity))
     cells = cells.unique(["report_id", *CELL], keep="first", maintain_order=True)
     reports = cells.select("report_id", "template").unique(maintain_order=True)
     parts = parts_of(cells.select(*CELL, "period", "measure").unique(), live, activity)
@@ -331,26 +331,26 @@ def parts_of(layout: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataF
     table = _of_forms(templates, live).filter(pl.col("reason").is_null())
     parts = table.explode("lines").unnest("lines")
     return (
-        _read(layout, activity)
-        .select("template", "table", "row", "column", "period")
+        layout.filter(_is_read(activity))
+        .select(
+            *CELL,
+            period=pl.when(_UNTOTALLED).then(pl.lit("current", PERIOD)).otherwise("period"),
+        )
         .join(parts.select("template", "table", "row", "item", "sign"),
               on=["template", "table", "row"])
     )  # fmt: skip
 
 
-def _read(cells: pl.DataFrame, activity: Activity) -> pl.DataFrame:
-    """Return the cells that items are read from, each with its period.
+def _is_read(activity: Activity) -> pl.Expr:
+    """Return whether items are read from a cell.
 
-    Of the assets the net column, of costs and revenue that of the activity.
+    Of the assets the net column is, of costs and revenue that of the activity.
     """
-    untotalled = pl.col("template").is_in(_UNTOTALLED) & pl.col("period").is_null()
     of_period = pl.col("period").is_not_null() & (
         pl.col("measure").is_null() | pl.col("measure").is_in(["net", activity])
     )
-    added = untotalled & pl.lit(activity == "total")
-    return cells.filter(pl.col("template").is_in(TEMPLATES), of_period | added).with_columns(
-        period=pl.when(untotalled).then(pl.lit("current", PERIOD)).otherwise("period")
-    )
+    added = _UNTOTALLED & pl.lit(activity == "total")
+    return pl.col("template").is_in(TEMPLATES) & (of_period | added)
 
 
 def mismatched(templates: list[int], live: FormOf) -> list[int]:

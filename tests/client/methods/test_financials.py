@@ -21,6 +21,8 @@ from tests.support.truth import ratios_of, truth
 
 SAMPLE = fk.sample(1_000, seed=5)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids())
+BUSINESS = items.of_families(["business"])
+RATIOS = [name for name in ratios.NAMES if 699 in ratios.forms_of(name)]
 FILING = UNITS.filter(pl.col("idUctovnychZavierok").list.len() >= 10)
 
 
@@ -54,7 +56,7 @@ def test_a_few_units_are_what_was_drawn() -> None:
     money = SAMPLE.financials(UNITS.sample(90, seed=2), years)
 
     assert set(check(SAMPLE, money)) >= {None, "no_filing", "no_filing_for_year", "non_public"}
-    assert money.schema == assembling.schema()
+    assert money.schema == assembling.schema(BUSINESS)
 
 
 @pytest.mark.slow
@@ -217,12 +219,12 @@ def test_a_length_that_does_not_fit() -> None:
     usual = SAMPLE.financials(units, 2016)
     readable = usual["reason"].is_null() | (usual["reason"] == "all_blank")
     assert set(money.filter(readable)["reason"]) == {"length_mismatch"}
-    assert money.select(items.names()).null_count().sum_horizontal()[0] == 30 * len(items.names())
+    assert money.select(BUSINESS).null_count().sum_horizontal()[0] == 30 * len(BUSINESS)
 
 
 @pytest.mark.parametrize(
     ("template", "reason"),
-    [(716, "template_missing"), (1164, "item_not_in_form"), (725, "item_not_in_form")],
+    [(716, "template_missing"), (725, "item_not_in_form")],
 )
 def test_forms_without_items(template: int, reason: str) -> None:
     """Tables of another form: the form is named, and so is the reason; the sample has no 716."""
@@ -246,7 +248,7 @@ FILED = UNITS.filter(
     pl.col("idUctovnychZavierok").list.len().is_between(8, 20),
 )
 # No figures of any of them.
-ITEMS = pl.col(items.names())
+ITEMS = pl.col(BUSINESS)
 
 
 @cache
@@ -315,10 +317,7 @@ def test_a_filing_without_figures_has_its_reason(case: str, year: int, reason: s
 
     assert money["reason"].to_list() == [reason]
     assert money.select(pl.any_horizontal(ITEMS.is_not_null())).item() is False
-    assert (
-        fk.ratios(money).select(pl.any_horizontal(pl.col(ratios.NAMES).is_not_null())).item()
-        is False
-    )
+    assert fk.ratios(money).select(pl.any_horizontal(pl.col(RATIOS).is_not_null())).item() is False
 
 
 @pytest.mark.parametrize("case", ["interim", "combined", "unknown_kind", "no_kind_short"])
@@ -616,7 +615,7 @@ def test_an_interruption_keeps_the_finished_units(many: int) -> None:
     done = partial["unit_id"].n_unique()
     assert done == (100 if many == 410 else 0)
     assert partial.equals(SAMPLE.financials(units, 2017).head(done))
-    assert partial.schema == assembling.schema()
+    assert partial.schema == assembling.schema(BUSINESS)
 
 
 def test_long_work_is_refused_first() -> None:

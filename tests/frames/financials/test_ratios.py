@@ -28,11 +28,14 @@ FORM = 699  # where none is given
 
 
 def financials(rows: list[dict[str, int | None]], currency: str | None = None) -> pl.DataFrame:
-    schema = {"year": pl.Int32, "currency": pl.String, "template": pl.Int32}
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {
+        "year": pl.Int32, "currency": pl.String, "template": pl.Int32
+    }  # fmt: skip
     schema |= dict.fromkeys(items.names(), pl.Float64)
     given = [{name: row.get(name) for name in schema} for row in rows]
     frame = pl.DataFrame(given, schema=schema).with_columns(pl.col("template").fill_null(FORM))
-    return frame.with_columns(currency=pl.lit(currency, pl.String))
+    family = pl.col("template").replace_strict(items.FAMILY_OF, default=None)
+    return frame.with_columns(currency=pl.lit(currency, pl.String), family=family)
 
 
 @examples(80)
@@ -87,15 +90,16 @@ def test_values_that_differ_by_form_are_those_with_accruals_or_without_bonds() -
 
 
 def test_another_currency_has_none() -> None:
-    """Whatever is filed."""
+    """Whatever is filed, and on whichever form."""
     row: dict[str, int | None] = {
         name: 100 if name != "year" else 2020 for name in (*PARTS, "year")
     }
-    full = financials([row], "CZK")
+    full = financials([row, row | {"template": 690}], "CZK")
 
-    assert fk.ratios(full).select(ratios.NAMES).null_count().row(0) == (1,) * len(ratios.NAMES)
+    assert fk.ratios(full).select(ratios.NAMES).null_count().row(0) == (2,) * len(ratios.NAMES)
     euro = fk.ratios(full.with_columns(currency=pl.lit("EUR"))).select(ratios.NAMES)
-    assert euro.null_count().row(0) == (0,) * len(ratios.NAMES)
+    # Each is of businesses or of public bodies.
+    assert euro.null_count().row(0) == (1,) * len(ratios.NAMES)
 
 
 def test_the_list_of_ratios_needs_no_register() -> None:
@@ -123,7 +127,7 @@ def test_the_listed_items_suffice_for_a_ratio(rows: list[dict[str, int | None]])
     computed = fk.ratios(whole)
 
     for name, needed in fk.ratios().select("ratio", "items").iter_rows():
-        some = fk.ratios(whole.select("year", "currency", "template", *needed))
+        some = fk.ratios(whole.select("year", "currency", "family", "template", *needed))
         assert some[name].equals(computed[name])
         assert all(name not in fk.ratios(whole.drop(item)).columns for item in needed)
 
@@ -132,13 +136,14 @@ def test_ratios_stand_where_the_items_stood() -> None:
     """Beside them where they are kept."""
     with fk.using(fk.sample()):
         money = fk.financials([365], year=2015)
-    figures = items.names()
+    figures = items.of_families(["business"])
+    of_business = [name for name in ratios.NAMES if 699 in ratios.forms_of(name)]
 
     replaced, beside = fk.ratios(money).columns, fk.ratios(money, keep=True).columns
 
     before = money.columns[: money.columns.index(figures[0])]
     after = money.columns[len(before) + len(figures) :]
     assert before == ["unit_id", "ico", "name", "year"]
-    assert replaced == [*before, *ratios.NAMES, "excluded", *after]
-    assert beside == [*before, *figures, *ratios.NAMES, "excluded", *after]
+    assert replaced == [*before, *of_business, "excluded", *after]
+    assert beside == [*before, *figures, *of_business, "excluded", *after]
     assert fk.ratios(fk.ratios(money, keep=True)).equals(fk.ratios(money))
