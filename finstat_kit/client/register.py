@@ -1067,8 +1067,8 @@ class Register(Checked):
             >>> found = fk.items(fk.cells(pl.DataFrame([report])))
             >>> found.filter(item="sales").select("period", "value", "terms").rows()
             [('current', 8.0, '+3 +4 +5'), ('previous', 3.0, '+3 +4 +5')]
-            >>> fk.items().filter(item="equity").select("label_sk", "label_en", "forms").row(0)
-            ('vlastné imanie', 'equity', [699, 687, 21])
+            >>> fk.items().filter(item="equity").select("label_sk", "label_en", "public").row(0)
+            ('vlastné imanie', 'equity', 2012)
         """
         return methods.financials.items(self._session, frame, activity)
 

@@ -17,8 +17,17 @@ from finstat_kit.frames.financials.assemble import CARRIED
 from finstat_kit.frames.text import numbers as number_format
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "figures.md"
-FORMS: Final = {699: "699", 687: "687", (21, 22): "21, 22"}
-_LETTERS: Final = {699: "apv", 687: "apv", 21: "ap", 22: "v"}
+# The forms of each family whose rows differ, by their heads; those of the same rows once.
+FORMS: Final[dict[items.Family, dict[str, tuple[int, ...]]]] = {
+    "business": {"699": (699,), "687": (687,), "21, 22 (until 2013)": (21, 22)},
+    "public": {"690, 727 (522, 521 until 2013)": (690, 727), "684, 696": (684, 696)},
+    "non_profit": {"1180": (1180,), "385 (until 2021)": (385,)},
+    "single_entry": {"1164 (383 until 2021)": (1164,)},
+}
+_LETTERS: Final = {
+    699: "apv", 687: "apv", 21: "ap", 22: "v", 690: "ap", 727: "ny", 684: "ap", 696: "ny",
+    1180: "apny", 385: "apny", 1164: "rxap",
+}  # fmt: skip
 _UNITS: Final = 120  # of the sample, whose filings are the examples
 # Accounts bound for over a year were among the current assets then.
 _OTHER_UNTIL_2013: Final = (
@@ -35,7 +44,7 @@ def page() -> str:
         "# What the figures mean",
         "What `fk.financials` and `fk.ratios` return, the place of each figure in the form that "
         "was filed, and what is easily misread. Amounts are in euro.",
-        "## Items",
+        "## Items of businesses",
         "`a` is the table of assets (net column), `p` of equity and liabilities, `v` the income "
         "statement; the number is that of the row as printed. A dash: the form has no such item, "
         "and the figure is null. An item of several rows counts a blank row as 0 if another row is "
@@ -44,9 +53,19 @@ def page() -> str:
         "only if another is filled. “Payables” are one block of the form, without provisions, "
         "loans and assistance; the totals end in `_liabilities_total`.",
         "*Same on* names the forms on which an item means the same.",
-        table(
-            ["item", "in Slovak", "699", "687", "21, 22 (until 2013)", "same on", "mind"], _items()
-        ),
+        table(["item", "in Slovak", *FORMS["business"], "same on", "mind"], _items("business")),
+        "## Items of public bodies",
+        "Municipalities, regions, state bodies and their organisations. `a` assets, `p` equity and "
+        "liabilities, `n` costs, `y` revenue; 684 and 696 are the consolidated statement. Of costs "
+        "and revenue the column of all activities is read, or that of `activity=`.",
+        table(["item", "in Slovak", *FORMS["public"], "mind"], _items("public")),
+        "## Items of non-profits",
+        "Associations, foundations and others with double-entry bookkeeping.",
+        table(["item", "in Slovak", *FORMS["non_profit"], "mind"], _items("non_profit")),
+        "## Items of single-entry filers",
+        "`r` receipts and `x` payments, untaxed and taxed activity added; `a` property, `p` "
+        "liabilities.",
+        table(["item", "in Slovak", *FORMS["single_entry"], "mind"], _items("single_entry")),
         "## Ratios",
         "A ratio is null where an essential part is blank ("
         + _listed(sorted(ratios.ESSENTIAL))
@@ -83,17 +102,31 @@ def table(heads: list[str], rows: Iterable[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell or ' ' for cell in cells)} |" for cells in lines)
 
 
-def _items() -> Iterator[list[str]]:
+def _items(family: items.Family) -> Iterator[list[str]]:
     for item in items.item_table():
         rows = []
-        for together in FORMS:
-            forms = together if isinstance(together, tuple) else (together,)
+        for forms in FORMS[family].values():
             own = [_rows(item, form) for form in forms if form in item.forms]
             rows.append(", ".join(own) or "–")
+        if set(rows) == {"–"}:
+            continue
+        if family != "business":
+            yield [f"`{item.name}`", item.label_sk, *rows, _note(item, family)]
+            continue
         apart = {687} if ratios.differs_by_form(item.name) else set()
         apart |= {21} if item.name in _OTHER_UNTIL_2013 else set()
-        same = [str(form) for form in item.forms if form not in apart]
+        own_forms = [form for form in item.forms if items.FAMILY_OF[form] == family]
+        same = [str(form) for form in own_forms if form not in apart]
         yield [f"`{item.name}`", item.label_sk, *rows, ", ".join(same), item.note or ""]
+
+
+def _note(item: items.Item, family: items.Family) -> str:
+    """Return what to mind on the forms of a family other than businesses."""
+    parts = (item.note or "").split("; ")
+    if 699 in item.forms or 687 in item.forms:
+        heads = {"public": ("public",), "non_profit": ("non-profit", "public and non-profit")}
+        parts = [part for part in parts if part.startswith(heads.get(family, ("single",)))]
+    return "; ".join(parts)
 
 
 def _rows(item: items.Item, form: int) -> str:
@@ -109,7 +142,11 @@ def _without_block() -> list[str]:
     return [
         item.name
         for item in items.item_table()
-        if any(len(lines) > 1 and all(x.sign for x in lines) for _, lines in item.forms.values())
+        if any(
+            len(lines) > 1 and all(line.sign for line in lines)
+            for template, (_, lines) in item.forms.items()
+            if items.FAMILY_OF[template] == "business"
+        )
     ]
 
 
