@@ -329,7 +329,7 @@ MUTATIONS = [
     Mutation(
         "an item whose row has another caption has no number",
         "items.py:_of_forms",
-        "not _captions_match(form, table, lines)",
+        "not rows_match(form, template, table, lines)",
         "False",
         "test_another_caption_gives_no_number",
     ),
