@@ -413,8 +413,8 @@ MUTATIONS = [
     ),
     Mutation(
         "a statement in another currency has no ratios",
-        "ratios.py:_if_in_euro",
-        "pl.when(in_euro).then(value)",
+        "ratios.py:_where_defined",
+        'in_euro & (pl.col("family") == "business")',
         "value",
         "test_another_currency_has_none",
     ),

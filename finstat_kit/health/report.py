@@ -19,8 +19,10 @@ import polars as pl
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import ProtocolError
+from finstat_kit.frames.financials import items
 from finstat_kit.health.probe import Ended, Fault, Patient, as_object
 from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol.forms import form as forms
 from finstat_kit.protocol.guarded_json import NotJson
 from finstat_kit.protocol.outcome import shown
 from finstat_kit.protocol.records.decode import KINDS
@@ -30,6 +32,7 @@ REPORT: Final = pl.Schema(dict.fromkeys(("check", "status", "seen", "meaning"), 
 _WORST: Final = ("fail", "warn", "ok")
 _SLOW: Final = 2.0  # seconds; the register usually takes a tenth of it
 _PAGE: Final = 1_000
+_SHOWN: Final = 50  # rows of forms that differ
 _RECORDS: Final = 8
 _FEW_LABELS: Final = 0.8  # of the codes in the records
 _EVERYTHING: Final[dict[str, str | int]] = {wire.CHANGED_SINCE: wire.BEGINNING.isoformat()}
@@ -50,7 +53,7 @@ class _Line(NamedTuple):
 def doctor(*, register: Register | str | None = None) -> pl.DataFrame:
     """Check the health of a register, and its changes from the known format.
 
-    Sends at most 30 requests, six of them second attempts, to every endpoint that the client uses;
+    Sends at most 45 requests, six of them second attempts, to every endpoint that the client uses;
     it ends early if the register does not reply or requires a pause. A fault of the register is a
     line of the report, never an error. `finstat-kit doctor --format table` shows long texts in
     full.
@@ -102,6 +105,7 @@ def _checks(patient: Patient) -> Iterator[_Line]:
     yield from _paging(patient, ids)
     yield from _counts(patient)
     yield from _records(patient, ids)
+    yield _forms(patient)
 
 
 def _version(patient: Patient) -> _Line:
@@ -258,6 +262,47 @@ def _counts(patient: Patient) -> Iterator[_Line]:
             yield _Line(collection, "fail", str(fault), "it cannot be counted")
         else:
             yield _judged(collection, count > 0, f"{count:,} ids", "an empty collection", "warn")
+
+
+def _forms(patient: Patient) -> _Line:
+    """Compare the rows of the forms that items are read from with those of the package."""
+    check = "forms"
+    try:
+        listed, with_tables = _parsed(
+            partial(forms.parse_templates, patient.ask(wire.TEMPLATE_LIST))
+        )
+        known = {form.id: form for form in listed if with_tables}
+        for template in () if with_tables else items.TEMPLATES:
+            body = patient.ask(wire.TEMPLATE, {"id": template})
+            known[template] = _parsed(partial(forms.parse_template, body, template))
+    except Fault as fault:
+        return _Line(check, "warn", str(fault), "the rows of the forms cannot be compared")
+    differing = [row for template in items.TEMPLATES for row in _rows_apart(template, known)]
+    seen = f"{len(items.TEMPLATES)} forms as in the package"
+    if differing:
+        more = f"; and {len(differing) - _SHOWN:,} more" if len(differing) > _SHOWN else ""
+        seen = "; ".join(differing[:_SHOWN]) + more
+    return _judged(
+        check, not differing, seen,
+        "where numbers differ the items of the row are null; please report the rows", "warn",
+    )  # fmt: skip
+
+
+def _rows_apart(template: int, known: Mapping[int, forms.Form]) -> Iterator[str]:
+    own = forms.shipped(template)
+    assert own is not None
+    if template not in known:
+        yield f"{template}: no such form"
+        return
+    theirs = known[template]
+    if [table.cells for table in theirs.tables] != [table.cells for table in own.tables]:
+        yield f"{template}: other tables"
+        return
+    for table, other in zip(own.tables, theirs.tables, strict=True):
+        for row, other_row in zip(table.rows, other.rows, strict=True):
+            if row.label_sk.split() != other_row.label_sk.split() or row.number != other_row.number:
+                printed = f"{other_row.number} “{other_row.label_sk}”"
+                yield f"{template}: {printed} instead of {row.number} “{row.label_sk}”"
 
 
 def _records(patient: Patient, ids: list[int]) -> Iterator[_Line]:
