@@ -415,7 +415,7 @@ MUTATIONS = [
         "a statement in another currency has no ratios",
         "ratios.py:_where_defined",
         'in_euro & (pl.col("family") == "business")',
-        "value",
+        'pl.col("family") == "business"',
         "test_another_currency_has_none",
     ),
     # Polite by default.
