@@ -16,7 +16,7 @@ import polars as pl
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.reports.cells import FormOf, values_of
 from finstat_kit.frames.reports.reasons import Ints, by_the_record
-from finstat_kit.mirror.versions import LENGTHS, TEXTS, digest
+from finstat_kit.mirror.versions import LENGTHS, TEXTS, digests
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms.form import Form
 
@@ -104,8 +104,13 @@ def _split(
         .with_columns(pl.when("fits").then(name).alias(name) for name in ("row", "column"))
         .select(pl.col(name).cast(dtype) for name, dtype in STORED.items())
     )
-    digests = pl.Series(TEXTS, [digest(one) for one in tables.to_list()], dtype=pl.Int64)
-    return reports.with_columns(lengths, digests).drop(wire.TABLES), cells
+    return reports.with_columns(lengths, _digests(tables)).drop(wire.TABLES), cells
+
+
+def _digests(tables: pl.Series) -> pl.Series:
+    """Return the digest of all texts of each report; their number is beside it."""
+    texts = tables.list.eval(pl.element().list.join("\x1f")).list.join("\x1e").fill_null("")
+    return digests(texts).alias(TEXTS)
 
 
 def _widths(
@@ -197,13 +202,13 @@ def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     tables = [
         _tables(all_texts, int(start), one) for start, one in zip(starts, lengths, strict=True)
     ]
-    for id_, one, texts in zip(records["id"], tables, records[TEXTS], strict=True):
-        if digest(one) != texts:
-            raise MirrorError(
-                f"the cells of report {id_} are not as they were received; sync(full=True) fetches "
-                "them again"
-            )
     made = pl.Series(wire.TABLES, tables, dtype=_TABLES)
+    damaged = records["id"].filter(_digests(made) != records[TEXTS])
+    if len(damaged):
+        raise MirrorError(
+            f"the cells of report {damaged[0]} are not as they were received; sync(full=True) "
+            "fetches them again"
+        )
     return records.with_columns(made).drop(LENGTHS, TEXTS)
 
 

@@ -581,7 +581,7 @@ class Sync:
         records = kind.frame([record for _, record in fetched if not isinstance(record, str)])
         version = self._versions[name] + 1
         cells = None
-        placed = pl.lit(value=None)
+        placed = pl.lit(None, pl.Boolean)
         if name == "reports":
             records, cells = split(records, version, self._form)
             templates = [t for t, form in self._forms.items() if form is None]
@@ -590,11 +590,9 @@ class Sync:
         if name == "statements":
             self._owed += records[REPORTS_OF].explode().drop_nulls().to_list()
         answers = answers_of(records.with_columns(placed=placed)).drop("placed")
-        unread = pl.DataFrame(
-            {"id": [i for i, _ in problems], "problem": [why for _, why in problems],
-             "digest": [versions.digest(why) for _, why in problems]},
-            schema={"id": pl.Int64, "problem": pl.String, "digest": pl.Int64},
-        )  # fmt: skip
+        reasons = {"id": pl.Int64, "problem": pl.String}
+        unread = pl.DataFrame(problems, schema=reasons, orient="row")
+        unread = unread.with_columns(versions.digests(unread["problem"]))
         now = stands.select("id", "known", "listed", "readable", "stored", before="digest")
 
         def marked(rows: pl.DataFrame) -> pl.DataFrame:
