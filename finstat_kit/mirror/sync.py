@@ -708,9 +708,10 @@ class Sync:
         fetched: dict[int, str] = {}
         for template in sorted(set(used) - self._forms.keys() - self._unformed.keys()):
             try:
-                body = self._register._session.exchange.get(raw(template))
-                fetched[template] = body.decode()
-                self._forms[template] = forms.parse_template(body, template)
+                request = with_body(template)
+                fetched[template], self._forms[template] = self._register._session.exchange.get(
+                    request
+                )
             except NotFound:
                 self._forms[template] = None  # for this sync; the next one requests it again
             except RegisterError as error:
@@ -920,12 +921,10 @@ def count_entries(counts: dict[str, int], before: pl.DataFrame | None, after: pl
     counts["gone"] += len(former.keys() - now.keys())
 
 
-def raw(template: int) -> Request[bytes]:
-    """Return the request of a template that gives its body, checked."""
+def with_body(template: int) -> Request[tuple[str, Form]]:
+    """Return the request of a template that gives its body beside it."""
     request = requests.template(template)
-
-    def read(body: bytes) -> bytes:
-        request.read(body)
-        return body
-
-    return Request(request.path, read, request.parameters, request.cap)
+    return Request(
+        request.path, lambda body: (body.decode(), request.read(body)), request.parameters,
+        request.cap,
+    )  # fmt: skip

@@ -18,7 +18,9 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError, NotHeld, RegisterUnavailable
 from finstat_kit.mirror.local_register import CollectionName, Frozen
-from finstat_kit.protocol.forms.form import shipped
+from finstat_kit.mirror.log import Log
+from finstat_kit.protocol.forms import form
+from finstat_kit.protocol.forms.form import Form, shipped
 from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import CONTENTS, RECORDS, assert_contents_in_step, assert_in_step
 from tests.support.registers import Watched
@@ -490,6 +492,48 @@ def test_a_full_sync_of_an_unchanged_register_adds_no_second_copy(
         assert set(kinds.collect()["kind"]) <= {"listed", "unchanged"}
     for was, now in zip(before, records_of(mirror), strict=True):
         assert_frame_equal(was, now)
+
+
+def test_templates_are_parsed_once_per_sync(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many batches of reports need them, in the first sync and in later ones."""
+    parsed: list[int] = []
+
+    def parse(body: bytes, template: int) -> Form:
+        parsed.append(template)
+        return whole(body, template)
+
+    whole = form.parse_template
+    register = Watched(fk.sample(20, seed=3), rate=1)  # a batch is a minute of requests
+    fk.Mirror(tmp_path / "other", contents=True, register=register).sync()  # the sample has its own
+    monkeypatch.setattr(form, "parse_template", parse)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    for _ in range(2):
+        parsed.clear()
+        mirror.sync()
+        next_day(register)
+
+        assert len(parsed) == len(set(parsed)) > 3
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_five_reports_are_read_with_one_look_at_the_state(
+    mirror: fk.Mirror, monkeypatch: pytest.MonkeyPatch, frozen: bool
+) -> None:
+    """Whether there is a newer sync is looked up in the runs; no other table is looked at."""
+    register = mirror.as_of(mirror.today) if frozen else mirror
+    ids = register.reports.ids(limit=5)
+    looked_at: list[str] = []
+
+    def refresh(log: Log) -> object:
+        looked_at.append(log.path.name)
+        return whole(log)
+
+    whole = Log.refresh
+    monkeypatch.setattr(Log, "refresh", refresh)
+    assert register.reports.get(ids).height == 5
+    assert looked_at == ["runs"]
 
 
 @pytest.mark.slow

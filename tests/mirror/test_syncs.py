@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date, timedelta
+from itertools import count
 from pathlib import Path
 
 import polars as pl
@@ -11,8 +13,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, MirrorError, ProtocolError, RegisterUnavailable
 from finstat_kit.protocol.wire import Reply
+from finstat_kit.transport.base import InProcess
+from tests.support.clock import FakeClock
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
 from tests.support.syncs import PAGE, RECORD, SEED, UNITS, fail_at, next_day, well
@@ -106,6 +111,52 @@ def test_an_interrupted_sync_resumes_and_fetches_nothing_twice(
     rest = register.sample.units.ids()["id"][number - 1 :].to_list()
     assert register.records()[: len(rest)] == rest  # then comes what changed since
     assert len(register.records()) < len(rest) + 50
+
+
+def test_a_sync_that_was_cut_off_shows_nothing_of_itself(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """What it has written is in no answer until it is done: counts fit the day they cite."""
+    before, units = mirror.cite(), mirror.units.get(mirror.units.ids())
+    next_day(register, 20)
+    ids = register.sample.units.ids()["id"]
+    register.sample.touch(ids[:30])
+    register.sample.publish(5)
+    fail_at(register, 20, Reply(403, {}, b"<p>Forbidden"))
+    with pytest.raises(fk.RegisterError):
+        mirror.sync()
+
+    for reader in (mirror, fk.Mirror(mirror.path)):
+        assert_frame_equal(reader.units.get(reader.units.ids()), units)
+        assert (reader.units.count(), reader.cite()) == (UNITS, before)
+        assert reader.snapshot().select(pl.len()).collect().item() == UNITS
+        assert reader.changes().is_empty()
+    well(register)
+    mirror.sync()
+    assert mirror.units.count() == UNITS + 5
+
+
+def test_a_clock_that_is_set_back_does_not_prolong_a_budget(tmp_path: Path) -> None:
+    """A budget is measured by a clock that nobody sets."""
+    sample, seconds = fk.sample(UNITS, seed=SEED), count()
+
+    def wall() -> float:
+        return 1_800_000_000 - 86_400.0 * next(seconds)
+
+    def answer(method: str, path: str, query: str) -> Reply:
+        clock.now += 1
+        wall()
+        return sample._answer(method, path, query)
+
+    clock = FakeClock()
+    timing = replace(clock.timing(), wall=wall)
+    register = Register("watched:", rate=None, transport=InProcess(answer, timing))
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    report = mirror.sync(budget=1)
+
+    assert report["requests"].sum() < UNITS // 2
+    with pytest.raises(MirrorError, match="no complete sync yet"):
+        mirror.units.count()
 
 
 def test_the_window_only_moves_at_the_end(mirror: fk.Mirror, register: Watched) -> None:
