@@ -135,13 +135,13 @@ def _widths(
         form: Form | None = form_of(template)
         if form is None or not form.tables:
             continue
-        wanted = [one.cells for one in form.tables]
+        wanted = [layout.cells for layout in form.tables]
         own = open_ & (templates == template).fill_null(value=False).to_numpy()
         fits = np.array(
             [is_own and size == wanted for is_own, size in zip(own, sizes, strict=True)]
         )
         rows = np.flatnonzero(fits[at])
-        widths[rows] = np.array([len(one.columns) for one in form.tables])[table[rows]]
+        widths[rows] = np.array([len(layout.columns) for layout in form.tables])[table[rows]]
     return widths
 
 
@@ -183,12 +183,12 @@ def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         MirrorError: Some cells are missing.
     """
     lengths: list[list[int | None] | None] = records[LENGTHS].to_list()
-    flat = [sum(n or 0 for n in one or ()) for one in lengths]
+    flat = [sum(n or 0 for n in own_lengths or ()) for own_lengths in lengths]
     starts = np.concatenate([[0], np.cumsum(flat)])[:-1]
     offsets = [
-        (at, table, int(starts[at]) + sum(n or 0 for n in (one or ())[:table]))
-        for at, one in enumerate(lengths)
-        for table in range(len(one or ()))
+        (at, table, int(starts[at]) + sum(n or 0 for n in (own_lengths or ())[:table]))
+        for at, own_lengths in enumerate(lengths)
+        for table in range(len(own_lengths or ()))
     ]
     schema = {"at": pl.Int64, "table": pl.Int16, "offset": pl.Int64}
     owners = records.select("id", "version", at=pl.int_range(pl.len()))
@@ -200,7 +200,8 @@ def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     whole[(own["offset"] + own["place"]).to_numpy()] = own["text"].to_numpy()
     all_texts = whole.tolist()
     tables = [
-        _tables(all_texts, int(start), one) for start, one in zip(starts, lengths, strict=True)
+        _tables(all_texts, int(start), own_lengths)
+        for start, own_lengths in zip(starts, lengths, strict=True)
     ]
     made = pl.Series(wire.TABLES, tables, dtype=_TABLES)
     damaged = records["id"].filter(_digests(made) != records[TEXTS])
@@ -238,8 +239,8 @@ def _tables(
 ) -> list[list[str] | None] | None:
     if lengths is None:
         return None
-    found: list[list[str] | None] = []
+    tables: list[list[str] | None] = []
     for length in lengths:
-        found.append(None if length is None else list(texts[start : start + length]))
+        tables.append(None if length is None else list(texts[start : start + length]))
         start += length or 0
-    return found
+    return tables

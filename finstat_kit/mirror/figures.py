@@ -81,8 +81,8 @@ class Query:
         years = self.years
         conditions = [] if self.from_previous else self.on("year")
         if years is None and conditions:
-            found = pl.DataFrame({"year": [None, *_ANY_YEAR]}, schema={"year": pl.Int32})
-            left = found.filter(*conditions)["year"]
+            years_before = pl.DataFrame({"year": [None, *_ANY_YEAR]}, schema={"year": pl.Int32})
+            left = years_before.filter(*conditions)["year"]
             years = None if left.null_count() else left.to_list() or [1]
         return None if years is None else (date(min(years), 1, 1), date(max(years), 12, 31))
 
@@ -262,15 +262,15 @@ class Figures:
         ids = taken["report_ids"].explode().drop_nulls().unique()
         # Both are large, and rarely needed.
         held, lacking = self._held(ids, title=_needs_title(query), files="reason" in query.columns)
-        found = held.clear()
-        while (wanted := assembling.next_reports(taken, found)["report_id"].unique()).len():
+        reports = held.clear()
+        while (wanted := assembling.next_reports(taken, reports)["report_id"].unique()).len():
             absent = wanted.filter(wanted.is_in(lacking.implode()))
             if absent.len():
                 taken = _not_held(taken, absent)
-            found = pl.concat(
-                [found, held.join(wanted.alias("id").to_frame(), on="id", how="semi")]
+            reports = pl.concat(
+                [reports, held.join(wanted.alias("id").to_frame(), on="id", how="semi")]
             )
-        return taken, assembling.listed_reports(taken, found)
+        return taken, assembling.listed_reports(taken, reports)
 
     def _read(
         self,
@@ -366,16 +366,16 @@ class Records:
         wanted = wanted.filter(is_among(wanted, self._listed))
         lack = self._lacking.select("id")
         named = wanted.to_frame().join(lack, on="id", how="anti")
-        found = self._rows.filter(near("id", named["id"]), *([] if where is None else [where]))
-        return found.join(named.lazy(), on="id", how="semi")
+        rows = self._rows.filter(near("id", named["id"]), *([] if where is None else [where]))
+        return rows.join(named.lazy(), on="id", how="semi")
 
-    def unread(self, ids: pl.Series, found: pl.DataFrame) -> pl.DataFrame:
+    def unread(self, ids: pl.Series, rows: pl.DataFrame) -> pl.DataFrame:
         """Return a row of nulls for each id that is neither lacking nor found."""
-        rest = ids.alias("id").unique().to_frame().join(found, on="id", how="anti")
+        rest = ids.alias("id").unique().to_frame().join(rows, on="id", how="anti")
         rest = rest.filter(~pl.col("id").is_in(self.lacking(ids).implode()))
         return rest.with_columns(
-            pl.lit(None, dtype).alias(name) for name, dtype in found.schema.items() if name != "id"
-        ).select(found.columns)
+            pl.lit(None, dtype).alias(name) for name, dtype in rows.schema.items() if name != "id"
+        ).select(rows.columns)
 
 
 def filings_of(
@@ -397,14 +397,14 @@ def filings_of(
         consolidated: As of `by_rule`.
     """
     if not state.keeps("statements"):
-        found, closed = KINDS["statements"].frame([]), units["id"]
+        owned_statements, closed = KINDS["statements"].frame([]), units["id"]
     else:
         with legible(state.path):
             statements = Records(state, "statements")
-            found, closed = _statements_of(
+            owned_statements, closed = _statements_of(
                 statements, units, years, ends, consolidated=consolidated
             )
-    filed = rule.by_rule(units, found, years, consolidated=consolidated, not_held=closed)
+    filed = rule.by_rule(units, owned_statements, years, consolidated=consolidated, not_held=closed)
     if not state.is_extract and state.since is None:
         return filed
     # Of a part of the register a unit without a record is outside, and no fault of its record.
@@ -429,17 +429,17 @@ def _statements_of(
         return statements.rows(ids, where=where).select(rule.STATEMENT).collect(engine="streaming")
 
     if ends is None:
-        found = read(ids)
-        found = pl.concat([found, statements.unread(ids, found)])
+        rows = read(ids)
+        rows = pl.concat([rows, statements.unread(ids, rows)])
     else:
-        found = read(ids, _ENDS.is_between(*ends) | ~rule.is_plausible(_ENDS))
+        rows = read(ids, _ENDS.is_between(*ends) | ~rule.is_plausible(_ENDS))
     lacking = statements.lacking(ids)
-    odd = found.filter(~rule.is_plausible(_ENDS))["id"]
+    odd = rows.filter(~rule.is_plausible(_ENDS))["id"]
     unclear = pl.concat([lacking, odd, statements.unreadable(ids)])
     owners = held.filter(pl.col("statement_id").is_in(unclear.implode()))
     closed = owners.filter(pl.col("statement_id").is_in(lacking.implode()))
     if years is None or owners.is_empty():
-        return found, closed["unit_id"].unique()
+        return rows, closed["unit_id"].unique()
     # Which years their statements can be of is shown by all that these units filed.
     own = held.join(owners, on="unit_id", how="semi")
     known = read(own["statement_id"])
@@ -448,5 +448,5 @@ def _statements_of(
     if filing_order.grows_with_filing(hints):
         needed = filing_order.next_ids(own, hints, list(years), confirm=False)
         closed = closed.filter(pl.col("statement_id").is_in(needed.implode()))
-    found = pl.concat([found.join(known, on="id", how="anti"), known])
-    return found, closed["unit_id"].unique()
+    rows = pl.concat([rows.join(known, on="id", how="anti"), known])
+    return rows, closed["unit_id"].unique()

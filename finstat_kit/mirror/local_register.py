@@ -375,12 +375,12 @@ class LocalRegister(Register):
         if absent.len():
             raise self._not_held(state, name, absent, ids.len())
         here = is_among(rows["id"], stands.filter("listed")["id"])
-        found = rows.filter(here & ~is_among(rows["id"], lack["id"]))
+        records = rows.filter(here & ~is_among(rows["id"], lack["id"]))
         if name == "reports":
             with legible(self.path):
-                cells = state.cells().filter(of_ids("report_id", found["id"])).collect()
-            found = joined(found, cells)
-        return found.select(KINDS[name].schema.names())
+                cells = state.cells().filter(of_ids("report_id", records["id"])).collect()
+            records = joined(records, cells)
+        return records.select(KINDS[name].schema.names())
 
     def _kept(self, state: State, name: str) -> None:
         """See that the records of a collection are kept.
@@ -414,8 +414,8 @@ class _Door:
         return Part(state.since, state.is_extract, _UNDATED)
 
     def records(self, name: str, ids: pl.Series) -> pl.LazyFrame:
-        found: pl.DataFrame = self._register._records_of(name, ids)
-        return found.lazy()
+        records: pl.DataFrame = self._register._records_of(name, ids)
+        return records.lazy()
 
     def all_records(self, name: str) -> pl.LazyFrame | None:
         state: State = self._register._state()

@@ -252,14 +252,14 @@ class Log:
         def stated(name: str) -> object:
             return adds[name][at].as_py() if name in adds.schema.names else None
 
-        found = {
+        described = {
             "numRecords": stated("num_records"),
             **{
                 bound: {n: v for n in self._keys if (v := stated(f"{short}.{n}")) is not None}
                 for bound, short in (("minValues", "min"), ("maxValues", "max"))
             },
         }
-        return found == expected and stated("size_bytes") == Path(entry.path).stat().st_size
+        return described == expected and stated("size_bytes") == Path(entry.path).stat().st_size
 
     def _listed(self, delta: deltalake.DeltaTable) -> Iterator[Entry]:
         adds = delta.get_add_actions(flatten=True)
@@ -320,14 +320,14 @@ class Log:
 
     def _stats(self, rows: pl.LazyFrame) -> str:
         keys = pl.col(self._keys)
-        found = rows.select(
+        limits = rows.select(
             pl.len(), keys.min().name.prefix("min."), keys.max().name.prefix("max.")
         ).collect().row(0, named=True)  # fmt: skip
         bounds = {
-            bound: {n: v for n in self._keys if (v := found[f"{short}.{n}"]) is not None}
+            bound: {n: v for n in self._keys if (v := limits[f"{short}.{n}"]) is not None}
             for bound, short in (("minValues", "min"), ("maxValues", "max"))
         }
-        return json.dumps({"numRecords": found["len"], **bounds})
+        return json.dumps({"numRecords": limits["len"], **bounds})
 
     def _groups(self) -> Iterator[list[str]]:
         """Yield the small files that are merged into one, as they follow each other."""
@@ -378,12 +378,12 @@ def stamp(path: str) -> Stamp | None:
         MirrorError: It cannot be read.
     """
     try:
-        found = os.stat(path)  # noqa: PTH116  # a Path of text takes as long as the look itself
+        status = os.stat(path)  # noqa: PTH116  # a Path of text takes as long as the look itself
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise MirrorError(f"{path} cannot be read: {error}; check the disk") from error
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def digest(path: str | Path) -> str:

@@ -290,14 +290,14 @@ class Mirror(LocalRegister):
             0
         """
         state = self._state()
-        found = [pl.DataFrame(schema=UNREAD)]
+        frames = [pl.DataFrame(schema=UNREAD)]
         for name in ("units", *state.run.contents):
             ids = state.unreadable(name)
             with legible(self.path):
                 own = (pl.col("kind") == UNREADABLE) & of_ids("id", ids)
                 rows = newest(state.scan(name).filter(own).collect())
-            found.append(rows.select(pl.lit(name).alias("collection"), "id", "problem", "seen"))
-        return pl.concat(found)
+            frames.append(rows.select(pl.lit(name).alias("collection"), "id", "problem", "seen"))
+        return pl.concat(frames)
 
     def changes(self, since: str | date | None = None) -> pl.DataFrame:
         """List the changes between versions of units, one row per field.

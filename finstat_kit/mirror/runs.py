@@ -162,11 +162,11 @@ class History:
         for row in rows.sort("version").iter_rows(named=True):
             self.version, self.last = row["version"], row["run"]
             self.contents, self.only = tuple(row["contents"]), row["only"]
-            reached = {one["log"]: one["version"] for one in row["reached"]}
+            reached = {entry["log"]: entry["version"] for entry in row["reached"]}
             if row["kind"] == BEGUN:
                 lost = [(o["log"], o["first"], o["last"]) for o in row["lost"]]
                 self.gaps += lost
-                completed = [one for one in completed if not _misses(one, lost)]
+                completed = [run for run in completed if not _misses(run, lost)]
                 self.open = Begun(
                     row["run"], row["since"], row["started"], row["full"], reached, bool(lost),
                     row["by"],
@@ -174,7 +174,7 @@ class History:
                 base = reached if row["full"] else base
                 continue
             self.open = None
-            counts = {one["log"]: one["rows"] for one in row["reached"]}
+            counts = {entry["log"]: entry["rows"] for entry in row["reached"]}
             completed.append(
                 Run(row["run"], row["since"], row["started"], row["day"], self.contents,
                     row["only"], reached, counts, base)
@@ -238,7 +238,7 @@ def row_of(
         "version": version, "run": run.run, "kind": kind, "day": day, "since": run.since,
         "started": run.started, "full": run.full, "contents": list(contents), "only": only,
         "by": run.by,
-        "reached": [dict(zip(("log", "version", "rows"), one, strict=True)) for one in reached],
-        "lost": [dict(zip(("log", "first", "last"), one, strict=True)) for one in lost],
+        "reached": [dict(zip(("log", "version", "rows"), entry, strict=True)) for entry in reached],
+        "lost": [dict(zip(("log", "first", "last"), entry, strict=True)) for entry in lost],
     }  # fmt: skip
     return pl.DataFrame([row], schema=RUNS)

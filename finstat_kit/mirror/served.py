@@ -89,16 +89,16 @@ class Served:
 
     def _record(self, state: State, name: str, id_: int, method: str) -> Reply:
         try:
-            found = self._records(name, pl.Series("id", [id_], dtype=pl.Int64))
+            records = self._records(name, pl.Series("id", [id_], dtype=pl.Int64))
         except UsageError:
             return not_held(state, method)
-        if found.is_empty() and (state.since is not None or state.is_extract):
+        if records.is_empty() and (state.since is not None or state.is_extract):
             return not_held(state, method)  # the register may have it
-        if found.is_empty() and id_ in state.unreadable(name):
+        if records.is_empty() and id_ in state.unreadable(name):
             return not_held(state, method)
-        if found.is_empty():
+        if records.is_empty():
             return routes.sent(404, b"", method)
-        body = _record(found.row(0, named=True), KINDS[name].shape)
+        body = _record(records.row(0, named=True), KINDS[name].shape)
         return routes.sent(200, orjson.dumps(body), method)
 
 
@@ -148,7 +148,8 @@ def _store_of(state: State) -> Store:
 def _bodies(lists: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
     """Return codelists as bodies of replies, by the name of their endpoint."""
     return {
-        one.endpoint: _body(lists.get(name), one.located) for name, one in wire.CODELISTS.items()
+        codelist.endpoint: _body(lists.get(name), codelist.located)
+        for name, codelist in wire.CODELISTS.items()
     }
 
 
@@ -189,5 +190,5 @@ def _value(value: Any, hint: Any) -> Any:  # noqa: ANN401
     if isinstance(value, date):
         return f"{value:%Y-%m}" if hint in (First, Last) else value.isoformat()
     if get_origin(kind) is list:
-        return [_value(one, get_args(kind)[0]) for one in value]
+        return [_value(element, get_args(kind)[0]) for element in value]
     return _record(value, kind) if isinstance(value, dict) else value

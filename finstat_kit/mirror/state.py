@@ -176,12 +176,12 @@ class Folder:
 
     def reached(self) -> list[tuple[str, int, int]]:
         """Return name, greatest version and number of rows of each log, as committed."""
-        found = []
+        reached = []
         for name, log in self.logs.items():
             log.refresh()
             last = max((entry.last for entry in log.entries()), default=0)
-            found.append((name, int(last), log.rows))
-        return found
+            reached.append((name, int(last), log.rows))
+        return reached
 
 
 class State:

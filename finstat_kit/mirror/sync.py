@@ -167,49 +167,49 @@ class Sync:
             MirrorError: Something is lost or damaged, and the sync is not full.
             UsageError: The copy is of another register.
         """
-        found = None
+        about = None
         if self._folder.is_begun:
             try:
-                found, self._history = self._folder.begun(), self._folder.history()
+                about, self._history = self._folder.begun(), self._folder.history()
             except MirrorError:
                 if not full or (self._folder.path / "mirror.json").exists():
                     raise
-        self._about = self._agreed(found)
-        if found is not None and found != self._about:  # the runs came from elsewhere
+        self._about = self._agreed(about)
+        if about is not None and about != self._about:  # the runs came from elsewhere
             if not full:
                 raise foreign(self._folder.runs)
-            found = None
+            about = None
         self._gaps: list[tuple[str, int, int]] = []
         self._lost: list[tuple[Log, list[str]]] = []
-        if found is None:
+        if about is None:
             shutil.rmtree(self._folder.runs.path, ignore_errors=True)
             self._folder.runs.reopen()
             self._history = History(pl.DataFrame(schema=self._folder.runs.schema))
-        for name, one in self._logs.items():
-            self._look(name, one, full=full, begun=found is not None)
+        for name, table in self._logs.items():
+            self._look(name, table, full=full, begun=about is not None)
         history = self._history
-        for name, one in self._logs.items():
-            known = max((entry.last for entry in one.entries()), default=0)
+        for name, table in self._logs.items():
+            known = max((entry.last for entry in table.entries()), default=0)
             reached = [run.reached.get(name, 0) for run in history.done]
             reached += [last for gap, _, last in (*history.gaps, *self._gaps) if gap == name]  # type: ignore[misc]
             self._versions[name] = int(max([known, *reached]))
         self._versions["reports"] = max(self._versions["reports"], self._versions["cells"])
         self._choose()
 
-    def _agreed(self, found: About | None) -> About:
+    def _agreed(self, about_runs: About | None) -> About:
         """Return what the mirror is of, by one request.
 
         Raises:
             UsageError: It is of another register, or an extract.
             RegisterError: The register does not reply.
         """
-        said = [] if found is None else [found]
-        for one in self._logs.values():
+        descriptions = [] if about_runs is None else [about_runs]
+        for table in self._logs.values():
             with contextlib.suppress(MirrorError):
-                if one.refresh() is not None:
-                    said.append(parsed(one.about, one.path))
+                if table.refresh() is not None:
+                    descriptions.append(parsed(table.about, table.path))
         # What most tables say counts: any one may have come from elsewhere.
-        about = max(said, key=said.count, default=None)
+        about = max(descriptions, key=descriptions.count, default=None)
         register, session = self._register, self._register._session
         if about is not None and about.extract is not None:
             raise UsageError(
@@ -235,49 +235,49 @@ class Sync:
             cure="give its register or another folder",
         )
 
-    def _look(self, name: str, one: Log, *, full: bool, begun: bool) -> None:
+    def _look(self, name: str, table: Log, *, full: bool, begun: bool) -> None:
         """Look for damage in a log; in a full sync note what has to be dropped."""
         done = self._history.done
         rows = done[-1].rows.get(name, 0) if done else 0
         before = max([run.reached.get(name, 0) for run in done], default=0)
         try:
-            one.reopen()
-            if one.about is not None and parsed(one.about, one.path) != self._about:
-                raise foreign(one)
-            if one.rows < rows:
+            table.reopen()
+            if table.about is not None and parsed(table.about, table.path) != self._about:
+                raise foreign(table)
+            if table.rows < rows:
                 raise MirrorError(
-                    f"{one.path} is lost: {one.rows:,} of {rows:,} rows are there; {CURE}"
+                    f"{table.path} is lost: {table.rows:,} of {rows:,} rows are there; {CURE}"
                 )
             if not full:
-                self._folder.scan(one)
+                self._folder.scan(table)
                 return
         except MirrorError:
             if not full:
                 raise
-            last = int(max([before, *(entry.last for entry in one.entries())]))
+            last = int(max([before, *(entry.last for entry in table.entries())]))
             self._gaps.append((name, 0, last))
-            self._lose(one, [])
+            self._lose(table, [])
             return
-        damaged = [entry for entry, _ in one.damage()]
+        damaged = [entry for entry, _ in table.damage()]
         for entry in damaged:
             last = int(entry.last) if entry.last < math.inf else before
             self._gaps.append((name, int(entry.first), last))
         if damaged:
-            self._lose(one, [entry.path for entry in damaged])
+            self._lose(table, [entry.path for entry in damaged])
 
-    def _lose(self, one: Log, paths: list[str]) -> None:
+    def _lose(self, table: Log, paths: list[str]) -> None:
         """Note the files of a log that are to be dropped, or all of it.
 
         Raises:
             MirrorError: The register cannot bring them back.
         """
-        if one.path.name == "only" and self._only is None:
+        if table.path.name == "only" and self._only is None:
             raise MirrorError(
-                f"{one.path} is lost, and with it which units' contents are kept: "
+                f"{table.path} is lost, and with it which units' contents are kept: "
                 f"fk.Mirror({str(self._folder.path)!r}, only=units).sync(full=True) writes it "
                 "anew, with the units then given"
             )
-        self._lost.append((one, paths))
+        self._lost.append((table, paths))
 
     def _choose(self) -> None:
         """Settle which contents are kept, and of which units.
@@ -288,7 +288,7 @@ class Sync:
         held = tuple(n for n in CONTENTS if self._logs[n].path.is_dir())
         former = self._history.contents if self._history.version else self._with_records(held)
         known = pl.Series("id", [], dtype=pl.Int64)
-        if all(one.path.name != "only" for one, _ in self._lost):
+        if all(table.path.name != "only" for table, _ in self._lost):
             with legible(self._folder.path):
                 known = self._folder.scan(self._logs["only"]).select("id").collect()["id"]
         some = self._history.only is not None or not known.is_empty()
@@ -344,12 +344,12 @@ class Sync:
 
     def _drop(self) -> None:
         """Drop what is lost or damaged; what is gone is in the row that the run began with."""
-        for one, paths in self._lost:
+        for table, paths in self._lost:
             if paths:
-                one.drop(paths)
+                table.drop(paths)
             else:
-                shutil.rmtree(one.path, ignore_errors=True)
-            one.reopen()
+                shutil.rmtree(table.path, ignore_errors=True)
+            table.reopen()
         self._lost = []
 
     def _write_begun(self) -> None:
@@ -693,11 +693,11 @@ class Sync:
             self._forms[template] = forms.parse_template(body.encode(), template)
         late = [template for template in used if template not in self._forms]
         self._templates(late)
-        found = [template for template in late if self._forms.get(template) is not None]
-        if not found:
+        placed = [template for template in late if self._forms.get(template) is not None]
+        if not placed:
             return
         with legible(self._folder.path):
-            own = (pl.col("kind") == RECORD) & pl.col("idSablony").is_in(found)
+            own = (pl.col("kind") == RECORD) & pl.col("idSablony").is_in(placed)
             rows = self._folder.scan(self._logs["reports"])
             ids = rows.filter(own).select("id").unique().sort("id").collect()
         version = self._next("reports")
@@ -890,17 +890,17 @@ def checked(
         )
 
 
-def tidy(one: Log) -> None:
+def tidy(table: Log) -> None:
     """Merge the files of a log where there are many: each slows down every commit a little."""
-    if len(one.entries()) >= MANY_FILES:
-        one.compact(24)
+    if len(table.entries()) >= MANY_FILES:
+        table.compact(24)
 
 
-def foreign(one: Log) -> MirrorError:
+def foreign(table: Log) -> MirrorError:
     """Return the error of a table that came from another mirror."""
     return MirrorError(
-        f"{one.path} is of another register or another mirror than the tables beside it; put back "
-        f"whichever came from elsewhere, or {CURE}"
+        f"{table.path} is of another register or another mirror than the tables beside it; put "
+        f"back whichever came from elsewhere, or {CURE}"
     )
 
 

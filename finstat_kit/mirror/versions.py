@@ -176,9 +176,9 @@ def outdated(keys: pl.DataFrame, upto: float, *, missing: bool) -> tuple[Ints, I
         contents = contents.sort("later", "version", descending=[True, False])
         wanted = pl.DataFrame({"id": ids[pointing], "digest": digests[pointing]})
         last = contents.unique(["id", "digest"], keep="last")
-        found = wanted.join(last, on=["id", "digest"], how="left")
-        chosen = np.concatenate([chosen, found["row"].drop_nulls().to_numpy()])
-        absent = found.filter(pl.col("row").is_null())["id"].to_numpy()
+        sources = wanted.join(last, on=["id", "digest"], how="left")
+        chosen = np.concatenate([chosen, sources["row"].drop_nulls().to_numpy()])
+        absent = sources.filter(pl.col("row").is_null())["id"].to_numpy()
     mask = np.ones(len(ids), dtype=np.bool_)
     mask[chosen] = False
     return np.flatnonzero(mask), absent
@@ -220,9 +220,9 @@ def of_ids(column: str, ids: pl.Series) -> pl.Expr:
 def places_in(ascending: Ints, ids: Ints) -> Ints:
     """Return the place of each id, -1 where it is not among them."""
     at = np.searchsorted(ascending, ids)
-    found = at < len(ascending)
-    found[found] = ascending[at[found]] == ids[found]
-    return np.where(found, at, -1)
+    is_there = at < len(ascending)
+    is_there[is_there] = ascending[at[is_there]] == ids[is_there]
+    return np.where(is_there, at, -1)
 
 
 def is_among(values: pl.Series, ascending: pl.Series) -> pl.Series:
@@ -232,20 +232,20 @@ def is_among(values: pl.Series, ascending: pl.Series) -> pl.Series:
 
 def ids_named(frames: Iterable[pl.LazyFrame], column: str) -> pl.Series:
     """Return the ids that a column of lists names, each once."""
-    found = [frame.select(pl.col(column).explode()).drop_nulls().collect() for frame in frames]
-    return pl.concat(found)[column].unique().sort()
+    columns = [frame.select(pl.col(column).explode()).drop_nulls().collect() for frame in frames]
+    return pl.concat(columns)[column].unique().sort()
 
 
 def changes_in(log: pl.LazyFrame, since: date, after: int) -> pl.DataFrame:
     """Return what the versions in a log of units changed; see `_changes` for the arguments."""
     rows = log.filter(pl.col("kind").is_in([RECORD, MISSING]))
     later = (pl.col("seen") >= since) & (pl.col("version") > after)
-    found = [pl.DataFrame(schema=CHANGES)]
+    pieces = [pl.DataFrame(schema=CHANGES)]
     ids = rows.filter(later).select(pl.col("id").unique()).collect()["id"].sort()
     for start in range(0, len(ids), _PIECE):
         here = rows.filter(of_ids("id", ids[start : start + _PIECE])).collect()
-        found.append(_changes(here, since, after))
-    return pl.concat(found).sort("seen", "id", maintain_order=True)
+        pieces.append(_changes(here, since, after))
+    return pl.concat(pieces).sort("seen", "id", maintain_order=True)
 
 
 def _changes(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame:
