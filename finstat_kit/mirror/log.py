@@ -29,7 +29,7 @@ from finstat_kit.errors import MirrorError
 MANY_FILES: Final = 64
 CURE: Final = "sync(full=True) drops it and fetches what it held again"
 _ROW_GROUP: Final = 131_072
-_LARGE: Final = 16 * 2**20  # bytes; larger files are not merged again
+_LARGE: Final = 8 * 2**20  # bytes; larger files are not merged again
 _DRAFT: Final = "_draft"  # other readers ignore names with an underscore
 _COMMITS: Final = "_delta_log"
 _NOTE: Final = "runs"

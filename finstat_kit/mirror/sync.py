@@ -567,10 +567,10 @@ class Sync:
     # Records
 
     def _standing(self, name: str) -> pl.DataFrame:
+        """Return what the log of a collection says of each id, with the digests of contents."""
         with legible(self._folder.path):
-            return versions.standing(
-                self._folder.rows(name, [*self._folder_history().gaps, *self._gaps])
-            )
+            log = self._folder.rows(name, [*self._folder_history().gaps, *self._gaps])
+            return versions.standing(log).join(versions.contents(log), on="id", how="left")
 
     def _answer(
         self, name: str, fetched: list[Fetched], stands: pl.DataFrame, counts: dict[str, int]

@@ -110,32 +110,41 @@ def standing(log: pl.LazyFrame) -> pl.DataFrame:
     Returns:
         ``id``; ``named`` (Int64: the newest version of a list that names it), ``answered`` (Int64:
         the newest version that answers it, null without any), ``readable`` (Boolean: whether that
-        is a record), ``known`` (Boolean: whether any is), ``listed`` (Boolean: False once it is
-        missing), ``digest`` (Int64: what stands in its newest row) and ``stored`` (Boolean: whether
-        a row holds the content of that digest).
+        is a record), ``known`` (Boolean: whether any is) and ``listed`` (Boolean: False once it is
+        missing).
     """
     kind, version = pl.col("kind"), pl.col("version")
-    answer = kind.is_in([RECORD, UNCHANGED, UNREADABLE])
     readable = kind.is_in([RECORD, UNCHANGED])
+    # Each with what it says in its last bit: the greatest is the newest, and many are fast.
     return (
-        log.select(_KEYS)
-        .sort("version")
+        log.select(
+            "id",
+            named=pl.when(kind == LISTED).then(version),
+            answer=pl.when(readable | (kind == UNREADABLE)).then(2 * version + readable),
+            known=readable,
+            last=2 * version + (kind != MISSING),
+        )
         .group_by("id")
-        .agg(
-            named=version.filter(kind == LISTED).last(),
-            answered=version.filter(answer).last(),
-            readable=readable.filter(answer).last(),
-            known=readable.any(),
-            listed=kind.last() != MISSING,
-            digest=pl.col("digest").filter(kind != LISTED).last(),
-            stored=(
-                pl.col("digest").filter(kind == RECORD)
-                == pl.col("digest").filter(kind != LISTED).last()
-            ).any(),
+        .agg(pl.all().max())
+        .select(
+            "id", "named", "known", answered=pl.col("answer") // 2,
+            readable=pl.col("answer") % 2 == 1, listed=pl.col("last") % 2 == 1,
         )
         .sort("id")
         .collect(engine="streaming")
-    )
+    )  # fmt: skip
+
+
+def contents(log: pl.LazyFrame) -> pl.DataFrame:
+    """Return the digest in the newest row of each id, and whether a row holds that content.
+
+    Returns:
+        ``id``, ``digest`` (Int64) and ``stored`` (Boolean); ids that are listed alone are left out.
+    """
+    rows = log.filter(pl.col("kind") != LISTED).select(_KEYS).collect()
+    last = newest(rows).select("id", "digest")
+    held = rows.filter(kind=RECORD).join(last, on=["id", "digest"], how="semi")
+    return last.with_columns(stored=pl.col("id").is_in(held["id"].implode()))
 
 
 def is_lacking() -> pl.Expr:
