@@ -205,6 +205,7 @@ class State:
         self._holey = {"reports" if log == "cells" else log for log, _, _ in history.gaps}
         self._files: dict[str, list[str]] = {}
         self._standing: dict[str, pl.DataFrame] = {}
+        self._numbered: dict[str, tuple[list[str], tuple[Ints, Ints]]] = {}
         self._forms: dict[int, Form | None] = {}
         for name, log in folder.logs.items():
             self._see(name, log)
@@ -362,9 +363,13 @@ class State:
 
     def _rows(self, name: str) -> tuple[Ints, Ints]:
         """Return the numbers of the outdated rows of a log, and the ids without content."""
-        with legible(self.path):
-            keys = self._all(name).select("id", "version", "kind", "digest").collect()
-        return versions.outdated(keys, self._upto(name), missing=name == "units")
+        paths = self._paths(name)
+        if name not in self._numbered or self._numbered[name][0] is not paths:
+            with legible(self.path):
+                keys = self._all(name).select("id", "version", "kind", "digest").collect()
+            numbers = versions.outdated(keys, self._upto(name), missing=name == "units")
+            self._numbered[name] = paths, numbers  # of the rows in these files
+        return self._numbered[name][1]
 
     def _outdated(self, name: str) -> pl.DataFrame:
         rows, absent = self._rows(name)
