@@ -47,6 +47,10 @@ from .errors import (
 )
 from .frames.files.write import write as write
 from .frames.financials.ratios import ratios as ratios
+from .frames.findings.growth import growth as growth
+from .frames.findings.panel import panel as panel
+from .frames.findings.peers import peers as peers
+from .frames.findings.summary import summary as summary
 from .frames.reports.attachments import attachments as attachments
 from .frames.text.fields import fields as fields
 from .health.report import doctor as doctor

@@ -20,6 +20,8 @@ Lang = Literal["sk", "en"]
 By = Literal[
     "kraj", "okres", "sidlo", "pravnaForma", "skNace", "druhVlastnictva", "velkostOrganizacie"
 ]
+# Groups made from other columns as well as code fields.
+Grouping = By | Literal["section", "division", "age", "size_by_law"]
 
 Since = str | date | timedelta | None
 Span = str | float | timedelta

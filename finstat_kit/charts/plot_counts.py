@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
 from matplotlib.axes import Axes
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Lang
-from finstat_kit.charts.parts import colours, drawing, estimates
+from finstat_kit.arguments import Grouping, Lang
+from finstat_kit.charts.parts import colours, drawing, estimates, figures, summaries
 from finstat_kit.charts.parts.cutting import cut
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.charts.parts.summaries import Summary
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
+from finstat_kit.frames.findings import groups
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 
@@ -25,16 +28,17 @@ _LEAST_HEIGHT: Final = 0.19  # of a bar in the caller's axes
 _GAP: Final = 0.15  # inches between a bar, its number and the edge
 _LETTER: Final = 0.6  # of the height of a bar
 _TOO_LONG: Final = 2  # times the longest bar; a longer rest would dwarf all others
-_ORDERED: Final = frozenset({"velkostOrganizacie"})  # codelists whose codes are a scale
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "count": "počet jednotiek a ich podiel na všetkých",
         "difference": "o koľko jednotiek viac (+) alebo menej (−)",
+        "with": "jednotky s hodnotou",
         "off": "Pruh „ostatné“ je dlhší, než sa sem zmestí.",
     },
     "en": {
         "count": "number of units and their share of all",
         "difference": "how many units more (+) or fewer (−)",
+        "with": "units with a value",
         "off": "The bar “other” is longer than fits here.",
     },
 }
@@ -42,7 +46,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
 
 def plot_counts(
     frame: labels.Frame,
-    by: By = "kraj",
+    by: Grouping | Sequence[Grouping] = "kraj",
     *,
     lang: Lang | None = None,
     top: int | None = None,
@@ -59,6 +63,7 @@ def plot_counts(
 
     Args:
         frame: Units, counts as `count_by` returns them, whose labels and shares are kept, a
+            summary as `summary` returns it, of which the units with a value are drawn, a
             comparison as `compare` returns it, or an estimate as `estimate` returns it.
         by: The code field to count by, or the one the counts were made by; as in `count_by`.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
@@ -86,6 +91,10 @@ def plot_counts(
     source, lang = current.drawn_from(register, lang)
     if top is not None:
         top = arguments.whole("top", top, 1, MOST_BARS)
+    if summaries.is_summary(frame):
+        return _summary(summaries.of_frame(frame, by, lang, source), lang, source, top, ax)
+    arguments.one_of("by", by, tuple(labels.FIELDS))
+    assert isinstance(by, str)
     value = "difference" if drawing.is_comparison(frame) else "count"
     units: int | tuple[int, int] | str
     estimate = estimates.of_frame(frame, by)
@@ -97,13 +106,13 @@ def plot_counts(
     else:
         table = drawing.counts(frame, by, lang, source)
         units = int(table["count"].sum())
-    by_code = by in _ORDERED
-    bars = cut(table, _BARS if top is None else top, value=value, by_code=by_code)
+    order = groups.in_order(by, pl.col("code")) if by in groups.ORDERED else None
+    bars = cut(table, _BARS if top is None else top, value=value, order=order)
     with drawing.axes(ax, 8, 1.3 + _BAR_HEIGHT * max(bars.height, 3)) as ax:
         width, height = drawing.inches(ax)
         room = int(height / _LEAST_HEIGHT)
         if top is None and bars.height > room:
-            bars = cut(table, max(1, room - 4), value=value, by_code=by_code)
+            bars = cut(table, max(1, room - 4), value=value, order=order)
         bars = estimate.intervals(bars) if estimate else bars
         short = by == "kraj" and width < drawing.NARROW
         names = drawing.names(bars, lang, among=table, short=short)
@@ -119,6 +128,33 @@ def plot_counts(
             drawing.sentence(ax, alone)
         else:
             _draw_bars(ax, bars, names, value, longest, lang, drawing.windows(frame, lang))
+    return ax
+
+
+def _summary(
+    summary: Summary, lang: Lang, source: Register | None, top: int | None, ax: Axes | None
+) -> Axes:
+    """Draw the number of units with a value of each group of a summary, and the rest of its notes.
+
+    Pairs of groups stand side by side, in the order of both.
+    """
+    count = pl.col("n").alias("count")
+    table = summary.table.select("code", "label", count, share=count / count.sum(), kind="kind",
+                                 place="place")  # fmt: skip
+    ordered = len(summary.fields) > 1 or not groups.ORDERED.isdisjoint(summary.fields)
+    order = pl.col("place") if ordered else None
+    bars = cut(table, _BARS if top is None else top, order=order)
+    heading = summary.heading(lang, f"{figures.called(summary.item, lang)}: {_WORDS[lang]['with']}")
+    with drawing.axes(ax, 8, 1.5 + _BAR_HEIGHT * max(bars.height, 3)) as ax:
+        names = drawing.names(bars, lang, among=table, longest=summary.longest)
+        longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
+        drawing.title(ax, heading, lang, source, summary.covered(lang), beside=longest)
+        for side in ("top", "right", "bottom"):
+            ax.spines[side].set_visible(False)
+        if bars.is_empty():
+            drawing.sentence(ax, drawing.WORDS[lang]["nothing"])
+        else:
+            _draw_bars(ax, bars, names, "count", longest, lang, " ".join(summary.notes(lang)))
     return ax
 
 

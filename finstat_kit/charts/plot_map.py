@@ -20,6 +20,7 @@ from finstat_kit.charts.parts import (
     estimates,
     figures,
     map_values,
+    summaries,
     tiles,
 )
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
@@ -27,6 +28,7 @@ from finstat_kit.charts.parts.estimates import Short
 from finstat_kit.charts.parts.tile_text import TileText
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
+from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts.count_by import KINDS
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
@@ -102,7 +104,8 @@ def plot_map(
     Args:
         frame: Units, counts as `count_by` returns them, a comparison as `compare` returns it, whose
             differences are drawn, an estimate as `estimate` returns it, with its intervals, any
-            frame with ``code`` and *value*, or financials and ratios, whose medians are drawn:
+            frame with ``code`` and *value*, a summary as `summary` returns it (*value*: one of its
+            statistics, the median by default), or financials and ratios, whose medians are drawn:
             the values and the notes below are those of `plot_spread`, and codes of fewer than five
             units have none.
         by: Level of the codes.
@@ -189,6 +192,8 @@ def _content(
     frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
 ) -> _Content:
     """Return the content of a map: medians, differences of counts, counts or other values."""
+    if summaries.is_summary(frame):
+        return _of_summary(frame, by, value, unit, lang, source)
     if map_values.is_of_units(frame, by, value):
         return _medians(frame, by, value, unit, lang, source)
     if value in ("count", "difference") and drawing.is_comparison(frame):
@@ -214,6 +219,35 @@ def _medians(
         lambda number: figures.written(item, number, lang),
         ("bare", "few"),
         notes=values.notes(lang, by),
+    )
+
+
+def _of_summary(
+    frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
+) -> _Content:
+    """Return a statistic of a summary, the median unless another is named."""
+    summary = summaries.of_frame(frame, by, lang, source)
+    if list(summary.fields) != [by]:
+        raise UsageError(
+            f": the summary was made by {list(summary.fields)}", argument="by", value=by,
+            cure=f"give a summary of one value and year by {by!r}",
+        )  # fmt: skip
+    statistic = "median" if value == "count" else value
+    arguments.one_of("value", statistic, (*summaries.STATISTICS, *summaries.COUNTS))
+    # As in boxes: a statistic of a few units is none.
+    enough = pl.lit(statistic in summaries.COUNTS) | (pl.col("n") >= summaries.FEWEST)
+    table = summary.table.select(
+        "code", "label", "kind", units="n", value=pl.when(enough).then(statistic)
+    )
+    called = summary.called(lang, statistic)
+    return _Content(
+        table,
+        summary.heading(lang, called),
+        summary.named(lang, statistic) if unit is None else unit,
+        summary.covered(lang),
+        lambda number: summary.write(statistic, number, lang),
+        ("bare", "few"),
+        notes=summary.notes(lang),
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -11,21 +11,21 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Lang
-from finstat_kit.charts.parts import colours, drawing, figures
+from finstat_kit.arguments import Grouping, Lang
+from finstat_kit.charts.parts import colours, distribution, drawing, figures, summaries
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.charts.parts.summaries import FEWEST, Summary
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials.quartiles import spread
+from finstat_kit.frames.findings import groups
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
-from finstat_kit.protocol import wire
 
 _MOST: Final = 30  # boxes
 _HEIGHT: Final = 0.3  # inches of a box and the gap below it
 _BOX: Final = 0.56
-_ORDERED: Final = frozenset({"velkostOrganizacie"})  # codelists whose codes are a scale
 _WIDE: Final = 100  # from here on, highest by lowest, values are drawn on a log scale
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
@@ -36,6 +36,11 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "log": "Logaritmická mierka.",
         "lost": "Nuly a záporné hodnoty, vľavo od obrázka: {n}.",
         "beyond": "Za fúzmi, nezobrazené: {n}.",
+        "of a summary": (
+            "Pás: prostredná polovica hodnôt, čiara: medián, fúzy: 10. a 90. percentil."
+        ),
+        "marked": "Vyznačená modrou: {name}.",
+        "unmarked": "Bez hodnoty, nevyznačená: {name}.",
         "more": "Ďalšie kódy, nezobrazené: {n} (n = {values}).",
     },
     "en": {
@@ -46,6 +51,11 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "log": "Logarithmic scale.",
         "lost": "Zeros and negative values, left of the chart: {n}.",
         "beyond": "Beyond the whiskers, not shown: {n}.",
+        "of a summary": (
+            "Box: the middle half of values, line: median, whiskers: 10th and 90th percentile."
+        ),
+        "marked": "Marked in blue: {name}.",
+        "unmarked": "Without a value, not marked: {name}.",
         "more": "Further codes, not shown: {n} (n = {values}).",
     },
 }
@@ -55,7 +65,10 @@ def plot_spread(
     frame: labels.Frame,
     value: str,
     *,
-    by: By = "kraj",
+    by: Grouping | Sequence[Grouping] | None = "kraj",
+    mark: int | None = None,
+    limits: tuple[float, float] | None = None,
+    max_difference: float | None = None,
     lang: Lang | None = None,
     ax: Axes | None = None,
     register: Register | str | None = None,
@@ -68,13 +81,21 @@ def plot_spread(
     number of rows left out, of values not drawn, of rows without a value by reason, and of forms
     that are not comparable. Amounts that differ by a factor of more than a hundred, with quartiles
     above zero, are on a logarithmic scale. Among more than 30 codes, those with the most values are
-    drawn.
+    drawn. Of a summary the boxes are its quartiles, and the whiskers its 10th and 90th percentile.
 
     Args:
-        frame: Financials, ratios, or any frame with the columns *value* and *by*; a ratio is
-            computed if it is not a column. Each year of a unit is a value.
+        frame: Financials, ratios, a summary as `summary` returns it, or any frame with the columns
+            *value* and *by*; a ratio is computed if it is not a column. Each year of a unit is a
+            value.
         value: Column of numbers, such as ``"equity_ratio"``.
-        by: A code field, as in `count_by`.
+        by: A code field or derived group, as in `count_by`. None draws the distribution of all
+            values: a histogram with the median, negative values in orange, on a logarithmic scale
+            where they span decades.
+        mark: ``unit_id`` of a unit whose value, of its latest year, is marked.
+        limits: Two shares, such as ``(0.01, 0.99)``: values beyond these quantiles of their year
+            are drawn at them; the medians are of all values. The title gives the limits.
+        max_difference: Euro: filings whose balance differs by more, and those with a failing sum,
+            are left out, and counted below.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
             figure.
@@ -97,43 +118,149 @@ def plot_spread(
         57 units, sample (invented) data
     """
     source, lang = current.drawn_from(register, lang)
-    arguments.one_of("by", by, tuple(wire.BY_FIELD))
-    if by not in labels.schema_of(frame):
-        raise UsageError("is not a column of the frame", argument="by", value=by)
-    values = figures.of_frame(frame, value)
+    if summaries.is_summary(frame):
+        return _summary(summaries.of_frame(frame, by, lang, source, value), lang, source, ax)
+    if by is not None:
+        arguments.one_of("by", by, tuple(labels.FIELDS))
+        assert isinstance(by, str)
+        if by in groups.GROUPS:
+            frame = groups.with_group(frame.lazy(), by)
+        elif by not in labels.schema_of(frame):
+            raise UsageError("is not a column of the frame", argument="by", value=by)
+    values = figures.of_frame(frame, value, limits=limits, max_difference=max_difference)
+    marked = None if mark is None else values.marked(mark)
+    if by is None:
+        return _distribution(values, marked, lang, source, ax)
     coded = values.present.drop_nulls(by)
-    boxes = spread(coded, "value", by)
+    boxes = spread(coded.with_columns(value="limited"), "value", by)
+    boxes = boxes.with_columns(marked=pl.lit(None, pl.Float64))
+    if marked is not None:
+        own = pl.col("code") == marked[by]
+        boxes = boxes.with_columns(marked=pl.when(own).then(marked["limited"]))
     enough = boxes.drop_nulls("median")
     is_shown = pl.col("n").rank("ordinal", descending=True) <= _MOST
-    shown = enough.filter(is_shown).sort("code") if by in _ORDERED else enough.filter(is_shown)
+    is_shown |= pl.col("marked").is_not_null()
+    shown = enough.filter(is_shown)
+    if by in groups.ORDERED:
+        shown = shown.sort(groups.in_order(by, pl.col("code")))
     log = _needs_log(shown)
     apart = {"few": boxes.filter(pl.col("median").is_null()), "more": enough.filter(~is_shown)}
     notes = _notes(coded, shown, apart, by, lang, log=log) + values.notes(lang, by)
+    notes += _mark_note(marked, lang)
+    heading = _WORDS[lang]["heading"].format(
+        item=figures.capitalized(figures.called(value, lang)), by=drawing.WORDS[lang][by]
+    )
+    heading += values.years + distribution.limits_text(values.rows, value, lang)
+    number = figures.number_of(coded, lang)
+    return _boxes(shown, value, _names(shown, by, lang, source), notes, (heading, number),
+                  lang, source, ax, log=log)  # fmt: skip
+
+
+def _boxes(
+    shown: pl.DataFrame,
+    item: str,
+    names: list[str],
+    notes: list[str],
+    title: tuple[str, str],
+    lang: Lang,
+    source: Register | None,
+    ax: Axes | None,
+    *,
+    log: bool,
+) -> Axes:
+    """Draw boxes with a title, heading and number, and notes below."""
     with drawing.axes(ax, 8, 1.7 + _HEIGHT * max(shown.height, 3)) as ax:
-        names = _names(shown, by, lang, source)
         beside = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
-        heading = _WORDS[lang]["heading"].format(
-            item=figures.capitalized(figures.called(value, lang)), by=drawing.WORDS[lang][by]
-        )
-        number = figures.number_of(coded, lang)
-        drawing.title(ax, heading + values.years, lang, source, number, beside=beside)
+        heading, number = title
+        drawing.title(ax, heading, lang, source, number, beside=beside)
         if shown.is_empty():
             drawing.sentence(ax, " ".join([drawing.WORDS[lang]["nothing"], *notes]))
             return ax
-        _draw(ax, shown, value, names, lang, log=log)
-        room = drawing.inches(ax)[0] * drawing.GROWTH - beside
-        lines = drawing.wrapped(" ".join(notes), max(room, 2), TEXT_SIZE)
-        ax.set_xlabel(
-            drawing.literal("\n".join(lines)), fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.4
-        )
+        _draw(ax, shown, item, names, lang, log=log)
+        _write_notes(ax, notes, beside)
     return ax
+
+
+def _write_notes(ax: Axes, notes: list[str], beside: float) -> None:
+    room = drawing.inches(ax)[0] * drawing.GROWTH - beside
+    lines = drawing.wrapped(" ".join(notes), max(room, 2), TEXT_SIZE)
+    ax.set_xlabel(
+        drawing.literal("\n".join(lines)), fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.4
+    )
+
+
+def _summary(summary: Summary, lang: Lang, source: Register | None, ax: Axes | None) -> Axes:
+    """Draw the quartiles of a summary; those of a few units alone are counted below."""
+    table = summary.table.with_columns(
+        low="p10", q1="p25", q3="p75", high="p90", beyond=pl.lit(0), marked=pl.lit(None, pl.Float64)
+    )
+    # Groups without any value have nothing to show, and are in the notes.
+    table = table.filter(pl.col("n") > 0)
+    enough = table.filter(pl.col("n") >= FEWEST)
+    ordered = len(summary.fields) > 1 or not groups.ORDERED.isdisjoint(summary.fields)
+    shown = enough.filter(pl.col("n").rank("ordinal", descending=True) <= _MOST)
+    if ordered:
+        shown = shown.sort("place")
+    else:
+        shown = shown.sort("median", "code", descending=[True, False])
+    log = _needs_log(shown)
+    few = table.filter(pl.col("n") < FEWEST)
+    more = enough.join(shown, on="code", how="anti", nulls_equal=True)
+    numbers = {"few": few, "more": more}
+    words = _WORDS[lang]
+    notes = [words["of a summary"]] if shown.height else []
+    notes += [
+        words[key].format(n=number_format.whole(rows.height, lang),
+                          values=number_format.whole(int(rows["n"].sum()), lang))
+        for key, rows in numbers.items() if rows.height
+    ]  # fmt: skip
+    notes += [words["log"]] if log else []
+    names = drawing.names(shown, lang, among=shown, longest=summary.longest)
+    heading = summary.heading(lang, figures.called(summary.item, lang))
+    return _boxes(shown, summary.item, names, notes + summary.notes(lang),
+                  (heading, summary.covered(lang)), lang, source, ax, log=log)  # fmt: skip
+
+
+def _distribution(
+    values: figures.Figures,
+    marked: dict[str, Any] | None,
+    lang: Lang,
+    source: Register | None,
+    ax: Axes | None,
+) -> Axes:
+    """Draw all values as a histogram."""
+    item, rows = values.item, values.present
+    heading = figures.capitalized(figures.called(item, lang)) + values.years
+    heading += distribution.limits_text(values.rows, item, lang)
+    with drawing.axes(ax, 8, 4.2) as ax:
+        drawing.title(ax, heading, lang, source, figures.number_of(rows, lang))
+        notes = values.notes(lang) + _mark_note(marked, lang)
+        if rows.is_empty():
+            drawing.sentence(ax, " ".join([drawing.WORDS[lang]["nothing"], *notes]))
+            return ax
+        own = None if marked is None else marked["limited"]
+        notes = distribution.draw(ax, rows, item, lang, mark=own) + notes
+        # Above the median's number.
+        ax.set_title(ax.get_title(), x=0, ha="left", fontsize=drawing.TITLE_SIZE, linespacing=1.4,
+                     pad=22 if own is None else 34)  # fmt: skip
+        _write_notes(ax, notes, 0.6)
+    return ax
+
+
+def _mark_note(marked: dict[str, Any] | None, lang: Lang) -> list[str]:
+    """Return which unit is marked, or that it has no value."""
+    if marked is None:
+        return []
+    name = drawing.shortened(str(marked.get("name") or marked["unit_id"]))
+    words = "marked" if marked["value"] is not None else "unmarked"
+    return [_WORDS[lang][words].format(name=name)]
 
 
 def _notes(
     coded: pl.DataFrame,
     shown: pl.DataFrame,
     apart: Mapping[str, pl.DataFrame],
-    by: By,
+    by: Grouping,
     lang: Lang,
     *,
     log: bool,
@@ -165,12 +292,14 @@ def _needs_log(boxes: pl.DataFrame) -> bool:
     return float(boxes["q3"].to_numpy().max()) > _WIDE * float(boxes["q1"].to_numpy().min())
 
 
-def _names(boxes: pl.DataFrame, by: By, lang: Lang, source: Register | None) -> list[str]:
+def _names(boxes: pl.DataFrame, by: Grouping, lang: Lang, source: Register | None) -> list[str]:
     """Return the name of each code: its label, or the code itself without one."""
-    if source is None:
+    if source is None and by not in groups.GROUPS:
         return [drawing.shortened(code) for code in boxes["code"]]
-    columns = {"code": wire.BY_FIELD[by].name}
-    found = source.resolve_labels(boxes.select("code"), lang=lang, columns=columns)
+    columns = {"code": labels.FIELDS[by].codelist}
+    lookup = source._lookup if source is not None else groups.codelist
+    found = labels.resolve_labels(boxes.select("code"), lookup, lang=lang, columns=columns)
+    assert isinstance(found, pl.DataFrame)
     rows = found.select(
         "code", label="code_label",
         kind=pl.when(pl.col("code_label").is_null()).then(pl.lit("unknown code"))
@@ -193,6 +322,9 @@ def _draw(
                 facecolor=colours.PALE, edgecolor=ink, linewidth=0.7, zorder=2,
             )
         )  # fmt: skip
+        if box["marked"] is not None:
+            ax.plot(box["marked"], row, "D", color=colours.BLUE, markersize=8, zorder=4,
+                    markeredgecolor=ax.get_facecolor())  # fmt: skip
         ax.plot([box["median"]] * 2, [row - half, row + half], color="black", lw=2, zorder=3)
     if log:
         ax.set_xscale("log")

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Lang, Since, Span
+from finstat_kit.arguments import By, Grouping, Lang, Since, Span
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.units import Units
@@ -491,7 +491,7 @@ class Register(Checked):
     def count_by(
         self,
         frame: pl.DataFrame | pl.LazyFrame,
-        by: By = "kraj",
+        by: Grouping = "kraj",
         *,
         last_change: counts.Every | None = None,
         lang: Lang | None = None,
@@ -507,7 +507,11 @@ class Register(Checked):
                 (Date) for *last_change*. A row is a unit; in a frame with ``unit_id``, such as
                 financials of several years, each unit is counted once.
             by: A code field: ``kraj``, ``okres``, ``sidlo``, ``pravnaForma``, ``skNace``,
-                ``druhVlastnictva`` or ``velkostOrganizacie``.
+                ``druhVlastnictva`` or ``velkostOrganizacie``; or a group made from other columns:
+                ``section`` or ``division`` (NACE Rev. 2, from ``skNace``), ``age`` (whole years
+                since ``datumZalozenia``, at the register's day), or ``size_by_law`` (of financials
+                alone: the thresholds of Act 431/2002 applied to each year's figures, not the legal
+                group, which changes only after two periods).
             last_change: Length of a period: ``"day"``, ``"week"`` (from Monday), ``"month"``,
                 ``"quarter"`` or ``"year"``; None counts by code alone.
             lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
@@ -541,8 +545,10 @@ class Register(Checked):
         """
         lang = self._language(lang)
         if last_change is None:
-            return counts.count_by(frame, by, self._lookup, lang=lang)
-        return counts.count_last_changes(frame, by, self._lookup, every=last_change, lang=lang)
+            return counts.count_by(frame, by, self._lookup, lang=lang, today=self.today)
+        return counts.count_last_changes(
+            frame, by, self._lookup, every=last_change, lang=lang, today=self.today
+        )
 
     def compare(
         self,

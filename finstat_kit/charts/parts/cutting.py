@@ -9,11 +9,12 @@ from finstat_kit.frames.counts.count_by import KINDS, MADE_BY
 
 
 def cut(
-    table: pl.DataFrame, top: int, *, value: str = "count", by_code: bool = False
+    table: pl.DataFrame, top: int, *, value: str = "count", order: pl.Expr | None = None
 ) -> pl.DataFrame:
     """Return the rows to draw: `top` labelled ones, one for the rest, one per other kind.
 
-    The labelled rows are those furthest from zero, in the order of their values or codes. The
+    The labelled rows are those furthest from zero, in the order of their values or of
+    *order*. The
     columns are those of the table, without those that name what it was made by, and ``codes``, the
     number of codes summed in a row; the total is unchanged. The rest has the kind ``rest``. Other
     kinds without a unit are left out.
@@ -24,7 +25,9 @@ def cut(
     )
     largest = labelled.head(top)
     largest = (
-        largest.sort("code") if by_code else largest.sort(value, "code", descending=[True, False])
+        largest.sort(value, "code", descending=[True, False])
+        if order is None
+        else largest.sort(order, "code")
     )
     groups = [labelled.slice(top).with_columns(kind=pl.lit("rest"))]
     others = table.filter(pl.any_horizontal(cs.numeric() != 0))

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from finstat_kit.arguments import By, Lang
+from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.charts.parts import colours, tiles
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
@@ -38,6 +38,10 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "skNace": "činnosti (SK NACE)",
         "druhVlastnictva": "druhu vlastníctva",
         "velkostOrganizacie": "veľkosti organizácie",
+        "section": "sekcie činnosti (SK NACE)",
+        "division": "divízie činnosti (SK NACE)",
+        "age": "veku",
+        "size_by_law": "veľkosti podľa prahov zákona z údajov roka",
         "by": "Účtovné jednotky podľa {by}",
         "difference": "Rozdiel v počte účtovných jednotiek podľa {by}",
         "rest": "ostatné",
@@ -61,6 +65,10 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "skNace": "activity (SK NACE)",
         "druhVlastnictva": "type of ownership",
         "velkostOrganizacie": "size of organisation",
+        "section": "section of activity (SK NACE)",
+        "division": "division of activity (SK NACE)",
+        "age": "age",
+        "size_by_law": "size by the thresholds of the year's figures",
         "by": "Accounting units by {by}",
         "difference": "Difference in the number of accounting units by {by}",
         "rest": "other",
@@ -264,7 +272,7 @@ def is_comparison(frame: labels.Frame) -> bool:
     return are_those_of(frame, COMPARISON)
 
 
-def comparison(frame: labels.Frame, by: By) -> pl.DataFrame:
+def comparison(frame: labels.Frame, by: Grouping) -> pl.DataFrame:
     """Return the given comparison, checked."""
     return _given(frame, by, COMPARISON, ("count_a", "count_b"), "fk.compare")
 
@@ -277,20 +285,22 @@ def windows(frame: labels.Frame, lang: Lang) -> str:
     return WORDS[lang]["windows"] if are_windows else ""
 
 
-def counts(frame: labels.Frame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
+def counts(
+    frame: labels.Frame, by: Grouping, lang: Lang, register: Register | None
+) -> pl.DataFrame:
     """Return the counts to draw: the given ones, or those of the given units."""
     if not are_those_of(frame, COUNTS):
         return (register or current.register()).count_by(frame, by, lang=lang)
     return counts_given(frame, by, "fk.count_by")
 
 
-def counts_given(frame: labels.Frame, by: By, maker: str) -> pl.DataFrame:
+def counts_given(frame: labels.Frame, by: Grouping, maker: str) -> pl.DataFrame:
     """Return the given counts, checked."""
     return _given(frame, by, COUNTS, ("count",), maker)
 
 
 def _given(
-    frame: labels.Frame, by: By, columns: pl.Schema, numbers: tuple[str, ...], maker: str
+    frame: labels.Frame, by: Grouping, columns: pl.Schema, numbers: tuple[str, ...], maker: str
 ) -> pl.DataFrame:
     check_made_by(frame, by)
     columns = pl.Schema({name: columns[name] for name in columns if name not in MADE_BY})

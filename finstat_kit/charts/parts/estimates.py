@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from finstat_kit.arguments import By, Lang
+from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts import estimate as estimation
@@ -100,7 +100,7 @@ class Short:
         return _TO.join((self.write(low, math.floor), self.write(high, math.ceil)))
 
 
-def of_frame(frame: labels.Frame, by: By) -> Estimate | None:
+def of_frame(frame: labels.Frame, by: Grouping) -> Estimate | None:
     """Return a frame as an estimate; None if it is not one, or all units were drawn.
 
     Raises:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from finstat_kit.arguments import Lang, near
+from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import items, ratios
-from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
+from finstat_kit.frames.findings import outliers, values
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.numbers import Noun
@@ -29,6 +31,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "why": "Bez hodnoty: {n} ({why}).",
         "uncoded": "Bez kódu: {n}.",
         "left out": "Z viacerých riadkov jednotky a roku je tu jeden, vynechané: {n}.",
+        "differing": "Vynechané závierky, ktorých súčty nesedia: {n}.",
         "forms": "Výkaz 687 ({micro}) a ostatné ({others}) tu nie sú porovnateľné.",
         "comparable": "Porovnateľné medzi výkazmi: {value}.",
         # Why there is no value.
@@ -55,6 +58,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "why": "Without a value: {n} ({why}).",
         "uncoded": "Without a code: {n}.",
         "left out": "One row is taken per unit and year, left out: {n}.",
+        "differing": "Filings left out because their sums differ: {n}.",
         "forms": "Form 687 ({micro}) and the others ({others}) are not comparable here.",
         "comparable": "Comparable across forms: {value}.",
         "deleted": "deleted",
@@ -87,6 +91,24 @@ class Figures(NamedTuple):
     rows: pl.DataFrame
     item: str
     left_out: int
+    differing: int = 0
+
+    def marked(self, unit: int) -> dict[str, Any]:
+        """Return the row of a unit, of its latest year with a value if it has one.
+
+        Raises:
+            UsageError: The frame lacks the unit.
+        """
+        rows = self.rows
+        own = rows.filter(pl.col("unit_id") == unit) if "unit_id" in rows.columns else rows.clear()
+        if own.is_empty():
+            raise UsageError(
+                "is not in the frame", argument="mark", value=unit, cure="give a unit_id of it"
+            )
+        filled = own.drop_nulls("value")
+        best = own if filled.is_empty() else filled
+        best = best.sort("year") if "year" in best.columns else best
+        return best.row(-1, named=True)
 
     @property
     def present(self) -> pl.DataFrame:
@@ -108,86 +130,74 @@ class Figures(NamedTuple):
         words = _WORDS[lang]
         coded = self.present if by is None else self.present.drop_nulls(by)
         numbers = {"uncoded": self.present.height - coded.height, "left out": self.left_out}
+        numbers["differing"] = self.differing
         notes = [self.without(lang)] + [
             words[key].format(n=number_format.whole(n, lang)) for key, n in numbers.items() if n
         ]
-        if "template" in coded.columns and ratios.differs_by_form(self.item):
-            forms = coded["template"].drop_nulls()
-            micro = int((forms == _MICRO).sum())
-            if 0 < micro < forms.len():
-                ends = (number_format.whole(n, lang) for n in (micro, forms.len() - micro))
-                notes.append(words["forms"].format(micro=next(ends), others=next(ends)))
-                if other := ratios.COMPARABLE.get(self.item):
-                    notes.append(words["comparable"].format(value=other))
+        if "template" in coded.columns:
+            counts = coded["template"].drop_nulls().value_counts().rows()
+            notes += forms(counts, self.item, lang)
         return [note for note in notes if note]
 
     def without(self, lang: Lang) -> str:
         """Return how many rows have no value, by reason; "" if all have one."""
-        words = _WORDS[lang]
         absent = self.rows.filter(pl.col("value").is_null())
-        if absent.is_empty():
-            return ""
-        number = number_format.whole(absent.height, lang)
         # A frame of the user has no reasons.
         if "reason" not in self.rows.columns:
-            return words["without"].format(n=number)
-        groups = absent.group_by(why=self._why()).len().sort("len", "why", descending=[True, False])
-        counted = (f"{words[why]} {number_format.whole(n, lang)}" for why, n in groups.iter_rows())
-        return words["why"].format(n=number, why=", ".join(counted))
-
-    def _why(self) -> pl.Expr:
-        """Return the group of words for each row without a value."""
-        columns, parts = self.rows.columns, ratios.parts_of_value(self.item)
-        why = pl.lit("all_blank")
-        if "template" in columns and parts:
-            on_form = pl.col("template").is_in(ratios.forms_of(self.item))
-            why = pl.when(~on_form).then(pl.lit("item_not_in_form")).otherwise(why)
-        if self.rows.schema.get(ratios.EXCLUDED) == pl.List(pl.String):
-            formula = ratios.FORMULAS.get(self.item)
-            divisor = "equity" if formula and formula.under == "equity" else "divisor"
-            excluded = pl.col(ratios.EXCLUDED).list.contains(self.item)
-            why = pl.when(excluded).then(pl.lit(divisor)).otherwise(why)
-        if "reason" in columns:
-            reason = pl.col("reason").cast(pl.String).replace(_TOGETHER)
-            known = pl.when(reason.is_in(list(_WORDS["en"]))).then(reason)
-            reason = pl.when(reason.is_not_null()).then(known.fill_null(_OTHER))
-            why = pl.coalesce(reason, why)
-        return why
+            text = _WORDS[lang]["without"].format(n=number_format.whole(absent.height, lang))
+            return text if absent.height else ""
+        why = values.reason(self.item, self.rows.columns, self.rows.schema)
+        return without(absent.group_by(why=why).len().rows(), self.item, lang)
 
 
-def of_frame(frame: labels.Frame, item: str) -> Figures:
+def of_frame(
+    frame: labels.Frame,
+    item: str,
+    *,
+    limits: object = None,
+    max_difference: float | None = None,
+) -> Figures:
     """Return the rows to draw of an item or a ratio; a ratio is computed from financials.
 
     Raises:
-        UsageError: There is no such column, or individual and consolidated figures are mixed.
+        UsageError: There is no such column, an argument is wrong, or individual and consolidated
+            figures are mixed.
     """
-    table = with_item(frame, item)
-    value = labels.column_of(table.schema, item).cast(pl.Float64).alias("value")
-    rows, left_out = one_row_per_year(table.with_columns(value))
-    finite = pl.when(pl.col("value").is_finite()).then("value")
-    return Figures(rows.with_columns(finite.alias("value")), item, left_out)
+    ends = outliers.checked_limits(limits)
+    rows, left_out = values.of_frame(frame, item)
+    rows, differing = outliers.without_differences(rows, max_difference)
+    return Figures(outliers.with_limits(rows, ends), item, left_out, differing.height)
 
 
-def with_item(frame: labels.Frame, item: str) -> pl.DataFrame:
-    """Return a frame with the column of an item; a ratio is computed from financials.
+def without(reasons: Iterable[tuple[str, int]], item: str, lang: Lang) -> str:
+    """Write how many rows have no value, most frequent reason first; "" if all have one."""
+    words = _WORDS[lang]
+    formula = ratios.FORMULAS.get(item)
+    together = _TOGETHER | ({"divisor": "equity"} if formula and formula.under == "equity" else {})
+    counts: Counter[str] = Counter()
+    for reason, n in reasons:
+        why = together.get(reason, reason)
+        counts[why if why in _WORDS["en"] else _OTHER] += n
+    if not counts:
+        return ""
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    counted = (f"{words[why]} {number_format.whole(n, lang)}" for why, n in ordered)
+    total = number_format.whole(counts.total(), lang)
+    return words["why"].format(n=total, why=", ".join(counted))
 
-    Raises:
-        UsageError: There is no such column.
-    """
-    schema = labels.schema_of(frame)
-    computable = item in ratios.NUMBERS and set(ratios.columns_of(item)) <= set(schema)
-    if item not in schema and computable:
-        return ratios.ratios(frame.lazy()).collect()
-    # A column without values may have no type either.
-    if item not in schema or not (schema[item].is_numeric() or schema[item] == pl.Null):
-        found = f"is {schema[item]}" if item in schema else "is not a column"
-        known = [name for name, dtype in schema.items() if dtype.is_numeric()]
-        raise UsageError(
-            f"{item!r} {found}",
-            cure=f"{near(item, [*known, *ratios.NUMBERS])}give a column of numbers, such as an "
-            "item of fk.financials or a ratio of fk.ratios",
-        )
-    return frame.lazy().collect()
+
+def forms(templates: Iterable[tuple[int, int]], item: str, lang: Lang) -> list[str]:
+    """Return the notes on forms on which a value is not the same, by the number of each."""
+    counts = dict(templates)
+    micro, every = counts.get(_MICRO, 0), sum(counts.values())
+    if not ratios.differs_by_form(item) or not 0 < micro < every:
+        return []
+    numbers = {"micro": micro, "others": every - micro}
+    written = {name: number_format.whole(n, lang) for name, n in numbers.items()}
+    notes = [_WORDS[lang]["forms"].format(**written)]
+    if other := ratios.COMPARABLE.get(item):
+        notes.append(_WORDS[lang]["comparable"].format(value=other))
+    return notes
 
 
 def counted(rows: pl.DataFrame) -> Noun:

@@ -6,6 +6,7 @@ Every unit is counted, including those without a code or a label.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Final, Literal
 
 import polars as pl
@@ -13,8 +14,9 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, lang as checked_lang
 from finstat_kit.errors import UsageError
+from finstat_kit.frames.findings import groups
 from finstat_kit.frames.places import labels
-from finstat_kit.protocol.wire import BY_FIELD, CHANGED, STATE
+from finstat_kit.protocol.wire import CHANGED, STATE
 
 COUNTS: Final = pl.Schema(
     {
@@ -51,12 +53,17 @@ Every = Literal["day", "week", "month", "quarter", "year"]
 
 
 def count_by(
-    frame: labels.Frame, by: str, lookup: labels.Lookup, *, lang: Lang = "sk"
+    frame: labels.Frame,
+    by: str,
+    lookup: labels.Lookup,
+    *,
+    lang: Lang = "sk",
+    today: date | None = None,
 ) -> pl.DataFrame:
     """Count units by code; see `Register.count_by`."""
     share = pl.col("count") / pl.col("count").sum()
     return (
-        _counted(frame, by, lookup, lang, {})
+        _counted(frame, by, lookup, lang, {}, today)
         .with_columns(share.alias("share"))
         .sort(pl.col("kind").cast(pl.Enum(KINDS)), "count", "code", descending=[False, True, False])
         .select(pl.col(column).cast(dtype) for column, dtype in COUNTS.items())
@@ -70,6 +77,7 @@ def count_last_changes(
     *,
     every: Every = "month",
     lang: Lang = "sk",
+    today: date | None = None,
 ) -> pl.DataFrame:
     """Count units by period of their last change and code; see `Register.count_by`."""
     arguments.one_of("every", every, tuple(PERIODS))
@@ -83,21 +91,29 @@ def count_last_changes(
     period = pl.col(CHANGED).cast(pl.Date).dt.truncate(PERIODS[every])
     order = ("period", pl.col("kind").cast(pl.Enum(KINDS)), "count", "code")
     return (
-        _counted(frame, by, lookup, lang, {"period": period})
+        _counted(frame, by, lookup, lang, {"period": period}, today)
         .sort(*order, descending=[False, False, True, False], nulls_last=True)
         .select(pl.col(column).cast(dtype) for column, dtype in LAST_CHANGES.items())
     )
 
 
 def _counted(
-    frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang, also: Mapping[str, pl.Expr]
+    frame: labels.Frame,
+    by: str,
+    lookup: labels.Lookup,
+    lang: Lang,
+    also: Mapping[str, pl.Expr],
+    today: date | None,
 ) -> pl.DataFrame:
     """Count units by code and further columns, in no order, with kind and label."""
     name = f"name_{checked_lang(lang)}"
     schema = labels.schema_of(frame)
-    arguments.one_of("by", by, tuple(BY_FIELD))
+    arguments.one_of("by", by, tuple(labels.FIELDS))
+    if by in groups.GROUPS:
+        frame = groups.with_group(frame.lazy(), by, today)
+        schema = frame.collect_schema()
     (column,) = labels.code_columns(schema, [by])
-    codelist = lookup(column.codelist)
+    codelist = labels.entries(column.codelist, lookup)
     # A mirror marks removed rows in its own column, including rows missing from the register.
     marks = [pl.col(STATE).is_not_null()] if STATE in schema else []
     if schema.get("gone") == pl.String:  # a column of another type is the user's
@@ -136,12 +152,12 @@ def are_those_of(frame: labels.Frame, columns: pl.Schema) -> bool:
 
 def check_made_by(frame: labels.Frame, by: str) -> None:
     """Refuse counts, a comparison or an estimate that were made by another field than *by*."""
-    arguments.one_of("by", by, tuple(BY_FIELD))
+    arguments.one_of("by", by, tuple(labels.FIELDS))
     if labels.schema_of(frame).get("by") != pl.String:
         return
     fields = frame.lazy().select(pl.col("by").unique()).collect()["by"]
     # A column of the user may have the same name.
-    other = sorted(set(fields) & set(BY_FIELD) - {by})
+    other = sorted(set(fields) & set(labels.FIELDS) - {by})
     if other:
         raise UsageError(
             f": the frame was made by {other[0]!r}",

@@ -370,19 +370,19 @@ def _value(name: str) -> pl.Expr:
 def _of_term(term: Term) -> pl.Expr:
     quotient = of(Formula("", "", term.over, term.under))
     if term.most is not None:
-        under = _sum(term.under).fill_null(0.0)
+        under = sum_of(term.under).fill_null(0.0)
         # Without a divisor only where there is what would be divided.
-        most = pl.when(_sum(term.over).is_not_null()).then(term.most)
+        most = pl.when(sum_of(term.over).is_not_null()).then(term.most)
         quotient = pl.when(under == 0).then(most).otherwise(quotient.clip(upper_bound=term.most))
     return term.weight * quotient
 
 
 def of(formula: Formula) -> pl.Expr:
     """Return a formula over columns of items."""
-    over = _sum(formula.over)
+    over = sum_of(formula.over)
     if formula.under is None:
         return over
-    under = _sum(formula.under)
+    under = sum_of(formula.under)
     return pl.when(under > 0).then(over / under)
 
 
@@ -392,9 +392,9 @@ def is_excluded(name: str) -> pl.Expr:
         formula = FORMULAS[name]
         if formula.under is None:
             return pl.lit(value=False)
-        return _sum(formula.over).is_not_null() & (_sum(formula.under) <= 0)
+        return sum_of(formula.over).is_not_null() & (sum_of(formula.under) <= 0)
     filled = pl.all_horizontal(
-        _sum(text).is_not_null()
+        sum_of(text).is_not_null()
         for term in SCORES[name].terms
         for text in ((term.over,) if term.most is not None else (term.over, term.under))
     )
@@ -428,7 +428,8 @@ def parts_of(text: str) -> list[tuple[int, str]]:
     return [(-1 if sign == "-" else 1, name) for sign, name in _PART.findall(text)]
 
 
-def _sum(text: str) -> pl.Expr:
+def sum_of(text: str) -> pl.Expr:
+    """Return a sum over columns of items."""
     parts = parts_of(text)
     values = [sign * _zero_if_blank(name, [n for _, n in parts]) for sign, name in parts]
     return reduce(lambda total, value: total + value, values)

@@ -12,6 +12,7 @@ import polars as pl
 
 from finstat_kit.arguments import Lang, lang as checked_lang, near, not_polars
 from finstat_kit.errors import Either, UsageError
+from finstat_kit.frames.findings import groups
 from finstat_kit.protocol import old_codes
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS, LOCATION_FIELDS
 
@@ -33,6 +34,20 @@ class CodeColumn(NamedTuple):
     label: str
 
 
+FIELDS: Final = {
+    **{field: CodeColumn(field, codelist.name, codelist.label)
+       for field, codelist in BY_FIELD.items()},
+    **{by: CodeColumn(by, by, group.label) for by, group in groups.GROUPS.items()},
+}  # fmt: skip
+
+_KNOWN: Final = (*CODELISTS, *groups.GROUPS)
+
+
+def entries(codelist: str, lookup: Lookup) -> pl.DataFrame:
+    """Return a codelist, of the register or of a derived group."""
+    return groups.codelist(codelist) if codelist in groups.GROUPS else lookup(codelist)
+
+
 def resolve_labels(
     frame: Frame, lookup: Lookup, *, lang: Lang = "sk", columns: Columns = None, front: bool = False
 ) -> Frame:
@@ -50,7 +65,7 @@ def resolve_labels(
             kept.append(itself)
         if existing in by_code:
             column = by_code[existing]
-            codelist = lookup(column.codelist)
+            codelist = entries(column.codelist, lookup)
             label = label_of(itself, dtype, codelist["code"], codelist[name])
             (first if front else kept).append(label.alias(column.label))
     return frame.select(first + kept)
@@ -61,7 +76,7 @@ def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -
     schema = schema_of(frame)
     parts = [pl.DataFrame(schema=UNRESOLVED)]
     for column in code_columns(schema, columns):
-        codes = lookup(column.codelist)["code"]
+        codes = entries(column.codelist, lookup)["code"]
         code = column_of(schema, column.code).cast(pl.String)
         counts = (
             frame.lazy()
@@ -159,14 +174,14 @@ def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
             "is not a list",
             argument="columns",
             value=columns,
-            cure=f"give some of {list(BY_FIELD)} in one",
+            cure=f"give some of {list(FIELDS)} in one",
         )
     for column in chosen:
-        if not isinstance(column.codelist, str) or column.codelist not in CODELISTS:
+        if not isinstance(column.codelist, str) or column.codelist not in _KNOWN:
             raise UsageError(
                 f": {column.codelist!r} is not a codelist",
                 argument="columns",
-                cure=f"{near(column.codelist, CODELISTS)}give one of {list(CODELISTS)}",
+                cure=f"{near(column.codelist, _KNOWN)}give one of {list(_KNOWN)}",
             )
         if column.code not in schema:
             raise UsageError(
@@ -187,16 +202,16 @@ def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
 def _known_field(field: str) -> CodeColumn:
     if not isinstance(field, str):
         raise UsageError(
-            f": {field!r} is not known", argument="columns", cure=f"give some of {list(BY_FIELD)}"
+            f": {field!r} is not known", argument="columns", cure=f"give some of {list(FIELDS)}"
         )
-    if field not in BY_FIELD:
+    if field not in FIELDS:
         raise UsageError(
             f": {field!r} is not known",
             argument="columns",
-            cure=f"{near(field, BY_FIELD)}give some of {list(BY_FIELD)}, or name its codelist: "
+            cure=f"{near(field, FIELDS)}give some of {list(FIELDS)}, or name its codelist: "
             f"columns={{{field!r}: 'regions'}}",
         )
-    return CodeColumn(field, BY_FIELD[field].name, BY_FIELD[field].label)
+    return FIELDS[field]
 
 
 def _likely(codelist: str, old: str, codes: Iterable[str]) -> str | None:

@@ -1,0 +1,244 @@
+"""Summaries for charts: one value of one year, its groups with labels, and what it covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from finstat_kit.arguments import Lang
+from finstat_kit.charts.parts import drawing, figures
+from finstat_kit.client.register import Register
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.findings import groups, summary
+from finstat_kit.frames.places import labels
+from finstat_kit.frames.text import numbers as number_format
+
+FEWEST: Final = 5  # units that a statistic of is drawn
+_LONGEST: Final = 24  # letters of a label beside another
+_BETWEEN: Final = " · "
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "covered": "{n} {of} jednotiek",
+        "whole": "spolu",
+        "and": " a ",
+        "by": "podľa {by}",
+        "limits": "hodnoty obmedzené na {low} až {high}",
+        "differing": "Vynechané závierky, ktorých súčty nesedia: {n}.",
+        "n": "počet jednotiek s hodnotou",
+        "units": "počet jednotiek",
+        "without": "počet jednotiek bez hodnoty",
+        "n_excluded": "počet jednotiek s deliteľom, ktorý nie je kladný",
+        "sum": "súčet",
+        "mean": "priemer",
+        "p10": "10. percentil",
+        "p25": "dolný kvartil",
+        "median": "medián",
+        "p75": "horný kvartil",
+        "p90": "90. percentil",
+        "share_top5": "podiel piatich najväčších",
+        "weighted": "vážený",
+    },
+    "en": {
+        "covered": "{n} of {of} units",
+        "whole": "total",
+        "and": " and ",
+        "by": "by {by}",
+        "limits": "values limited to {low} to {high}",
+        "differing": "Filings left out because their sums differ: {n}.",
+        "n": "number of units with a value",
+        "units": "number of units",
+        "without": "number of units without a value",
+        "n_excluded": "number of units with a divisor not above zero",
+        "sum": "sum",
+        "mean": "mean",
+        "p10": "10th percentile",
+        "p25": "lower quartile",
+        "median": "median",
+        "p75": "upper quartile",
+        "p90": "90th percentile",
+        "share_top5": "share of the five largest",
+        "weighted": "weighted",
+    },
+}
+COUNTS: Final = ("n", "units", "without", "n_excluded")
+STATISTICS: Final = ("sum", "mean", "p10", "p25", "median", "p75", "p90", "share_top5", "weighted")
+
+
+class Summary(NamedTuple):
+    """The rows to draw of a summary.
+
+    Attributes:
+        table: Those of one value and year, with ``code``, ``label``, ``kind`` and ``place``.
+        item: The value.
+        fields: The groups.
+        year: None if it is not known.
+    """
+
+    table: pl.DataFrame
+    item: str
+    fields: Sequence[str]
+    year: int | None
+
+    @property
+    def longest(self) -> int:
+        """The longest label in letters; those of pairs are of parts that are cut already."""
+        return drawing.LONGEST if len(self.fields) < 2 else 2 * drawing.LONGEST
+
+    def heading(self, lang: Lang, called: str) -> str:
+        """Return a heading: what is drawn, the groups and the year."""
+        words = _WORDS[lang]
+        named = words["and"].join(drawing.WORDS[lang][field] for field in self.fields)
+        by = f" {words['by'].format(by=named)}" if self.fields else ""
+        year = "" if self.year is None else f", {self.year}"
+        return f"{figures.capitalized(called)}{by}{year}"
+
+    def called(self, lang: Lang, statistic: str) -> str:
+        """Return what a statistic of the value is called."""
+        words = _WORDS[lang]
+        limits = self._limits(lang) if statistic == "mean" else None
+        of = words[statistic] if limits is None else f"{words[statistic]}, {limits}"
+        return f"{figures.called(self.item, lang)} ({of})"
+
+    def named(self, lang: Lang, statistic: str) -> str:
+        """Return the name of a statistic."""
+        return _WORDS[lang][statistic]
+
+    def covered(self, lang: Lang) -> str:
+        """Return the number of units with a value, of all."""
+        n, units = (int(self.table[name].sum()) for name in ("n", "units"))
+        whole = number_format.whole(units, lang)
+        of = number_format.from_slovak(units) if lang == "sk" else whole
+        return _WORDS[lang]["covered"].format(n=number_format.whole(n, lang), of=of)
+
+    def notes(self, lang: Lang) -> list[str]:
+        """Return the notes on units without a value, mixed forms, limits and filings left out."""
+        words = _WORDS[lang]
+        reasons = self._added("reasons", "reason")
+        notes = [
+            figures.without([(str(why), n) for why, n in reasons], self.item, lang),
+            *figures.forms([(int(form), n) for form, n in self._added("forms", "template")],
+                           self.item, lang),
+        ]  # fmt: skip
+        if limits := self._limits(lang):
+            notes.append(f"{figures.capitalized(words['mean'])}: {limits}.")
+        if differing := int(self.table["n_differing"].sum()):
+            notes.append(words["differing"].format(n=number_format.whole(differing, lang)))
+        return [note for note in notes if note]
+
+    def _limits(self, lang: Lang) -> str | None:
+        """Return the limits of the values of a mean, None without any."""
+        low, high = (self.table[name].drop_nulls() for name in ("limit_low", "limit_high"))
+        if low.is_empty():
+            return None
+        ends = {"low": low[0], "high": high[0]}
+        written = {key: figures.written(self.item, end, lang) for key, end in ends.items()}
+        return _WORDS[lang]["limits"].format(**written)
+
+    def write(self, statistic: str, number: float, lang: Lang) -> str:
+        """Write a number of a statistic."""
+        if statistic in COUNTS:
+            return number_format.whole(int(number), lang)
+        if statistic == "share_top5":
+            return number_format.percent(number, lang)
+        return figures.written(self.item, number, lang)
+
+    def _added(self, column: str, name: str) -> list[tuple[str | int, int]]:
+        """Return how often each entry of a list occurs in all rows, most frequent first."""
+        parts = self.table.select(pl.col(column).explode()).drop_nulls().unnest(column)
+        totals = parts.group_by(name).agg(pl.col("count").sum())
+        return totals.sort("count", name, descending=[True, False]).rows()
+
+
+def is_summary(frame: labels.Frame) -> bool:
+    """Whether a frame is one of `summary`."""
+    columns = labels.schema_of(frame)
+    return set(summary.schema([])) <= set(columns) and columns["by"] == pl.List(pl.String)
+
+
+def of_frame(
+    frame: labels.Frame, by: object, lang: Lang, source: Register | None, item: str | None = None
+) -> Summary:
+    """Return the rows to draw of a summary.
+
+    Args:
+        frame: The summary.
+        by: As given to the chart; its default goes for any.
+        lang: Language of the labels.
+        source: The register that has the labels of codes, None for none.
+        item: The value to draw; None is the only one.
+
+    Raises:
+        UsageError: There are several values or years, or it is one by other groups.
+    """
+    table = frame.lazy().collect()
+    fields = [] if table.is_empty() else table["by"][0].to_list()
+    wanted = [by] if isinstance(by, str) else list(by) if isinstance(by, Sequence) else []
+    if wanted not in (["kraj"], fields) and not table.is_empty():
+        raise UsageError(
+            f": the summary was made by {fields}", argument="by", value=by,
+            cure=f"give by={fields[0] if len(fields) == 1 else fields!r}",
+        )  # fmt: skip
+    if item is not None:
+        _check_item(table, item)
+        table = table.filter(pl.col("value") == item)
+    for column in ("value", "year"):
+        entries = table[column].unique().sort().to_list()
+        if len(entries) > 1:
+            raise UsageError(
+                f"the summary has several entries in the column {column!r}: {entries}",
+                cure=f"take one of them: .filter(pl.col({column!r}) == {entries[-1]!r})",
+            )
+    year = table["year"][0] if table.height else None
+    named = str(table["value"][0]) if table.height else item or ""
+    return Summary(_labelled(table, fields, lang, source), named, fields, year)
+
+
+def _check_item(table: pl.DataFrame, item: str) -> None:
+    known = table["value"].unique(maintain_order=True).to_list()
+    if table.height and item not in known:
+        raise UsageError(
+            "is not in the summary", argument="value", value=item, cure=f"give one of {known}"
+        )
+
+
+def _labelled(
+    table: pl.DataFrame, fields: Sequence[str], lang: Lang, source: Register | None
+) -> pl.DataFrame:
+    """Add ``code``, ``label`` and ``kind`` of each row, and its ``place`` among all."""
+    words = drawing.WORDS[lang]
+    if not fields:
+        whole = pl.lit(_WORDS[lang]["whole"])
+        return table.with_columns(code=whole, label=whole, kind=pl.lit("labelled"), place=0)
+    empty = groups.codelist("age").clear()
+    lookup = source._lookup if source is not None else lambda name: empty
+    named = labels.resolve_labels(table, lookup, lang=lang, columns=fields)
+    assert isinstance(named, pl.DataFrame)
+    order = [
+        pl.col(field).rank("dense") if field not in groups.ORDERED
+        else groups.in_order(field, pl.col(field)).cast(pl.UInt32)
+        for field in fields
+    ]  # fmt: skip
+    if len(fields) == 1:
+        field = fields[0]
+        label = pl.col(labels.FIELDS[field].label)
+        label = label if source is not None or field in groups.GROUPS else pl.col(field)
+        kind = (
+            pl.when(pl.col(field).is_null()).then(pl.lit("no code"))
+            .when(label.is_null()).then(pl.lit("unknown code"))
+            .otherwise(pl.lit("labelled"))
+        )  # fmt: skip
+        code = pl.col(field)
+        return named.with_columns(code=code, label=label, kind=kind, place=order[0].rank("ordinal"))
+    parts = [
+        pl.coalesce(labels.FIELDS[field].label, field, pl.lit(words["no code"])) for field in fields
+    ]
+    short = [part.map_elements(lambda text: drawing.shortened(text, _LONGEST), pl.String)
+             for part in parts]  # fmt: skip
+    return named.sort(order, nulls_last=True).with_columns(
+        code=pl.concat_str([pl.col(field).fill_null("") for field in fields], separator="|"),
+        label=pl.concat_str(short, separator=_BETWEEN),
+        kind=pl.lit("labelled"),
+        place=pl.int_range(pl.len()),
+    )

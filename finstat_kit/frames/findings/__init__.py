@@ -1,0 +1,1 @@
+"""From figures to findings: groups, summaries, panels, growth and peers."""

@@ -1,0 +1,205 @@
+"""Groups that are published and that no field of a record holds: made from other columns.
+
+``section`` and ``division`` of NACE Rev. 2, ``age`` in whole years, and ``size_by_law``.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import cache, reduce
+from operator import add
+from typing import Final, NamedTuple, TypeVar
+
+import polars as pl
+
+from finstat_kit.errors import UsageError
+from finstat_kit.protocol.shipped import data_folder
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+
+class Group(NamedTuple):
+    """A derived group.
+
+    Attributes:
+        label: The column of its labels.
+        needs: The columns that it is made from.
+        maker: What returns these columns.
+    """
+
+    label: str
+    needs: tuple[str, ...]
+    maker: str
+
+
+_RECORDS: Final = "fk.units.get or fk.financials"
+GROUPS: Final = {
+    "section": Group("section_label", ("skNace",), _RECORDS),
+    "division": Group("division_label", ("skNace",), _RECORDS),
+    "age": Group("age_label", ("datumZalozenia",), _RECORDS),
+    "size_by_law": Group(
+        "size_by_law_label",
+        ("total_assets", "net_turnover", "sales", "velkostOrganizacie", "period_to"),
+        "fk.financials",
+    ),
+}
+# Whose codes are a scale.
+ORDERED: Final = frozenset({"velkostOrganizacie", "age", "size_by_law"})
+UNKNOWN: Final = "unknown"  # size
+_AGES: Final = {"00-01": 2, "02-04": 5, "05-09": 10, "10-19": 20}  # under so many years
+_OLD: Final = "20+"
+_LABELS: Final = {
+    "age": {
+        "00-01": ("0 – 1 rok", "0–1 years"),
+        "02-04": ("2 – 4 roky", "2–4 years"),
+        "05-09": ("5 – 9 rokov", "5–9 years"),
+        "10-19": ("10 – 19 rokov", "10–19 years"),
+        _OLD: ("20 a viac rokov", "20 years and more"),
+    },
+    "size_by_law": {
+        "micro": ("mikro", "micro"),
+        "small": ("malá", "small"),
+        "large": ("veľká", "large"),
+        UNKNOWN: ("neznáma", "not known"),
+    },
+}
+# Act 431/2002, section 2(5)-(8): assets and net turnover in euro until the day before, and from
+# that balance-sheet day on, after Act 105/2024; employees.
+_RAISED: Final = date(2023, 12, 31)
+_THRESHOLDS: Final = {
+    "micro": ((350_000, 450_000), (700_000, 900_000)),
+    "small": ((4_000_000, 5_000_000), (8_000_000, 10_000_000)),
+}
+# The last size class of at most 9 and of at most 49 employees: 06 and 12 hold 10 and 50 themselves.
+_STAFF: Final = {"micro": 5, "small": 11}
+_ENOUGH: Final = 2  # criteria of three
+
+
+@cache
+def codelist(by: str) -> pl.DataFrame:
+    """Return ``code``, ``name_sk`` and ``name_en`` of a derived group, in its order."""
+    names = ("code", "name_sk", "name_en")
+    if by in _LABELS:
+        rows = [(code, *labels) for code, labels in _LABELS[by].items()]
+        return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    is_section = pl.col("code").str.len_chars() == 1
+    return _nace().filter(is_section if by == "section" else ~is_section).select(names)
+
+
+@cache
+def _nace() -> pl.DataFrame:
+    path = data_folder() / "facts" / "nace.tsv"
+    return pl.read_csv(path, separator="\t", infer_schema=False, quote_char=None)
+
+
+def check(by: str, columns: pl.Schema, argument: str = "by") -> None:
+    """Refuse a frame that lacks what a derived group is made from."""
+    needs, maker = GROUPS[by].needs, GROUPS[by].maker
+    absent = [name for name in needs if name not in columns]
+    # Where turnover is not a column, there are sales.
+    if absent and absent != ["net_turnover"]:
+        raise UsageError(
+            f": no column {absent[0]!r}, which the groups are made from",
+            argument=argument,
+            value=by,
+            cure=f"give a frame as {maker} returns it",
+        )
+
+
+def with_group(frame: Frame, by: str, today: date | None = None) -> Frame:
+    """Add the codes of a group as a column of its name; a field of records is left as it is.
+
+    Args:
+        frame: The frame, checked.
+        by: A derived group or a code field.
+        today: The day of an age; None is the end of the period of each row.
+    """
+    if by not in GROUPS:
+        return frame
+    columns = frame.lazy().collect_schema()
+    check(by, columns)
+    return frame.with_columns(_codes(by, columns, today).alias(by))
+
+
+def _codes(by: str, columns: pl.Schema, today: date | None) -> pl.Expr:
+    if by == "age":
+        return _age(pl.lit(today) if today is not None else _end(columns))
+    if by == "size_by_law":
+        return _size(columns)
+    digits = pl.col("skNace").cast(pl.String).str.slice(0, 2)
+    if by == "division":
+        return digits
+    divisions = _nace().filter(pl.col("code").str.len_chars() == 2)
+    # Digits of no division stay, as an unknown code.
+    return digits.replace_strict(
+        divisions["code"], divisions["section"], default=digits, return_dtype=pl.String
+    )
+
+
+def _end(columns: pl.Schema) -> pl.Expr:
+    """Return the end of the period, of a row without one the end of its year."""
+    ends = [pl.col("period_to")] if "period_to" in columns else []
+    ends += [pl.date(pl.col("year"), 12, 31)] if "year" in columns else []
+    if not ends:
+        raise UsageError(
+            ": no column 'period_to', at which the age is taken",
+            argument="by",
+            value="age",
+            cure="give a frame as fk.financials returns it",
+        )
+    return pl.coalesce(ends)
+
+
+def _age(at: pl.Expr) -> pl.Expr:
+    born = pl.col("datumZalozenia")
+    # Months and days are of a type too small for their product.
+    day_of_year, birthday = (
+        day.dt.month().cast(pl.Int32) * 100 + day.dt.day() for day in (at, born)
+    )
+    years = at.dt.year() - born.dt.year() - (day_of_year < birthday).cast(pl.Int32)
+    code = pl.lit(_OLD)
+    for name, under in reversed(_AGES.items()):
+        code = pl.when(years < under).then(pl.lit(name)).otherwise(code)
+    return pl.when(years >= 0).then(code)
+
+
+def _size(columns: pl.Schema) -> pl.Expr:
+    turnover = pl.coalesce([name for name in ("net_turnover", "sales") if name in columns])
+    raised = _end(columns) >= _RAISED
+    staff = pl.col("velkostOrganizacie").cast(pl.String).cast(pl.Int32, strict=False)
+    staff = pl.when(staff > 0).then(staff)
+    within = {}
+    for size, bounds in _THRESHOLDS.items():
+        assets, sales = (
+            pl.when(raised).then(pl.lit(after)).otherwise(pl.lit(before))
+            for before, after in bounds
+        )
+        within[size] = (pl.col("total_assets") <= assets, turnover <= sales, staff <= _STAFF[size])
+    micro, small = (_holds(criteria) for criteria in within.values())
+    return (
+        pl.when(micro).then(pl.lit("micro"))
+        .when(micro.is_null()).then(pl.lit(UNKNOWN))
+        .when(small).then(pl.lit("small"))
+        .when(small.is_null()).then(pl.lit(UNKNOWN))
+        .otherwise(pl.lit("large"))
+    )  # fmt: skip
+
+
+def _holds(criteria: tuple[pl.Expr, ...]) -> pl.Expr:
+    """Return whether two of the criteria hold; null where that depends on unknown ones."""
+    met = reduce(add, (each.fill_null(value=False).cast(pl.Int8) for each in criteria))
+    failed = reduce(add, ((~each).fill_null(value=False).cast(pl.Int8) for each in criteria))
+    return (
+        pl.when(met >= _ENOUGH)
+        .then(pl.lit(value=True))
+        .when(failed >= _ENOUGH)
+        .then(pl.lit(value=False))
+    )
+
+
+def in_order(by: str, code: pl.Expr) -> pl.Expr:
+    """Return the place of each code on the scale of its group."""
+    if by not in _LABELS:
+        return code
+    places = {code: place for place, code in enumerate(_LABELS[by])}
+    return code.replace_strict(places, default=None, return_dtype=pl.Int64)

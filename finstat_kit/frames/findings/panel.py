@@ -1,0 +1,184 @@
+"""Units over years: one row per unit and year with gaps explicit, and who comes and goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.financials import assemble
+from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
+from finstat_kit.frames.findings.summary import check_columns
+from finstat_kit.frames.places import labels
+
+STATUS: Final = pl.Enum(["filed", "gap", "before", "after"])
+FLOWS: Final = pl.Schema(
+    {
+        "year": pl.Int32(),
+        "units": pl.Int64(),
+        "enter": pl.Int64(),
+        "stay": pl.Int64(),
+        "return": pl.Int64(),
+        "pause": pl.Int64(),
+        "leave": pl.Int64(),
+        "dissolved": pl.Int64(),
+        "reasons": pl.List(pl.Struct({"reason": pl.String, "count": pl.Int64})),
+        "incomplete": pl.Boolean(),
+    }
+)
+# What belongs to a unit and not to one of its years.
+_OF_UNITS: Final = ("ico", "name", *assemble.CARRIED, "datumZalozenia", "datumZrusenia")
+_PRESENT: Final = " present"
+
+
+def panel(
+    figures: labels.Frame, *, balanced: bool = False, years: int | Iterable[int] | None = None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Arrange figures as a panel, and count who enters, stays, leaves and returns.
+
+    A unit is in a year if it has a filing with figures that ends in it. A year without one is a
+    ``gap`` where figures follow later, and ``after`` the last only if none do: that need not be an
+    exit, and the reason stands beside it. Units without any figures in *years* are left out.
+
+    Args:
+        figures: As `financials` returns them; rows of the previous column count where a year has
+            no row of its own. A LazyFrame is collected.
+        balanced: Only units with figures in every year; ``flows`` is of all units nonetheless.
+        years: A year or several; None means those from the first to the last with figures.
+
+    Returns:
+        ``panel``: one row per unit and year, by unit and year: the columns of *figures*, null in a
+        year without a row (those of the unit are repeated), and ``status`` (Enum: ``filed``,
+        ``gap``, ``before`` the first and ``after`` the last year with figures).
+
+        ``flows``: one row per year: ``year`` (Int32), ``units`` with figures, of which ``enter``
+        (the first time), ``stay`` and ``return`` (after a gap); of those of the year before
+        ``pause`` (figures follow later) and ``leave`` (none follow), of which ``dissolved`` have a
+        day of dissolution (Int64), by ``reasons`` (List of Struct: ``reason``, ``count``); in the
+        first year all but ``units`` are null; ``incomplete`` (Boolean): in the last year, while its
+        filings still arrive: none of the figures was filed after the end of the next year.
+
+    Raises:
+        UsageError: An argument is wrong, a column is missing, no unit has figures in *years*, or
+            the frame has individual and consolidated statements.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.using(fk.sample()):
+        ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), range(2014, 2017))
+        >>> panel, flows = fk.panel(money)
+        >>> flows.select("year", "units", "enter", "stay", "pause", "leave").rows()[1]
+        (2015, 57, 9, 48, 5, 4)
+    """
+    check_columns(figures, [])
+    table, _ = one_row_per_year(figures.lazy().collect())
+    table = table.drop_nulls(["unit_id", "year"]).with_columns(has_figures(table).alias(_PRESENT))
+    span = _years(years, table)
+    table = table.filter(pl.col("year").is_in(span))
+    units = table.filter(_PRESENT)["unit_id"].unique().sort()
+    if units.is_empty():
+        raise UsageError(
+            f": no unit has figures in {span[0]} to {span[-1]}", argument="years",
+            cure="give years that the figures have",
+        )  # fmt: skip
+    calendar = pl.DataFrame({"year": span}, schema={"year": table.schema["year"]})
+    grid = (
+        units.to_frame()
+        .join(calendar, how="cross")
+        .join(table, on=["unit_id", "year"], how="left")
+        .sort("unit_id", "year")
+        .with_columns(pl.col(_PRESENT).fill_null(value=False))
+        .with_columns(_status().alias("status"))
+    )
+    known = [name for name in _OF_UNITS if name in grid.columns]
+    latest = table.sort("year").group_by("unit_id").agg(pl.col(known).drop_nulls().last())
+    grid = grid.update(latest, on="unit_id", how="left") if known else grid
+    flows = _flows(grid, table)
+    if balanced:
+        grid = grid.filter(pl.col(_PRESENT).all().over("unit_id"))
+    return grid.select(*table.drop(_PRESENT).columns, "status"), flows
+
+
+def has_figures(table: pl.DataFrame) -> pl.Expr:
+    """Return whether a row has figures: of those with a reason only where a cell is no number."""
+    if "reason" not in table.columns:
+        return pl.lit(value=True)
+    reason = pl.col("reason").cast(pl.String)
+    return reason.is_null() | (reason == "not_a_number")
+
+
+def _years(years: int | Iterable[int] | None, table: pl.DataFrame) -> list[int]:
+    if years is None:
+        given = table.filter(_PRESENT)["year"].to_list() or [0]
+        return list(range(min(given), max(given) + 1))
+    several = [years] if isinstance(years, int) else years
+    listed = sorted(set(several)) if isinstance(several, Iterable) else []
+    if not listed or not all(type(year) is int for year in listed):
+        raise UsageError(
+            "is not a year or several", argument="years", value=years,
+            cure="give one such as 2020, or several such as range(2015, 2021)",
+        )  # fmt: skip
+    return listed
+
+
+def _status() -> pl.Expr:
+    first = pl.col("year").filter(_PRESENT).min().over("unit_id")
+    last = pl.col("year").filter(_PRESENT).max().over("unit_id")
+    status = (
+        pl.when(_PRESENT).then(pl.lit("filed"))
+        .when(pl.col("year") < first).then(pl.lit("before"))
+        .when(pl.col("year") > last).then(pl.lit("after"))
+        .otherwise(pl.lit("gap"))
+    )  # fmt: skip
+    return status.cast(STATUS)
+
+
+def _flows(grid: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
+    now = pl.col("status") == "filed"
+    former = pl.col("status").shift(1).over("unit_id", order_by="year")
+    was = former == "filed"
+    steps = {
+        "enter": now & (former == "before"),
+        "stay": now & was,
+        "return": now & (former == "gap"),
+        "pause": was & (pl.col("status") == "gap"),
+        "leave": was & (pl.col("status") == "after"),
+    }
+    marked = grid.with_columns(former=former, **steps)
+    dissolved = pl.col("datumZrusenia").is_not_null() if "datumZrusenia" in grid.columns else None
+    gone = pl.lit(None, pl.Boolean) if dissolved is None else pl.col("leave") & dissolved
+    counts = marked.group_by("year").agg(
+        pl.len().alias("all"),
+        units=now.sum(),
+        **{name: pl.when(pl.col("former").is_not_null().any()).then(pl.col(name).sum())
+           for name in steps},
+        dissolved=pl.when(pl.col("former").is_not_null().any() & gone.is_not_null().any())
+        .then(gone.sum()),
+    )  # fmt: skip
+    reason = pl.col("reason").cast(pl.String) if "reason" in grid.columns else pl.lit(None)
+    why = (
+        marked.filter("leave")
+        .with_columns(why=reason.cast(pl.String).fill_null("no_filing_for_year"))
+        .group_by("year", "why")
+        .agg(count=pl.len().cast(pl.Int64))
+        .sort("count", "why", descending=[True, False])
+        .group_by("year", maintain_order=True)
+        .agg(reasons=pl.struct(reason="why", count="count"))
+    )
+    newest = table["filed"].max() if "filed" in table.columns else None
+    last = pl.col("year") == pl.col("year").max()
+    arriving = pl.lit(newest, pl.Date) <= pl.date(pl.col("year") + 1, 12, 31)
+    return (
+        counts.join(why, on="year", how="left")
+        .with_columns(
+            pl.when(pl.col("leave").is_not_null()).then(
+                pl.col("reasons").fill_null(pl.lit([], FLOWS["reasons"]))
+            ),
+            incomplete=pl.when(last).then(arriving).otherwise(pl.lit(value=False)),
+        )
+        .sort("year")
+        .select(FLOWS.names())
+        .cast(FLOWS)
+    )

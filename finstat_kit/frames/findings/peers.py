@@ -1,0 +1,129 @@
+"""Where one unit stands among those like it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.arguments import Grouping
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
+from finstat_kit.frames.findings import groups, values
+from finstat_kit.frames.findings.summary import check_columns, groupings, needed
+from finstat_kit.frames.places import labels
+from finstat_kit.protocol.wire import MAX_ID
+
+FEWEST: Final = 10  # units of a group
+PEERS: Final = pl.Schema(
+    {
+        "unit_id": pl.Int64(),
+        "year": pl.Int32(),
+        "value": pl.String(),
+        "own": pl.Float64(),
+        "percentile": pl.Float64(),
+        "n": pl.Int64(),
+        "p25": pl.Float64(),
+        "median": pl.Float64(),
+        "p75": pl.Float64(),
+        "by": pl.List(pl.String),
+        "group": pl.List(pl.String),
+    }
+)
+
+
+def peers(
+    figures: labels.Frame,
+    unit: int,
+    value: str | Sequence[str],
+    by: Grouping | Sequence[Grouping] | None = ("section", "size_by_law"),
+    *,
+    year: int | None = None,
+) -> pl.DataFrame:
+    """Compare one unit with those of its group in one year.
+
+    A group of fewer than ten units with a value is widened: the last of *by* is dropped, then the
+    next, then all. So is one by a code that the unit does not have. Units are counted once; those
+    without a value are left out.
+
+    Args:
+        figures: As `financials` or `ratios` returns them, of the unit and of others; a LazyFrame is
+            collected, of the needed columns alone.
+        unit: Its ``unit_id``.
+        value: An item or ratio, or several. A ratio is computed where it is not a column.
+        by: A group of `count_by`, or two in a list; None compares with all.
+        year: None means the unit's latest with any of the values.
+
+    Returns:
+        One row per value: ``unit_id`` (Int64), ``year`` (Int32), ``value`` (String), ``own`` value,
+        ``percentile`` (share of the group's values below it, with half of those that are equal, 0
+        to 1) (Float64), ``n`` (Int64: values in the group, its own among them), ``p25``,
+        ``median``, ``p75`` (linear between values) (Float64), ``by`` (List of String: the groups
+        used, empty for all) and ``group`` (List of String: their codes). Where the unit has no
+        value, ``own`` and ``percentile`` are null.
+
+    Raises:
+        UsageError: An argument is wrong, a column is missing, the figures lack the unit, or the
+            year, or the frame has individual and consolidated statements.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.using(fk.sample()):
+        ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), year=2016)
+        >>> fk.peers(money, 365, "roa").select("n", "by").row(0)
+        (58, [])
+    """
+    names, fields = arguments.names("value", value), groupings(by)
+    arguments.whole("unit", unit, 0, MAX_ID)
+    check_columns(figures, fields)
+    table, _ = one_row_per_year(values.narrowed(figures, names, needed(fields)))
+    numbers = [pl.col(name).cast(pl.Float64) for name in names]
+    table = table.with_columns(pl.when(x.is_finite()).then(x) for x in numbers)
+    own = table.filter(pl.col("unit_id") == unit).sort("year")
+    if own.is_empty():
+        raise UsageError(
+            "is not in the figures", argument="unit", value=unit, cure="give a unit_id of theirs"
+        )
+    if year is None:
+        filled = own.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in names))
+        year = (own if filled.is_empty() else filled)["year"].drop_nulls().max()  # type: ignore[assignment]
+    elif arguments.whole("year", year, 1, 9_999) not in own["year"]:
+        known = ", ".join(map(str, own["year"].drop_nulls()))
+        raise UsageError(
+            ": the unit has no row of it", argument="year", value=year, cure=f"give one of {known}"
+        )
+    rows = table.filter(pl.col("year") == year)
+    for field in fields:
+        rows = groups.with_group(rows, field)
+    rows = rows.with_columns(pl.col(field).cast(pl.String) for field in fields)
+    return pl.concat(_of_value(rows, unit, name, fields) for name in names)
+
+
+def _of_value(rows: pl.DataFrame, unit: int, name: str, fields: list[str]) -> pl.DataFrame:
+    present = rows.drop_nulls(name)
+    mine = rows.row(by_predicate=pl.col("unit_id") == unit, named=True)
+    used = list(fields)
+    while True:
+        codes = [mine[field] for field in used]
+        among = present.filter([pl.col(field) == mine[field] for field in used] or True)
+        usable = all(code not in (None, groups.UNKNOWN) for code in codes)
+        if not used or (usable and among.height >= FEWEST):
+            break
+        used.pop()
+    number, own = pl.col(name), pl.lit(mine[name], pl.Float64)
+    rank = ((number < own).sum() + (number == own).sum() / 2) / pl.len()
+    return among.select(
+        unit_id=pl.lit(unit),
+        year=pl.lit(mine["year"]),
+        value=pl.lit(name),
+        own=own,
+        percentile=pl.when(own.is_not_null()).then(rank),
+        n=pl.len(),
+        p25=number.quantile(0.25, "linear"),
+        median=number.median(),
+        p75=number.quantile(0.75, "linear"),
+        by=pl.lit(used, pl.List(pl.String)),
+        group=pl.lit(codes, pl.List(pl.String)),
+    ).cast(PEERS)

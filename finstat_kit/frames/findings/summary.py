@@ -1,0 +1,257 @@
+"""Aggregates of figures that say what they cover."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.arguments import Grouping
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.financials import ratios
+from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
+from finstat_kit.frames.findings import groups, outliers, values
+from finstat_kit.frames.places import labels
+
+_MOST_GROUPS: Final = 2
+_TOP: Final = 5
+_REASONS: Final = pl.List(pl.Struct({"reason": pl.String, "count": pl.Int64}))
+_FORMS: Final = pl.List(pl.Struct({"template": pl.Int32, "count": pl.Int64}))
+_STATISTICS: Final = pl.Schema(
+    {
+        "year": pl.Int32(),
+        "units": pl.Int64(),
+        "n": pl.Int64(),
+        "without": pl.Int64(),
+        "reasons": _REASONS,
+        "forms": _FORMS,
+        "sum": pl.Float64(),
+        "mean": pl.Float64(),
+        "p10": pl.Float64(),
+        "p25": pl.Float64(),
+        "median": pl.Float64(),
+        "p75": pl.Float64(),
+        "p90": pl.Float64(),
+        "share_top5": pl.Float64(),
+        "weighted": pl.Float64(),
+        "n_excluded": pl.Int64(),
+        "limit_low": pl.Float64(),
+        "limit_high": pl.Float64(),
+        "n_differing": pl.Int64(),
+        "by": pl.List(pl.String),
+    }
+)
+_QUANTILES: Final = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}
+OVER: Final = " over"
+UNDER: Final = " under"
+
+
+def schema(by: Sequence[str]) -> pl.Schema:
+    """Return the columns of a summary by some groups."""
+    return pl.Schema({"value": pl.String(), **dict.fromkeys(by, pl.String()), **_STATISTICS})
+
+
+def groupings(by: object, argument: str = "by") -> list[str]:
+    """Return the groups that an argument names: none, one or two."""
+    if by is None:
+        return []
+    fields = arguments.names(argument, by)
+    for field in fields:
+        arguments.one_of(argument, field, tuple(labels.FIELDS))
+    if len(fields) > _MOST_GROUPS:
+        raise UsageError(
+            f": {len(fields)} groups", argument=argument, cure="give one, or two in a list"
+        )
+    return fields
+
+
+def check_columns(frame: labels.Frame, by: Sequence[str]) -> pl.Schema:
+    """Refuse a frame without units, years or a group."""
+    schema = labels.schema_of(frame)
+    absent = [name for name in ("unit_id", "year") if name not in schema]
+    if absent:
+        raise UsageError(
+            f": no column {absent[0]!r}", argument="figures", cure="give what fk.financials returns"
+        )
+    for field in by:
+        if field in groups.GROUPS:
+            groups.check(field, schema)
+        elif field not in schema:
+            raise UsageError(
+                "is not a column of the frame", argument="by", value=field,
+                cure="fk.financials carries kraj, okres, pravnaForma, skNace, velkostOrganizacie",
+            )  # fmt: skip
+    return schema
+
+
+def needed(by: Sequence[str]) -> set[str]:
+    """Return the columns that groups are made from."""
+    return {
+        name
+        for field in by
+        for name in (groups.GROUPS[field].needs if field in groups.GROUPS else (field,))
+    }
+
+
+def summary(
+    figures: labels.Frame,
+    value: str | Sequence[str],
+    by: Grouping | Sequence[Grouping] | None = "kraj",
+    *,
+    limits: tuple[float, float] | None = None,
+    max_difference: float | None = None,
+) -> pl.DataFrame:
+    """Summarize items or ratios by group and year, with what each number covers.
+
+    A unit is counted once per year, by the rule of the charts: of several rows of a unit and year
+    the one with figures, of the current column, of the longer period, of the later end. Values that
+    are missing are left out and counted, never taken for zero. Left out are also, where asked for,
+    filings that do not add up. Nothing is scaled to 12 months, nothing deflated; codes are today's.
+
+    Args:
+        figures: As `financials` or `ratios` returns them; a LazyFrame is collected, of the needed
+            columns alone.
+        value: An item or ratio, or several. A ratio is computed where it is not a column.
+        by: A group of `count_by`, or two in a list; None means the whole. ``age`` is that at the
+            end of each period.
+        limits: Two shares, such as ``(0.01, 0.99)``: values beyond these quantiles of their year
+            are set to them in ``mean``, never in sum, median or counts.
+        max_difference: Euro: filings whose balance differs by more, and those with a failing sum,
+            are left out.
+
+    Returns:
+        One row per value, group and year, in this order: ``value``; the groups (String, codes; null
+        where a unit has none; `resolve_labels` adds their labels); ``year`` (Int32); ``units``, of
+        which ``n`` have a value and ``without`` have none (Int64), by ``reasons`` (List of Struct:
+        ``reason``, ``count``; beside those of financials ``all_blank``, ``item_not_in_form`` and
+        ``divisor``, one not above zero), on which ``forms`` (List of Struct: ``template``,
+        ``count``); ``sum``, ``mean``, ``p10``, ``p25``, ``median``, ``p75``,
+        ``p90`` (linear between values), ``share_top5`` (share of the five largest in the sum, null
+        where a value is negative) (Float64); of a ratio also ``weighted`` (the sum of its
+        numerators by that of its denominators, of the rows that have the ratio; null where the
+        frame has no items) and ``n_excluded`` (Int64: rows without the ratio because the divisor is
+        not above zero); ``limit_low`` and ``limit_high`` (the limits of the year),
+        ``n_differing`` (Int64: filings left out by *max_difference*), ``by`` (List of String: the
+        groups).
+
+    Raises:
+        UsageError: An argument is wrong, a column is missing, or the frame has individual and
+            consolidated statements.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.using(fk.sample()):
+        ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), year=2016)
+        >>> fk.summary(money, "roa", by=None).select("value", "units", "n", "without").rows()
+        [('roa', 120, 58, 62)]
+    """
+    names, fields = arguments.names("value", value), groupings(by)
+    ends = outliers.checked_limits(limits)
+    check_columns(figures, fields)
+    also = needed(fields)
+    also |= {"balance_difference", "sums_failing"} if max_difference is not None else set()
+    for name in names:
+        if (formula := ratios.FORMULAS.get(name)) is not None:
+            also |= {part for text in (formula.over, formula.under or "")
+                     for _, part in ratios.parts_of(text)}  # fmt: skip
+    table = values.narrowed(figures, names, also)
+    table, _ = one_row_per_year(table)
+    for field in fields:
+        table = groups.with_group(table, field)
+    table = table.with_columns(pl.col(field).cast(pl.String) for field in fields)
+    table, off = outliers.without_differences(table, max_difference)
+    keys = [*fields, "year"]
+    left_out = off.group_by(keys).agg(n_differing=pl.len().cast(pl.Int64))
+    parts = [_of_value(table, name, keys, ends, left_out) for name in names]
+    order = [pl.col("value").cast(pl.Enum(names)), *keys]
+    return (
+        pl.concat(part.select(n for n in schema(fields) if n != "by") for part in parts)
+        .with_columns(
+            n_differing=pl.when(max_difference is not None).then(
+                pl.col("n_differing").fill_null(0)
+            ),
+            by=pl.lit(fields, pl.List(pl.String)),
+        )
+        .sort(order, nulls_last=True)
+        .select(schema(fields).names())
+        .cast(schema(fields))
+    )
+
+
+def _of_value(
+    table: pl.DataFrame,
+    name: str,
+    keys: list[str],
+    limits: tuple[float, float] | None,
+    left_out: pl.DataFrame,
+) -> pl.DataFrame:
+    """Return the statistics of one value."""
+    number = pl.col(name).cast(pl.Float64)
+    over, under = _parts(table, name)
+    why = values.reason(name, table.columns, table.schema)
+    rows = table.select(
+        *keys,
+        pl.when(number.is_finite()).then(number).alias("value"),
+        over.alias(OVER),
+        under.alias(UNDER),
+        why.alias("why"),
+        template=pl.col("template") if "template" in table.columns else pl.lit(None, pl.Int32),
+    )
+    rows = outliers.with_limits(rows, limits)
+    value, has = pl.col("value"), pl.col("value").is_not_null()
+    total = value.sum()
+    excluded = (~has & (pl.col("why") == values.DIVISOR)).sum()
+    excluded = excluded if name in ratios.NUMBERS else pl.lit(None)
+    top = pl.when(value.min() >= 0, total > 0).then(value.top_k(_TOP).sum() / total)
+    weighted = pl.col(OVER).filter(has).sum() / pl.col(UNDER).filter(has).sum()
+    statistics = rows.group_by(keys).agg(
+        units=pl.len().cast(pl.Int64),
+        n=value.count().cast(pl.Int64),
+        without=value.null_count().cast(pl.Int64),
+        sum=pl.when(has.any()).then(total),
+        mean=pl.col("limited").mean(),
+        **{key: value.quantile(share, "linear") for key, share in _QUANTILES.items()},
+        share_top5=top,
+        weighted=pl.when(pl.col(UNDER).filter(has).count() > 0).then(weighted),
+        n_excluded=excluded.cast(pl.Int64),
+        limit_low=pl.col("limit_low").first(),
+        limit_high=pl.col("limit_high").first(),
+    )
+    without = _listed(rows.filter(~has), keys, "why", "reason").rename({"why": "reasons"})
+    forms = _listed(rows.filter(has), keys, "template", "template").rename({"template": "forms"})
+    parts = (without, forms, left_out)
+    for part in parts:
+        statistics = statistics.join(part, on=keys, how="full", coalesce=True, nulls_equal=True)
+    return statistics.with_columns(
+        pl.col("units", "n", "without", "n_excluded").fill_null(0)
+        if name in ratios.NUMBERS
+        else pl.col("units", "n", "without").fill_null(0),
+        pl.col("reasons").fill_null(pl.lit([], _REASONS)),
+        pl.col("forms").fill_null(pl.lit([], _FORMS)),
+        value=pl.lit(name),
+    )
+
+
+def _listed(rows: pl.DataFrame, keys: list[str], column: str, name: str) -> pl.DataFrame:
+    """Return how often each entry of a column occurs, of each group, most frequent first."""
+    counts = rows.group_by(*keys, pl.col(column).alias(" entry")).agg(count=pl.len().cast(pl.Int64))
+    entry = pl.struct(pl.col(" entry").alias(name), "count")
+    return (
+        counts.drop_nulls(" entry")
+        .sort("count", " entry", descending=[True, False])
+        .group_by(keys, maintain_order=True)
+        .agg(entry.alias(column))
+    )
+
+
+def _parts(table: pl.DataFrame, name: str) -> tuple[pl.Expr, pl.Expr]:
+    """Return numerator and denominator of a ratio, null where there is none or no items."""
+    formula = ratios.FORMULAS.get(name)
+    nothing = pl.lit(None, pl.Float64)
+    if formula is None or formula.under is None:
+        return nothing, nothing
+    if not set(ratios.columns_of(name)) <= set(table.columns):
+        return nothing, nothing
+    return ratios.sum_of(formula.over), ratios.sum_of(formula.under)

@@ -1,0 +1,139 @@
+"""Derived groups: sections, divisions, ages and sizes, where they are counted and drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date
+
+import polars as pl
+import pytest
+from matplotlib.axes import Axes
+
+import finstat_kit as fk
+from finstat_kit.frames.findings import groups
+from tests.frames.findings.conftest import SAMPLE
+from tests.frames.findings.plain import NO_DIVISIONS, SECTIONS, age_of, section_of, size_of
+from tests.support.pictures import axes, written
+
+
+def test_every_division_is_in_its_section() -> None:
+    """21 sections and 88 divisions, named in both languages, each once."""
+    sections, divisions = groups.codelist("section"), groups.codelist("division")
+
+    assert sections["code"].to_list() == list(SECTIONS)
+    numbers = {n for first, last in SECTIONS.values() for n in range(first, last + 1)}
+    assert [int(code) for code in divisions["code"]] == sorted(numbers - NO_DIVISIONS)
+    assert divisions.height == 88
+    assert not sections.null_count().sum_horizontal()[0]
+    assert not divisions.null_count().sum_horizontal()[0]
+    codes = [f"{number:02}{rest}" for number in range(100) for rest in ("", "110", "900")]
+    coded = groups.with_group(pl.DataFrame({"skNace": codes}), "section")
+    assert coded["section"].to_list() == [section_of({"skNace": code}) for code in codes]
+
+
+def test_groups_are_counted_in_units_and_in_figures(figures: pl.DataFrame) -> None:
+    """Every unit once, with its label; what is no division is an unknown code."""
+    units = SAMPLE.units.get(SAMPLE.units.ids(limit=400))
+    odd = units.with_columns(skNace=pl.when(pl.int_range(pl.len()) < 7).then(pl.lit("04120"))
+                             .otherwise("skNace"))  # fmt: skip
+
+    counts = SAMPLE.count_by(odd, "section", lang="en")
+    ages = SAMPLE.count_by(units, "age")
+    sizes = SAMPLE.count_by(figures.filter(year=2023), "size_by_law", lang="en")
+
+    assert counts["count"].sum() == ages["count"].sum() == units.height
+    assert dict(counts.filter(code="G").select("label", "by").rows()) == {
+        "Wholesale and retail trade; repair of motor vehicles and motorcycles": "section"
+    }
+    assert counts.filter(kind="unknown code").select("code", "count").rows() == [("04", 7)]
+    living = units.filter(pl.col("stav").is_null()).to_dicts()
+    expected = Counter(age_of(row, SAMPLE.today) for row in living)
+    found = ages.filter(pl.col("kind").is_in(["labelled", "no code"]))
+    assert dict(found.select("code", "count").iter_rows()) == expected
+    plain = Counter(size_of(row) for row in figures.filter(year=2023).to_dicts())
+    assert dict(sizes.select("code", "count").iter_rows()) == plain
+
+
+NEVER = {"net_turnover": None, "period_to": date(2022, 12, 31)}
+
+
+@pytest.mark.parametrize(
+    ("row", "size"),
+    [
+        # Two of three within the thresholds; the limits belong to the group.
+        ({"total_assets": 350_000, "sales": 700_000, "velkostOrganizacie": "12"}, "micro"),
+        ({"total_assets": 350_001, "sales": 700_000, "velkostOrganizacie": "05"}, "micro"),
+        ({"total_assets": 350_001, "sales": 700_001, "velkostOrganizacie": "05"}, "small"),
+        # From ten employees on a unit counts as above ten, from fifty on as above fifty.
+        ({"total_assets": 350_001, "sales": 700_000, "velkostOrganizacie": "06"}, "small"),
+        ({"total_assets": 4_000_001, "sales": 8_000_001, "velkostOrganizacie": "01"}, "large"),
+        ({"total_assets": 4_000_001, "sales": 8_000_000, "velkostOrganizacie": "12"}, "large"),
+        # Without staff where assets and turnover agree.
+        ({"total_assets": 1, "sales": 1, "velkostOrganizacie": "00"}, "micro"),
+        ({"total_assets": 10**7, "sales": 10**7, "velkostOrganizacie": None}, "large"),
+        ({"total_assets": 1, "sales": 10**7, "velkostOrganizacie": "00"}, "unknown"),
+        ({"total_assets": None, "sales": None, "velkostOrganizacie": "01"}, "unknown"),
+        # Net turnover goes before sales; the thresholds were raised on the last day of 2023.
+        ({"total_assets": 10**6, "sales": 1, "net_turnover": 10**6, "velkostOrganizacie": "05"},
+         "small"),
+        ({"total_assets": 450_000, "sales": 900_000, "velkostOrganizacie": "12"}, "small"),
+        ({"total_assets": 450_000, "sales": 900_000, "velkostOrganizacie": "12",
+          "period_to": date(2023, 12, 31)}, "micro"),
+        ({"total_assets": 450_000, "sales": 900_000, "velkostOrganizacie": "12",
+          "period_to": date(2023, 12, 30)}, "small"),
+    ],
+)  # fmt: skip
+def test_a_size_is_that_of_the_thresholds(row: dict[str, object], size: str) -> None:
+    """Of this year's figures, at each edge."""
+    schema = {"total_assets": pl.Float64, "sales": pl.Float64, "net_turnover": pl.Float64,
+              "velkostOrganizacie": pl.String, "period_to": pl.Date}  # fmt: skip
+    frame = pl.DataFrame([NEVER | row], schema=schema)
+
+    assert groups.with_group(frame, "size_by_law")["size_by_law"].to_list() == [size]
+
+
+@pytest.mark.parametrize(
+    ("born", "end", "code"),
+    [
+        (date(2020, 6, 1), date(2022, 5, 31), "00-01"),
+        (date(2020, 6, 1), date(2022, 6, 1), "02-04"),
+        (date(2000, 12, 31), date(2020, 12, 31), "20+"),
+        (date(2021, 1, 1), date(2020, 12, 31), None),
+        (None, date(2020, 12, 31), None),
+    ],
+)
+def test_an_age_is_in_whole_years(born: date | None, end: date, code: str | None) -> None:
+    """At the end of the period; of a later foundation there is none."""
+    frame = pl.DataFrame({"datumZalozenia": [born], "period_to": [end]},
+                         schema={"datumZalozenia": pl.Date, "period_to": pl.Date})  # fmt: skip
+
+    assert groups.with_group(frame, "age")["age"].to_list() == [code]
+
+
+def test_a_size_needs_figures() -> None:
+    """Of a frame of units it is an error that names what has them."""
+    units = SAMPLE.units.get(SAMPLE.units.ids(limit=3))
+
+    with pytest.raises(fk.UsageError, match=r"by='size_by_law'.*total_assets.*fk\.financials"):
+        SAMPLE.count_by(units, "size_by_law")
+
+
+@pytest.mark.parametrize("by", ["section", "division", "age", "size_by_law"])
+def test_groups_are_drawn(by: str, figures: pl.DataFrame, nothing_chosen: None) -> None:
+    """As bars and as boxes, with their labels and in their own order."""
+    fk.use(SAMPLE)
+    year = figures.filter(year=2016)
+
+    def names(ax: Axes) -> list[str]:
+        return [label.get_text() for label in ax.get_yticklabels()]
+
+    bars = fk.plot_counts(year, by=by, lang="en", ax=axes(9, 9))  # type: ignore[arg-type]
+    boxes = fk.plot_spread(year, "sales", by=by, lang="sk", ax=axes(9, 9))  # type: ignore[arg-type]
+
+    labels = groups.codelist(by)
+    slovak = [name for name in names(boxes) if name in labels["name_sk"].to_list()]
+    assert len(slovak) >= 2 or by == "division"
+    if by in groups.ORDERED:
+        assert names(bars)[: len(labels)] == [n for n in labels["name_en"] if n in names(bars)]
+        assert slovak == [name for name in labels["name_sk"] if name in slovak]
+    assert "size by the thresholds" in written(bars).replace("\n", " ") or by != "size_by_law"

@@ -1,0 +1,189 @@
+"""Panels and growth: rows, flows and changes against plain Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date
+from typing import Any
+
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.frames.findings import growth as changes
+from tests.frames.findings.conftest import SAMPLE
+
+NO_YEAR: Any = "2020"
+NO_BASIS: Any = "before"
+
+
+def filed_years(figures: pl.DataFrame) -> dict[int, set[int]]:
+    years: dict[int, set[int]] = {}
+    for row in figures.iter_rows(named=True):
+        if row["reason"] in (None, "not_a_number"):
+            years.setdefault(row["unit_id"], set()).add(row["year"])
+    return years
+
+
+def test_a_panel_has_each_unit_and_year_once(figures: pl.DataFrame) -> None:
+    """Whatever the order of the rows and where rows are absent; gaps are marked."""
+    shuffled = figures.sample(fraction=1, seed=1, shuffle=True)
+    sparse = shuffled.filter(pl.col("reason").is_null())
+    doubled = pl.concat([shuffled, shuffled.head(500)])
+
+    panel, flows = fk.panel(doubled)
+    again, flows_of_sparse = fk.panel(sparse.lazy())
+
+    filed = filed_years(figures)
+    assert panel.select("unit_id", "year").rows() == [
+        (unit, year) for unit in sorted(filed) for year in range(2012, 2025)
+    ]
+    for unit, year, status in panel.select("unit_id", "year", "status").iter_rows():
+        years = filed[unit]
+        expected = (
+            "filed" if year in years
+            else "before" if year < min(years)
+            else "after" if year > max(years)
+            else "gap"
+        )  # fmt: skip
+        assert status == expected
+    assert again.select("unit_id", "year", "status", "name", "kraj").equals(
+        panel.select("unit_id", "year", "status", "name", "kraj")
+    )
+    assert flows.drop("reasons").equals(flows_of_sparse.drop("reasons"))
+    balanced, same = fk.panel(figures, balanced=True, years=range(2014, 2017))
+    whole = {unit for unit, years in filed.items() if {2014, 2015, 2016} <= years}
+    assert set(balanced["unit_id"]) == whole
+    assert set(balanced["status"]) == {"filed"}
+    assert same["units"].max() > len(whole)  # type: ignore[operator]
+
+
+def test_flows_add_up(figures: pl.DataFrame) -> None:
+    """A pause is no exit; who leaves is given with reasons and days of dissolution."""
+    _, flows = fk.panel(figures)
+
+    filed = filed_years(figures)
+    reason_of = {(row["unit_id"], row["year"]): row["reason"] for row in figures.to_dicts()}
+    dissolved = {row["unit_id"] for row in figures.to_dicts() if row["datumZrusenia"] is not None}
+    before = None
+    for row in flows.to_dicts():
+        year = row["year"]
+        now = {unit for unit, years in filed.items() if year in years}
+        assert row["units"] == len(now)
+        if before is None:
+            assert row["enter"] is row["leave"] is row["reasons"] is None
+        else:
+            later = {unit for unit, years in filed.items() if max(years) > year}
+            earlier = {unit for unit, years in filed.items() if min(years) < year}
+            leaving = before - now - later
+            expected = {
+                "enter": len(now - earlier), "stay": len(now & before),
+                "return": len((now & earlier) - before), "pause": len((before - now) & later),
+                "leave": len(leaving), "dissolved": len(leaving & dissolved),
+            }  # fmt: skip
+            assert {name: row[name] for name in expected} == expected
+            counts = Counter(reason_of[unit, year] for unit in leaving)
+            assert {part["reason"]: part["count"] for part in row["reasons"]} == counts
+        before = now
+    assert flows["return"].sum() > 10
+    assert flows["leave"].sum() > 10
+
+
+def test_the_last_year_is_incomplete_while_filings_arrive(figures: pl.DataFrame) -> None:
+    """By the newest day of filing; all other years are complete."""
+    for newest, expected in ((date(2025, 12, 31), True), (date(2026, 1, 1), False)):
+        until = figures.filter(pl.col("filed").is_null() | (pl.col("filed") < date(2025, 1, 1)))
+        last = until.filter(year=2024).head(1).with_columns(filed=pl.lit(newest))
+        others = until.filter(pl.col("unit_id") != last["unit_id"][0])
+        _, flows = fk.panel(pl.concat([others, last]), years=range(2018, 2025))
+
+        assert flows["incomplete"].to_list() == [False] * 6 + [expected]
+
+
+def test_growth_is_null_where_years_do_not_compare(figures: pl.DataFrame) -> None:
+    """Over a gap, another length of period, another form and a change of sign; with the reason."""
+    panel, _ = fk.panel(figures)
+    odd = panel.with_columns(net_profit=pl.when(pl.int_range(pl.len()) % 5 == 0)
+                             .then(-pl.col("net_profit")).otherwise("net_profit"))  # fmt: skip
+
+    result = fk.growth(odd, ["sales", "net_profit", "current_ratio"])
+
+    rows = {(row["unit_id"], row["year"]): row for row in fk.ratios(odd, keep=True).to_dicts()}
+    seen: Counter[str] = Counter()
+    for found in result.to_dicts():
+        now = rows[found["unit_id"], found["year"]]
+        former = rows.get((found["unit_id"], found["year"] - 1))
+        for name in ("sales", "net_profit", "current_ratio"):
+            value, before = now[name], former[name] if former else None
+            micro = former is not None and (now["template"] == 687) != (former["template"] == 687)
+            if value is None:
+                why = "no_value"
+            elif former is None or former["status"] != "filed":
+                why = "gap"
+            elif before is None:
+                why = "no_value_before"
+            elif now["months"] != former["months"]:
+                why = "months"
+            elif name == "current_ratio" and micro:
+                why = "form"
+            elif value * before < 0:
+                why = "sign"
+            else:
+                why = None
+            seen[str(why)] += 1
+            assert found[f"{name}_reason"] == why
+            assert found[f"{name}_before"] == before
+            if why is not None:
+                assert found[f"{name}_change"] is found[f"{name}_growth"] is None
+            else:
+                assert before is not None
+                assert found[f"{name}_change"] == pytest.approx(value - before)
+                growth = (value - before) / abs(before) if before else None
+                assert found[f"{name}_growth"] == (growth and pytest.approx(growth))
+    assert set(seen) == {"None", *changes.REASONS}
+    assert seen["None"] > 1_000
+
+
+def test_the_filings_own_column_shows_restatements() -> None:
+    """The year before as the filing itself states it, and where its former filing differs."""
+    units = SAMPLE.units.get(SAMPLE.units.ids()).sample(110, seed=8)
+    both = SAMPLE.financials(units, range(2013, 2022), from_previous=True)
+
+    result = fk.growth(both, "sales", basis="previous_column")
+
+    now = {(r["unit_id"], r["year"]): r for r in both.filter(source_column="current").to_dicts()}
+    beside = {
+        row["statement_id"]: row["sales"]
+        for row in both.filter(source_column="previous").to_dicts()
+    }
+    restated = 0
+    assert result.height == len(now)
+    for found in result.to_dicts():
+        row = now[found["unit_id"], found["year"]]
+        former = now.get((found["unit_id"], found["year"] - 1))
+        before = beside.get(row["statement_id"])
+        assert found["sales_before"] == before
+        if None not in (row["sales"], before):
+            assert found["sales_change"] == pytest.approx(row["sales"] - before)
+        told = former["sales"] if former else None
+        differs = before is not None and told is not None and before != told
+        assert found["sales_restated"] == (before - told if differs else None)
+        restated += differs
+    assert restated > 5
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda m: fk.panel(m, years=NO_YEAR), "years='2020' is not a year or several"),
+        (lambda m: fk.panel(m, years=1999), "years: no unit has figures in 1999"),
+        (lambda m: fk.panel(m.drop("year")), "figures: no column 'year'"),
+        (lambda m: fk.growth(m, "salse"), "'salse' is not a column; did you mean 'sales'"),
+        (lambda m: fk.growth(m, "sales", basis=NO_BASIS), "basis='before' is not known"),
+        (lambda m: fk.growth(m, "sales", basis="previous_column"), "from_previous=True"),
+    ],
+)
+def test_what_is_no_panel(call: Any, text: str, figures: pl.DataFrame) -> None:
+    """The error names the argument, its value and the cure."""
+    with pytest.raises(fk.UsageError, match=text):
+        call(figures)

@@ -1,0 +1,217 @@
+"""Summaries: each number against plain Python over more than a thousand filings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from statistics import mean, median
+from typing import Any
+
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from tests.frames.findings.plain import age_of, quantile, section_of, size_of
+
+Row = dict[str, Any]
+NO_VALUE: Any = 5
+
+
+def rows_of(frame: pl.DataFrame) -> list[Row]:
+    return list(frame.iter_rows(named=True))
+
+
+def by_group(rows: list[Row], *keys: str) -> dict[tuple[object, ...], list[Row]]:
+    groups = defaultdict(list)
+    for row in rows:
+        groups[tuple(row[key] for key in keys)].append(row)
+    return groups
+
+
+@pytest.mark.parametrize("by", ["section", "age", "size_by_law", "kraj", "division"])
+def test_a_summary_is_what_plain_python_computes(by: str, figures: pl.DataFrame) -> None:
+    """Counts, sum, mean, quantiles and concentration; every row of the frame is counted once."""
+    result = fk.summary(figures, "sales", by=by)  # type: ignore[arg-type]
+
+    made = {"section": section_of, "age": age_of, "size_by_law": size_of}
+    plain = rows_of(figures)
+    for row in plain:
+        code = row["skNace"] and row["skNace"][:2] if by == "division" else row.get(by)
+        row[by] = made[by](row) if by in made else code
+    groups = by_group(plain, by, "year")
+    assert len(groups) == result.height > 12
+    for found in rows_of(result):
+        group = groups[found[by], found["year"]]
+        values = [row["sales"] for row in group if row["sales"] is not None]
+        assert (found["units"], found["n"]) == (len(group), len(values))
+        assert found["without"] == len(group) - len(values)
+        assert sum(part["count"] for part in found["reasons"]) == found["without"]
+        forms = Counter(row["template"] for row in group if row["sales"] is not None)
+        assert {part["template"]: part["count"] for part in found["forms"]} == forms
+        if not values:
+            assert found["sum"] is found["mean"] is found["median"] is found["share_top5"] is None
+            continue
+        assert found["sum"] == pytest.approx(sum(values))
+        assert found["mean"] == pytest.approx(mean(values))
+        assert found["median"] == pytest.approx(median(values))
+        for name, share in {"p10": 0.1, "p25": 0.25, "p75": 0.75, "p90": 0.9}.items():
+            assert found[name] == pytest.approx(quantile(values, share))
+        if min(values) < 0 or not sum(values):
+            assert found["share_top5"] is None
+        else:
+            largest = sum(sorted(values)[-5:])
+            assert found["share_top5"] == pytest.approx(largest / sum(values))
+    assert result["units"].sum() == figures.height
+
+
+def test_a_ratio_is_also_weighted(figures: pl.DataFrame) -> None:
+    """By its denominators, of the rows that have it; those with a divisor of no use are counted."""
+    result = fk.summary(figures, ["roe", "roa"], by=None)
+
+    for found in rows_of(result):
+        rows = [row for row in rows_of(figures) if row["year"] == found["year"]]
+        under = "equity" if found["value"] == "roe" else "total_assets"
+        pairs = [(row["net_profit"], row[under]) for row in rows]
+        pairs = [pair for pair in pairs if None not in pair]
+        good = [pair for pair in pairs if pair[1] > 0]
+        assert found["n"] == len(good)
+        assert found["n_excluded"] == len(pairs) - len(good)
+        assert found["mean"] == pytest.approx(mean(a / b for a, b in good))
+        assert found["weighted"] == pytest.approx(sum(a for a, _ in good) / sum(b for _, b in good))
+    assert result.filter(value="roe")["n_excluded"].sum() > 30
+    assert result["value"].unique(maintain_order=True).to_list() == ["roe", "roa"]
+    without_items = fk.summary(fk.ratios(figures), "roe", by=None)
+    assert without_items["weighted"].null_count() == without_items.height
+    assert without_items["median"].equals(result.filter(value="roe")["median"])
+
+
+def test_why_there_is_no_value_is_counted(figures: pl.DataFrame) -> None:
+    """The reasons of financials, and those of the value itself."""
+    result = fk.summary(figures, ["sales", "roe", "net_turnover"], by=None)
+
+    rows = rows_of(figures)
+    for found in rows_of(result):
+        counts: Counter[str] = Counter()
+        for row in rows:
+            if row["year"] != found["year"]:
+                continue
+            equity, profit = row["equity"], row["net_profit"]
+            has = {
+                "sales": row["sales"] is not None,
+                "net_turnover": row["net_turnover"] is not None,
+                "roe": None not in (equity, profit) and equity > 0,
+            }[found["value"]]
+            if has:
+                continue
+            if row["reason"] is not None:
+                counts[row["reason"]] += 1
+            elif found["value"] == "roe" and None not in (equity, profit):
+                counts["divisor"] += 1
+            elif found["value"] == "net_turnover" and row["template"] != 699:
+                counts["item_not_in_form"] += 1
+            else:
+                counts["all_blank"] += 1
+        assert {part["reason"]: part["count"] for part in found["reasons"]} == counts
+
+
+def test_limits_change_the_mean_alone(figures: pl.DataFrame) -> None:
+    """Values beyond the quantiles of their year count as those; the limits stand in columns."""
+    plain = fk.summary(figures, "sales", by="kraj")
+    limited = fk.summary(figures, "sales", by="kraj", limits=(0.05, 0.9))
+
+    apart = ("mean", "limit_low", "limit_high")
+    assert limited.drop(apart).equals(plain.drop(apart))
+    assert plain["limit_low"].null_count() == plain.height
+    by_year = by_group(rows_of(figures), "year")
+    for found in rows_of(limited):
+        values = [r["sales"] for r in by_year[(found["year"],)] if r["sales"] is not None]
+        low, high = quantile(values, 0.05), quantile(values, 0.9)
+        assert (found["limit_low"], found["limit_high"]) == pytest.approx((low, high))
+        own = [
+            min(max(row["sales"], low), high)
+            for row in by_year[(found["year"],)]
+            if row["kraj"] == found["kraj"] and row["sales"] is not None
+        ]
+        assert found["mean"] == (pytest.approx(mean(own)) if own else None)
+
+
+def test_filings_that_do_not_add_up_are_left_out_and_counted(figures: pl.DataFrame) -> None:
+    """By their balance, or by a sum that fails; a group of nothing else remains with its number."""
+    result = fk.summary(figures, "sales", by="kraj", max_difference=1)
+
+    rows = rows_of(figures)
+    off = [
+        row for row in rows if abs(row["balance_difference"] or 0) > 1 or (row["sums_failing"] or 0)
+    ]
+    assert len(off) > 20
+    assert result["n_differing"].sum() == len(off)
+    assert result["units"].sum() == len(rows) - len(off)
+    lone = figures.filter(pl.col("balance_difference") > 1).head(1)
+    assert fk.summary(lone, "sales", max_difference=1).select("units", "n_differing").rows() == [
+        (0, 1)
+    ]
+
+
+def test_units_are_counted_once(figures: pl.DataFrame) -> None:
+    """A row of the previous column beside one of the current, twice, or short, is not a unit."""
+    previous = pl.lit("previous", figures.schema["source_column"])
+    half = figures.with_columns(months=pl.lit(6, pl.Int16), sales=pl.lit(1.0))
+    doubled = pl.concat([figures.with_columns(source_column=previous, sales=pl.lit(2.0)), figures])
+    filed = figures.filter(pl.col("months") == 12)
+
+    once = fk.summary(figures, "sales", by="section")
+
+    assert fk.summary(doubled, "sales", by="section").equals(once)
+    twice = pl.concat([half.filter(pl.col("months").is_not_null()), filed])
+    assert fk.summary(twice, "sales").filter(pl.col("sum") > 0).height
+    assert fk.summary(figures.lazy(), "sales", by="section").equals(once)
+    both = pl.concat([figures, figures.with_columns(consolidated=pl.lit(value=True))])
+    with pytest.raises(fk.UsageError, match="individual and consolidated"):
+        fk.summary(both, "sales")
+
+
+def test_two_groups_are_summarized_together(figures: pl.DataFrame) -> None:
+    """One row for each pair that occurs; the whole is the sum of its parts."""
+    pairs = fk.summary(figures, "sales", by=["section", "size_by_law"])
+    whole = fk.summary(figures, "sales", by=None)
+
+    assert pairs["by"][0].to_list() == ["section", "size_by_law"]
+    assert whole["by"][0].to_list() == []
+    added = pairs.group_by("year").agg(pl.col("units", "n", "sum").sum()).sort("year")
+    assert added.select("units", "n").equals(whole.select("units", "n"))
+    assert added["sum"].to_list() == pytest.approx(whole["sum"].to_list())
+    with fk.using(fk.sample()):
+        named = fk.resolve_labels(pairs, columns=["section", "size_by_law"], lang="en")
+    assert "Construction" in named["section_label"].to_list()
+    assert set(named["size_by_law_label"]) <= {"micro", "small", "large", "not known"}
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"value": "salse"}, "did you mean 'sales'"),
+        ({"value": NO_VALUE}, "value=5 is not allowed"),
+        ({"value": "sales", "by": "sekcia"}, r"by='sekcia' is not known; .*section"),
+        ({"value": "sales", "by": ["kraj", "age", "section"]}, "by: 3 groups; give one, or two"),
+        ({"value": "sales", "by": "sidlo"}, "by='sidlo' is not a column of the frame"),
+        ({"value": "sales", "limits": (0.9, 0.1)}, r"limits=\(0.9, 0.1\) are not two shares"),
+        ({"value": "sales", "limits": 0.1}, "limits=0.1 are not two shares"),
+        ({"value": "sales", "max_difference": -1}, "max_difference=-1 is not an amount"),
+    ],
+)
+def test_what_cannot_be_summarized(
+    options: dict[str, Any], text: str, figures: pl.DataFrame
+) -> None:
+    """The error names the argument, its value and the cure."""
+    with pytest.raises(fk.UsageError, match=text):
+        fk.summary(figures, **options)
+
+
+def test_a_frame_of_something_else_is_refused(figures: pl.DataFrame) -> None:
+    """Named by the column that it lacks."""
+    with pytest.raises(fk.UsageError, match=re.escape("figures: no column 'unit_id'")):
+        fk.summary(pl.DataFrame({"sales": [1.0]}), "sales")
+    with pytest.raises(fk.UsageError, match=re.escape("no column 'balance_difference'")):
+        fk.summary(figures.drop("balance_difference"), "sales", max_difference=1)
+    with pytest.raises(fk.UsageError, match=r"no column 'datumZalozenia'.*fk\.financials"):
+        fk.summary(figures.drop("datumZalozenia"), "sales", by="age")
