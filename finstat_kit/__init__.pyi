@@ -25,6 +25,7 @@ from .client.current import (
     locations as locations,
     match_places as match_places,
     municipalities as municipalities,
+    panel as panel,
     regions as regions,
     register as register,
     reports as reports,
@@ -48,7 +49,6 @@ from .errors import (
 from .frames.files.write import write as write
 from .frames.financials.ratios import ratios as ratios
 from .frames.findings.growth import growth as growth
-from .frames.findings.panel import panel as panel
 from .frames.findings.peers import peers as peers
 from .frames.findings.summary import summary as summary
 from .frames.reports.attachments import attachments as attachments

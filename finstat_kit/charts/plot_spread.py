@@ -39,8 +39,8 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "of a summary": (
             "Pás: prostredná polovica hodnôt, čiara: medián, fúzy: 10. a 90. percentil."
         ),
-        "marked": "Vyznačená modrou: {name}.",
-        "unmarked": "Bez hodnoty, nevyznačená: {name}.",
+        "marked": "Vyznačená modrou: {name}",
+        "unmarked": "Bez hodnoty, nevyznačená: {name}",
         "more": "Ďalšie kódy, nezobrazené: {n} (n = {values}).",
     },
     "en": {
@@ -54,8 +54,8 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "of a summary": (
             "Box: the middle half of values, line: median, whiskers: 10th and 90th percentile."
         ),
-        "marked": "Marked in blue: {name}.",
-        "unmarked": "Without a value, not marked: {name}.",
+        "marked": "Marked in blue: {name}",
+        "unmarked": "Without a value, not marked: {name}",
         "more": "Further codes, not shown: {n} (n = {values}).",
     },
 }
@@ -253,7 +253,7 @@ def _mark_note(marked: dict[str, Any] | None, lang: Lang) -> list[str]:
         return []
     name = drawing.shortened(str(marked.get("name") or marked["unit_id"]))
     words = "marked" if marked["value"] is not None else "unmarked"
-    return [_WORDS[lang][words].format(name=name)]
+    return [_WORDS[lang][words].format(name=name).removesuffix(".") + "."]
 
 
 def _notes(

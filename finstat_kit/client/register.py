@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -595,6 +595,54 @@ class Register(Checked):
         from finstat_kit.frames.counts import compare as comparison
 
         return comparison.compare(a, b, by, self._lookup, lang=self._language(lang))
+
+    def panel(
+        self,
+        figures: pl.DataFrame | pl.LazyFrame,
+        *,
+        balanced: bool = False,
+        years: int | Iterable[int] | None = None,
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Arrange figures as a panel, and count who enters, stays, leaves and returns.
+
+        A unit is in a year if it has a filing with figures that ends in it. A year without one is a
+        ``gap`` where figures follow later, and ``after`` the last only if none do: that need not be
+        an exit, and the reason stands beside it. Units without any figures in *years* are left out.
+
+        Args:
+            figures: As `financials` returns them; rows of the previous column count where a year
+                has no row of its own. A LazyFrame is collected.
+            balanced: Only units with figures in every year; ``flows`` is of all units nonetheless.
+            years: A year or several; None means those from the first to the last with figures.
+
+        Returns:
+            ``panel``: one row per unit and year, by unit and year: the columns of *figures*, null
+            in a year without a row (those of the unit are repeated), and ``status`` (Enum:
+            ``filed``, ``gap``, ``before`` the first and ``after`` the last year with figures).
+
+            ``flows``: one row per year: ``year`` (Int32), ``units`` with figures, of which
+            ``enter`` (the first time), ``stay`` and ``return`` (after a gap); of those of the year
+            before ``pause`` (figures follow later) and ``leave`` (none follow), of which
+            ``dissolved`` have a day of dissolution (Int64), by ``reasons`` (List of Struct:
+            ``reason``, ``count``); in the first year all but ``units`` are null; ``incomplete``
+            (Boolean): in the last year, while its filings still arrive: until the end of the next
+            year, by the register's day.
+
+        Raises:
+            UsageError: An argument is wrong, a column is missing, no unit has figures in *years*,
+                or the frame has individual and consolidated statements.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), range(2014, 2017))
+            ...     panel, flows = fk.panel(money)
+            >>> flows.select("year", "units", "enter", "stay", "pause", "leave").rows()[1]
+            (2015, 57, 9, 48, 5, 4)
+        """
+        from finstat_kit.frames.findings import panel as panels
+
+        return panels.panel(figures, self.today, balanced=balanced, years=years)
 
     def match_places(
         self, names: pl.Series | Sequence[str], *, level: places.Level

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Final
 
 import polars as pl
@@ -34,44 +35,9 @@ _PRESENT: Final = " present"
 
 
 def panel(
-    figures: labels.Frame, *, balanced: bool = False, years: int | Iterable[int] | None = None
+    figures: labels.Frame, today: date, *, balanced: bool, years: int | Iterable[int] | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Arrange figures as a panel, and count who enters, stays, leaves and returns.
-
-    A unit is in a year if it has a filing with figures that ends in it. A year without one is a
-    ``gap`` where figures follow later, and ``after`` the last only if none do: that need not be an
-    exit, and the reason stands beside it. Units without any figures in *years* are left out.
-
-    Args:
-        figures: As `financials` returns them; rows of the previous column count where a year has
-            no row of its own. A LazyFrame is collected.
-        balanced: Only units with figures in every year; ``flows`` is of all units nonetheless.
-        years: A year or several; None means those from the first to the last with figures.
-
-    Returns:
-        ``panel``: one row per unit and year, by unit and year: the columns of *figures*, null in a
-        year without a row (those of the unit are repeated), and ``status`` (Enum: ``filed``,
-        ``gap``, ``before`` the first and ``after`` the last year with figures).
-
-        ``flows``: one row per year: ``year`` (Int32), ``units`` with figures, of which ``enter``
-        (the first time), ``stay`` and ``return`` (after a gap); of those of the year before
-        ``pause`` (figures follow later) and ``leave`` (none follow), of which ``dissolved`` have a
-        day of dissolution (Int64), by ``reasons`` (List of Struct: ``reason``, ``count``); in the
-        first year all but ``units`` are null; ``incomplete`` (Boolean): in the last year, while its
-        filings still arrive: none of the figures was filed after the end of the next year.
-
-    Raises:
-        UsageError: An argument is wrong, a column is missing, no unit has figures in *years*, or
-            the frame has individual and consolidated statements.
-
-    Example:
-        >>> import finstat_kit as fk
-        >>> with fk.using(fk.sample()):
-        ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), range(2014, 2017))
-        >>> panel, flows = fk.panel(money)
-        >>> flows.select("year", "units", "enter", "stay", "pause", "leave").rows()[1]
-        (2015, 57, 9, 48, 5, 4)
-    """
+    """Arrange figures as a panel, and count the flows; see `Register.panel`."""
     check_columns(figures, [])
     table, _ = one_row_per_year(figures.lazy().collect())
     table = table.drop_nulls(["unit_id", "year"]).with_columns(has_figures(table).alias(_PRESENT))
@@ -95,7 +61,7 @@ def panel(
     known = [name for name in _OF_UNITS if name in grid.columns]
     latest = table.sort("year").group_by("unit_id").agg(pl.col(known).drop_nulls().last())
     grid = grid.update(latest, on="unit_id", how="left") if known else grid
-    flows = _flows(grid, table)
+    flows = _flows(grid, today)
     if balanced:
         grid = grid.filter(pl.col(_PRESENT).all().over("unit_id"))
     return grid.select(*table.drop(_PRESENT).columns, "status"), flows
@@ -135,7 +101,7 @@ def _status() -> pl.Expr:
     return status.cast(STATUS)
 
 
-def _flows(grid: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
+def _flows(grid: pl.DataFrame, today: date) -> pl.DataFrame:
     now = pl.col("status") == "filed"
     former = pl.col("status").shift(1).over("unit_id", order_by="year")
     was = former == "filed"
@@ -167,9 +133,8 @@ def _flows(grid: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
         .group_by("year", maintain_order=True)
         .agg(reasons=pl.struct(reason="why", count="count"))
     )
-    newest = table["filed"].max() if "filed" in table.columns else None
     last = pl.col("year") == pl.col("year").max()
-    arriving = pl.lit(newest, pl.Date) <= pl.date(pl.col("year") + 1, 12, 31)
+    arriving = pl.lit(today) <= pl.date(pl.col("year") + 1, 12, 31)
     return (
         counts.join(why, on="year", how="left")
         .with_columns(

@@ -10,6 +10,11 @@ import finstat_kit as fk
 SAMPLE = fk.sample(3_000, seed=5)
 
 
+@pytest.fixture(autouse=True)
+def sample_chosen(nothing_chosen: None) -> None:
+    fk.use(SAMPLE)
+
+
 @pytest.fixture(scope="session")
 def figures() -> pl.DataFrame:
     units = SAMPLE.units.get(SAMPLE.units.ids())

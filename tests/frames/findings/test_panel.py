@@ -90,12 +90,11 @@ def test_flows_add_up(figures: pl.DataFrame) -> None:
 
 
 def test_the_last_year_is_incomplete_while_filings_arrive(figures: pl.DataFrame) -> None:
-    """By the newest day of filing; all other years are complete."""
-    for newest, expected in ((date(2025, 12, 31), True), (date(2026, 1, 1), False)):
-        until = figures.filter(pl.col("filed").is_null() | (pl.col("filed") < date(2025, 1, 1)))
-        last = until.filter(year=2024).head(1).with_columns(filed=pl.lit(newest))
-        others = until.filter(pl.col("unit_id") != last["unit_id"][0])
-        _, flows = fk.panel(pl.concat([others, last]), years=range(2018, 2025))
+    """Until the end of the next year, by the register's day; all other years are complete."""
+    for today, expected in ((date(2025, 12, 31), True), (date(2026, 1, 1), False)):
+        sample = fk.sample(3_000, seed=5)
+        sample.set_today(today)
+        _, flows = sample.panel(figures, years=range(2018, 2025))
 
         assert flows["incomplete"].to_list() == [False] * 6 + [expected]
 

@@ -1,0 +1,154 @@
+"""Charts of summaries, of distributions and of one unit among others: the numbers of the frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+import finstat_kit as fk
+from finstat_kit.arguments import Lang
+from tests.support.pictures import axes, check_legible, tile_numbers, written
+
+SAMPLE = fk.sample(3_000, seed=5)
+LANGS: list[Lang] = ["sk", "en"]
+
+
+@pytest.fixture(scope="module")
+def money() -> pl.DataFrame:
+    units = SAMPLE.units.get(SAMPLE.units.ids().sample(300, seed=1))
+    return SAMPLE.financials(units, 2016)
+
+
+@pytest.fixture(autouse=True)
+def sample_chosen(nothing_chosen: None) -> None:
+    fk.use(SAMPLE)
+
+
+def text(ax: Axes) -> str:
+    return written(ax).replace("\n", " ")
+
+
+def boxes(ax: Axes) -> list[Rectangle]:
+    return [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_a_summary_is_drawn_with_what_it_covers(lang: Lang, money: pl.DataFrame) -> None:
+    """As bars, boxes and tiles: its own groups, and n of all units in the title."""
+    summary = fk.summary(money, "sales", by="kraj")
+    n, units = int(summary["n"].sum()), int(summary["units"].sum())
+    covered = f"{n} of {units} units" if lang == "en" else f"{n} z\u00a0{units} jednotiek"
+
+    bars = fk.plot_counts(summary, lang=lang, ax=axes(9, 6))
+    spread = fk.plot_spread(summary, "sales", lang=lang, ax=axes(9, 6))
+    tiles = fk.plot_map(summary, value="sum", lang=lang, ax=axes(9, 6))
+
+    for ax in (bars, spread, tiles):
+        assert covered in ax.get_title()
+        assert "2016" in ax.get_title()
+        check_legible(ax)
+    enough = summary.drop_nulls("kraj").filter(pl.col("n") >= 5)
+    assert {round(box.get_x(), 4) for box in boxes(spread)} >= {round(x, 4) for x in enough["p25"]}
+    assert max(box.get_width() for box in boxes(bars)) == summary["n"].max()
+    assert len(tile_numbers(tiles)) == 8
+
+
+def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
+    """One row per pair, in the order of both; both groups are named."""
+    pairs = fk.summary(money, "sales", by=["age", "size_by_law"])
+
+    ax = fk.plot_counts(pairs, lang="en", ax=axes(9, 9))
+
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    young = [name for name in names if name.startswith("5–9 years")]
+    order = ["5–9 years · micro", "5–9 years · small", "5–9 years · large", "5–9 years · not known"]
+    assert young == [name for name in order if name in young]
+    assert "by age and size by the thresholds of the year's figures" in text(ax)
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda s: fk.plot_spread(s, "sales"), r"several entries in the column 'year'"),
+        (lambda s: fk.plot_counts(s.filter(year=2016)), r"several entries in the column 'value'"),
+        (lambda s: fk.plot_spread(s, "roe"), r"value='roe' is not in the summary"),
+        (lambda s: fk.plot_map(s.filter(year=2016, value="roa")), r"was made by \['section'\]"),
+        (lambda s: fk.plot_spread(s, "roa", by="okres"), r"by='okres': the summary was made by"),
+    ],
+)
+def test_a_chart_is_of_one_value_and_year(draw: Any, message: str, money: pl.DataFrame) -> None:
+    """Of several the error names the filter."""
+    several = pl.concat([money, money.with_columns(year=pl.lit(2017, pl.Int32))])
+    summary = fk.summary(several, ["sales", "roa"], by="section")
+
+    with pytest.raises(fk.UsageError, match=message):
+        draw(summary)
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("value", ["sales", "net_profit", "roa"])
+def test_a_distribution_shows_every_value(lang: Lang, value: str, money: pl.DataFrame) -> None:
+    """In its bars or as outside the picture; the median is the frame's, negatives are orange."""
+    ax = fk.plot_spread(money, value, by=None, lang=lang, ax=axes(8, 5))
+
+    values = (fk.ratios(money, keep=True) if value == "roa" else money)[value].drop_nulls()
+    outside = 0 if value != "roa" else (
+        sum(not boxes(ax)[0].get_x() <= x <= boxes(ax)[-1].get_x() + boxes(ax)[-1].get_width()
+            for x in values)
+    )  # fmt: skip
+    assert sum(box.get_height() for box in boxes(ax)) == len(values) - outside
+    (median,) = (line for line in ax.lines if line.get_linestyle() == "-")
+    assert next(iter(median.get_xdata())) == pytest.approx(values.median())  # type: ignore[arg-type]
+    negative = [box for box in boxes(ax) if box.get_x() + box.get_width() <= 1e-9]
+    assert bool([box for box in negative if box.get_height()]) is bool((values < 0).any())
+    check_legible(ax)
+
+
+def test_limits_change_the_picture_and_are_in_the_title(money: pl.DataFrame) -> None:
+    """Values beyond them are drawn at them; the medians and their numbers stay."""
+    plain = fk.plot_spread(money, "sales", by="section", lang="en", ax=axes(9, 9))
+    limited = fk.plot_spread(
+        money, "sales", by="section", limits=(0.1, 0.9), lang="en", ax=axes(9, 9)
+    )
+
+    sales = money["sales"]
+    ends = [sales.quantile(share, "linear") for share in (0.1, 0.9)]
+    assert "limited to" in limited.get_title()
+    assert "limited to" not in plain.get_title()
+    whiskers = [x for line in limited.lines for x in line.get_xdata()]
+    assert min(whiskers) >= ends[0] - 1e-6  # type: ignore[operator]
+    assert max(whiskers) <= ends[1] + 1e-6  # type: ignore[operator]
+    off = money.filter((pl.col("balance_difference").abs() > 1) | (pl.col("sums_failing") > 0))
+    whole = fk.plot_spread(money, "sales", max_difference=1, lang="en", ax=axes(9, 9))
+    assert off.height
+    assert f"Filings left out because their sums differ: {off.height}." in text(whole)
+
+
+def test_a_unit_is_marked_at_its_value(money: pl.DataFrame) -> None:
+    """In the row of its group, or as a line; one without a value is named as such."""
+    groups = money.drop_nulls(["sales", "kraj"])
+    unit, sales, name = groups.select("unit_id", "sales", "name").row(0)
+
+    box = fk.plot_spread(money, "sales", mark=unit, lang="en", ax=axes(9, 6))
+    line = fk.plot_spread(money, "sales", by=None, mark=unit, lang="en", ax=axes(9, 6))
+
+    (diamond,) = (line for line in box.lines if line.get_marker() == "D")
+    assert list(diamond.get_xdata()) == [sales]
+    assert sales in [next(iter(drawn.get_xdata())) for drawn in line.lines]
+    for ax in (box, line):
+        assert f"Marked in blue: {name}".removesuffix(".") in text(ax)
+    blank = money.filter(pl.col("sales").is_null())["unit_id"][0]
+    assert "not marked" in text(fk.plot_spread(money, "sales", mark=blank, lang="en", ax=axes()))
+    with pytest.raises(fk.UsageError, match="mark=1 is not in the frame"):
+        fk.plot_spread(money, "sales", mark=1)
+
+
+def test_forms_that_differ_are_named_in_a_summary_too(money: pl.DataFrame) -> None:
+    """With the comparable ratio."""
+    ax = fk.plot_map(fk.summary(money, "current_ratio"), lang="en", ax=axes(9, 6))
+
+    assert "are not comparable here. Comparable across forms: current_ratio_comparable." in text(ax)
