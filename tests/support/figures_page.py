@@ -245,7 +245,8 @@ def _traps(
         f"Most of a form is left blank: `inventories` in {number_format.percent(share, 'en')} of "
         "the filings with figures.",
     )
-    reasons = now.drop_nulls("reason")["reason"].value_counts().sort("count", descending=True)
+    reasons = now.drop_nulls("reason")["reason"].value_counts()
+    reasons = reasons.sort("count", "reason", descending=[True, False])
     counts = ", ".join(f"`{reason}` {n}" for reason, n in reasons.iter_rows())
     yield ("A missing figure has a reason.", f"Of {_UNITS} units in all their years: {counts}.")
     off = now.filter(pl.col("sums_failing") > 0)
