@@ -207,6 +207,7 @@ SUM_ROWS: Final = {
     "short_term_financial_assistance": "liabilities",
     "operating_result": "profit_before_tax",
     "depreciation_and_impairment": "operating_result",
+    "current_liabilities_total": "liabilities",
     "current_assets_with_accruals": "total_assets",
     "non_current_receivables_with_accruals": "current_assets_with_accruals",
     "bank_loans_and_assistance": "liabilities",

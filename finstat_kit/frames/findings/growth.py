@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials import ratios
+from finstat_kit.frames.financials import items, ratios
 from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.panel import has_figures
@@ -20,8 +20,6 @@ Basis = Literal["previous_year", "previous_column"]
 # Why there is no change, the first that applies.
 REASONS: Final = ("no_value", "gap", "no_value_before", "months", "form", "sign")
 REASON: Final = pl.Enum(REASONS)
-# The forms of businesses; 687 differs from the others only in some items.
-_FAMILIES: Final = {20: "business", 21: "business", 22: "business", 699: "business", 687: "micro"}
 _IDENTITY: Final[tuple[str, ...]] = (
     "unit_id",
     "ico",
@@ -150,8 +148,8 @@ def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame
 
 def _family(column: str, name: str) -> pl.Expr:
     """Return the family of a form; 687 is of the others' where the value means the same."""
-    families = dict(_FAMILIES)
-    if not ratios.differs_by_form(name):
-        families[687] = "business"
+    families: dict[int, str] = dict(items.FAMILY_OF)
+    if ratios.differs_by_form(name):
+        families[687] = "micro"
     form = pl.col(column)
     return form.replace_strict(families, default=form.cast(pl.String), return_dtype=pl.String)

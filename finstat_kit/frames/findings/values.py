@@ -16,9 +16,9 @@ from finstat_kit.frames.places import labels
 BLANK: Final = "all_blank"
 NOT_ON_FORM: Final = "item_not_in_form"
 DIVISOR: Final = "divisor"  # not above zero
-OUTLIER: Final = "outlier"  # left out by `limits`
 _USED: Final = (
-    "unit_id", "year", "reason", "source_column", "months", "period_to", "consolidated", "template",
+    "unit_id", "year", "reason", "source_column", "months", "period_to", "consolidated", "family",
+    "template",
     "currency", ratios.EXCLUDED,
 )  # fmt: skip
 
