@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from finstat_kit.frames.financials import items, ratios
-from tests.support.figures_page import PAGE, page
+from tests.support.figures_page import PAGE, WHOSE, page, whose
 
 
 @pytest.mark.slow
@@ -16,4 +16,5 @@ def test_the_page_is_what_is_written() -> None:
     text = PAGE.read_text(encoding="utf-8")
 
     assert text == page()
+    assert WHOSE.read_text(encoding="utf-8") == whose()
     assert all(f"| `{name}` |" in text for name in (*items.names(), *ratios.NAMES))

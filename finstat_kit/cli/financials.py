@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from finstat_kit.cli import options
 from finstat_kit.cli.output import format_of, print_frame
 from finstat_kit.cli.records import ids_given
 from finstat_kit.errors import Interrupted, RegisterError, UsageError
+
+if TYPE_CHECKING:
+    from finstat_kit.frames.financials.items import Family
 
 
 @click.command()
@@ -26,6 +30,11 @@ from finstat_kit.errors import Interrupted, RegisterError, UsageError
     help="Only these items, such as sales,net_profit; default: all.",
     metavar="NAME,…",
 )
+@click.option(
+    "--family",
+    type=click.Choice(["business", "public", "non_profit", "single_entry"]),
+    help="Only rows of forms of this family, with its items.",
+)
 @options.max_requests
 @options.register
 @options.output
@@ -33,6 +42,7 @@ def financials(
     id_: tuple[str, ...],
     years: tuple[int, ...],
     items: str | None,
+    family: Family | None,
     max_requests: int | None,
     chosen: options.Chosen,
     form: str | None,
@@ -43,6 +53,8 @@ def financials(
     Without figures the column "reason" shows why. If the command ends early, the rows of the
     units finished before are written.
     """
+    from finstat_kit.frames.financials.assemble import with_own_items
+
     form = format_of(form, output)
     ids = ids_given(id_, "units").unique(maintain_order=True)
     reg = chosen()
@@ -66,4 +78,8 @@ def financials(
                 err=True,
             )
         raise
+    if family is not None:
+        figures = figures.filter(family=family)
+        if items is None:
+            figures = with_own_items(figures, family)
     print_frame(figures, form, output)

@@ -16,6 +16,7 @@ from finstat_kit.frames.financials import items, ratios
 from finstat_kit.frames.financials.assemble import CARRIED
 from finstat_kit.frames.text import numbers as number_format
 
+WHOSE: Final = Path(__file__).parents[2] / "docs" / "reference" / "whose-figures.md"
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "figures.md"
 # The forms of each family whose rows differ, by their heads; those of the same rows once.
 FORMS: Final[dict[items.Family, dict[str, tuple[int, ...]]]] = {
@@ -28,6 +29,29 @@ _LETTERS: Final = {
     699: "apv", 687: "apv", 21: "ap", 22: "v", 690: "ap", 727: "ny", 684: "ap", 696: "ny",
     1180: "apny", 385: "apny", 1164: "rxap",
 }  # fmt: skip
+_FAMILIES: Final[dict[items.Family, tuple[str, str, str]]] = {
+    "business": (
+        "`business`: companies and cooperatives",
+        "2009 to today (21 since 2011)",
+        "699, 21 and 22: yes; 687: its template",
+    ),
+    "public": (
+        "`public`: municipalities, regions, state bodies and their organisations",
+        "2012 to today (consolidated: 2014)",
+        "no",
+    ),
+    "non_profit": (
+        "`non_profit`: associations, foundations and others with double-entry bookkeeping",
+        "2013 to today",
+        "no",
+    ),
+    "single_entry": (
+        "`single_entry`: associations and others with single-entry bookkeeping",
+        "2013 to today",
+        "no",
+    ),
+}
+_FILERS: Final = 1_000  # of the sample, whose families are counted
 _UNITS: Final = 120  # of the sample, whose filings are the examples
 # Accounts bound for over a year were among the current assets then.
 _OTHER_UNTIL_2013: Final = (
@@ -92,6 +116,57 @@ def page() -> str:
         'sales = sales.drop_nulls(["current", "previous"])\n'
         'differ = sales.filter(pl.col("current") != pl.col("previous"))\n'
         "```",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def whose() -> str:
+    """Return the page on whose figures exist."""
+    with fk.using(fk.sample()):
+        units = fk.units.get(fk.units.ids(limit=_FILERS))
+        money = fk.financials(units, items="total_assets")
+    newest = money.sort("year").group_by("unit_id").last()
+    rows = [
+        [
+            head,
+            ", ".join(
+                str(template) for together in items.FAMILIES[family] for template in together
+            ),
+            years,
+            number_format.percent(newest.filter(family=family).height / _FILERS, "en"),
+            compared,
+        ]
+        for family, (head, years, compared) in _FAMILIES.items()
+    ]
+    without = newest.filter(pl.col("family").is_null())
+    reasons = without["reason"].value_counts().sort("count", "reason", descending=[True, False])
+    counts = ", ".join(f"`{reason}` {n}" for reason, n in reasons.iter_rows())
+    parts = [
+        "# Whose figures exist",
+        "The register holds statements of every kind of accounting unit, on forms that differ. "
+        "`fk.financials` reads the forms of four families and names the family of each row in "
+        "`family`; `fk.items()` lists which item exists on which family since which year. "
+        "`fk.cells` and `fk.as_filed` read every form that has tables.",
+        table(["family", "forms", "years", "of the sample", "compared with real filings"], rows),
+        f"The share is that of the first {_FILERS:,} units of the sample by their newest row; the "
+        "mix of the sample is assumed, not that of the register.",
+        "## Whose figures do not exist",
+        "- **Sole traders**: their statements are in the non-public part of the register "
+        "(`non_public`); their forms are read by `fk.cells` and have no items.\n"
+        "- **Companies that report under IFRS, banks, insurers, funds**: most attach a PDF "
+        "(`attachments_only`); the forms with selected data (943, 5183, 941, 1121, 5181, 942, "
+        "5182) are read by `fk.cells` and have no items (`item_not_in_form`).\n"
+        "- **Health insurers, the Social Insurance Agency, the privatisation fund**: `fk.cells`.\n"
+        "- **Non-profits before 2021**: most of their statements were in the non-public part until "
+        "then.",
+        f"In the sample, the newest row of those without figures has a reason: {counts}.",
+        "## How sure they are",
+        "The rows of 699, 687, 21 and 22 were compared with the register's own templates, and the "
+        "items of 699, 21 and 22 with real filings. Of the other forms no recorded reply exists: "
+        "their rows are transcribed from the decrees and checked by the sums that their captions state. If a form "
+        "of the register has another row number, another mark, other accounts or other rows of a "
+        "sum, the items of that row are null with the reason `caption_mismatch`; `fk.doctor()` "
+        "lists every row whose caption differs.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -318,3 +393,4 @@ def _euro(amount: float) -> str:
 if __name__ == "__main__":
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(), encoding="utf-8")
+    WHOSE.write_text(whose(), encoding="utf-8")

@@ -59,9 +59,9 @@ def schema(items_chosen: Sequence[str] | None = None) -> pl.Schema:
     return pl.Schema({**IDENTITY, **dict.fromkeys(figures, pl.Float64()), **PROVENANCE})
 
 
-def with_own_items(figures: pl.DataFrame) -> pl.DataFrame:
-    """Return financials with the items of the families that occur, of businesses if none does."""
-    families = figures["family"].drop_nulls().unique().to_list() or ["business"]
+def with_own_items(figures: pl.DataFrame, if_none: items.Family = "business") -> pl.DataFrame:
+    """Return financials with the items of the families that occur, of one if none does."""
+    families = figures["family"].drop_nulls().unique().to_list() or [if_none]
     return figures.select(schema(items.of_families(families)).names())
 
 
