@@ -163,10 +163,10 @@ def whose() -> str:
         "## How sure they are",
         "The rows of 699, 687, 21 and 22 were compared with the register's own templates, and the "
         "items of 699, 21 and 22 with real filings. Of the other forms no recorded reply exists: "
-        "their rows are transcribed from the decrees and checked by the sums that their captions state. If a form "
-        "of the register has another row number, another mark, other accounts or other rows of a "
-        "sum, the items of that row are null with the reason `caption_mismatch`; `fk.doctor()` "
-        "lists every row whose caption differs.",
+        "their rows are transcribed from the decrees and checked by the sums that their captions "
+        "state. If a form of the register has another row number, another mark, other "
+        "accounts or other rows of a sum, the items of that row are null with the reason "
+        "`caption_mismatch`; `fk.doctor()` lists every row whose caption differs.",
     ]
     return "\n\n".join(parts) + "\n"
 
