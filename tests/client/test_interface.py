@@ -14,7 +14,8 @@ from finstat_kit.client.sample import Sample
 REGISTER = [
     # Its data.
     "units", "statements", "reports", "annual_reports",
-    "regions", "districts", "municipalities", "codelist", "codelists", "locations", "match_places", "panel",
+    "regions", "districts", "municipalities", "codelist", "codelists", "locations", "match_places",
+    "panel",
     "templates", "template",
     # What it reads out of reports.
     "cells", "check_reports", "as_filed", "download",
