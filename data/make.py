@@ -4,13 +4,15 @@ It writes ``sample.npz``, ``forms/``, ``items.json`` and, as `description` descr
 register, ``openapi/``.
 
 The other files here are facts: ``codelists/`` holds codes and labels of the Statistical Office in
-the form of the register's replies. In ``facts/`` five files say how the sample is drawn.
+the form of the register's replies. In ``facts/`` six files say how the sample is drawn.
 ``weights.json``: how often a region (per mille) and a district within its region is drawn, by the
 number of its municipalities, for the city districts of Bratislava and Košice an estimate; and the
 largest municipalities of districts without a seat, largest first. ``codes.json``: the weights of
 the codes that are common; of any other it is 2. ``names.json``: the words of invented names.
-``employees.json``: how many people work in a unit of a size class. ``plans.json``: the common rows
-of each kind of filing, with their weight and how many of a hundred units fill them.
+``employees.json``: how many people work in a unit of a size class. ``filers.json``: which family of
+forms a legal form files on, from which year on, and the activities, owners and sizes that fit it.
+``plans.json``: the common rows of each kind of filing, with their weight and how many of a hundred
+units fill them.
 ``facts/forms.tsv`` holds the rows of the forms of businesses, of municipalities and other public
 bodies, and of non-profits as the decrees lay them down, with the sums that they state; their names,
 headers and decrees stand here. ``facts/items.tsv`` holds the

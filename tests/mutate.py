@@ -422,7 +422,7 @@ MUTATIONS = [
     Mutation(
         "a real host gets five requests per second",
         "register.py:Register.__init__",
-        "None if near else 5.0",
+        "None if near else LIVE_RATE",
         "None",
         "test_a_real_host_gets_four_connections_and_five_requests_per_second",
     ),

@@ -115,7 +115,7 @@ def plot_spread(
         ...     ax = fk.plot_spread(money, "equity_ratio", lang="en")
         >>> print(ax.get_title())
         Equity ratio by region, 2016
-        57 units, sample (invented) data
+        55 units, sample (invented) data
     """
     source, lang = current.drawn_from(register, lang)
     if summaries.is_summary(frame):

@@ -48,7 +48,7 @@ def cli() -> None:
 
 @cli.command()
 @options.lang
-@click.option("--changed-since", default="2026-01-01", show_default=True, metavar="YYYY-MM-DD")
+@click.option("--changed-since", default="2026-05-01", show_default=True, metavar="YYYY-MM-DD")
 def demo(lang: Lang | None, changed_since: str) -> None:
     """Show the main job on invented data, with no network, in a few seconds.
 

@@ -27,7 +27,7 @@ def language(environment: Mapping[str, str]) -> Lang:
     return "en" if locale.startswith("en") else "sk"
 
 
-def lines(*, lang: Lang = "sk", changed_since: str = "2026-01-01") -> Iterator[str]:
+def lines(*, lang: Lang = "sk", changed_since: str = "2026-05-01") -> Iterator[str]:
     """Do the main job step by step and describe each step in a few lines."""
     reg = sample()
     since = arguments.changed_since(changed_since, lambda: reg.today).isoformat()

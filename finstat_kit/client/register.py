@@ -22,7 +22,7 @@ from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.units import Units
 from finstat_kit.client.keywords import Checked
 from finstat_kit.client.names import former_name
-from finstat_kit.client.session import Session
+from finstat_kit.client.session import LIVE_RATE, Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts import count_by as counts
 from finstat_kit.frames.financials.items import Activity
@@ -119,7 +119,7 @@ class Register(Checked):
         if connections == "auto":
             connections = 1 if near else 4
         self.connections = arguments.whole("connections", connections, 1, 256)
-        self.rate = (None if near else 5.0) if rate == "auto" else _checked_rate(rate)
+        self.rate = (None if near else LIVE_RATE) if rate == "auto" else _checked_rate(rate)
         self._deadline = arguments.positive("deadline", deadline)
         self._tries = arguments.whole("tries", tries, 1, 20)
         self.lang = language_of_environment() if lang is None else arguments.lang(lang)
@@ -737,7 +737,7 @@ class Register(Checked):
             >>> with fk.using(fk.sample()):
             ...     some = fk.estimate("kraj", n=500, lang="en")
             >>> some.select("label", "count", "count_low", "count_high").row(0)
-            ('Region of Bratislava', 6560, 5750, 7410)
+            ('Region of Bratislava', 6480, 5673, 7328)
             >>> some.select("n", "N").row(0)
             (500, 20000)
         """
@@ -1199,9 +1199,10 @@ class Register(Checked):
 
             With *dry_run* one row for each of ``units``, ``statements`` and ``reports``:
             ``collection`` (String), ``requests`` (Int64), ``seconds`` (Float64, at the register's
-            rate; null without a rate) and ``bytes`` (Int64). For ids, the requests include
-            the records of the units. The number of statements is an upper bound, all that the units
-            list: so many are needed if years are not found. That of reports is the usual number.
+            rate; of one without a limit, such as a sample, at the live register's) and ``bytes``
+            (Int64). For ids, the requests include the records of the units. The number of
+            statements is an upper bound, all that the units list: so many are needed if years are
+            not found. That of reports is the usual number.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
@@ -1217,7 +1218,7 @@ class Register(Checked):
             ...     units = fk.units.get(fk.units.ids(limit=200))
             ...     work = fk.financials(units, year=2015, dry_run=True)
             >>> work.select("collection", "requests").rows()
-            [('units', 0), ('statements', 1453), ('reports', 232)]
+            [('units', 0), ('statements', 1812), ('reports', 248)]
         """
         return methods.financials.financials(
             self._session, units, year, ico=ico, consolidated=consolidated,

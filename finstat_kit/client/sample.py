@@ -298,8 +298,11 @@ class Sample(Register):
 
         Sums that do not hold (``sum``), blank tables, numbers only in the previous column, contents
         that are empty or absent, files without a template, texts for booleans, deleted and
-        non-public records, corrections, consolidated twins, periods of half a year, cents, and two
-        reports instead of one.
+        non-public records, kinds other than ordinary and none, no period, corrections, consolidated
+        twins, periods of half a year, cents, and two reports instead of one. Also
+        ``negative_equity``, and filings of each kind of unit other than a firm: ``municipality``,
+        ``organisation`` (of municipalities and the state), ``non_profit``, ``single_entry`` and
+        ``trader``.
 
         Args:
             most: Maximum number per case, the newest.
@@ -332,6 +335,15 @@ def sample(
     municipalities (the districts' seats, the city districts of Bratislava and Košice and a few
     more). Units, their names, numbers and addresses are invented. The same arguments give the
     same units on every machine.
+
+    Each municipality of the codelist and each region is one unit, which files a balance sheet and
+    an income statement in cents (forms 690 and 727), some of them also consolidated ones (684 and
+    696); so do schools and other public organisations. Associations, foundations and the like file
+    one report (1180, small associations 1164 of single entry), most of them only since 2021; what
+    sole traders file is not public. Shares are assumed, not counted: of firms 90 % file as micro
+    units (687), 8 % as small and 2 % as large ones (699); about 80 % of the active units other than
+    sole traders have filed for 2024, and 3 % of firms have negative equity. Insurers and some large
+    firms file PDFs alone.
 
     Args:
         units: Number of units; 1,000,000 take a few seconds.

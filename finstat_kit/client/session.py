@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import polars as pl
 
@@ -14,6 +14,8 @@ from finstat_kit.frames.financials.items import Activity
 from finstat_kit.protocol.forms.form import Form
 from finstat_kit.transport import forks
 from finstat_kit.transport.exchange import Exchange
+
+LIVE_RATE: Final = 5.0  # requests per second of a real host, unless another rate is given
 
 
 class Part(NamedTuple):

@@ -78,7 +78,7 @@ class Mirror(LocalRegister):
         >>> import finstat_kit as fk, tempfile
         >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
         >>> mirror.sync().select("list", "new").rows()[:2]
-        [('units', 989), ('statements', 6849)]
+        [('units', 989), ('statements', 9101)]
         >>> with fk.using(mirror):
         ...     fk.units.count(changed_since="2026-06-01") == fk.sample(1_000).units.count(
         ...         changed_since="2026-06-01")

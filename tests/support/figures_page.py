@@ -303,7 +303,9 @@ def _traps(
         "Periods can be shorter or longer than 12 months, and fiscal years differ.",
         f"{_of(odd)}: {odd['months'][0]} months. Nothing is scaled: `months` has the length.",
     )
-    sales = money.pivot("source_column", index=["unit_id", "year"], values="sales")
+    # Beside a filing without a period two can state the year before.
+    once = money.unique(["unit_id", "year", "source_column"], keep="none", maintain_order=True)
+    sales = once.pivot("source_column", index=["unit_id", "year"], values="sales")
     differ = sales.drop_nulls(["current", "previous"]).filter(
         pl.col("current") != pl.col("previous")
     )

@@ -15,7 +15,7 @@ from finstat_kit.service.filings.filing import (
     CORRECTION,
     EXTRAORDINARY,
     MAIN,
-    SOLE_TRADER,
+    TWIN,
     Filing,
 )
 from finstat_kit.service.filings.filings import Filings
@@ -40,6 +40,10 @@ _BLOCKS: dict[str, dict[int, str]] = {
     "current_liabilities_with_accruals": {687: "p34"},
     "retained_earnings": {699: "p80", 687: "p25", 21: "p67"},
 }
+
+
+# Why the statements of a kind are never taken, by their case.
+_NEVER = {"interim": "interim_only", "combined": "other_kind", "unknown_kind": "other_kind"}
 
 
 class Truth(NamedTuple):
@@ -116,13 +120,16 @@ def truth(sample: Sample, unit: int, year: int) -> Truth:
 def _reason_of(filings: Filings, filing: Filing) -> str | None:
     """Return why a filing has no figures."""
     described, case = filings.unit_of(filing), filing.case
-    hidden = described.fields.get("pravnaForma") == SOLE_TRADER and described.key % 10
-    if hidden or case == "non_public":
+    if case in _NEVER:
+        return _NEVER[case]
+    if described.kind == "trader" or case == "non_public":
         return "non_public"
     if case == "attachments_only":
         return case
     if case in ("public_attachments", "no_content", "empty_content", "title_only"):
         return "attachments_only" if filing.key >> 7 & 1 else "no_content"
+    if not {*filers.tabular(described, filing)} <= {*_COLUMNS}:
+        return "item_not_in_form"
     return "all_blank" if case in ("all_blank", "previous_only") else None
 
 
@@ -136,13 +143,16 @@ def _of_year(filings: Filings, ids: list[int], year: int) -> list[Filing]:
     readable = [
         filing
         for filing in drawn
-        if filing.year == year and filing.case not in ("deleted", "non_public_record")
+        if filing.year == year
+        and filing.role != TWIN
+        and filing.case not in ("deleted", "non_public_record", "no_period")
     ]
+    taken = [filing for filing in readable if filing.case not in _NEVER]
     for roles in ((CORRECTION, MAIN), (EXTRAORDINARY,)):
-        own = [filing for filing in readable if filing.role in roles]
+        own = [filing for filing in taken if filing.role in roles]
         if own:
             return sorted(own, key=lambda f: (f.role == CORRECTION, f.slot), reverse=True)
-    return []
+    return sorted(readable, key=lambda f: f.case != "interim")
 
 
 def _scores(f: Figures) -> dict[str, Decimal | None]:

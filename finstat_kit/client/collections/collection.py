@@ -52,7 +52,7 @@ class Collection(Checked):
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
             ...     fk.statements.count()
-            136804
+            181433
         """
         query = walk.query_of(self._session, self._name, changed_since, after_id)
         return walk.count(self._session, query)
@@ -92,7 +92,7 @@ class Collection(Checked):
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
             ...     fk.statements.ids(limit=3)["id"].to_list()
-            [1, 141, 183]
+            [1, 141, 215]
         """
         query = walk.query_of(self._session, self._name, changed_since, after_id, page_size)
         return walk.ids(self._session, self._name, query, limit, connections, progress)
@@ -118,7 +118,7 @@ class Collection(Checked):
             ...     pages = fk.reports.pages(page_size=5_000)
             ...     first = next(pages)
             ...     pages
-            <pages of reports: 5,000 ids so far, cursor 111478, more to come>
+            <pages of reports: 5,000 ids so far, cursor 132031, more to come>
         """
         query = walk.query_of(self._session, self._name, changed_since, after_id, page_size)
         return walk.pages(self._session, self._name, query, limit)

@@ -10,7 +10,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.client.collections.records import kept_records, refuse_long_work
 from finstat_kit.client.collections.units import Units
-from finstat_kit.client.session import Session
+from finstat_kit.client.session import LIVE_RATE, Session
 from finstat_kit.errors import Either, UsageError, holding
 from finstat_kit.frames.financials import filing_order, filings as rule
 from finstat_kit.frames.financials.filing_plan import planned
@@ -57,7 +57,7 @@ def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> 
         fetched = arguments.ids(units, "units").n_unique()
     elif session.copy is None and records is not None:
         counts = records["idUctovnychZavierok"].list.n_unique().fill_null(0)
-    return planned(fetched, counts, years, session.rate)
+    return planned(fetched, counts, years, session.rate or LIVE_RATE)
 
 
 def units_given(

@@ -26,7 +26,7 @@ def planned(
     units: int,
     statements: pl.Series | None,
     years: Sequence[int] | None,
-    rate: float | None,
+    rate: float,
 ) -> pl.DataFrame:
     """Return what is to be expected; see `Register.plan`.
 
@@ -34,7 +34,7 @@ def planned(
         units: How many records of units are requested.
         statements: How many statements each unit has, None where it is not known.
         years: The years that are wanted, None for all.
-        rate: Requests per second, None for no limit.
+        rate: Requests per second.
     """
     held = pl.repeat(_STATEMENTS, units, eager=True) if statements is None else statements
     total = int(held.sum())
@@ -47,8 +47,5 @@ def planned(
         taken = float(held.clip(0, many).sum()) * each
     # All statements at most: where a year is not found it may have been filed late.
     requests = {"units": units, "statements": total, "reports": round(taken)}
-    rows = [
-        (name, n, None if rate is None else n / rate, n * _BYTES[name])
-        for name, n in requests.items()
-    ]
+    rows = [(name, n, n / rate, n * _BYTES[name]) for name, n in requests.items()]
     return pl.DataFrame(rows, schema=PLAN, orient="row")

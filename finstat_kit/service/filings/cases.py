@@ -24,8 +24,8 @@ class Case(NamedTuple):
     title: Mapping[str, object] = _NOTHING
 
 
-def _of_kind(kind: str) -> Case:
-    return Case(statement={"typ": kind}, title={"typZavierky": kind})
+def _of_kind(kind: str, share: int = 0) -> Case:
+    return Case(share, statement={"typ": kind}, title={"typZavierky": kind})
 
 
 def _of_fund(name: str) -> Case:
@@ -52,15 +52,15 @@ CASES: Final = {
     "non_public": Case(5),
     "public_attachments": Case(10),
     "restated": Case(50),
-    "interim": _of_kind("Priebežná"),
-    "combined": _of_kind("Kombinovaná"),
+    "interim": _of_kind("Priebežná", 5),
+    "combined": _of_kind("Kombinovaná", 3),
+    "unknown_kind": _of_kind("Vymyslená", 2),
+    "no_kind": Case(5, statement={"typ": None}),
+    "no_period": Case(5, statement={"obdobieDo": None}, title={"obdobieDo": None}),
     "extraordinary": _of_kind("Mimoriadna"),
-    "unknown_kind": _of_kind("Vymyslená"),
-    "no_kind": Case(statement={"typ": None}),
     "no_kind_anywhere": Case(statement={"typ": None}, title={"typZavierky": None}),
     "no_kind_short": Case(statement={"typ": None}, title={"typZavierky": None}),
     "short_period": Case(),
-    "no_period": Case(statement={"obdobieDo": None}, title={"obdobieDo": None}),
     "year_9999": Case(),
     "consolidated": _flagged("konsolidovana"),
     "central_government": _flagged("konsolidovanaZavierkaUstrednejStatnejSpravy"),

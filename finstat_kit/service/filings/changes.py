@@ -11,7 +11,8 @@ import numpy as np
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol.wire import STATEMENTS
 from finstat_kit.service.filings.figures import mixed
-from finstat_kit.service.filings.filing import CORRECTION, MAIN, OLD_FORMS, Filing, tabular_reports
+from finstat_kit.service.filings.filers import tabular
+from finstat_kit.service.filings.filing import CORRECTION, MAIN, OLD_FORMS, Filing
 from finstat_kit.service.filings.store import FiledStore
 from finstat_kit.service.state.changes import changed, day_of_change, rows_of
 from finstat_kit.service.state.line import Ints
@@ -37,14 +38,8 @@ def filed(
     Raises:
         UsageError: An id is not of a unit in *store*, or the case is not one of the year.
     """
-    if case == "half" and year > OLD_FORMS:
-        raise UsageError(
-            f"case='half' leaves out one of the two reports of a year up to {OLD_FORMS}",
-            cure=f"in {year} there is one",
-        )
     after, day = changed(store, units, on=on), day_of_change(store, on)
     filings = store.filings
-    reports = tabular_reports(year) + _REPORTS.get(str(case), 0)
     added = []
     first = filings.drawn.size + len(filings.added)
     rows = rows_of(store, units).tolist()
@@ -59,11 +54,18 @@ def filed(
             key=mixed(filings.drawn.seed, slot) % 2**32 | _UPPER_BITS,
             day=day,
             changed=day,
-            reports=reports,
+            reports=0,
             case=case,
             fields=store.living(unit, row) if drawn is None else {},
         )
-        added.append(filing)
+        reports = len(tabular(filings.unit_of(filing), filing))
+        if case == "half" and reports == 1:
+            raise UsageError(
+                "case='half' leaves out one of the two reports that public bodies file, and "
+                f"businesses up to {OLD_FORMS}",
+                cure=f"in {year} there is one of the unit {unit}",
+            )
+        added.append(filing._replace(reports=reports + _REPORTS.get(str(case), 0)))
     after = replace(after, filings=replace(filings, added=(*filings.added, *added)))
     return after, [filings.id_of(STATEMENTS, filing.slot) for filing in added]
 

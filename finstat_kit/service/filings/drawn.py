@@ -29,16 +29,17 @@ from finstat_kit.service.filings.filing import (
     FIRST_YEAR,
     MAIN,
     MOST_REPORTS,
-    SOLE_TRADER,
+    OLD_FORMS,
     TWIN,
     Filing,
-    tabular_reports,
 )
+from finstat_kit.service.state.fitting import filers
 from finstat_kit.service.state.line import Ints, Line
 from finstat_kit.service.state.store import LIVING, NO_DAY, Store, day_number
 
 YEARS: Final = 16
 FIRST_DAY: Final = day_number(date(2014, 1, 1))  # nothing was changed before
+_ALL_PUBLIC: Final = 2021  # from this accounting year on all statements of non-profits
 EVERY: Final = 16  # units of which one has a place more in a year
 _LAST_ID: Final = {STATEMENTS: 7_000_000, REPORTS: 10_500_000, ANNUAL_REPORTS: 1_500_000}
 Numbers = TypeVar("Numbers", int, Ints)
@@ -114,7 +115,7 @@ class Drawn:
         filed &= day <= last[rows]
         bits = mixed_each(mixed(self.seed, year), elements.astype(np.uint64))
         changed = np.minimum(_changed(day, bits), last[rows])
-        reports = _reports(year, bits)
+        reports = _reports(self._two_reports(year)[rows], bits)
         annual = ((bits >> np.uint64(26)) & np.uint64(15) == 0) & filed & ~extra
         return np.where(filed, changed, 0), reports, annual
 
@@ -124,17 +125,35 @@ class Drawn:
         start, end = ((date(y, 1, 1) - date(2000, 1, 1)).days for y in (year, year + 1))
         keys = np.arange(self.n, dtype=np.uint64)
         bits = mixed_each(mixed(self.seed, 0), keys)
-        forms = self.origin.tables["legal_form"]
-        traders = columns["legal_form"] == (
-            forms.index(SOLE_TRADER) if SOLE_TRADER in forms else -1
-        )
         due = columns["state"] == LIVING
+        for family, first in filers().first_years.items():
+            if year < first:
+                due &= ~self._families[family]
         due &= columns["founded"] < end - 60
         due &= (columns["dissolved"] == NO_DAY) | (columns["dissolved"] >= start)
-        due &= ~traders | (bits % np.uint64(10) < 3)
+        due &= ~self._families["trader"] | (bits % np.uint64(10) < 3)
+        if year < _ALL_PUBLIC:
+            few = bits >> np.uint64(8) & np.uint64(7) == 0
+            due &= ~self._families["non_profit"] | few
         # Some years are missing.
         due &= mixed_each(mixed(self.seed, 1, year), keys) & np.uint64(15) != 0
         return np.asarray(due, dtype=bool)
+
+    @cached_property
+    def _families(self) -> Mapping[str, NDArray[np.bool_]]:
+        """Which units are of each family of forms."""
+        forms, columns = self.origin.tables["legal_form"], self.origin.columns
+        names = [*(filers().families.get(form, "business") for form in forms), "business"]
+        of_units: Ints = np.minimum(columns["legal_form"], len(forms))
+        return {
+            family: np.array([name == family for name in names])[of_units]
+            for family in filers().first_years
+        }
+
+    def _two_reports(self, year: int) -> NDArray[np.bool_]:
+        """Return which units file two reports with tables for a year."""
+        public, business = self._families["public"], self._families["business"]
+        return public | business if year <= OLD_FORMS else public
 
     @cached_property
     def lines(self) -> Mapping[str, Line]:
@@ -222,7 +241,8 @@ class Drawn:
             np.searchsorted(self._ends[number], place, side="right")
         )
         unit = int(self.origin.units.ids[row])
-        case = drawn_case(key)
+        files_only = self.unit(unit, row).files_only
+        case = "attachments_only" if files_only else drawn_case(key)
         return Filing(slot, unit, row, year, role, key, day, changed, reports, bool(annual), case)
 
     def _beside(self, element: int, year: int, factor: int, shift: int) -> tuple[int, int] | None:
@@ -274,15 +294,15 @@ def _changed(day: Ints, bits: NDArray[np.uint64]) -> Ints:
     return np.where(again < FIRST_DAY, FIRST_DAY + later, again)
 
 
-def _reports(year: int, bits: NDArray[np.uint64]) -> Ints:
+def _reports(two: NDArray[np.bool_], bits: NDArray[np.uint64]) -> Ints:
     """Return how many reports each statement has; see `extras` for which."""
     notes, auditor, notice = (
         ((bits >> np.uint64(shift)) & np.uint64(mask) == 0).astype(np.int64)
         for shift, mask in EXTRAS
     )
-    tables = tabular_reports(year)
-    most = MOST_REPORTS - tables
-    return np.asarray(tables + np.minimum(notes + auditor + notice, most), dtype=np.int64)
+    tables = np.where(two, 2, 1)
+    reports: Ints = np.minimum(tables + notes + auditor + notice, MOST_REPORTS)
+    return reports
 
 
 def _role(key: int) -> int:

@@ -1,13 +1,14 @@
 """The figures of invented filings: every sum of the form holds, and nothing is stored.
 
 All of it is drawn from a key by whole-number arithmetic, which is the same on every machine. The
-leaves of a form, rows that are no sum, are drawn as shares of a few totals; one row of each table
+leaves of a form, rows that are no sum, are drawn as shares of a few totals; one row of each side
 takes what is left, so that assets equal equity and liabilities and the profit of the income
 statement is that of the balance sheet. The sums follow from the form's own terms.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -21,11 +22,13 @@ from finstat_kit.service.state.line import Ints
 
 Words = NDArray[np.uint64]
 Shares = dict[int, tuple[int, int]]  # row number: weight, and how many of a hundred units fill it
+Column = tuple[str | None, str | None]  # period and measure
+Range = tuple[int, int]  # parts of a thousand: a bound and how far from it
 
 _MASK: Final = 2**64 - 1
 _GOLDEN: Final = 0x9E3779B97F4A7C15
 _NONE, _ASSETS, _DEBTS, _REVENUE, _COSTS = range(5)  # what a leaf is a part of
-_RARE: Final = (12, 3)  # of a row that is not named: its weight, and how many fill it
+_WORN: Final = (("A", "I"), ("A", "II"), ("A", "1"), ("A", "2"))  # where corrections are
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -36,26 +39,50 @@ class Plan(msgspec.Struct, frozen=True):
         assets: Common rows of the assets, weights in parts of a thousand of the total.
         cash: Takes what is left of the assets.
         debts: Common rows of the liabilities.
-        capital: Share capital.
         retained: Takes what is left of equity and liabilities.
-        loss: Takes it where it is negative; the same row where the form has one for both.
-        profit: Of the balance sheet: equals the last row of the result.
         result: Common rows of the result, revenue and costs; which is which the form says.
+        net: The last sum of the result.
         tax: Income tax.
+        since: The first accounting year.
+        before: The plan of the years before.
+        like: The plan that it repeats but for what it has of its own.
+        capital: Share capital.
+        loss: Takes what is left where it is negative, if that is another row than *retained*.
+        profit: Of the balance sheet: equals *net*.
         turnover: The filer's own figure and the rows it is of, where the form has one.
+        business: Rows of the result that a second activity, which is taxed, has a part of.
+        traders: How many of a hundred units have that activity.
+        rare: Of a row that is not named: its weight, and how many units fill it.
+        wealth: The total assets, of revenue.
+        invested: What is no cash, of the total assets.
+        owed: The liabilities, of the total assets.
+        over: More liabilities of one in eight units; some owe more than they have.
+        spent: The costs, of revenue: the most, and how far below it.
     """
 
     forms: tuple[tuple[int, tuple[int, ...]], ...]
     assets: Shares
     cash: int
     debts: Shares
-    capital: int
     retained: int
-    loss: int
-    profit: int
     result: Shares
+    net: int
     tax: int
+    since: int
+    before: str | None = None
+    like: str | None = None
+    capital: int | None = None
+    loss: int | None = None
+    profit: int | None = None
     turnover: tuple[int, ...] = ()
+    business: dict[int, int] = {}
+    traders: int = 0
+    rare: tuple[int, int] = (12, 3)
+    wealth: Range = (400, 1200)
+    invested: Range = (500, 450)
+    owed: Range = (150, 600)
+    over: int = 0
+    spent: Range = (1100, 260)
 
 
 def mixed(*parts: int) -> int:
@@ -82,14 +109,23 @@ def mixed_each(key: int | Words, numbers: Words) -> Words:
 
 
 class Sums:
-    """A table whose rows follow from its leaves."""
+    """Tables of a form whose rows follow from their leaves, with sums across these tables."""
 
-    def __init__(self, table: Table, place: int, drawn: int | None = None) -> None:
-        self.columns = len(table.columns)
-        self.rows = len(table.rows)
-        rows = table.rows
+    def __init__(self, form: int, places: Sequence[int]) -> None:
+        tables = [_table(form, place) for place in places]
+        rows = [row for table in tables for row in table.rows]
+        ends = np.cumsum([len(table.rows) for table in tables]).tolist()
+        self.parts = {
+            place: slice(end - len(table.rows), end)
+            for place, table, end in zip(places, tables, ends, strict=True)
+        }
+        self.columns = [(column.period, column.measure) for column in tables[0].columns]
         # A row that states a difference with another table is drawn: the balance gives its value.
-        self.leaves = [i for i, row in enumerate(rows) if not row.terms or row.number == drawn]
+        self.leaves = [
+            i
+            for i, row in enumerate(rows)
+            if not row.terms or any(term.table not in self.parts for term in row.terms)
+        ]
         self.at = {rows[leaf].number: n for n, leaf in enumerate(self.leaves)}
         self.paths = [rows[leaf].path for leaf in self.leaves]
         vectors: dict[int, NDArray[np.float64]] = {}
@@ -101,28 +137,38 @@ class Sums:
                     parts[self.leaves.index(row)] = 1
                 else:
                     for term in rows[row].terms:
-                        assert term.table == place
-                        parts += term.sign * vector(term.row)
+                        parts += term.sign * vector(self.parts[term.table].start + term.row)
                 vectors[row] = parts
             return vectors[row]
 
         self.matrix = np.array([vector(row) for row in range(len(rows))])
-        self.sums = np.array([i for i in range(len(rows)) if i not in self.leaves])
+        self.of_number = {row.number: self.matrix[i] for i, row in enumerate(rows)}
+        self.sums = np.array([i not in self.leaves for i in range(len(rows))])
 
-    def shares(self, common: Shares) -> tuple[list[int], list[int]]:
-        """Return the weight of each leaf and how often it is filled."""
-        numbers = {at: number for number, at in self.at.items() if number is not None}
-        pairs = [common.get(numbers.get(n, -1), _RARE) for n in range(len(self.leaves))]
-        return [weight for weight, _ in pairs], [often for _, often in pairs]
+    def shares(self, common: Shares, rare: tuple[int, int]) -> list[tuple[int, int]]:
+        """Return the weight of each leaf and how often it is filled; 0 of one that is in no sum."""
+        adds = np.count_nonzero(self.matrix, axis=0) > 1
+        return [
+            common.get(number or 0, rare) if added else (0, 0)
+            for number, added in zip(self.at, adds.tolist(), strict=True)
+        ]
+
+    def rows(self, columns: list[Ints]) -> Ints:
+        """Return the values of all rows, those of a row one behind the other."""
+        # Whole numbers below 2^53: a product of floats is exact, and many times faster.
+        leaves = np.array(columns, dtype=np.float64)
+        cells: Ints = (self.matrix @ leaves.T).astype(np.int64)
+        return cells
 
 
 class Figures(NamedTuple):
-    """The leaves of one unit in one year."""
+    """The leaves of one unit in one year; *business* is the part of the second activity."""
 
     net: Ints
     correction: Ints
     liabilities: Ints
     result: Ints
+    business: Ints
 
 
 class Year(NamedTuple):
@@ -133,30 +179,39 @@ class Year(NamedTuple):
     total: int
 
 
+class TableOf(NamedTuple):
+    """A table of a report: its name, its values, which rows are sums, which columns are past."""
+
+    name: dict[str, str]
+    values: Ints
+    sums: Ints
+    previous: NDArray[np.bool_]
+
+
 class Form:
     """Draws the figures of a kind of filing and writes them into the cells of its reports."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        (assets, first), (debts, second), (result, third) = (
-            (_table(form, place), place) for form, places in plan.forms for place in places
-        )
-        self.names = [[_name(form, place) for place in places] for form, places in plan.forms]
-        self._assets = Sums(assets, first)
-        self._debts = Sums(debts, second, plan.profit)
-        self._result = Sums(result, third)
+        places = [(form, place) for form, own in plan.forms for place in own]
+        self._assets, self._debts = (Sums(form, [place]) for form, place in places[:2])
+        self._result = Sums(places[2][0], [place for _, place in places[2:]])
         drawn = (
             (self._assets, plan.assets), (self._debts, plan.debts), (self._result, plan.result),
         )  # fmt: skip
-        pairs = [sums.shares(common) for sums, common in drawn]
-        self._weights = np.array([w for weights, _ in pairs for w in weights], dtype=np.int64)
-        self._often = np.array([o * 128 // 100 for _, often in pairs for o in often])
+        pairs = [pair for sums, common in drawn for pair in sums.shares(common, plan.rare)]
+        self._weights = np.array([weight for weight, _ in pairs], dtype=np.int64)
+        self._often = np.array([often * 128 // 100 for _, often in pairs])
         self._steps = np.arange(1, len(self._weights) + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
         self._ends = np.cumsum([len(sums.leaves) for sums, _ in drawn]).tolist()
         self._pots = self._dealt()
         self._in_pot = (self._pots[:, None] == np.arange(5)).astype(np.float64)
-        wears = [path[:2] in (("A", "I"), ("A", "II")) for path in self._assets.paths]
-        self._wears = np.array(wears, dtype=np.int64)
+        self._wears = np.array([path[:2] in _WORN for path in self._assets.paths], dtype=np.int64)
+        parts = [plan.business.get(number or 0, 0) for number in self._result.at]
+        self._parts = np.array(parts, dtype=np.int64)
+        own = [path[:1] == ("A",) for path in self._debts.paths]
+        own[self._debts.at[plan.retained]] = True
+        self._own = np.array(own, dtype=np.int64)
         self._filled = lru_cache(maxsize=256)(self._filled_by)
 
     def _dealt(self) -> Ints:
@@ -170,10 +225,11 @@ class Form:
             for number, path in zip(of_debts, self._debts.paths, strict=True)
         ]
         for number in (plan.capital, plan.retained, plan.loss, plan.profit):
-            debts[of_debts[number]] = _NONE
+            if number is not None:
+                debts[of_debts[number]] = _NONE
         assets = [_ASSETS] * len(self._assets.leaves)
         assets[self._assets.at[plan.cash]] = _NONE
-        self._signs = self._result.matrix[-1].astype(np.int64)
+        self._signs = self._result.of_number[plan.net].astype(np.int64)
         result = [_REVENUE if sign > 0 else _COSTS if sign else _NONE for sign in self._signs]
         for number in (plan.tax, *plan.turnover[:1]):
             result[of_result[number]] = _NONE
@@ -192,76 +248,117 @@ class Form:
             unit: Key of the unit: the rows that it fills are the same every year.
             years: What is drawn.
         """
-        plan, of_debts = self.plan, self._debts.at
         keys = np.array([year.key for year in years], dtype=np.uint64)
         bits = mixed_each(keys[:, None], self._steps)
         shares = self._filled(unit) * (512 + (bits >> np.uint64(54)).astype(np.int64))
         sums = (shares.astype(np.float64) @ self._in_pot).tolist()
         each = [
             [(pot << 20) // int(n) if n else 0 for pot, n in zip(pots, whole, strict=True)]
-            for pots, whole in zip((_pots(unit, year) for year in years), sums, strict=True)
+            for pots, whole in zip((self._full(unit, year) for year in years), sums, strict=True)
         ]
         amounts = shares * np.array(each)[:, self._pots] >> 20
         first, second, _ = self._ends
-        worn = (bits[:, :first] >> np.uint64(40)).astype(np.int64) & 1023
-        at = self._result.at
-        figures = []
-        for year, row, wear in zip(years, amounts, worn, strict=True):
-            net, debts, result = row[:first], row[first:second], row[second:]
-            before_tax = int(self._signs @ result)
-            result[at[plan.tax]] = tax = max(before_tax, 0) * 21 // 100
-            if plan.turnover:
-                result[at[plan.turnover[0]]] = sum(result[at[part]] for part in plan.turnover[1:])
-            total = year.total
-            debts[of_debts[plan.capital]] = 5_000 if total < 10**6 else total // 20
-            debts[of_debts[plan.profit]] = before_tax - tax
-            left = total - int(debts.sum())
-            debts[of_debts[plan.retained if left > 0 else plan.loss]] = left
-            net[self._assets.at[plan.cash]] = total - int(net.sum())
-            figures.append(Figures(net, self._wears * net * wear >> 10, debts, result))
-        return figures
-
-    def tables(self, report: int, now: Figures, before: Figures | None = None) -> list[Ints]:
-        """Return the values of each table of a report, row by row, all columns of a row."""
-        last = before or Figures(*(np.zeros_like(part) for part in now))
-        if self._assets.columns == 4:
-            assets = [now.net + now.correction, now.correction, now.net, last.net]
-        else:
-            assets = [now.net, last.net]
-        whole = [
-            (self._assets, assets),
-            (self._debts, [now.liabilities, last.liabilities]),
-            (self._result, [now.result, last.result]),
+        low = (bits >> np.uint64(40)).astype(np.int64) & 1023
+        return [
+            self._balanced(unit, year, row[:first], row[first:second], row[second:], lot)
+            for year, row, lot in zip(years, amounts, low, strict=True)
         ]
-        start = sum(len(places) for _, places in self.plan.forms[:report])
-        stop = start + len(self.plan.forms[report][1])
-        return [_rows(table, columns) for table, columns in whole[start:stop]]
 
-    @property
-    def sums(self) -> list[list[Ints]]:
-        """The rows of each table of each report that are sums."""
-        sums = [self._assets.sums, self._debts.sums, self._result.sums]
-        return [[sums.pop(0) for _ in places] for _, places in self.plan.forms]
+    def _balanced(
+        self, unit: int, year: Year, net: Ints, debts: Ints, result: Ints, low: Ints
+    ) -> Figures:
+        """Fill in what follows from what was dealt out."""
+        plan, of_debts, at, total = self.plan, self._debts.at, self._result.at, year.total
+        before_tax = taxed = int(self._signs @ result)
+        business = np.zeros_like(result)
+        if plan.business:
+            if (unit >> 40) % 100 < plan.traders:
+                business = result * self._parts * (512 + (low[self._ends[1] :] >> 1)) // 1_024_000
+            taxed = int(self._signs @ business)
+        result[at[plan.tax]] = tax = max(taxed, 0) * 21 // 100
+        business[at[plan.tax]] = tax if plan.business else 0
+        if plan.turnover:
+            result[at[plan.turnover[0]]] = sum(result[at[part]] for part in plan.turnover[1:])
+        if plan.capital is not None:
+            debts[of_debts[plan.capital]] = 5_000 if total < 10**6 else total // 20
+        if plan.profit is not None:
+            debts[of_debts[plan.profit]] = before_tax - tax
+        left = total - int(debts.sum())
+        debts[of_debts[plan.loss if plan.loss is not None and left <= 0 else plan.retained]] = left
+        net[self._assets.at[plan.cash]] = total - int(net.sum())
+        worn = self._wears * net * low[: self._ends[0]] >> 10
+        return Figures(net, worn, debts, result, business)
+
+    def _full(self, unit: int, year: Year) -> tuple[int, ...]:
+        """Return what is dealt out: nothing, assets, debts, revenue, costs."""
+        plan, (key, revenue, total) = self.plan, year
+        owed = plan.owed[0] + (key >> 8) % plan.owed[1] + (plan.over if unit % 8 == 0 else 0)
+        return (
+            0,
+            total * (plan.invested[0] + (key >> 20) % plan.invested[1]) // 1000,
+            total * owed // 1000,
+            revenue,
+            revenue * (plan.spent[0] - (key >> 32) % plan.spent[1]) // 1000,
+        )
+
+    def equity(self, figures: Figures) -> int:
+        """Return the equity, or what single entry has in its place."""
+        return int(self._own @ figures.liabilities)
+
+    def tables(self, report: int, now: Figures, before: Figures | None = None) -> list[TableOf]:
+        """Return the tables of a report."""
+        last = before or Figures(*(np.zeros_like(part) for part in now))
+        assets: dict[Column, Ints] = {
+            ("current", "gross"): now.net + now.correction,
+            ("current", "correction"): now.correction,
+            ("current", "net"): now.net, ("previous", "net"): last.net,
+            ("current", None): now.net, ("previous", None): last.net,
+        }  # fmt: skip
+        debts: dict[Column, Ints] = {
+            ("current", None): now.liabilities,
+            ("previous", None): last.liabilities,
+        }
+        main = now.result - now.business
+        result: dict[Column, Ints] = {
+            ("current", None): now.result, ("previous", None): last.result,
+            ("current", "main"): main, ("current", "business"): now.business,
+            ("current", "total"): now.result, ("previous", "total"): last.result,
+            (None, "untaxed"): main, (None, "taxed"): now.business,
+        }  # fmt: skip
+        blocks = [
+            (self._assets, assets),
+            (self._debts, debts),
+            (self._result, result),
+        ]
+        if len(self.plan.forms) == 2:
+            blocks = blocks[2:] if report else blocks[:2]
+        tables = {}
+        for sums, values in blocks:
+            rows = sums.rows([values[column] for column in sums.columns])
+            previous = np.array([period == "previous" for period, _ in sums.columns])
+            for place, part in sums.parts.items():
+                name = _name(self.plan.forms[report][0], place)
+                tables[place] = TableOf(name, rows[part], np.flatnonzero(sums.sums[part]), previous)
+        return [tables[place] for place in sorted(tables)]
 
 
-def _pots(unit: int, year: Year) -> tuple[int, ...]:
-    """Return what is dealt out: nothing, assets, debts, revenue, costs."""
-    key, revenue, total = year
-    # Some owe more than they have; the margin is from -10 to 16 per cent.
-    owed = 150 + (key >> 8) % 600 + (300 if unit % 8 == 0 else 0)
-    return (
-        0,
-        total * (500 + (key >> 20) % 450) // 1000,
-        total * owed // 1000,
-        revenue,
-        revenue * (1100 - (key >> 32) % 260) // 1000,
-    )
+@cache
+def plan_of(kind: str) -> Plan:
+    """Return the plan of a kind of filing."""
+    plans = facts("plans", dict[str, dict[str, object]])
+    return msgspec.convert(_merged(plans, kind), Plan, str_keys=True)
+
+
+def _merged(plans: Mapping[str, Mapping[str, object]], kind: str) -> dict[str, object]:
+    """Return what a plan has of its own, and the rest of the plan that it is like."""
+    own = dict(plans[kind])
+    return (_merged(plans, str(own["like"])) if "like" in own else {}) | own
 
 
 @cache
 def form_of(kind: str) -> Form:
-    """Return what draws a kind of filing: ``large``, ``micro`` or ``old``."""
-    return Form(facts("plans", dict[str, Plan])[kind])
+    """Return what draws a kind of filing: ``large``, ``micro``, ``public`` and the like."""
+    return Form(plan_of(kind))
 
 
 def _table(form: int, place: int) -> Table:
@@ -270,13 +367,8 @@ def _table(form: int, place: int) -> Table:
     return template.tables[place]
 
 
+@cache
 def _name(form: int, place: int) -> dict[str, str]:
     table = _table(form, place)
     names = {"sk": table.name_sk, "en": table.name_en}
     return {language: name for language, name in names.items() if name}
-
-
-def _rows(table: Sums, columns: list[Ints]) -> Ints:
-    # Whole numbers below 2^53: a product of floats is exact, and many times faster.
-    cells: Ints = (table.matrix @ np.array(columns, dtype=np.float64).T).astype(np.int64)
-    return cells

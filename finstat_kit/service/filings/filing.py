@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 FIRST_YEAR: Final = 2010
-OLD_FORMS: Final = 2013  # the last year of two reports, balance sheet and income statement
+OLD_FORMS: Final = 2013  # the last year in which businesses file two reports
 MOST_REPORTS: Final = 4
-SOLE_TRADER: Final = "101"
 MAIN, CORRECTION, TWIN, EXTRAORDINARY = range(4)
 # Shift and mask of the bits of a key that are zero where a statement has notes, an auditor's
 # report, a notice of approval.
@@ -46,11 +45,6 @@ class Filing(NamedTuple):
     annual: bool = False
     case: str | None = None
     fields: Mapping[str, object] = _NO_FIELDS
-
-
-def tabular_reports(year: int) -> int:
-    """Return how many reports with tables a statement of a year has."""
-    return 2 if year <= OLD_FORMS else 1
 
 
 def extras(key: int) -> tuple[bool, bool, bool]:

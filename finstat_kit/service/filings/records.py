@@ -25,16 +25,16 @@ from finstat_kit.service.filings.filing import (
     FIRST_YEAR,
     MOST_REPORTS,
     OLD_FORMS,
-    SOLE_TRADER,
     TWIN,
     Filing,
     extras,
 )
 from finstat_kit.service.filings.filings import Filings
-from finstat_kit.service.filings.tables import tables_of
+from finstat_kit.service.filings.tables import owes_more, tables_of
 from finstat_kit.service.state.store import Json
 
 _NOTES, _AUDITOR, _NOTICE = 483, 700, 1171
+_NEGATIVE: Final = "negative_equity"
 _ROLES: Final = {CORRECTION: "correction", TWIN: "consolidated", EXTRAORDINARY: "extraordinary"}
 
 
@@ -144,12 +144,13 @@ def examples(filings: Filings, most: int) -> list[tuple[str, int, int]]:
     """Return case, statement and its first report with tables, up to *most* of each case."""
     by_case: dict[str, list[tuple[str, int, int]]] = {}
     cases = {name for name, case in CASES.items() if case.share} | {"cents", *_ROLES.values()}
+    kinds = {"municipality", "organisation", "non_profit", "single_entry", "trader"}
     # The newest first: they are the ones that people look at.
     added = np.array([filing.slot for filing in filings.added], dtype=np.int64)
     newest = np.concatenate([np.flatnonzero(filings.drawn.slots.changed), added])[::-1]
     old = filings.drawn.places * (OLD_FORMS - FIRST_YEAR + 1)
     for slots, wanted in (
-        (newest[newest >= old], cases),
+        (newest[newest >= old], cases | kinds | {_NEGATIVE}),
         (newest[newest < old], cases | {"two_reports"}),
     ):
         for slot in slots.tolist():
@@ -157,7 +158,10 @@ def examples(filings: Filings, most: int) -> list[tuple[str, int, int]]:
                 break
             filing = filings.filing(slot)
             assert filing is not None
-            lacking = [c for c in _cases(filings, filing) if len(by_case.get(c, ())) < most]
+            names = _cases(filings, filing)
+            if len(by_case.get(_NEGATIVE, ())) < most and owes_more(filings, filing):
+                names.append(_NEGATIVE)
+            lacking = [name for name in names if len(by_case.get(name, ())) < most]
             if lacking:
                 ids = filings.id_of(STATEMENTS, slot), _with_tables(filings, filing)
             for case in lacking:
@@ -166,11 +170,13 @@ def examples(filings: Filings, most: int) -> list[tuple[str, int, int]]:
 
 
 def _cases(filings: Filings, filing: Filing) -> list[str]:
+    unit = filings.unit_of(filing)
     names = (
         filing.case,
         _ROLES.get(filing.role),
-        "cents" if filings.unit_of(filing).cents else None,
-        "two_reports" if filing.year <= OLD_FORMS else None,
+        unit.kind if unit.kind not in ("micro", "large") else None,
+        "cents" if unit.cents else None,
+        "two_reports" if len(tabular(unit, filing)) == 2 else None,
     )
     return [name for name in names if name]
 
@@ -231,8 +237,7 @@ def _templates(filings: Filings, filing: Filing) -> list[int]:
 
 
 def _access(unit: Unit, filing: Filing) -> str:
-    hidden = unit.fields.get("pravnaForma") == SOLE_TRADER and unit.key % 10
-    if hidden or filing.case == "non_public":
+    if unit.kind == "trader" or filing.case == "non_public":
         return "Neverejné"
     return "Verejné prílohy" if filing.case == "public_attachments" else "Verejné"
 
@@ -276,7 +281,7 @@ def _title(filing: Filing, unit: Unit, *, texts: bool) -> Json:
         "skNace": fields.get("skNace"),
         "typZavierky": "Mimoriadna" if filing.role == EXTRAORDINARY else "Riadna",
         "konsolidovana": str(consolidated).lower() if texts else consolidated,
-        "typUctovnejJednotky": None if unit.kind == "micro" else "malá",
+        "typUctovnejJednotky": {"large": "veľká" if unit.large else "malá"}.get(unit.kind),
         "oznacenieObchodnehoRegistra": f"Oddiel: Sro, vložka č. {unit.key % 90_000}"
         if fields.get("pravnaForma") == "112"
         else None,

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from finstat_kit.service.filings.figures import Year, form_of, mixed
+from finstat_kit.service.filings.figures import Plan, Year, form_of, mixed, plan_of
 from finstat_kit.service.filings.filers import Unit, kind_of
 from finstat_kit.service.filings.filing import CORRECTION, EXTRAORDINARY, TWIN, Filing
 from finstat_kit.service.filings.filings import Filings
@@ -25,8 +25,40 @@ def tables_of(
     A report *again* on the same template has other figures.
     """
     form = form_of(kind_of(unit, filing))
+    years = _years(filings, filing, unit, again=again)
+    place = [number for number, _ in form.plan.forms].index(template)
+    found: list[Json] = []
+    for number, table in enumerate(form.tables(place, *form.draw(unit.key, *years))):
+        values = table.values
+        if filing.case == "sum" and place == 0 and number == 1:
+            # Neither total nor profit, which other tables have too.
+            row = table.sums[1 + filing.key % (len(table.sums) - 1)]
+            values[row, 0] += 1 + filing.key % 900
+        elif filing.case == "previous_only":
+            values = values * table.previous
+        elif filing.case == "all_blank":
+            values = np.zeros_like(values)
+        cells = _written(values, filing, cents=unit.cents)
+        if filing.case == "not_a_number" and place == number == 0:
+            cells[values.shape[1] - 2] = "1e3"  # of the total assets
+        found.append({"nazov": table.name, "data": cells})
+    return found
+
+
+def owes_more(filings: Filings, filing: Filing) -> bool:
+    """Return whether a public filing with tables shows more liabilities than assets."""
+    unit = filings.unit_of(filing)
+    if filing.case is not None or unit.kind == "trader":
+        return False
+    form = form_of(kind_of(unit, filing))
+    return form.equity(form.draw(unit.key, *_years(filings, filing, unit))[0]) < 0
+
+
+def _years(filings: Filings, filing: Filing, unit: Unit, *, again: bool = False) -> list[Year]:
+    """Return the year of a filing, and the one before if the unit was there."""
+    plan = plan_of(kind_of(unit, filing))
     variant = _SECOND if again else _VARIANTS.get(filing.role, _MAIN)
-    years = [_year(unit, filing.year, variant)]
+    years = [_year(unit, plan, filing.year, variant)]
     if unit.founded < filing.year:
         former = _MAIN
         if filing.case == "restated":
@@ -35,38 +67,21 @@ def tables_of(
             former = _CONSOLIDATED
         elif filings.was_corrected_before(filing):
             former = _CORRECTED
-        years.append(_year(unit, filing.year - 1, former))
-    place = [number for number, _ in form.plan.forms].index(template)
-    tables: list[Json] = []
-    for number, values in enumerate(form.tables(place, *form.draw(unit.key, *years))):
-        sums = form.sums[place][number]
-        if filing.case == "sum" and place == 0 and number == 1:
-            # Neither total nor profit, which other tables have too.
-            row = sums[1 + filing.key % (len(sums) - 1)]
-            values[row, 0] += 1 + filing.key % 900
-        cells = _written(values, filing, cents=unit.cents)
-        if filing.case == "not_a_number" and place == number == 0:
-            cells[values.shape[1] - 2] = "1e3"  # of the total assets
-        tables.append({"nazov": form.names[place][number], "data": cells})
-    return tables
+        years.append(_year(unit, plan, filing.year - 1, former))
+    return years
 
 
-def _year(unit: Unit, year: int, variant: int) -> Year:
+def _year(unit: Unit, plan: Plan, year: int, variant: int) -> Year:
     growth = unit.size * (60 + 4 * (year - 2008)) // 100
     revenue = growth * (850 + mixed(unit.key, year) % 300) // 1000
-    revenue *= 3 if variant == _CONSOLIDATED else 100 if unit.cents else 1
+    revenue *= (3 if variant == _CONSOLIDATED else 1) * (100 if unit.cents else 1)
     if variant == _SHORT:
         revenue //= 2
-    total = revenue * (400 + (unit.key >> 16) % 1_200) // 1000
+    total = revenue * (plan.wealth[0] + (unit.key >> 16) % plan.wealth[1]) // 1000
     return Year(mixed(unit.key, year, variant), revenue, total)
 
 
 def _written(values: Ints, filing: Filing, *, cents: bool) -> list[str]:
-    if filing.case == "all_blank":
-        values = np.zeros_like(values)
-    elif filing.case == "previous_only":
-        values = values.copy()
-        values[:, :-1] = 0
     flat = values.ravel()
     cells = [""] * len(flat)
     # Most are blank.

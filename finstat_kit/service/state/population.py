@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from finstat_kit.protocol.shipped import data_folder, facts
 from finstat_kit.protocol.wire import UNITS
 from finstat_kit.service.state.codelists import codelist_bodies
+from finstat_kit.service.state.fitting import fit
 from finstat_kit.service.state.line import Ints, Line
 from finstat_kit.service.state.places import places_of
 from finstat_kit.service.state.store import (
@@ -35,6 +36,7 @@ from finstat_kit.service.state.store import (
 TODAY: Final = date(2026, 6, 30)
 FIRST_DAY: Final = date(2014, 1, 1)
 DEFAULT_UNITS: Final = 20_000
+_LATELY: Final = (date(2025, 7, 1), date(2026, 6, 1))
 _LAST_UNIT_ID: Final = 2_620_000
 _NONE: Final = 65_535  # a code column's "absent"
 
@@ -83,9 +85,13 @@ def draw(
     tables = code_tables(bodies)
     raw = _Raw(seed)
 
-    line = Line(raw.ids(units, _LAST_UNIT_ID), _change_days(raw, units))
-    columns = _columns(raw, line.changed.astype(np.int64), places, weights, tables)
-    return Store({UNITS: line}, columns, tables, places, bodies, TODAY)
+    ids, changed = raw.ids(units, _LAST_UNIT_ID), _change_days(raw, units)
+    columns = _columns(raw, changed.astype(np.int64), places, weights, tables)
+    public = fit(columns, tables, places, weights)
+    return Store(
+        {UNITS: Line(ids, _later(raw, changed, columns, public))}, columns, tables, places, bodies,
+        TODAY,
+    )  # fmt: skip
 
 
 def save(store: Store, path: Path) -> None:
@@ -134,6 +140,20 @@ def _weights_of_days() -> list[int]:
             weight *= 2
         weights.append(weight if day.weekday() < 5 else weight // 4)
     return weights
+
+
+def _later(
+    raw: _Raw,
+    changed: NDArray[np.uint16],
+    columns: Mapping[str, NDArray[np.generic]],
+    always: NDArray[np.bool_],
+) -> NDArray[np.uint16]:
+    """Return the change dates, of most active units within a year: that of their last filing."""
+    n = len(changed)
+    start, end = ((day - FIRST_DAY).days for day in _LATELY)
+    days = (day_number(_LATELY[0]) + raw.pick(_weights_of_days()[start:end], n)).astype(np.uint16)
+    alive = (columns["state"] == LIVING) & (columns["dissolved"] == NO_DAY)
+    return np.where(alive & ((raw.below(20, n) < 17) | always), np.maximum(changed, days), changed)
 
 
 def _columns(
