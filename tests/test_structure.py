@@ -201,6 +201,20 @@ def test_lowest_versions_are_the_admitted_ones() -> None:
     assert "httpx==0.28.0" in script
 
 
+def test_a_wheel_has_the_data_that_is_read() -> None:
+    """Every file of data/ but the scripts and the tables from which they write the others."""
+    root = Path(__file__).parent.parent
+    build = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]
+    carried = build["build"]["targets"]["wheel"]["force-include"]
+    read = [path for path in (root / "data").rglob("*") if path.suffix in (".json", ".npz")]
+
+    assert all(any((root / name) in (path, *path.parents) for name in carried) for path in read), (
+        sorted(read)
+    )
+    assert all(inside == f"finstat_kit/_{name}" for name, inside in carried.items())
+    assert len(read) > 30
+
+
 def test_no_block_is_opened_by_use() -> None:
     """`use` only sets: a ``with`` needs `using`."""
     root = PACKAGE.parent

@@ -131,7 +131,7 @@ def test_a_great_rest_flattens_nothing() -> None:
     (name,) = [name for name in found if "other scale" in name]
     rest = found.pop(name)
     most = max(heights(*outlines(rest)))
-    assert name == f"other (71) other scale: to {most:.0f}"
+    assert name == f"other (71) other scale: to {most:,.0f}"
     assert rest.get_ylim()[1] >= most
     assert len({one.get_ylim() for one in found.values()}) == 1
     greatest = max(max(heights(*outlines(one))) for one in found.values())
