@@ -285,7 +285,7 @@ class LocalRegister(Register):
             >>> report = mirror.sync()
             >>> money = mirror.financials(year=2020).filter(template=687)
             >>> money.select(pl.col("equity", "net_profit").median()).collect().rows()
-            [(17586.0, 1308.0)]
+            [(30030.0, 1308.0)]
         """
         if units is not None or ico is not None:
             return super().financials(
