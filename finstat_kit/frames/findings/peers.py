@@ -78,10 +78,7 @@ def peers(
     names, fields = arguments.names("value", value), groupings(by)
     arguments.whole("unit", unit, 0, MAX_ID)
     check_columns(figures, fields)
-    table, _ = one_row_per_year(values.narrowed(figures, names, needed(fields)))
-    numbers = [pl.col(name).cast(pl.Float64) for name in names]
-    table = table.with_columns(pl.when(x.is_finite()).then(x) for x in numbers)
-    own = table.filter(pl.col("unit_id") == unit).sort("year")
+    own = _rows(figures.lazy().filter(pl.col("unit_id") == unit), names, fields).sort("year")
     if own.is_empty():
         raise UsageError(
             "is not in the figures", argument="unit", value=unit, cure="give a unit_id of theirs"
@@ -94,11 +91,18 @@ def peers(
         raise UsageError(
             ": the unit has no row of it", argument="year", value=year, cure=f"give one of {known}"
         )
-    rows = table.filter(pl.col("year") == year)
+    rows = _rows(figures.lazy().filter(pl.col("year") == year), names, fields)
     for field in fields:
         rows = groups.with_group(rows, field)
     rows = rows.with_columns(pl.col(field).cast(pl.String) for field in fields)
     return pl.concat(_of_value(rows, unit, name, fields) for name in names)
+
+
+def _rows(frame: pl.LazyFrame, names: list[str], fields: list[str]) -> pl.DataFrame:
+    """Return one row per unit and year with the columns of values and of groups."""
+    table, _ = one_row_per_year(values.narrowed(frame, names, needed(fields)))
+    numbers = [pl.col(name).cast(pl.Float64) for name in names]
+    return table.with_columns(pl.when(x.is_finite()).then(x) for x in numbers)
 
 
 def _of_value(rows: pl.DataFrame, unit: int, name: str, fields: list[str]) -> pl.DataFrame:
