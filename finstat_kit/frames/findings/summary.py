@@ -199,22 +199,25 @@ def _of_value(
         why.alias("why"),
         template=pl.col("template") if "template" in table.columns else pl.lit(None, pl.Int32),
     )
+    # Of the rows without the ratio neither part counts.
+    parts_count = pl.when(pl.col("value").is_not_null())
+    rows = rows.with_columns(parts_count.then(part).alias(part) for part in (OVER, UNDER))
     rows = outliers.with_limits(rows, limits)
     value, has = pl.col("value"), pl.col("value").is_not_null()
     total = value.sum()
     excluded = (~has & (pl.col("why") == values.DIVISOR)).sum()
     excluded = excluded if name in ratios.NUMBERS else pl.lit(None)
     top = pl.when(value.min() >= 0, total > 0).then(value.top_k(_TOP).sum() / total)
-    weighted = pl.col(OVER).filter(has).sum() / pl.col(UNDER).filter(has).sum()
+    weighted = pl.col(OVER).sum() / pl.col(UNDER).sum()
     statistics = rows.group_by(keys).agg(
         units=pl.len().cast(pl.Int64),
         n=value.count().cast(pl.Int64),
         without=value.null_count().cast(pl.Int64),
-        sum=pl.when(has.any()).then(total),
+        sum=pl.when(value.count() > 0).then(total),
         mean=pl.col("limited").mean(),
         **{key: value.quantile(share, "linear") for key, share in _QUANTILES.items()},
         share_top5=top,
-        weighted=pl.when(pl.col(UNDER).filter(has).count() > 0).then(weighted),
+        weighted=pl.when(pl.col(UNDER).count() > 0).then(weighted),
         n_excluded=excluded.cast(pl.Int64),
         limit_low=pl.col("limit_low").first(),
         limit_high=pl.col("limit_high").first(),
