@@ -111,7 +111,9 @@ def _of_value(rows: pl.DataFrame, unit: int, name: str, fields: list[str]) -> pl
     used = list(fields)
     while True:
         codes = [mine[field] for field in used]
-        among = present.filter([pl.col(field) == mine[field] for field in used] or True)
+        among = present.filter(
+            [pl.col(field).eq_missing(pl.lit(mine[field])) for field in used] or True
+        )
         usable = all(code not in (None, groups.UNKNOWN) for code in codes)
         if not used or (usable and among.height >= FEWEST):
             break
