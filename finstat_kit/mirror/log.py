@@ -29,7 +29,7 @@ from finstat_kit.errors import MirrorError
 MANY_FILES: Final = 64
 CURE: Final = "sync(full=True) drops it and fetches what it held again"
 _ROW_GROUP: Final = 131_072
-_LARGE: Final = 8 * 2**20  # bytes; larger files are not merged again
+_LARGE: Final = 4 * 2**20  # bytes; larger files are not merged again
 _DRAFT: Final = "_draft"  # other readers ignore names with an underscore
 _COMMITS: Final = "_delta_log"
 _NOTE: Final = "runs"
@@ -206,9 +206,7 @@ class Log:
             before, keep = self._delta.version(), math.ceil(keep_hours)
             for group in self._groups():
                 verify(group, self._verified)  # damaged rows must not get a new name
-                merged = pl.scan_parquet(group, schema=self.schema, glob=False)
-                added = self._written(merged.sort(self._order, maintain_order=True)
-                                      if self._order else merged, changed=False)  # fmt: skip
+                added = self._written(self._merged(group), changed=False)
                 gone = [_removal(Path(path).name, changed=False) for path in group]
                 self._commit([added, *gone])
             delta = self._delta
@@ -225,6 +223,22 @@ class Log:
             delta.cleanup_metadata()
             self._loaded()
             return delta.version() != before
+
+    def _merged(self, group: list[str]) -> pl.LazyFrame:
+        """Return the rows of some files in the order of the table."""
+        rows = pl.scan_parquet(group, schema=self.schema, glob=False)
+        if not self._order:
+            return rows
+        # Sorted part by part: all of them at once take twice the memory.
+        by = self._order[:2]
+        parts = rows.select(by).unique().collect(engine="streaming").sort(by).iter_rows(named=True)
+        return pl.concat(
+            rows.filter(
+                pl.col(name).eq_missing(pl.lit(value, self.schema[name]))
+                for name, value in part.items()
+            ).sort(self._order, maintain_order=True)
+            for part in parts
+        )
 
     def damage(self) -> Iterator[tuple[Entry, str]]:
         """Yield the files that are lost, damaged or described wrongly, each with what it is.
