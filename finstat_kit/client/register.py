@@ -638,7 +638,7 @@ class Register(Checked):
             ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), range(2014, 2017))
             ...     panel, flows = fk.panel(money)
             >>> flows.select("year", "units", "enter", "stay", "pause", "leave").rows()[1]
-            (2015, 57, 9, 48, 5, 4)
+            (2015, 56, 10, 46, 6, 2)
         """
         from finstat_kit.frames.findings import panel as panels
 

@@ -73,7 +73,7 @@ def peers(
         >>> with fk.using(fk.sample()):
         ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), year=2016)
         >>> fk.peers(money, 365, "roa").select("n", "by").row(0)
-        (58, [])
+        (56, [])
     """
     names, fields = arguments.names("value", value), groupings(by)
     arguments.whole("unit", unit, 0, MAX_ID)

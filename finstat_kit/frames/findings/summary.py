@@ -145,7 +145,7 @@ def summary(
         >>> with fk.using(fk.sample()):
         ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), year=2016)
         >>> fk.summary(money, "roa", by=None).select("value", "units", "n", "without").rows()
-        [('roa', 120, 58, 62)]
+        [('roa', 120, 56, 64)]
     """
     names, fields = arguments.names("value", value), groupings(by)
     ends = outliers.checked_limits(limits)
