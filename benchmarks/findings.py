@@ -48,7 +48,7 @@ def figures(quick: bool) -> Iterator[Figure]:
             collect=lambda: lazy.select(_NEEDED).collect(),
             summary=lambda: fk.summary(lazy, "sales", by="section"),
             peers=lambda: fk.peers(lazy, unit, "sales"),
-            duckdb=lambda: duckdb.sql(_QUERY.format(path=path)).fetchall(),
+            duckdb=lambda: duckdb.execute(_QUERY.format(path=path)).fetchall(),
         )
     rows = f"{_ROWS:,} rows"
     yield Figure(_SUBJECT, f"{rows}: collecting the columns", times["collect"], unit=" s")
