@@ -22,21 +22,44 @@ from finstat_kit.service.filings.filings import Filings
 from finstat_kit.service.filings.tables import tables_of
 
 Figures = dict[str, Decimal | None]
-_COLUMNS = {699: "form_699", 687: "form_687", 21: "forms_21_22", 22: "forms_21_22"}
-_LETTERS = {699: "apv", 687: "apv", 21: "ap", 22: "v"}
-_FIRST = {699: (1, 79, 1), 687: (1, 24, 1), 21: (1, 66), 22: (1,)}  # printed number of each table
-_WIDTHS = {699: (4, 2, 2), 687: (2, 2, 2), 21: (4, 2), 22: (2,)}
+_BUSINESS = (699, 687, 21, 22)
+_COLUMNS = {
+    699: "form_699", 687: "form_687", 21: "forms_21_22", 22: "forms_21_22",
+    690: "forms_690_727", 727: "forms_690_727", 522: "forms_690_727", 521: "forms_690_727",
+    684: "forms_684_696", 696: "forms_684_696",
+    1180: "form_1180", 385: "form_385", 1164: "form_1164", 383: "form_1164",
+}  # fmt: skip
+_LETTERS = {
+    699: "apv", 687: "apv", 21: "ap", 22: "v", 690: "ap", 727: "ny", 522: "ap", 521: "ny",
+    684: "ap", 696: "ny", 1180: "apny", 385: "apny", 1164: "rxap", 383: "rxap",
+}  # fmt: skip
+# The printed number of the first row of each table, and how many columns of data it has.
+_FIRST = {
+    699: (1, 79, 1), 687: (1, 24, 1), 21: (1, 66), 22: (1,), 690: (1, 115), 727: (1, 65),
+    522: (1, 115), 521: (1, 65), 684: (1, 118), 696: (1, 66), 1180: (1, 61, 1, 39),
+    385: (1, 61, 1, 39), 1164: (1, 17, 1, 12), 383: (1, 17, 1, 12),
+}  # fmt: skip
+_WIDTHS = {
+    699: (4, 2, 2), 687: (2, 2, 2), 21: (4, 2), 22: (2,), 690: (4, 2), 727: (4, 4), 522: (4, 2),
+    521: (4, 4), 684: (2, 2), 696: (4, 4), 1180: (4, 2, 4, 4), 385: (4, 2, 4, 4),
+    1164: (2, 2, 2, 2), 383: (2, 2, 2, 2),
+}  # fmt: skip
 
 # The sum rows that show that all rows of an item are zeros.
 _BLOCKS: dict[str, dict[int, str]] = {
     "current_financial_assets": {21: "a55"},
-    "cash_and_bank": {21: "a55"},
+    "cash_and_bank": {21: "a55", 690: "a85", 522: "a85", 684: "a88", 1180: "a51", 385: "a51"},
     "non_current_liabilities_total": {699: "p101", 687: "p34", 21: "p88"},
     "current_liabilities_total": {699: "p101", 687: "p34", 21: "p88"},
     "financial_debt": {699: "p101", 687: "p34", 21: "p88"},
-    "provisions_non_current": {21: "p89"},
-    "trade_payables_current": {21: "p106"},
-    "provisions_current": {21: "p89"},
+    "provisions_non_current": {21: "p89", 690: "p127", 522: "p127", 1180: "p74", 385: "p75"},
+    "trade_payables_current": {21: "p106", 690: "p151", 522: "p151"},
+    "payables_to_employees": {690: "p151", 522: "p151"},
+    "tax_payables_without_subsidies": {690: "p151", 522: "p151"},
+    "repayable_assistance_granted": {690: "a33", 522: "a33", 684: "a35"},
+    "repayable_assistance_received": {690: "p173", 522: "p173"},
+    "deferred_income": {1180: "p100"},
+    "provisions_current": {21: "p89", 690: "p127", 522: "p127"},
     "current_liabilities_with_accruals": {687: "p34"},
     "retained_earnings": {699: "p80", 687: "p25", 21: "p67"},
 }
@@ -61,7 +84,7 @@ def facts() -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-FACTS = [fact for fact in facts() if any(fact[column] for column in _COLUMNS.values())]
+FACTS = facts()
 NOTHING: Figures = {fact["item"]: None for fact in FACTS}
 
 
@@ -70,22 +93,33 @@ def figures_of(tables: dict[int, list[list[str]]], *, previous: bool = False) ->
     found = dict(NOTHING)
     for fact in FACTS:
         for template, parts in tables.items():
-            rows = re.findall(r"([apv])(\d+)", fact[_COLUMNS[template]])
+            rows = re.findall(r"([a-z])(\d+)", fact[_COLUMNS[template]])
             own = [(letter, int(n)) for letter, n in rows if letter in _LETTERS[template]]
-            cells = [_cell(parts, template, *row, previous) for row in own]
+            cells = [
+                cell for row in own for cell in _cells(parts, template, *row, previous=previous)
+            ]
             filled = [Decimal(cell) for cell in cells if cell]
             block = _BLOCKS.get(fact["item"], {}).get(template, "")
-            shown = block and own and _cell(parts, template, block[0], int(block[1:]), previous)
-            if filled or shown:
+            shown = (
+                _cells(parts, template, block[0], int(block[1:]), previous=previous)
+                if block and own
+                else []
+            )
+            if filled or any(shown):
                 found[fact["item"]] = sum(filled, Decimal(0))
     return found
 
 
-def _cell(tables: list[list[str]], template: int, letter: str, number: int, previous: bool) -> str:
+def _cells(
+    tables: list[list[str]], template: int, letter: str, number: int, *, previous: bool
+) -> list[str]:
+    """Return the cell of a row, or those of the untaxed and the taxed activity."""
     table = _LETTERS[template].index(letter)
     width = _WIDTHS[template][table]
     row = number - _FIRST[template][table]
-    return tables[table][row * width + width - (1 if previous else 2)]
+    if letter in "rx":
+        return [] if previous else tables[table][row * width : row * width + width]
+    return [tables[table][row * width + width - (1 if previous else 2)]]
 
 
 def truth(sample: Sample, unit: int, year: int) -> Truth:
@@ -128,8 +162,6 @@ def _reason_of(filings: Filings, filing: Filing) -> str | None:
         return case
     if case in ("public_attachments", "no_content", "empty_content", "title_only"):
         return "attachments_only" if filing.key >> 7 & 1 else "no_content"
-    if not {*filers.tabular(described, filing)} <= {*_COLUMNS}:
-        return "item_not_in_form"
     return "all_blank" if case in ("all_blank", "previous_only") else None
 
 
@@ -221,6 +253,13 @@ def ratios_of(
     limits = {2016: Decimal("0.04"), 2017: Decimal("0.06")}
     limit = Decimal("0.08") if year >= 2018 else limits.get(year)
     cover = over(f["equity"], f["liabilities"])
+    public: dict[str, Decimal | bool | None] = {
+        "debt_to_revenue": over(f["bank_loans_and_assistance"], f["revenue_total"]),
+        "personnel_cost_share": over(f["personnel_costs"], f["costs_total"]),
+        "transfer_share": over(f["transfers_received_total"], f["revenue_total"]),
+    }
+    if template is not None and template not in _BUSINESS:
+        return public if template in (690, 522, 684) else dict.fromkeys(public, None)
     return {
         "equity_ratio": over(f["equity"], f["total_assets"]),
         "liabilities_to_equity": over(f["liabilities"], f["equity"]),
