@@ -254,9 +254,15 @@ def ratios_of(
     limit = Decimal("0.08") if year >= 2018 else limits.get(year)
     cover = over(f["equity"], f["liabilities"])
     public: dict[str, Decimal | bool | None] = {
-        "debt_to_revenue": over(f["bank_loans_and_assistance"], f["revenue_total"]),
-        "personnel_cost_share": over(f["personnel_costs"], f["costs_total"]),
-        "transfer_share": over(f["transfers_received_total"], f["revenue_total"]),
+        "debt_to_revenue": over(
+            plus("bank_loans_and_assistance", shown_by=("liabilities",)), f["revenue_total"]
+        ),
+        "personnel_cost_share": over(
+            plus("personnel_costs", shown_by=("costs_total",)), f["costs_total"]
+        ),
+        "transfer_share": over(
+            plus("transfers_received_total", shown_by=("revenue_total",)), f["revenue_total"]
+        ),
     }
     if template is not None and template not in _BUSINESS:
         return public if template in (690, 522, 684) else dict.fromkeys(public, None)
