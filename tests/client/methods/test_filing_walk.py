@@ -251,7 +251,8 @@ def test_a_year_of_interim_or_consolidated_statements_alone_is_not_found() -> No
 
     money = sample.financials(units, 2016).drop_nulls("statement_id")
 
-    assert money.equals(expected.drop_nulls("statement_id"))
+    # Other years have columns of families that file nothing for this one.
+    assert money.equals(expected.drop_nulls("statement_id").select(money.columns))
     assert money["statement_id"].is_in(late["id"].implode()).sum() > 5
 
 
