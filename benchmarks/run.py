@@ -21,6 +21,7 @@ from pathlib import Path
 import contents
 import contents_mirror
 import embedded_register
+import findings
 import label_columns
 import local_copy
 import many_records
@@ -41,6 +42,7 @@ _SUBJECTS = {
         embedded_register,
         local_copy,
         contents_mirror,
+        findings,
     )
 }
 _RESULTS = Path(__file__).parent / "results"

@@ -102,10 +102,8 @@ def test_a_distribution_shows_every_value(lang: Lang, value: str, money: pl.Data
     ax = fk.plot_spread(money, value, by=None, lang=lang, ax=axes(8, 5))
 
     values = (fk.ratios(money, keep=True) if value == "roa" else money)[value].drop_nulls()
-    outside = 0 if value != "roa" else (
-        sum(not boxes(ax)[0].get_x() <= x <= boxes(ax)[-1].get_x() + boxes(ax)[-1].get_width()
-            for x in values)
-    )  # fmt: skip
+    first, last = boxes(ax)[0].get_x(), boxes(ax)[-1].get_x() + boxes(ax)[-1].get_width()
+    outside = sum(not first <= x <= last for x in values)
     assert sum(box.get_height() for box in boxes(ax)) == len(values) - outside
     (median,) = (line for line in ax.lines if line.get_linestyle() == "-")
     assert xs(median)[0] == pytest.approx(values.median())

@@ -76,7 +76,7 @@ def assert_figures_of(mirror: fk.Mirror, register: Watched, units: pl.DataFrame)
     register.asked.clear()
     wanted = register.sample.financials(units["id"].sort())
     assert wanted["total_assets"].is_not_null().sum() > 5
-    assert_frame_equal(mirror.financials().collect(), wanted)
+    assert_frame_equal(mirror.financials().select(wanted.columns).collect(), wanted)
     for name, ids in owned(register.sample, units).items():
         kept, whole = getattr(mirror, name), getattr(register.sample, name)
         assert_frame_equal(kept.get(sorted(ids)), whole.get(sorted(ids)))

@@ -71,7 +71,7 @@ def test_a_ratio_is_also_weighted(figures: pl.DataFrame) -> None:
     for found in rows_of(result):
         rows = [row for row in rows_of(figures) if row["year"] == found["year"]]
         under = "equity" if found["value"] == "roe" else "total_assets"
-        pairs = [(row["net_profit"], row[under]) for row in rows]
+        pairs = [(row["net_profit"], row[under]) for row in rows if row["family"] == "business"]
         pairs = [pair for pair in pairs if None not in pair]
         good = [pair for pair in pairs if pair[1] > 0]
         assert found["n"] == len(good)
@@ -96,15 +96,18 @@ def test_why_there_is_no_value_is_counted(figures: pl.DataFrame) -> None:
             if row["year"] != found["year"]:
                 continue
             equity, profit = row["equity"], row["net_profit"]
+            business = row["family"] == "business"
             has = {
                 "sales": row["sales"] is not None,
                 "net_turnover": row["net_turnover"] is not None,
-                "roe": None not in (equity, profit) and equity > 0,
+                "roe": business and None not in (equity, profit) and equity > 0,
             }[found["value"]]
             if has:
                 continue
             if row["reason"] is not None:
                 counts[row["reason"]] += 1
+            elif not business and (found["value"] != "sales" or row["family"] == "single_entry"):
+                counts["item_not_in_form"] += 1
             elif found["value"] == "roe" and None not in (equity, profit):
                 counts["divisor"] += 1
             elif found["value"] == "net_turnover" and row["template"] != 699:
