@@ -60,7 +60,7 @@ def test_what_was_finished_before_an_error_is_written() -> None:
     some = sample.units.get(sample.units.ids(limit=600))
     # Many with nothing to fetch, and others at both ends.
     filings = pl.col("idUctovnychZavierok").list.len().fill_null(0)
-    others = some.filter(filings > 4)
+    others = some.filter(filings > 4, pravnaForma="112")
     records = pl.concat(
         [others.head(70), some.filter(filings == 0).head(130), others.slice(70, 20)]
     )
