@@ -57,7 +57,7 @@ def test_wrong_arguments() -> None:
 def test_what_was_finished_before_an_error_is_written() -> None:
     """The rows of the finished units, and where to resume."""
     sample = fk.sample()
-    some = sample.units.get(sample.units.ids(limit=600))
+    some = sample.units.get(sample.units.ids(limit=1_200))
     # Many with nothing to fetch, and others at both ends.
     filings = pl.col("idUctovnychZavierok").list.len().fill_null(0)
     others = some.filter(filings > 4, pravnaForma="112")
