@@ -130,9 +130,7 @@ class Sync:
         self._report: list[dict[str, object]] = []
         self._versions: dict[str, int] = {}
         self._forms: dict[int, Form | None] = {}
-        self._unformed: dict[
-            int, str
-        ] = {}  # templates that cannot be fetched in this sync, and why
+        self._unformed: dict[int, str] = {}  # templates not fetched in this sync, and why
         self._owed: list[int] = []  # reports that the statements fetched last name
 
     def go(self, *, full: bool) -> pl.DataFrame:

@@ -12,7 +12,7 @@ import traitlets
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials.assemble import listed_reports
+from finstat_kit.frames.financials.assemble import form_order, listed_reports
 from finstat_kit.frames.financials.content import of_items
 from finstat_kit.frames.reports.printed_form import Filed
 from finstat_kit.protocol.records.decode import KINDS
@@ -285,6 +285,7 @@ class StatementViewer(base.Picker):
         listed = listed_reports(filings.filter(statement_id=statement), reports)
         own_ids = listed.filter("own")["report_id"]
         reports = reports.filter(pl.col("id").is_in(own_ids.implode()))
+        reports = reports.sort(form_order(), nulls_last=True, maintain_order=True)
         former = listed.filter("own", of_items() & ~pl.col("counts"))["report_id"]
         # Here, since an unknown form may be requested only in the background.
         read = _Read(record, filings, statement, reports, frozenset(former))

@@ -103,7 +103,7 @@ def test_daft_reads_the_table_as_it_is(mirror: fk.Mirror) -> None:
 
 @pytest.fixture(scope="module")
 def register() -> Sample:
-    return fk.sample(25)
+    return fk.sample(40)
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ def test_one_item_by_region_is_the_same_by_every_engine(
     assert found == dict.fromkeys(
         ("by_mirror", "polars_locally", "duckdb_locally", "daft_locally"), expected
     )
-    assert expected
+    assert {None} < expected.keys()  # of units that are gone
     stored = pl.scan_delta(filings.path / "cells").filter(template=699, table=0, row=0, column=2)
     assert stored.collect().height > sum(count for count, _ in expected.values())
 

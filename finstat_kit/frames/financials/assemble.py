@@ -360,11 +360,15 @@ def carried(units: pl.DataFrame) -> pl.DataFrame:
     return units.select(columns).rename({"id": "unit_id", "nazovUJ": "name"})
 
 
-def sources(listed: pl.DataFrame) -> pl.DataFrame:
-    """Return what each filing's figures come from: of two reports the balance sheet."""
-    order = pl.col("idSablony").replace_strict(
+def form_order() -> pl.Expr:
+    """Return the place of a report among those of its filing: the balance sheet comes first."""
+    return pl.col("idSablony").replace_strict(
         items.TEMPLATES, range(len(items.TEMPLATES)), default=None, return_dtype=pl.Int64
     )
+
+
+def sources(listed: pl.DataFrame) -> pl.DataFrame:
+    """Return what each filing's figures come from: of two reports the balance sheet."""
     currency = pl.col("mena").str.strip_chars().str.to_uppercase()
     currency = pl.when(currency != "").then(currency)
     seat = pl.col("page").struct.field("adresa")
@@ -375,7 +379,7 @@ def sources(listed: pl.DataFrame) -> pl.DataFrame:
             pl.col("idSablony").is_not_null(),
             pl.col("counts") | ~of_items(),
         )
-        .with_columns(currency=currency, order=order, page=pl.col("titulnaStrana"))
+        .with_columns(currency=currency, order=form_order(), page=pl.col("titulnaStrana"))
         .sort(
             "statement_id", "order", "report_id", descending=[False, False, True], nulls_last=True
         )

@@ -364,7 +364,7 @@ def _of_forms(templates: list[int], live: FormOf) -> pl.DataFrame:
     rows = []
     for template in templates:
         form = live(template)
-        for item in of_families(FAMILY_OF[t] for t in (template,) if t in FAMILY_OF):
+        for item in of_families([FAMILY_OF[template]]):
             table, lines = _by_name()[item].forms.get(template, (None, ()))
             reason = None
             if table is None:

@@ -124,6 +124,31 @@ def test_items_are_the_rows_of_another_reading_of_the_forms(recorded: Path) -> N
              "net_profit": -2.0},
         ),
         (
+            1180,
+            {
+                (2, 38, 2): "9.5", (2, 38, 0): "9", (3, 70, 2): "1", (3, 71, 2): "2",
+                (3, 72, 2): "3", (3, 73, 2): "4", (1, 63, 0): "6638", (1, 63, 1): "1",
+            },
+            {
+                "costs_total": 9.5, "membership_fees": 1.0, "income_tax_share_received": 2.0,
+                "public_collections": 3.0, "subsidies_received": 4.0, "endowment_capital": 6638.0,
+                "share_capital": None,
+            },
+        ),
+        (
+            383,
+            {(0, 4, 1): "3", (1, 19, 0): "8", (1, 19, 1): "-1", (1, 27, 1): "2", (3, 15, 0): "7"},
+            {
+                "membership_fee_receipts": 3.0, "wage_payments": 7.0, "income_tax_paid": 2.0,
+                "loans_total": 7.0, "receipts_total": None,
+            },
+        ),
+        (
+            383,
+            {(2, 5, 0): "4", (2, 5, 1): "5", (2, 2, 0): "100.01", (0, 10, 0): "0"},
+            {"receivables_total": 4.0, "tangible_assets": 100.01, "subsidy_receipts": 0.0},
+        ),
+        (
             1164,
             {
                 (0, 16, 0): "100", (0, 16, 1): "20.5", (0, 5, 0): "7", (1, 25, 0): "90",
