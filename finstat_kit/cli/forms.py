@@ -67,13 +67,10 @@ def statement(id_: tuple[str, ...], lang: Lang | None, chosen: options.Chosen) -
 
 
 def _printed(reg: Register, id_: int, lang: Lang | None) -> str:
-    from finstat_kit.frames.financials.assemble import form_order
-
     filed = reg.statements.get(id_).row(0, named=True)
     if filed["stav"] is not None:
         raise NotFound(f"statement {id_} is {filed['stav']} in the register", ids=[id_])
     if not filed["idUctovnychVykazov"]:
         raise NotFound(f"statement {id_} has no reports", ids=[id_])
     reports = reg.reports.get(filed["idUctovnychVykazov"])
-    reports = reports.sort(form_order(), nulls_last=True, maintain_order=True)
     return "\n\n\n".join(str(reg.as_filed(report, lang=lang)) for report in reports.iter_slices(1))
