@@ -19,10 +19,9 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.local_register import Frozen
-from finstat_kit.mirror.log import Log
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state.population import load
-from tests.support.mirrors import CODELISTS
+from tests.support.mirrors import CODELISTS, logs_looked_at
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
 
@@ -206,14 +205,7 @@ def test_a_call_reads_the_state_once(
     """Whether there is a newer run is looked up once per call, and no other table is."""
     register = mirror.as_of(FIRST) if frozen else mirror
     ids = register.units.ids(limit=5)
-    looked_at: list[str] = []
-
-    def refresh(log: Log) -> object:
-        looked_at.append(log.path.name)
-        return whole(log)
-
-    whole = Log.refresh
-    monkeypatch.setattr(Log, "refresh", refresh)
+    looked_at = logs_looked_at(monkeypatch)
     assert register.units.get(ids).height == 5
     assert looked_at == ["runs"]
 

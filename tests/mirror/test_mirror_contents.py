@@ -18,11 +18,16 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError, NotHeld, RegisterUnavailable
 from finstat_kit.mirror.local_register import CollectionName, Frozen
-from finstat_kit.mirror.log import Log
 from finstat_kit.protocol.forms import form
 from finstat_kit.protocol.forms.form import Form, shipped
 from finstat_kit.protocol.wire import Reply
-from tests.support.mirrors import CONTENTS, RECORDS, assert_contents_in_step, assert_in_step
+from tests.support.mirrors import (
+    CONTENTS,
+    RECORDS,
+    assert_contents_in_step,
+    assert_in_step,
+    logs_looked_at,
+)
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
 from tests.support.wire import get
@@ -524,14 +529,7 @@ def test_five_reports_are_read_with_one_look_at_the_state(
     """Whether there is a newer sync is looked up in the runs; no other table is looked at."""
     register = mirror.as_of(mirror.today) if frozen else mirror
     ids = register.reports.ids(limit=5)
-    looked_at: list[str] = []
-
-    def refresh(log: Log) -> object:
-        looked_at.append(log.path.name)
-        return whole(log)
-
-    whole = Log.refresh
-    monkeypatch.setattr(Log, "refresh", refresh)
+    looked_at = logs_looked_at(monkeypatch)
     assert register.reports.get(ids).height == 5
     assert looked_at == ["runs"]
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.mirror.log import Log
 from tests.support.registers import Watched
 from tests.support.syncs import SEED, UNITS
 
@@ -105,3 +107,16 @@ def filings_on(day: int) -> Watched:
 def some_on(day: int) -> pl.Series:
     """Return three units of `filings_on`, on the second day other ones."""
     return filings_on(1).sample.units.ids()["id"][3 * (day - 1) : 3 * day]
+
+
+def logs_looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of the logs that are looked at for newer commits from now on."""
+    looked_at: list[str] = []
+
+    def refresh(log: Log) -> object:
+        looked_at.append(log.path.name)
+        return whole(log)
+
+    whole = Log.refresh
+    monkeypatch.setattr(Log, "refresh", refresh)
+    return looked_at
