@@ -237,6 +237,8 @@ def _parsed(data: bytes, file: Path) -> pl.DataFrame:
     import polars as pl
 
     named = _named(file)
+    if not data.strip():
+        raise UsageError(f"{named} is empty; give csv, ndjson or parquet")
     if data.startswith((b"PK\x03\x04", b"shape: (")):
         form = "an xlsx file" if data.startswith(b"PK") else "a table"
         raise UsageError(f"{named} is {form}; give csv, ndjson or parquet")

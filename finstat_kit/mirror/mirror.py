@@ -391,6 +391,11 @@ class Mirror(LocalRegister):
             MirrorError: Another process holds it, or the disk cannot be written.
         """
         note = self.path / "writer.lock"
+        who = "another process"
+        # Before the lock is tried: older releases of filelock empty the file when they open it.
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+            writer = json.loads(note.read_bytes())
+            who = f"process {writer['process']} on {writer['machine']}"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             with filelock.FileLock(note, timeout=0):
@@ -398,10 +403,6 @@ class Mirror(LocalRegister):
                 note.write_text(json.dumps(me), encoding="utf-8")
                 yield
         except filelock.Timeout:
-            who = "another process"
-            with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-                said = json.loads(note.read_bytes())
-                who = f"process {said['process']} on {said['machine']}"
             raise MirrorError(
                 f"the mirror at {self.path} is being written by {who}; wait until that has ended; "
                 "reading it is possible meanwhile"

@@ -75,13 +75,15 @@ def test_standard_input_is_read_as_text() -> None:
     assert [[c for i, c in enumerate(row) if i not in labels] for row in rows] == given
 
 
-@pytest.mark.parametrize("data", ["a,b\n1,2,3,4\n", ""])
-def test_standard_input_that_cannot_be_read_is_refused(data: str) -> None:
+@pytest.mark.parametrize(
+    ("data", "problem"), [("a,b\n1,2,3,4\n", "cannot be read: "), ("", "is empty; give csv")]
+)
+def test_standard_input_that_cannot_be_read_is_refused(data: str, problem: str) -> None:
     """It is named, and nothing recommends Python."""
     seen = run("label", "-", "--sample", stdin=data)
 
     assert seen.stdout == ""
-    assert str(seen.exception).startswith("standard input cannot be read: ")
+    assert str(seen.exception).startswith(f"standard input {problem}")
     assert "=" not in str(seen.exception)
 
 
@@ -227,7 +229,8 @@ def test_files_of_other_systems_are_read(encoding: str, end: str, tmp_path: Path
     ("stdin", "told"),
     [
         (None, "standard input is closed; give a file, or pipe the data"),
-        (b"", "standard input cannot be read: empty CSV"),
+        (b"", "standard input is empty; give csv, ndjson or parquet"),
+        (b" \n", "standard input is empty; give csv, ndjson or parquet"),
         (b"id\n5\nx7\n", "ID 'x7' is not an id"),
         (b"PK\x03\x04", "standard input is an xlsx file; give csv, ndjson or parquet"),
         (b"shape: (1, 1)\n", "standard input is a table; give csv, ndjson or parquet"),
