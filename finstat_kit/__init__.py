@@ -13,7 +13,8 @@ the package costs next to nothing.
 
 import lazy_loader
 
-from finstat_kit.client.names import former_name, openers
+from finstat_kit.client.former_names import former_name
+from finstat_kit.client.openers import openers
 
 __version__ = "0.1.0"
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -18,7 +18,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.units import Units
-from finstat_kit.client.names import openers
+from finstat_kit.client.openers import openers
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.replay import Replay
 from finstat_kit.client.sample import sample

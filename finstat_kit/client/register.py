@@ -20,8 +20,8 @@ from finstat_kit.arguments import By, Grouping, Lang, Since, Span
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.units import Units
+from finstat_kit.client.former_names import former_name
 from finstat_kit.client.keywords import Checked
-from finstat_kit.client.names import former_name
 from finstat_kit.client.session import LIVE_RATE, Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts import count_by as counts

@@ -1,20 +1,11 @@
-"""Names of the package as a whole: the opener of mirrors, and former names.
+"""Former names of the interface, and the error that gives the present one.
 
 Imports nothing at run time: it is loaded with the package itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import date
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from finstat_kit.client.register import Register
-
-# Opens a register of a layer above by its name, such as "mirror:PATH"; set by the package, which is
-# above all layers.
-openers: Final[dict[str, Callable[[str, date | str | None], Register]]] = {}
+from typing import Final
 
 _FORMER: Final = {
     **{
