@@ -30,6 +30,7 @@ from .client.current import (
     register as register,
     reports as reports,
     resolve_labels as resolve_labels,
+    statement_history as statement_history,
     statements as statements,
     template as template,
     templates as templates,

@@ -348,3 +348,4 @@ download = _methods.download
 filings = _methods.filings
 items = _methods.items
 financials = _methods.financials
+statement_history = _methods.statement_history

@@ -34,6 +34,7 @@ from finstat_kit.transport.exchange import Exchange, Stats
 if TYPE_CHECKING:
     from finstat_kit.client.methods.contents import Frame
     from finstat_kit.client.methods.filings import Given, Year
+    from finstat_kit.frames.financials.history import History, Statement
     from finstat_kit.frames.reports.printed_form import Filed
     from finstat_kit.transport.cache_file import CacheFile
     from finstat_kit.transport.cache_format import CacheState
@@ -1224,6 +1225,58 @@ class Register(Checked):
             self._session, units, year, ico=ico, consolidated=consolidated,
             from_previous=from_previous, items=items, activity=activity, dry_run=dry_run,
             max_requests=max_requests, progress=progress,
+        )  # fmt: skip
+
+    def statement_history(
+        self,
+        unit: int | pl.DataFrame | pl.LazyFrame,
+        years: int | Iterable[int] | None = None,
+        table: Statement = "income",
+        *,
+        blanks: bool = False,
+        lang: Lang | None = None,
+    ) -> History:
+        r"""Show a statement of one unit over years: a row per row of the form, a column per year.
+
+        The filing of each year is the one that `financials` takes, the figures are those of its own
+        period: of the assets the net column, of several activities their total. Where the forms of
+        the years differ, the rows are the items that `items` lists.
+
+        Args:
+            unit: Record of one unit, as `units.get` returns it, or its id.
+            years: The newest so many (``5``), one year (``2024``), several
+                (``range(2015, 2025)``), or None for all.
+            table: ``"income"``, ``"balance"``, or one side of it: ``"assets"``,
+                ``"liabilities"``.
+            blanks: Also rows that are blank in all years.
+            lang: ``"sk"`` or ``"en"``; None is the register's own. Captions are those of
+                `as_filed`.
+
+        Returns:
+            A `History`: text when printed, a table in Jupyter, in euro. ``.frame`` has a row per
+            row: ``label`` (String), ``number`` (Int32, as printed on the form) and ``item``
+            (String), one of which is null, and a column per year (Float64, null if blank), named by
+            the year, as ``"2024"``. ``.filings`` has a row per year: ``year``, ``period_from``,
+            ``period_to``, ``months``, ``kind``, ``filed``, ``statement_id``, ``superseded_by``,
+            ``report_id`` (that with the table), ``template``, ``currency`` and ``reason``, as of
+            `financials`; a year with a reason other than ``not_a_number`` is blank.
+
+        Raises:
+            UsageError: *unit* is not one unit, or *years* or *table* is not known.
+            RegisterError, Interrupted: The records cannot be fetched.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     shown = fk.statement_history(365, 3, "assets", lang="en")
+            >>> shown.frame.row(1)
+            ('Non-current assets line 03 + line 11 + line 21', 2, None, 9501.0, 8611.0, 4256.0)
+            >>> shown.filings.select("year", "template", "report_id").row(0)
+            (2017, 699, 4750175)
+        """
+        return methods.history.statement_history(
+            self._session, unit, years, table, blanks=blanks, lang=self._language(lang),
+            source=self._source_name(self._language(lang)),
         )  # fmt: skip
 
     def _source_name(self, lang: Lang) -> str:

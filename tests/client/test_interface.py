@@ -20,7 +20,7 @@ REGISTER = [
     # What it reads out of reports.
     "cells", "check_reports", "as_filed", "download",
     # What it finds of units.
-    "filings", "items", "financials",
+    "filings", "items", "financials", "statement_history",
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by", "compare",
     # What it estimates from a sample.

@@ -5,5 +5,6 @@ from . import (
     estimate as estimate,
     filings as filings,
     financials as financials,
+    history as history,
     templates as templates,
 )

@@ -178,16 +178,16 @@ class _Walk:
         self._known = rule.known_of(self.found, consolidated=self._consolidated)
 
 
-def years_of(year: Year) -> list[int] | None:
+def years_of(year: Year, name: str = "year") -> list[int] | None:
     """Return the years of an argument, ascending; None is all of them."""
     if year is None:
         return None
     several = isinstance(year, Iterable) and not isinstance(year, str)
     each = list(year) if several else [year]  # type: ignore[arg-type]
-    years = sorted({arguments.whole("year", one, 1990, 2100) for one in each})
+    years = sorted({arguments.whole(name, one, 1990, 2100) for one in each})
     if not years:
         raise UsageError(
-            ": it is empty", argument="year", cure="give a year, several, or None for all"
+            ": it is empty", argument=name, cure="give a year, several, or None for all"
         )
     return years
 

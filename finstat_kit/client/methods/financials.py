@@ -73,26 +73,41 @@ def financials(
             activity=activity,
         )  # fmt: skip
         return shape(figures)
-    form_of, live = form_lookup(session), live_forms(session)
-
-    def read(reports: pl.DataFrame) -> content.Content:
-        return content.read(reports, form_of, live, "total")
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
-        choice = assembling.Choice(filed, KINDS["reports"].frame([]), read)
-        while (ids := choice.wanted()).len():
-            choice.add(kept_records("reports", ids, session))
-            advance(ids.len())
+        choice = chosen(session, filed, advance)
         taken = choice.taken()
         listed = assembling.listed_reports(taken, choice.reports)
         figures = choice.content
         if activity != "total":  # which filing is taken does not depend on it
-            figures = content.read(choice.reports, form_of, live, activity)
+            figures = content.read(
+                choice.reports, form_lookup(session), live_forms(session), activity
+            )
         return assembling.assembled(taken, chunk, listed, figures, from_previous=from_previous)
 
     return by_chunks(
         session, records, years, finish, consolidated=consolidated, progress=progress, shape=shape
     )
+
+
+def chosen(session: Session, filed: pl.DataFrame, advance: Advance) -> assembling.Choice:
+    """Fetch the reports that show which filing of each unit and year is taken.
+
+    Args:
+        session: Of the register.
+        filed: Result of `filings.by_rule`.
+        advance: Counts the requests.
+    """
+    form_of, live = form_lookup(session), live_forms(session)
+
+    def read(reports: pl.DataFrame) -> content.Content:
+        return content.read(reports, form_of, live, "total")
+
+    choice = assembling.Choice(filed, KINDS["reports"].frame([]), read)
+    while (ids := choice.wanted()).len():
+        choice.add(kept_records("reports", ids, session))
+        advance(ids.len())
+    return choice
 
 
 def live_forms(session: Session) -> FormOf:

@@ -287,7 +287,7 @@ def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFr
         live: Returns the form whose captions are compared, None where there is none to compare.
         activity: Which column of costs and revenue is read where there are several.
     """
-    cells = cells.filter(_is_read(activity))
+    cells = cells.filter(is_read(activity))
     cells = cells.unique(["report_id", *CELL], keep="first", maintain_order=True)
     reports = cells.select("report_id", "template").unique(maintain_order=True)
     parts = parts_of(cells.select(*CELL, "period", "measure").unique(), live, activity)
@@ -331,7 +331,7 @@ def parts_of(layout: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataF
     table = _of_forms(templates, live).filter(pl.col("reason").is_null())
     parts = table.explode("lines").unnest("lines")
     return (
-        layout.filter(_is_read(activity))
+        layout.filter(is_read(activity))
         .select(
             *CELL,
             period=pl.when(_UNTOTALLED).then(pl.lit("current", PERIOD)).otherwise("period"),
@@ -341,7 +341,7 @@ def parts_of(layout: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataF
     )  # fmt: skip
 
 
-def _is_read(activity: Activity) -> pl.Expr:
+def is_read(activity: Activity) -> pl.Expr:
     """Return whether items are read from a cell.
 
     Of the assets the net column is, of costs and revenue that of the activity.

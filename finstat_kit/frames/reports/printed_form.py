@@ -188,14 +188,20 @@ def _part(
     for index, row in enumerate(table.rows):
         cells = data[index * width : (index + 1) * width]
         if not filled or any(cell != "" for cell in cells):
-            lines.append(_line(row, [_written(cell, lang, places) for cell in cells], lang))
+            lines.append(printed_row(row, [_written(cell, lang, places) for cell in cells], lang))
+    heads = [_head(column, lang) for column in table.columns]
+    return Part(*table_name(table, lang), heads, lines)
+
+
+def table_name(table: Table, lang: Lang) -> tuple[str, bool]:
+    """Return the name of a table, and whether it is Slovak because the English one is missing."""
     english = table.name_en if lang == "en" else None
     name = english or table.name_sk or ""
-    heads = [_head(column, lang) for column in table.columns]
-    return Part(name, lang == "en" and english is None and bool(name), heads, lines)
+    return name, lang == "en" and english is None and bool(name)
 
 
-def _line(row: Row, values: list[str], lang: Lang) -> Line:
+def printed_row(row: Row, values: list[str], lang: Lang) -> Line:
+    """Return a row of a form with its values as shown."""
     english = lang == "en" and row.label_en is not None
     caption = row.label_en if english and row.label_en else row.label_sk
     number = "" if row.number is None else str(row.number)
@@ -214,9 +220,12 @@ def _head(column: Column, lang: Lang) -> tuple[str, str]:
 
 def _written(cell: Decimal | str, lang: Lang, places: int) -> str:
     """Return a cell as shown."""
-    if isinstance(cell, str):
-        return cell
-    return number_format.decimal(cell, lang, places).replace("-", "\u2212")
+    return cell if isinstance(cell, str) else amount(cell, lang, places)
+
+
+def amount(value: float | Decimal, lang: Lang, places: int) -> str:
+    """Return a number as shown, with a minus sign instead of a hyphen."""
+    return number_format.decimal(value, lang, places).replace("-", "\u2212")
 
 
 def _is_person(page: Mapping[str, object]) -> bool:

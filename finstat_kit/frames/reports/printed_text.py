@@ -60,7 +60,7 @@ def _part(part: Part) -> str:
         for period, start, end in _groups(periods)
     )
     rows += [" " * left + above] if any(periods) else []
-    rows += [" " * left + _GAP + _aligned(measures, widths)] if any(measures) else []
+    rows += [(" " * left + _GAP + _aligned(measures, widths)).rstrip()] if any(measures) else []
     rows.append("─" * (left + sum(widths) + len(_GAP) * len(widths)))
     for line in part.lines:
         indent = " " * (_INDENT * line.level)

@@ -1,0 +1,297 @@
+"""A statement over years: the rows of a form, or items where the forms differ, beside each year."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+import polars as pl
+
+from finstat_kit.arguments import Lang
+from finstat_kit.frames.financials import assemble, items
+from finstat_kit.frames.reports.cells import FormOf, Reader
+from finstat_kit.frames.reports.printed_form import (
+    Filed,
+    Line,
+    Part,
+    amount,
+    printed_row,
+    table_name,
+)
+from finstat_kit.protocol.forms.form import Form, Row
+
+Statement = Literal["income", "balance", "assets", "liabilities"]
+# Which statement, and which of its tables; None is all of them.
+_TABLES: Final[dict[Statement, tuple[str, int | None]]] = {
+    "income": ("income", None),
+    "balance": ("balance", None),
+    "assets": ("balance", 0),
+    "liabilities": ("balance", 1),
+}
+STATEMENTS: Final = tuple(_TABLES)
+LABELS: Final = pl.Schema({"label": pl.String(), "number": pl.Int32(), "item": pl.String()})
+FILINGS: Final = pl.Schema(
+    {
+        name: (assemble.IDENTITY | assemble.PROVENANCE)[name]
+        for name in (
+            "year", "period_from", "period_to", "months", "kind", "filed", "statement_id",
+            "superseded_by", "report_id", "template", "currency", "reason",
+        )
+    }
+)  # fmt: skip
+_YEAR: Final = 12  # months of a usual period
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "income": "Výkaz ziskov a strát", "balance": "Súvaha", "assets": "Strana aktív",
+        "liabilities": "Strana pasív", "source": "Zdroj", "form": "Tlačivo", "forms": "Tlačivá",
+        "unit": "Účtovná jednotka {id}", "months": "{n} mes.", "euro": "v eurách",
+        "filled": "len vyplnené riadky", "without": "Bez čísel: {years}",
+        "items": "Riadky sú položky, lebo tlačivá sa líšia ({forms}); roky jedného tlačiva "
+        "majú jeho riadky.",
+    },
+    "en": {
+        "income": "Income statement", "balance": "Balance sheet", "assets": "Assets",
+        "liabilities": "Liabilities and equity", "source": "Source", "form": "Form",
+        "forms": "Forms", "unit": "Unit {id}", "months": "{n} months", "euro": "in euro",
+        "filled": "filled rows only", "without": "No numbers: {years}",
+        "items": "The rows are items, because the forms differ ({forms}); the years of one form "
+        "have its rows.",
+    },
+}  # fmt: skip
+
+
+class History(Filed):
+    """A statement over years: text when printed, a table in Jupyter.
+
+    Attributes:
+        frame: ``label`` (String), ``number`` (Int32, of the row on the form), ``item`` (String; one
+            of the two is null) and a column per year, named by it (Float64).
+        filings: One row per year: the filing and the report that its figures are from.
+    """
+
+    frame: pl.DataFrame
+    filings: pl.DataFrame
+
+
+class _Entry(NamedTuple):
+    """A row of a history; one of *row* and *item* is given."""
+
+    row: Row
+    item: items.Item | None
+    values: list[float | None]
+
+
+def history(
+    unit: Mapping[str, Any],
+    figures: pl.DataFrame,
+    listed: pl.DataFrame,
+    form_of: FormOf,
+    statement: Statement,
+    *,
+    source: str,
+    blanks: bool,
+    lang: Lang,
+) -> History:
+    """Lay out a statement over years; see `Register.statement_history`.
+
+    Args:
+        unit: Its record.
+        figures: Result of `assemble.assembled`, of the unit.
+        listed: Result of `assemble.listed_reports`, of the same filings.
+        form_of: Returns the form that reports are read by.
+        statement: Which tables.
+        source: Where the figures are from, in words.
+        blanks: Also rows that are blank in all years.
+        lang: Language of captions and numbers.
+    """
+    words = _WORDS[lang]
+    filings, reports = _filings(figures, listed, statement)
+    years = filings["year"].to_list()
+    templates = reports["idSablony"].unique(maintain_order=True).to_list()
+    forms = {template: form for template in templates if (form := form_of(template)) is not None}
+    if len(forms) == 1:
+        form = next(iter(forms.values()))
+        tables = _rows(form, reports, years, form_of, statement, lang)
+    else:
+        tables = _items(forms, figures.drop_nulls("year"), statement, lang)
+    if not blanks:
+        tables = [
+            (name, marked, [entry for entry in entries if any(v is not None for v in entry.values)])
+            for name, marked, entries in tables
+        ]
+    entries = [entry for _, _, own in tables for entry in own]
+    cents = (v % 1 for entry in entries for v in entry.values if v is not None)
+    places = 2 if any(cents) else 0
+    heads = [_head(row, lang, of_form=len(forms) > 1) for row in filings.iter_rows(named=True)]
+    parts = [
+        Part(name, marked, heads, [_line(entry, lang, places) for entry in own])
+        for name, marked, own in tables
+    ]
+    notes = [words["euro"] + ("" if blanks else f", {words['filled']}")] if parts else []
+    if len(forms) > 1:
+        notes.append(words["items"].format(forms=_forms_by_year(filings)))
+    without = [
+        f"{row['year']} ({row['reason']})" if row["year"] else row["reason"]
+        for row in figures.drop_nulls("reason").iter_rows(named=True)
+    ]
+    if without:
+        notes.append(words["without"].format(years=", ".join(without)))
+    names = ", ".join(f"{form.name or ''} ({form.id})".strip() for form in forms.values())
+    title = [
+        ("IČO", unit["ico"]),
+        (words["forms" if len(forms) > 1 else "form"], names),
+        (words["source"], source),
+    ]
+    heading = unit["nazovUJ"] or words["unit"].format(id=unit["id"])
+    shown = History(heading, [(name, text) for name, text in title if text], parts, notes, lang)
+    shown.frame = _frame(entries, years, lang)
+    shown.filings = filings
+    return shown
+
+
+def _filings(
+    figures: pl.DataFrame, listed: pl.DataFrame, statement: Statement
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the filing of each year, and the report of each that has the tables.
+
+    A year whose figures count as none has no report.
+    """
+    having = [template for template in items.TEMPLATES if _tables(template, statement)]
+    own = listed.filter("counts", pl.col("idSablony").is_in(having))
+    figured = pl.any_horizontal(pl.col(items.names()).is_not_null())
+    years = figures.drop_nulls("year")
+    reports = years.filter(figured).select("statement_id", "year").join(own, on="statement_id")
+    ids = reports.select("year", report="report_id", form=pl.col("idSablony").cast(pl.Int32))
+    filings = (
+        years.join(ids, on="year", how="left", maintain_order="left")
+        .with_columns(
+            report_id=pl.coalesce("report", "report_id"), template=pl.coalesce("form", "template")
+        )
+        .select(FILINGS.names())
+    )
+    return filings, reports.rename({"report_id": "id"}).sort("year")
+
+
+def _tables(template: int, statement: Statement) -> list[int]:
+    """Return the tables of a form that belong to a statement: assets stand before liabilities."""
+    name, side = _TABLES[statement]
+    tables = {
+        item.forms[template][0]
+        for item in items.item_table()
+        if item.statement == name and template in item.forms
+    }
+    ordered = sorted(tables)
+    return ordered if side is None else ordered[side : side + 1]
+
+
+_Table = tuple[str, bool, list[_Entry]]  # its name, whether that is Slovak instead of English
+
+
+def _rows(
+    form: Form,
+    reports: pl.DataFrame,
+    years: list[int],
+    form_of: FormOf,
+    statement: Statement,
+    lang: Lang,
+) -> list[_Table]:
+    """Return the rows of the form that all reports are on."""
+    cells, _ = Reader(form_of).read(reports.drop("year"))
+    now = items.is_read("total") & pl.col("period").ne_missing("previous")
+    values = {
+        key: value
+        for *key_, value in cells.filter(now)
+        .join(reports.select("year", report_id="id"), on="report_id")
+        .group_by("table", "row", "year")
+        # Of a cell that is no number nothing is added.
+        .agg(pl.when(pl.col("value").null_count() == 0).then(pl.col("value").sum()))
+        .iter_rows()
+        for key in [tuple(key_)]
+    }
+    return [
+        (
+            *table_name(form.tables[table], lang),
+            [
+                _Entry(row, None, [values.get((table, place, year)) for year in years])
+                for place, row in enumerate(form.tables[table].rows)
+            ],
+        )
+        for table in _tables(form.id, statement)
+    ]
+
+
+def _items(
+    forms: Mapping[int, Form], figures: pl.DataFrame, statement: Statement, lang: Lang
+) -> list[_Table]:
+    """Return the items of the forms, each where the newest form that has it has its first row."""
+    newest = list(forms.values())[::-1]
+    sides: tuple[Statement, ...] = (statement,)
+    if statement == "balance":
+        sides = ("assets", "liabilities")
+    tables: list[_Table] = []
+    for side in sides if forms else ():
+        entries = [
+            (_place(item, form), _Entry(_as_row(item, form), item, figures[item.name].to_list()))
+            for item in items.item_table()
+            for form in [form for form in newest if form.id in item.forms][:1]
+            if item.forms[form.id][0] in _tables(form.id, side)
+        ]
+        entries.sort(key=lambda entry: entry[0])
+        tables.append((_WORDS[lang][side], False, [entry for _, entry in entries]))
+    return tables
+
+
+def _place(item: items.Item, form: Form) -> tuple[int, float, int]:
+    """Return how far down an item begins on a form, so that forms of other lengths compare."""
+    table, lines = item.forms[form.id]
+    rows = [line.row for line in lines if line.sign]
+    return table, min(rows) / len(form.tables[table].rows), -len(rows)
+
+
+def _as_row(item: items.Item, form: Form) -> Row:
+    """Return an item as a row: as deep as its rows on a form, a sum where it is one that is."""
+    table, lines = item.forms[form.id]
+    rows = [form.tables[table].rows[line.row] for line in lines if line.sign]
+    highest = min(rows, key=lambda row: len(row.path))
+    sk, en = (label[:1].upper() + label[1:] for label in (item.label_sk, item.label_en))
+    return Row(None, None, highest.path, sk, en, highest.terms if len(rows) == 1 else ())
+
+
+def _line(entry: _Entry, lang: Lang, places: int) -> Line:
+    values = ["" if v is None else amount(v, lang, places) for v in entry.values]
+    return printed_row(entry.row, values, lang)
+
+
+def _head(row: Mapping[str, Any], lang: Lang, *, of_form: bool) -> tuple[str, str]:
+    """Return the year, and what sets it apart: a period of other than 12 months, its form."""
+    facts = [str(row["template"])] if of_form and row["template"] else []
+    if row["months"] not in (_YEAR, None):
+        facts.append(_WORDS[lang]["months"].format(n=row["months"]))
+    return str(row["year"]), ", ".join(facts)
+
+
+def _forms_by_year(filings: pl.DataFrame) -> str:
+    """Write which form holds which years: ``687: 2014–2016; 699: 2017–2024``."""
+    runs = filings.filter(pl.col("reason").is_null()).with_columns(run=pl.col("template").rle_id())
+    each = runs.group_by("run", "template", maintain_order=True).agg(
+        first=pl.col("year").first(), last=pl.col("year").last()
+    )
+    return "; ".join(
+        f"{row['template']}: {row['first']}"
+        + (f"–{row['last']}" if row["last"] != row["first"] else "")
+        for row in each.iter_rows(named=True)
+    )
+
+
+def _frame(entries: Iterable[_Entry], years: Iterable[int], lang: Lang) -> pl.DataFrame:
+    rows = [
+        (
+            (lang == "en" and entry.row.label_en) or entry.row.label_sk,
+            entry.row.number,
+            None if entry.item is None else entry.item.name,
+            *entry.values,
+        )
+        for entry in entries
+    ]
+    schema = {**LABELS, **{str(year): pl.Float64() for year in years}}
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -1,0 +1,217 @@
+"""A statement over years: the filings of `financials`, with the rows of a form or its items."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.arguments import Lang
+from finstat_kit.frames.financials import items
+from finstat_kit.frames.financials.history import History, Statement
+
+SAMPLE = fk.sample()
+FIRM, MUNICIPALITY, ASSOCIATION = 365, 2712, 3030  # 699; 522, 521, then 690 and 727; 1164
+
+
+def of_years(shown: History) -> pl.DataFrame:
+    """Return the figures of a history, one row per row and year."""
+    years = [name for name in shown.frame.columns if name.isdigit()]
+    rows = shown.frame.with_row_index("place").unpivot(
+        years, index=["place", "number", "item"], variable_name="year"
+    )
+    return rows.with_columns(pl.col("year").cast(pl.Int32)).drop_nulls("value")
+
+
+@pytest.mark.parametrize(
+    ("unit", "years", "statement", "tables", "measure"),
+    [
+        (FIRM, None, "income", [2], None),
+        (FIRM, None, "assets", [0], "net"),
+        (FIRM, None, "balance", [0, 1], "net"),
+        (MUNICIPALITY, range(2014, 2025), "income", [0, 1], "total"),
+        (MUNICIPALITY, range(2014, 2025), "balance", [0, 1], "net"),
+        (MUNICIPALITY, [2013, 2012], "liabilities", [1], None),
+    ],
+)
+def test_rows_of_one_form_are_the_cells_of_its_reports(
+    unit: int, years: list[int] | None, statement: Statement, tables: list[int], measure: str | None
+) -> None:
+    """In the column of the year, by the printed number of the row; and no other rows."""
+    shown = SAMPLE.statement_history(unit, years, statement)
+
+    own = shown.filings.select("report_id", "year").drop_nulls()
+    cells = SAMPLE.cells(SAMPLE.reports.get(own["report_id"])).join(own, on="report_id")
+    cells = cells.filter(
+        pl.col("period") == "current",
+        pl.col("measure").is_null() | (pl.col("measure") == (measure or "")),
+        pl.col("table").is_in(tables),
+    )
+    expected = cells.select("number", "year", "value").sort("number", "year").rows()
+    assert of_years(shown).select("number", "year", "value").sort("number", "year").rows() == (
+        expected
+    )
+    assert len(expected) > 20
+    assert shown.frame["number"].is_sorted()
+    assert shown.frame["item"].is_null().all()
+
+
+def test_years_on_several_forms_have_the_items_of_financials() -> None:
+    """Each figure is the item's, every item is in one statement, and the note names the forms."""
+    money = SAMPLE.financials([MUNICIPALITY])
+    shown = {
+        statement: SAMPLE.statement_history(MUNICIPALITY, table=statement, blanks=True, lang="en")
+        for statement in get_args(Statement)
+    }
+
+    for history in shown.values():
+        for year, item, value in of_years(history).select("year", "item", "value").iter_rows():
+            assert money.filter(year=year)[item].item() == value, (year, item)
+    named = {statement: history.frame["item"].to_list() for statement, history in shown.items()}
+    assert named["balance"] == named["assets"] + named["liabilities"]
+    assert sorted(named["balance"] + named["income"]) == sorted(items.of_families(["public"]))
+    assert "(521: 2012–2013; 727: 2014–2024)" in str(shown["income"])
+    assert "(522: 2012–2013; 690: 2014–2024)" in str(shown["assets"])
+
+
+def test_untaxed_and_taxed_activity_are_added() -> None:
+    """Receipts and payments of single entry have no total: that of `financials` is shown."""
+    shown = SAMPLE.statement_history(ASSOCIATION)
+
+    receipts = SAMPLE.financials([ASSOCIATION]).select("year", "receipts_total").rows()
+    total = shown.frame.filter(number=16).select(pl.exclude("label", "number", "item"))
+    assert [(int(year), total[year].item()) for year in total.columns] == receipts
+
+
+def test_the_filing_of_each_year_is_that_of_financials() -> None:
+    """Corrections, other kinds, unreadable ones: the same statement, or the same reason."""
+    cases = SAMPLE.cases(1)
+    owners = SAMPLE.statements.get(cases["statement_id"].unique())["idUJ"].drop_nulls().unique()
+    columns = ["year", "period_to", "statement_id", "superseded_by", "reason"]
+
+    money = SAMPLE.financials(owners, items="equity").drop_nulls("year")
+    for unit in owners:
+        shown = SAMPLE.statement_history(unit)
+        expected = money.filter(unit_id=unit).select(columns)
+        assert shown.filings.select(columns).rows() == expected.rows(), unit
+    assert owners.len() > 20
+
+
+def test_a_correction_counts_and_one_without_figures_does_not() -> None:
+    """As in `financials`: by the register's rule, not by the highest id."""
+    sample = fk.sample()
+    before = sample.statement_history(FIRM, 2017)
+    statement = before.filings["statement_id"].item()
+
+    sample.correct([statement], case="sum")
+    after = sample.statement_history(FIRM, 2017)
+    newest = after.filings["statement_id"].item()
+    assert newest > statement
+    sample.correct([newest], case="attachments_only")
+    last = sample.statement_history(FIRM, 2017)
+
+    assert last.filings["statement_id"].item() == newest
+    assert last.filings["superseded_by"].item() > newest
+    assert last.frame.equals(after.frame)
+
+
+def test_a_year_without_figures_has_a_blank_column_and_its_reason() -> None:
+    """So that no year is missed; a year that was never filed is only there on demand."""
+    sample = fk.sample()
+    sample.file([FIRM], year=2021, case="attachments_only")
+
+    shown = sample.statement_history(FIRM, range(2019, 2022), lang="en")
+
+    assert shown.frame.columns[3:] == ["2019", "2020", "2021"]
+    assert shown.frame["2021"].is_null().all()
+    assert not shown.frame["2019"].is_null().all()
+    assert "No numbers: 2020 (no_filing_for_year), 2021 (attachments_only)" in shown.notes
+    assert sample.statement_history(FIRM).frame.columns[-2:] == ["2019", "2021"]
+
+
+def test_the_newest_years_are_those_filed() -> None:
+    """A number below 1990 is a number of years, others are years."""
+    whole = SAMPLE.statement_history(FIRM).frame
+
+    assert SAMPLE.statement_history(FIRM, 3).frame.columns == [
+        *whole.columns[:3],
+        *whole.columns[-3:],
+    ]
+    assert SAMPLE.statement_history(FIRM, 99).frame.equals(whole)
+    assert SAMPLE.statement_history(FIRM, 2015).frame.columns[3:] == ["2015"]
+
+
+def test_blank_rows_are_shown_on_demand() -> None:
+    """Then every row of the tables is there."""
+    shown = SAMPLE.statement_history(FIRM, table="balance", blanks=True)
+
+    assert shown.frame["number"].to_list() == [*range(1, 146)]
+    assert [len(part.lines) for part in shown.parts] == [78, 67]
+
+
+@pytest.mark.parametrize("lang", ["sk", "en"])
+def test_unit_form_and_source_stand_above_the_years(lang: Lang) -> None:
+    """As text and in HTML: the name, invented data as such, a short period beside its year."""
+    shown = SAMPLE.statement_history(FIRM, lang=lang)
+
+    lines = str(shown).splitlines()
+    record = SAMPLE.units.get([FIRM])
+    assert lines[0] == record["nazovUJ"].item()
+    assert lines[2].split() == ["IČO", record["ico"].item()]
+    assert ("(invented)" if lang == "en" else "(vymyslené)") in lines[4]
+    years = next(n for n, line in enumerate(lines) if re.fullmatch(r" +2014( +20\d\d)+", line))
+    assert lines[years + 1].strip() == ("8 months" if lang == "en" else "8 mes.")
+    page = shown._repr_html_()
+    assert re.findall(r">(20\d\d)</th>", page) == [str(year) for year in range(2014, 2020)]
+    assert all(text in page for text in (lines[0], lines[4].split(maxsplit=1)[1]))
+
+
+def test_it_takes_no_more_requests_than_the_figures() -> None:
+    """The reports are read once."""
+    first, second = fk.sample(), fk.sample()
+
+    first.financials([FIRM])
+    second.statement_history(FIRM)
+
+    assert second.stats.requests == first.stats.requests
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((FIRM, None, "cash"), r"table.*'cash'.*is not known.*income.*balance.*assets.*liab"),
+        ((FIRM, 0), "years.* is not allowed"),
+        ((FIRM, 2500), "years.* is not allowed"),
+        ((FIRM, []), "years: it is empty"),
+        (([FIRM],), "unit.* is not allowed"),
+        ((None,), "unit.* is not allowed"),
+        (
+            (SAMPLE.units.get([365, 1362]),),
+            r"unit: the frame has 2 units \(365 .*, 1362 .*\); give",
+        ),
+        ((SAMPLE.units.get([365]).clear(),), "unit: the frame has 0 units; give"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_any_request(
+    arguments: tuple[int], message: str
+) -> None:
+    """With what may be given instead."""
+    sample = fk.sample()
+    with pytest.raises(fk.UsageError, match=message):
+        sample.statement_history(*arguments)
+    assert sample.stats.requests == 0
+
+
+def test_a_unit_without_filings_has_no_table() -> None:
+    """But its name and the reason."""
+    record = SAMPLE.units.get([FIRM]).with_columns(
+        idUctovnychZavierok=pl.lit([], pl.List(pl.Int64))
+    )
+
+    shown = SAMPLE.statement_history(record)
+
+    assert (shown.parts, shown.notes) == ([], ["Bez čísel: no_filing"])
+    assert shown.frame.columns == ["label", "number", "item"]
