@@ -34,6 +34,7 @@ _DRAFT: Final = "_draft"  # other readers ignore names with an underscore
 _COMMITS: Final = "_delta_log"
 _NOTE: Final = "runs"
 _KEPT: Final = "delta.logRetentionDuration"
+_STATED: Final = "delta.dataSkippingStatsColumns"
 # What polars raises where a file is not what it was written as.
 BROKEN: Final = (
     pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError,
@@ -65,8 +66,7 @@ class Log:
         path: Its folder.
         schema: Of its rows; ``version`` (Int64) is among them, and ascends from commit to commit.
         keys: Columns whose least and greatest values each commit states, so that a reader opens
-            only the files that it needs; among the first 32 of the schema, as readers look no
-            further.
+            only the files that it needs.
         order: Columns by which merged files are sorted; none keeps the order of the files.
     """
 
@@ -155,7 +155,9 @@ class Log:
             if self._delta is None:
                 create_table_with_add_actions(
                     str(self.path), deltalake.Schema.from_arrow(self.schema), [added],
-                    description=about, configuration={_KEPT: "interval 24 hours"},
+                    description=about,
+                    # Other columns have no statistics: each would be parsed in every commit.
+                    configuration={_KEPT: "interval 24 hours", _STATED: ",".join(self._keys)},
                 )  # fmt: skip
                 self._delta = deltalake.DeltaTable(str(self.path))
                 self._loaded()
