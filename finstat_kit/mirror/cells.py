@@ -213,22 +213,17 @@ def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     return records.with_columns(made).drop(LENGTHS, TEXTS)
 
 
-def current(
-    cells: pl.LazyFrame, records: pl.DataFrame, layout: pl.DataFrame, schema: pl.Schema
-) -> pl.LazyFrame:
+def described(cells: pl.LazyFrame, layout: pl.DataFrame, schema: pl.Schema) -> pl.LazyFrame:
     """Return stored cells in the columns of `fk.cells`; filters on the key reach the files.
 
     Args:
-        cells: All that are stored.
-        records: ``id`` and ``version`` of the records that count.
+        cells: Those that count.
         layout: What the cells of the forms mean, by template, table, row and column.
         schema: Columns to return.
     """
-    own = records.lazy().select(pl.col("id").alias("report_id"), "version")
     key = ["template", "table", "row", "column"]
     return (
         cells.filter(pl.col("row").is_not_null())
-        .join(own, on=["report_id", "version"], how="semi")
         .join(layout.lazy(), on=key, how="left")
         .select(schema.names())
     )

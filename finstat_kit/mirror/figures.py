@@ -25,6 +25,7 @@ from finstat_kit.frames.financials import (
 )
 from finstat_kit.frames.reports.cells import FormOf
 from finstat_kit.frames.reports.reasons import REASON
+from finstat_kit.mirror.cells import STORED
 from finstat_kit.mirror.state import State, legible
 from finstat_kit.mirror.versions import LENGTHS, MISSING, is_among, near
 from finstat_kit.protocol import wire
@@ -34,6 +35,7 @@ _UNIT: Final = (*rule.UNIT, "nazovUJ", *assembling.CARRIED)
 _REPORT: Final = (
     "id", "idUctovnejZavierky", "idSablony", "mena", wire.STATE, "pristupnostDat", wire.CHANGED,
 )  # fmt: skip
+_ANY: Final = pl.lit(value=True)
 _ENDS: Final = pl.col("obdobieDo")
 _ANY_YEAR: Final = range(1, 10_000)
 _FILINGS: Final = 20_000  # in memory at a time
@@ -251,7 +253,7 @@ class Figures:
         self._kept("reports")
         with legible(self._state.path):
             reports = Records(self._state, "reports")
-            rows = reports.rows(ids).select(columns).collect(engine="streaming")
+            rows = reports.rows(ids, columns)
             return pl.concat([rows, reports.unread(ids, rows)]), reports.lacking(ids)
 
     def _reports_of(self, taken: pl.DataFrame, query: Query) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -283,6 +285,8 @@ class Figures:
         """Read what is needed of reports."""
 
         def cells(ids: pl.Series) -> pl.LazyFrame:
+            if ids.is_empty():  # no file is opened
+                return pl.LazyFrame(schema=STORED)
             return self._state.cells().filter(near("report_id", ids) & pl.col("row").is_not_null())
 
         return content.of_cells(
@@ -351,23 +355,28 @@ class Records:
 
     def lacking(self, ids: pl.Series) -> pl.Series:
         """Return which of some ids are not held; unreadable ones are not among them."""
-        named = ids.alias("id").unique().sort()
         lack = self._lacking.filter(pl.col("readable").ne_missing(pl.lit(value=False)))["id"]
-        return named.filter(named.is_in(lack.implode()) | ~is_among(named, self._listed))
+        absent = ids.filter(ids.is_in(lack.implode()) | ~is_among(ids, self._listed))
+        return absent.alias("id").unique().sort()
 
     def unreadable(self, ids: pl.Series) -> pl.Series:
         """Return which of some ids are listed and have an unreadable record."""
-        named = ids.alias("id").unique().to_frame()
-        return named.join(self._lacking.filter(readable=False), on="id", how="semi")["id"]
+        unread = self._lacking.filter(readable=False)["id"]
+        return ids.filter(ids.is_in(unread.implode())).alias("id").unique()
 
-    def rows(self, ids: pl.Series, *, where: pl.Expr | None = None) -> pl.LazyFrame:
+    def rows(
+        self, ids: pl.Series, columns: Iterable[str | pl.Expr], where: pl.Expr = _ANY
+    ) -> pl.DataFrame:
         """Return the records that are held of some ids, in no guaranteed order."""
-        wanted = ids.alias("id").unique().sort()
-        wanted = wanted.filter(is_among(wanted, self._listed))
-        lack = self._lacking.select("id")
-        named = wanted.to_frame().join(lack, on="id", how="anti")
-        rows = self._rows.filter(near("id", named["id"]), *([] if where is None else [where]))
-        return rows.join(named.lazy(), on="id", how="semi")
+        named = ids.alias("id").to_frame().lazy()
+        rows = (
+            self._rows.filter(near("id", ids), where)
+            .select(columns)
+            .join(named, on="id", how="semi")
+            .join(self._lacking.lazy(), on="id", how="anti")
+            .collect(engine="streaming")
+        )
+        return rows.filter(is_among(rows["id"], self._listed))
 
     def unread(self, ids: pl.Series, rows: pl.DataFrame) -> pl.DataFrame:
         """Return a row of nulls for each id that is neither lacking nor found."""
@@ -425,8 +434,8 @@ def _statements_of(
     held = rule.held_by(units)
     ids = held["statement_id"]
 
-    def read(ids: pl.Series, where: pl.Expr | None = None) -> pl.DataFrame:
-        return statements.rows(ids, where=where).select(rule.STATEMENT).collect(engine="streaming")
+    def read(ids: pl.Series, where: pl.Expr = _ANY) -> pl.DataFrame:
+        return statements.rows(ids, rule.STATEMENT, where)
 
     if ends is None:
         rows = read(ids)

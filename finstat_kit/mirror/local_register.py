@@ -25,7 +25,7 @@ from finstat_kit.frames.financials import assemble as assembling, items as items
 from finstat_kit.frames.reports import cells as reading
 from finstat_kit.frames.reports.cells import layout_of
 from finstat_kit.mirror import extract as extracting, words
-from finstat_kit.mirror.cells import current, joined
+from finstat_kit.mirror.cells import described, joined
 from finstat_kit.mirror.figures import Figures, Query, filings_of
 from finstat_kit.mirror.runs import part
 from finstat_kit.mirror.served import Served
@@ -198,15 +198,12 @@ class LocalRegister(Register):
         state = self._state()
         self._kept(state, "reports")
         schema = reading.schema_of_cells(labels=labels)
-        # A report that a list has named since it was fetched is no answer.
-        lack = state.lacking("reports").select("id")
         with legible(self.path):
-            held = state.newest("reports").select("id", "version", "idSablony")
-            records = held.join(lack.lazy(), on="id", how="anti").collect(engine="streaming")
+            templates = state.newest("reports").select(pl.col("idSablony").unique().drop_nulls())
+            used = templates.collect(engine="streaming")["idSablony"].sort()
         form_of = form_lookup(self._session)
-        used = records["idSablony"].drop_nulls().unique()
         known = {template: form for template in used if (form := form_of(template)) is not None}
-        return current(state.cells(), records, layout_of(known, schema), schema)
+        return described(state.current_cells(), layout_of(known, schema), schema)
 
     @overload
     def financials(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -17,7 +17,15 @@ from finstat_kit.mirror import versions
 from finstat_kit.mirror.cells import ORDER, STORED
 from finstat_kit.mirror.log import BROKEN, CURE, Log, Mark, Stamp, stamp, verify
 from finstat_kit.mirror.runs import RUNS, About, History, Run, parsed
-from finstat_kit.mirror.versions import RECORD, Ints, is_lacking, of_ids, schema_of
+from finstat_kit.mirror.versions import (
+    LISTED,
+    RECORD,
+    ROW,
+    has_content,
+    is_lacking,
+    of_ids,
+    schema_of,
+)
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import form as forms
 from finstat_kit.protocol.forms.form import Form
@@ -34,7 +42,6 @@ CODELISTS: Final = pl.Schema(
 TEMPLATES: Final = pl.Schema({"version": pl.Int64(), "id": pl.Int64(), "body": pl.String()})
 ONLY: Final = pl.Schema({"version": pl.Int64(), "id": pl.Int64()})
 _VOID: Final = "void"  # of a report whose cells are lost
-_ROW: Final = "row of the log"
 
 
 class Folder:
@@ -160,9 +167,7 @@ class Folder:
         """
         paths = [entry.path for entry in log.entries()]
         verify(paths, self._verified)
-        if not paths:
-            return pl.LazyFrame(schema=log.schema)
-        return pl.scan_parquet(paths, schema=log.schema, glob=False)
+        return scanned(paths, log.schema)
 
     def rows(self, name: str, gaps: Sequence[tuple[str, int, float]]) -> pl.LazyFrame:
         """Return all rows of the log of a collection, those without their cells marked.
@@ -172,7 +177,7 @@ class Folder:
             gaps: As of `History`.
         """
         rows = self.scan(self.logs[name])
-        return rows.with_columns(kind_of(gaps)) if name == "reports" else rows
+        return marked(rows, gaps) if name == "reports" else rows
 
     def reached(self) -> list[tuple[str, int, int]]:
         """Return name, greatest version and number of rows of each log, as committed."""
@@ -205,7 +210,7 @@ class State:
         self._holey = {"reports" if log == "cells" else log for log, _, _ in history.gaps}
         self._files: dict[str, list[str]] = {}
         self._standing: dict[str, pl.DataFrame] = {}
-        self._numbered: dict[str, tuple[list[str], tuple[Ints, Ints]]] = {}
+        self._rows: dict[str, _Rows] = {}
         self._forms: dict[int, Form | None] = {}
         for name, log in folder.logs.items():
             self._see(name, log)
@@ -247,8 +252,7 @@ class State:
             with legible(self.path):
                 stands = versions.standing(self.scan(name))
                 if name in self._holey:  # a record without its content is none
-                    absent = pl.Series(self._rows(name)[1], dtype=pl.Int64)
-                    held = ~pl.col("id").is_in(absent.implode())
+                    held = ~pl.col("id").is_in(self._rows_of(name).absent.implode())
                     stands = stands.with_columns(pl.when(held).then("answered"))
             self._standing[name] = stands
         return self._standing[name]
@@ -275,31 +279,50 @@ class State:
             The columns of the log but for the texts of problems, in no guaranteed order; removed
             rows included.
         """
-        paths = self._paths(name)
-        schema = schema_of(name)
-        shown = [n for n in schema if n not in ("problem", "kind", "digest")]
-        if not paths:
-            return pl.LazyFrame(schema=schema).select(shown)
-        rows = pl.scan_parquet(paths, schema=schema, row_index_name=_ROW, glob=False)
+        rows = self._rows_of(name)
+        if len(rows.absent) and name == "units":
+            raise self._without(len(rows.absent))
+        shown = [n for n in schema_of(name) if n not in ("problem", "kind", "digest")]
         # Usually few rows are outdated: an anti-join is cheap and streams.
-        return rows.join(self._outdated(name).lazy(), on=_ROW, how="anti").select(shown)
+        return (
+            self._all(name, rows.paths)
+            .filter(has_content())
+            .join(rows.outdated.lazy(), on=ROW, how="anti")
+            .select(shown)
+        )
 
     def records(self, name: str, ids: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the newest records of some ids as they stand in their log, and their standing."""
         with legible(self.path):
-            rows = self._all(name).filter(of_ids("id", ids)).collect()
+            rows = self._all(name).filter(of_ids("id", ids)).collect().with_row_index(ROW)
             old, absent = versions.outdated(rows, self._upto(name), missing=name == "units")
             counted = rows.lazy().filter(pl.col("version") <= self._upto(name))
-            held = ~pl.col("id").is_in(pl.Series(absent, dtype=pl.Int64).implode())
+            held = ~pl.col("id").is_in(absent.implode())
             stands = versions.standing(counted).with_columns(pl.when(held).then("answered"))
         if len(absent) and name == "units":
             raise self._without(len(absent))
-        newest = rows.with_row_index(_ROW).filter(~pl.col(_ROW).is_in(old)).drop(_ROW)
+        newest = rows.filter(has_content()).join(old, on=ROW, how="anti").drop(ROW)
         return newest.sort("id"), stands
 
     def cells(self) -> pl.LazyFrame:
         """Return the cells of all reports that are or were held, as they are stored."""
         return self._all("cells")
+
+    def current_cells(self) -> pl.LazyFrame:
+        """Return the cells of the records that are held, as they are stored.
+
+        A report that a list has named since it was fetched is left out.
+        """
+        rows, stands = self._rows_of("reports"), self.standing("reports")
+        named = stands.filter(is_lacking(), "known").select(report_id="id")
+        old = rows.outdated.select("version", report_id="id")
+        # Few are outdated; a commit that was cut off may have left cells without their records.
+        return (
+            self.cells()
+            .filter(pl.col("version").is_in(rows.versions.implode()))
+            .join(old.lazy(), on=["report_id", "version"], how="anti")
+            .join(named.lazy(), on="report_id", how="anti")
+        )
 
     @cached_property
     def codelists(self) -> dict[str, pl.DataFrame]:
@@ -353,29 +376,26 @@ class State:
         verify(self._files[name], self._folder._verified)
         return self._files[name]
 
-    def _all(self, name: str) -> pl.LazyFrame:
-        """Return all rows of a log, also those of later runs."""
-        paths, schema = self._paths(name), self._folder.logs[name].schema
-        if not paths:
-            return pl.LazyFrame(schema=schema)
-        rows = pl.scan_parquet(paths, schema=schema, glob=False)
-        return rows.with_columns(kind_of(self._gaps)) if name == "reports" else rows
+    def _all(self, name: str, numbered: list[str] | None = None) -> pl.LazyFrame:
+        """Return all rows of a log, also those of later runs, or those of some files by number."""
+        schema = self._folder.logs[name].schema
+        if numbered is None:
+            rows = scanned(self._paths(name), schema)
+        else:
+            rows = scanned(numbered, schema, ROW)
+        return marked(rows, self._gaps) if name == "reports" else rows
 
-    def _rows(self, name: str) -> tuple[Ints, Ints]:
-        """Return the numbers of the outdated rows of a log, and the ids without content."""
+    def _rows_of(self, name: str) -> _Rows:
+        """Return which rows of a log count."""
         paths = self._paths(name)
-        if name not in self._numbered or self._numbered[name][0] is not paths:
+        if name not in self._rows or self._rows[name].paths is not paths:
             with legible(self.path):
-                keys = self._all(name).select("id", "version", "kind", "digest").collect()
+                rows = self._all(name, paths).filter(pl.col("kind") != LISTED)
+                keys = rows.select(ROW, "id", "version", "kind", "digest").collect()
             numbers = versions.outdated(keys, self._upto(name), missing=name == "units")
-            self._numbered[name] = paths, numbers  # of the rows in these files
-        return self._numbered[name][1]
-
-    def _outdated(self, name: str) -> pl.DataFrame:
-        rows, absent = self._rows(name)
-        if len(absent) and name == "units":
-            raise self._without(len(absent))
-        return pl.DataFrame({_ROW: rows}, schema={_ROW: pl.get_index_type()})
+            with_records = keys.filter(kind=RECORD)["version"].unique()
+            self._rows[name] = _Rows(paths, *numbers, with_records)
+        return self._rows[name]
 
     def _without(self, many: int) -> MirrorError:
         return MirrorError(
@@ -384,14 +404,37 @@ class State:
         )
 
 
-def kind_of(gaps: Sequence[tuple[str, int, float]]) -> pl.Expr:
-    """Return the kind of rows of reports, with the records marked whose cells are lost."""
-    cells = [(first, last) for log, first, last in gaps if log == "cells"]
-    gap = pl.any_horizontal(
-        pl.lit(value=False), *(pl.col("version").is_between(*gap) for gap in cells)
-    )
-    void = gap & (pl.col("kind") == RECORD)
-    return pl.when(void).then(pl.lit(_VOID)).otherwise("kind").alias("kind")
+class _Rows(NamedTuple):
+    """Which rows of some files count.
+
+    Attributes:
+        paths: Of the files.
+        outdated: As of `versions.outdated`.
+        absent: As of `versions.outdated`.
+        versions: Those of records.
+    """
+
+    paths: list[str]
+    outdated: pl.DataFrame
+    absent: pl.Series
+    versions: pl.Series
+
+
+def scanned(paths: list[str], schema: pl.Schema, row_index: str | None = None) -> pl.LazyFrame:
+    """Return the rows of files, and if wanted their numbers."""
+    if not paths:
+        index = {} if row_index is None else {row_index: pl.get_index_type()}
+        return pl.LazyFrame(schema={**index, **schema})
+    return pl.scan_parquet(paths, schema=schema, row_index_name=row_index, glob=False)
+
+
+def marked(rows: pl.LazyFrame, gaps: Sequence[tuple[str, int, float]]) -> pl.LazyFrame:
+    """Return rows of reports with the kind of those marked whose cells are lost."""
+    gap = [pl.col("version").is_between(first, last) for log, first, last in gaps if log == "cells"]
+    if not gap:  # a filter on the kind then reaches the files
+        return rows
+    void = pl.any_horizontal(gap) & (pl.col("kind") == RECORD)
+    return rows.with_columns(kind=pl.when(void).then(pl.lit(_VOID)).otherwise("kind"))
 
 
 def lacking_of(standing: pl.DataFrame) -> pl.DataFrame:

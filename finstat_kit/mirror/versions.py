@@ -55,6 +55,7 @@ _FEW: Final = 200  # ids that are compared one by one
 _PIECE: Final = 131_072  # units with all their versions, looked at together
 _GONE: Final = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
 _KEYS: Final = ("id", "version", "kind", "digest")
+ROW: Final = "row of the log"
 
 Ints = NDArray[np.int64]
 
@@ -153,16 +154,23 @@ def is_lacking() -> pl.Expr:
     return pl.col("listed") & (late | ~pl.col("readable").fill_null(value=False))
 
 
-def outdated(keys: pl.DataFrame, upto: float, *, missing: bool) -> tuple[Ints, Ints]:
-    """Return which rows are not the newest version of their id, and the ids without content.
+def has_content() -> pl.Expr:
+    """Return whether a row holds a record, or that there is none."""
+    return ~pl.col("kind").is_in([LISTED, UNCHANGED, UNREADABLE])
+
+
+def outdated(keys: pl.DataFrame, upto: float, *, missing: bool) -> tuple[pl.DataFrame, pl.Series]:
+    """Return which rows with content are not the newest of their id, and the ids without content.
 
     Args:
-        keys: ``id``, ``version``, ``kind`` and ``digest`` of all rows of a log.
+        keys: ``id``, ``version``, ``kind`` and ``digest`` of the rows of a log, and `ROW`, their
+            numbers; rows of lists may be left out.
         upto: The number of the last version to include.
         missing: Whether a row that says that an id is missing is a version too.
 
     Returns:
-        Numbers of rows, and ids whose content is in no row: the file that held it was lost.
+        `ROW`, ``id`` and ``version`` of rows, and ids whose content is in no row: the file that
+        held it was lost.
     """
     ids, versions = keys["id"].to_numpy(), keys["version"].to_numpy()
     digests = keys["digest"].fill_null(0).to_numpy()
@@ -175,7 +183,7 @@ def outdated(keys: pl.DataFrame, upto: float, *, missing: bool) -> tuple[Ints, I
     newest = rows[_last_of_each(ids[rows], versions[rows])]
     chosen = newest[~same[newest]]
     pointing = newest[same[newest]]
-    absent: Ints = np.array([], dtype=np.int64)
+    absent = keys["id"].clear()
     if len(pointing):
         # The content of an unchanged record stands in another row of the same digest.
         contents = pl.DataFrame(
@@ -187,10 +195,10 @@ def outdated(keys: pl.DataFrame, upto: float, *, missing: bool) -> tuple[Ints, I
         last = contents.unique(["id", "digest"], keep="last")
         sources = wanted.join(last, on=["id", "digest"], how="left")
         chosen = np.concatenate([chosen, sources["row"].drop_nulls().to_numpy()])
-        absent = sources.filter(pl.col("row").is_null())["id"].to_numpy()
-    mask = np.ones(len(ids), dtype=np.bool_)
+        absent = sources.filter(pl.col("row").is_null())["id"]
+    mask = keys.select(has_content()).to_series().to_numpy().copy()
     mask[chosen] = False
-    return np.flatnonzero(mask), absent
+    return keys.select(ROW, "id", "version").filter(pl.Series(mask)), absent
 
 
 def _last_of_each(ids: Ints, versions: Ints) -> Ints:

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.reports.cells import CELLS, layout_of
-from finstat_kit.mirror.cells import ORDER, current, joined, split
+from finstat_kit.mirror.cells import ORDER, described, joined, split
 from finstat_kit.protocol.forms.form import shipped
 from tests.mirror.test_mirror_contents import day_of_filings
 from tests.support.examples import examples
@@ -77,10 +77,9 @@ def test_cells_of_a_report_that_does_not_fit_are_no_cells() -> None:
     form = shipped(699)
     assert form is not None
     layout = layout_of({699: form}, CELLS)
-    records = pl.DataFrame({"id": [1], "version": [1]})
 
     assert cells.select("row", "place", "value").rows() == [(None, 0, 5.0)]
-    assert current(cells.lazy(), records, layout, CELLS).collect().is_empty()
+    assert described(cells.lazy(), layout, CELLS).collect().is_empty()
 
 
 @pytest.fixture(scope="module")

@@ -166,8 +166,11 @@ class Choice:
         now = _figures(self.content.figures, listed_reports(able, self.reports))
         parts = [_any_of(names).cast(pl.Int32) for names in items.by_statement()]
         merits = now.filter(period="current").select("statement_id", merit=pl.sum_horizontal(parts))
-        untried = _listed(able).filter(pl.col("report_id").is_in(self._not_held.implode()))
-        untried = untried.select("statement_id", merit=pl.lit(_BOTH, pl.Int32)).unique()
+        untried = (
+            _listed(able, self._not_held)
+            .select("statement_id", merit=pl.lit(_BOTH, pl.Int32))
+            .unique()
+        )
         return pl.concat([untried, merits.join(untried, on="statement_id", how="anti")])
 
     def _next_of(self, some: pl.DataFrame) -> pl.DataFrame:
@@ -210,15 +213,12 @@ def _whole(listed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _listed(taken: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each report that filings list, those of each by descending id."""
-    return (
-        taken.select("statement_id", report_id="report_ids")
-        .explode("report_id")
-        .drop_nulls()
-        .unique(maintain_order=True)
-        .sort("report_id", descending=True)
-    )
+def _listed(taken: pl.DataFrame, reports: pl.Series | None = None) -> pl.DataFrame:
+    """Return a row for each report that filings list, or each of some, by descending id."""
+    each = taken.select("statement_id", report_id="report_ids").explode("report_id").drop_nulls()
+    if reports is not None:
+        each = each.join(reports.alias("report_id").to_frame(), on="report_id", how="semi")
+    return each.unique(maintain_order=True).sort("report_id", descending=True)
 
 
 def listed_reports(taken: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
@@ -241,7 +241,7 @@ def listed_reports(taken: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     )
     first = pl.col("forms").filter("own", has_tables()).min().over("statement_id")
     return (
-        _listed(taken)
+        _listed(taken, reports["id"])
         .join(reports, left_on="report_id", right_on="id", maintain_order="left")
         .with_columns(own=own_statement, forms=forms)
         .with_columns(

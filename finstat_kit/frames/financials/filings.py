@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Final
 
 import polars as pl
@@ -58,20 +59,19 @@ _USUAL_MONTHS: Final = 12
 
 
 def held_by(units: pl.DataFrame) -> pl.DataFrame:
-    """Return ``unit_id`` and ``statement_id`` of every statement that units list.
+    """Return ``unit_id`` and ``statement_id`` of every statement that units, each once, list.
 
     Beside them the days on which the unit was ``founded`` and ``dissolved``.
     """
     return (
         units.select(
             unit_id="id",
-            statement_id="idUctovnychZavierok",
+            statement_id=pl.col("idUctovnychZavierok").list.unique(maintain_order=True),
             founded="datumZalozenia",
             dissolved="datumZrusenia",
         )
         .explode("statement_id")
         .drop_nulls("statement_id")
-        .unique(maintain_order=True)
     )
 
 
@@ -91,7 +91,8 @@ def known_of(statements: pl.DataFrame, *, consolidated: bool) -> pl.DataFrame:
 
 def is_plausible(day: pl.Expr) -> pl.Expr:
     """Return whether a day can be right; null where there is none."""
-    return day.dt.year().is_between(FIRST_YEAR, LAST_YEAR)
+    # By the days themselves: these reach the statistics of files.
+    return day.is_between(date(FIRST_YEAR, 1, 1), date(LAST_YEAR, 12, 31))
 
 
 def months(first: pl.Expr, last: pl.Expr) -> pl.Expr:
@@ -355,6 +356,8 @@ def _unreadable(
 ) -> pl.DataFrame:
     """Return rows without a filing, ``unreadable`` where such a statement can be of the year."""
     odd = statements.filter(_of_the_statement() == "unreadable").select(statement_id="id")
+    if odd.is_empty():
+        return missing
     held = held_by(units)
     held = held.join(held.join(odd, on="statement_id", how="semi"), on="unit_id", how="semi")
     known = known_of(statements, consolidated=False)
