@@ -62,6 +62,7 @@ def main(filings: int) -> None:
         mirror = fk.Mirror(folder)
         units = filings // len(_YEARS)
         year = mirror.financials(year=_YEARS[-1])
+        assert year.select("equity").collect()["equity"].count() > units / 2
         of_year = f"figures of {units:,} units, one year"
         cells = mirror.cells()
         key = {"template": 687, "table": 0, "column": 0}
@@ -129,7 +130,9 @@ def write(folder: Path, filings: int) -> list[float]:
         for name, contents in answers.items():
             rows = rows_of(name, answers_of(contents), RECORD, version, _DAY)
             logs[name].append(rows, about.text)
-        batch = records.head(len(ids)).with_columns(pl.Series("id", ids))
+        batch = records.head(len(ids)).with_columns(
+            pl.Series("id", ids), pl.Series("idUctovnejZavierky", ids)
+        )
         began = time.perf_counter()
         stored, cells = split(batch, version, shipped)
         logs["cells"].append(cells, about.text)
