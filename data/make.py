@@ -19,6 +19,9 @@ headers and decrees stand here. ``facts/items.tsv`` holds the
 line items across forms: rows by table (``a`` assets, ``p`` equity and liabilities, ``v`` income
 statement, ``n`` costs, ``y`` revenue, ``r`` receipts, ``x`` payments) and printed number, and what
 to mind.
+
+``facts/english.tsv`` is read as it is: English of captions, headers and tables, for forms that the
+register has in Slovak only.
 """
 
 from __future__ import annotations

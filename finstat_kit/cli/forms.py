@@ -29,8 +29,8 @@ def form(
 ) -> None:
     """Print the rows of a form, such as 699 (businesses) or 687 (micro units).
 
-    The column terms has the sum a caption states, as signed table.row, both from 0. A label
-    without an English text is Slovak.
+    The column terms has the sum a caption states, as signed table.row, both from 0. English of
+    forms other than 684, 690, 696, 699 and 727 is a translation; a label without one is Slovak.
     """
     form = format_of(form, output)
     reg = chosen()

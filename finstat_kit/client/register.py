@@ -789,9 +789,10 @@ class Register(Checked):
             key), ``number`` (Int32, as printed; it repeats, some forms have none), ``mark``
             (String, as printed; it repeats and has misprints), ``path`` (String, the mark
             completed from the rows above, ``A.I.2.``; null for totals and results), ``level``
-            (Int8, 0 for totals), ``label_sk``, ``label_en`` (String, English where the register
-            has it) and ``terms`` (List of Struct ``sign`` Int8, ``table`` Int16, ``row`` Int16;
-            null where the caption states no sum).
+            (Int8, 0 for totals), ``label_sk``, ``label_en`` (String; the register has English of
+            684, 690, 696, 699 and 727, other forms have this package's translation, null where it
+            lacks a caption) and ``terms`` (List of Struct ``sign`` Int8, ``table`` Int16, ``row``
+            Int16; null where the Slovak caption states no sum).
 
             Or one row per data column, as the header names them: ``table``, ``column`` (Int16,
             both from 0), ``period`` (Enum ``current``, ``previous``; null where the form has no
@@ -841,8 +842,8 @@ class Register(Checked):
             forms without), ``measure`` (Enum ``gross``, ``correction``, ``net``, ``main``,
             ``business``, ``total``, ``untaxed``, ``taxed``, ``other``; null where the column has
             none) and ``value`` (Float64, euro; exact to the cent below 10^13; null if the text
-            filed is not a number). With *labels* also ``label_sk`` and ``label_en`` (String,
-            English where the register has it).
+            filed is not a number). With *labels* also ``label_sk`` and ``label_en`` (String, as
+            `template`).
 
         Raises:
             UsageError: *reports* is not a frame of reports, or a template has to be requested and
@@ -934,8 +935,9 @@ class Register(Checked):
 
         Args:
             report: One record, as `reports.get` returns it.
-            lang: ``"sk"`` or ``"en"``; None is the register's own. If the register has no
-                English caption the Slovak one is shown, marked ``[sk]``.
+            lang: ``"sk"`` or ``"en"``; None is the register's own. Of a form that the register has
+                only in Slovak, English is this package's translation, and the heading says so; a
+                caption without a translation is shown in Slovak, marked ``[sk]``.
             filled: Only rows with a filled cell.
             title: Whether the title page is shown; None omits that of a natural person.
 

@@ -29,7 +29,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "taxed": "zdaňovaná", "euro": "v eurách", "files": "Prílohy",
         "none": "Bez čísel", "filled": "len vyplnené riadky",
         "person": "Titulná strana fyzickej osoby sa neuvádza (title=True ju uvedie).",
-        "only_sk": "",
+        "translated": "", "only_sk": "",
     },
     "en": {
         "report": "report", "unit": "Unit", "ico": "IČO", "dic": "DIČ", "seat": "Seat",
@@ -40,7 +40,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "euro": "in euro", "files": "Attachments", "none": "No numbers",
         "filled": "filled rows only",
         "person": "The title page of a natural person is not shown (title=True shows it).",
-        "only_sk": "[sk]: the register has no English caption",
+        "translated": ", unofficial translation", "only_sk": "[sk]: a caption without English",
     },
 }  # fmt: skip
 _KINDS: Final = {
@@ -126,6 +126,7 @@ def as_filed(
     parts: list[Part] = []
     if form is not None:
         heading = f"{form.name or ''} ({form.id}), {named}".strip()
+        heading += words["translated"] if form.translated else ""
         parts = _parts(record[wire.TABLES], cells["value"], form, lang, filled=filled)
         if any(part.marked or any(line.marked for line in part.lines) for part in parts):
             notes.append(words["only_sk"])

@@ -7,6 +7,7 @@ has to be requested.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from functools import cache
 from typing import Final, NamedTuple
@@ -16,6 +17,7 @@ import msgspec
 from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol.forms import columns as form_columns, rows as form_rows
 from finstat_kit.protocol.forms.columns import Column
+from finstat_kit.protocol.forms.english import english
 from finstat_kit.protocol.forms.rows import Path, Term
 from finstat_kit.protocol.guarded_json import broken, object_at, read_json
 from finstat_kit.protocol.shipped import template_bodies
@@ -32,7 +34,8 @@ class Row(NamedTuple):
         mark: Designation as printed: ``2.``, ``A.I.``, ``**``; it repeats and has misprints.
         path: The designation completed from the rows above: ``("A", "I", "2")``; empty for totals.
         label_sk: Caption.
-        label_en: Caption in English, None where the register has none.
+        label_en: Caption in English, the package's translation where the register has none; None
+            where neither has one.
         terms: The rows that it is the sum of, empty if it is not a sum.
     """
 
@@ -59,7 +62,11 @@ class Table(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A template of the register; one without tables describes notes, title pages and the like."""
+    """A template of the register; one without tables describes notes, title pages and the like.
+
+    Attributes:
+        translated: Whether English of it is the package's translation.
+    """
 
     id: int
     name: str | None
@@ -67,6 +74,7 @@ class Form(NamedTuple):
     valid_from: date | None
     valid_to: date | None
     tables: tuple[Table, ...]
+    translated: bool
 
 
 class _Text(msgspec.Struct):
@@ -165,6 +173,7 @@ def _form(reply: dict[str, object], where: str, path: str) -> Form:
         at = path + position.strip("`").removeprefix("$")
         raise ProtocolError(f"{where}{at}: {text[:1].lower()}{text[1:]}") from None
     tables = template.tables or []
+    translated = _translate(tables)
     for index, table in enumerate(tables):
         if not 1 <= table.data_columns <= table.columns <= _LARGEST:
             raise broken(
@@ -182,7 +191,20 @@ def _form(reply: dict[str, object], where: str, path: str) -> Form:
         template.valid_from,
         template.valid_to,
         tuple(_table(table, position, numbers) for position, table in enumerate(tables)),
+        translated,
     )
+
+
+def _translate(tables: Iterable[_Table]) -> bool:
+    """Fill in the English that a form lacks; return whether any was filled in."""
+    texts = [table.name for table in tables]
+    texts += [cell.text for table in tables for cell in table.header or []]
+    texts += [row.text for table in tables for row in table.rows or []]
+    translated = False
+    for text in texts:
+        if text and not _trimmed(text.en) and (words := english(text.sk)):
+            text.en, translated = words, True
+    return translated
 
 
 def _table(table: _Table, index: int, numbers: list[dict[int, int]]) -> Table:

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from finstat_kit.protocol.forms.form import Table, shipped
+from finstat_kit.protocol.forms.form import Form as Template, shipped
 from finstat_kit.protocol.shipped import facts
 from finstat_kit.service.state.line import Ints
 
@@ -112,7 +112,7 @@ class Sums:
     """Tables of a form whose rows follow from their leaves, with sums across these tables."""
 
     def __init__(self, form: int, places: Sequence[int]) -> None:
-        tables = [_table(form, place) for place in places]
+        tables = [_template(form).tables[place] for place in places]
         rows = [row for table in tables for row in table.rows]
         ends = np.cumsum([len(table.rows) for table in tables]).tolist()
         self.parts = {
@@ -361,14 +361,16 @@ def form_of(kind: str) -> Form:
     return Form(plan_of(kind))
 
 
-def _table(form: int, place: int) -> Table:
+def _template(form: int) -> Template:
     template = shipped(form)
     assert template is not None
-    return template.tables[place]
+    return template
 
 
 @cache
 def _name(form: int, place: int) -> dict[str, str]:
-    table = _table(form, place)
-    names = {"sk": table.name_sk, "en": table.name_en}
+    """Return the name of a table as the register has it, without a translation."""
+    template = _template(form)
+    table = template.tables[place]
+    names = {"sk": table.name_sk, "en": None if template.translated else table.name_en}
     return {language: name for language, name in names.items() if name}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from datetime import date
 
+import orjson
 import polars as pl
 import pytest
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
-from finstat_kit.frames.reports.printed_form import Filed
+from finstat_kit.frames.reports.printed_form import Filed, as_filed
+from finstat_kit.protocol.forms.form import parse_template
 from tests.support.filings import body, drawn, frame, report, sizes
 
 COMPANY = {
@@ -69,21 +71,41 @@ def test_text() -> None:
     assert lines[-1] == "v eurách, len vyplnené riadky"
 
 
-def test_what_has_no_english_is_marked() -> None:
-    """The Slovak caption stands there, and says that it is Slovak; 699 has all its English."""
-    english = fk.as_filed(micro(), lang="en")
+def test_a_translated_form_says_so_once() -> None:
+    """In its heading, as text and as HTML; 699 is in the register's English, Slovak never says."""
+    english, slovak = (fk.as_filed(micro(), lang=lang) for lang in ("en", "sk"))
     full = fk.as_filed(frame(drawn(1, 699)), lang="en")
 
-    assert all(line.marked for part in english.parts for line in part.lines)
-    assert "SPOLU MAJETOK r. 02 + r. 14 [sk]" in str(english)
-    assert '<i lang="sk">SPOLU MAJETOK r. 02 + r. 14</i> <small>[sk]</small>' in (
-        english._repr_html_()
-    )
-    assert "the register has no English caption" in str(english)
-    assert not any(line.marked for part in full.parts for line in part.lines)
-    assert "[sk]" not in str(full)
+    assert english.heading == "Úč MUJ (687), report 5, unofficial translation"
+    assert [part.name for part in english.parts] == [
+        "Assets", "Liabilities and equity", "Income statement",
+    ]  # fmt: skip
+    assert english.parts[0].lines[0].caption == "TOTAL ASSETS line 02 + line 14"
+    for shown in (str(english), english._repr_html_()):
+        assert shown.count("translation") == 1
+        assert "[sk]" not in shown
+    for other in (slovak, full):
+        assert "translation" not in str(other) + other._repr_html_()
     assert "TOTAL ASSETS line 02 + line 33 + line 74" in str(full)
-    assert fk.as_filed(micro(), lang="sk").parts[0].lines[0].marked is False
+
+
+def test_what_has_no_english_is_marked() -> None:
+    """A caption that is not translated stands there in Slovak, and says that it is Slovak."""
+    captions = ["Obchodné podiely v súkromných lesoch", "Zásoby"]
+    table = {
+        "nazov": {"sk": "Lesy"}, "pocetStlpcov": 2, "pocetDatovychStlpcov": 1,
+        "riadky": [{"text": {"sk": caption}} for caption in captions],
+    }  # fmt: skip
+    form = parse_template(orjson.dumps({"id": 9, "tabulky": [table]}), 9)
+
+    filed = as_filed(frame(report(5, 9, [["1", "2"]])), lambda _: form, lang="en")
+
+    assert filed.heading.endswith(", unofficial translation")
+    assert [line.marked for line in filed.parts[0].lines] == [True, False]
+    assert f"{captions[0]} [sk]" in str(filed)
+    assert f'<i lang="sk">{captions[0]}</i> <small>[sk]</small>' in filed._repr_html_()
+    assert "Lesy [sk]" in str(filed)
+    assert str(filed).endswith("[sk]: a caption without English")
 
 
 @pytest.mark.parametrize("lang", ["sk", "en"])

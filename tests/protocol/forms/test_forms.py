@@ -104,9 +104,14 @@ def test_columns_of_the_forms() -> None:
         "Actual data / Preceding accounting period",
     )
     assert form(22).tables[0].columns[0] == Column(
-        "current", None, "Skutočnosť / bežné účtovné obdobie", None
+        "current",
+        None,
+        "Skutočnosť / bežné účtovné obdobie",
+        "Actual data / Current accounting period",
     )
-    assert form(687).tables[1].columns[1] == Column("previous", None, previous, None)
+    assert form(687).tables[1].columns[1] == Column(
+        "previous", None, previous, "Preceding accounting period"
+    )
 
 
 def test_every_form_of_the_register_is_read(collected: Path) -> None:
@@ -320,7 +325,7 @@ def test_broken_templates(body: bytes, named: str) -> None:
 
 def test_what_a_template_may_lack() -> None:
     """No tables, no numbers, no header; unknown keys are ignored."""
-    assert forms.parse_template(b'{"id":5,"x":[]}', 5) == (5, None, None, None, None, ())
+    assert forms.parse_template(b'{"id":5,"x":[]}', 5) == (5, None, None, None, None, (), False)
     read = forms.parse_template(template(riadky=[{"text": {"sk": "r. 1 + r. 2"}}]), 5)
     assert read.tables[0].rows == (forms.Row(None, None, (), "r. 1 + r. 2", None, ()),)
     assert read.tables[0].columns == (Column(None, None, "", None),)

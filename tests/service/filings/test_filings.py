@@ -614,6 +614,18 @@ def test_two_reports_on_one_form_have_other_figures() -> None:
     assert [failing(first["idSablony"], each) for each in tables] == [[], []]
 
 
+def test_tables_are_named_in_english_where_the_register_is() -> None:
+    """The package's translation of a form is no part of a reply."""
+    named = {
+        report["idSablony"]: [table["nazov"].get("en") for table in report["obsah"]["tabulky"]]
+        for report in (*filed_with(None, 2013)[2], *filed_with(None, 2024)[2])
+    }
+
+    official = ["Assets", "Liabilities and equity", "Income statement"]
+    assert named.pop(699, official) == official
+    assert named == {21: [None, None], 22: [None], **({687: [None] * 3} if 687 in named else {})}
+
+
 def test_half_of_an_old_filing_is_its_balance_sheet() -> None:
     """One of two reports is missing; from 2014 on there is one, which is no half."""
     assert {report["idSablony"] for report in filed_with(None, 2013)[2]} == {21, 22}
