@@ -661,8 +661,9 @@ class Register(Checked):
         Returns:
             One row per name, in the order given: ``given``, ``code`` (null if uncertain),
             ``name_sk``, ``how`` (``code``, ``old code``, ``name``, ``ambiguous``, ``unknown`` or
-            ``missing``; all String) and ``candidates`` (List of String: the codes of places
-            that share an ambiguous name).
+            ``missing``; all String) and ``candidates`` (List of String: the codes of the places of
+            an ambiguous name: those that share it, or else those whose names begin with it, such
+            as the districts of a city).
 
         Raises:
             UsageError: *names* is neither a Series nor a list, or *level* is unknown.
@@ -673,6 +674,13 @@ class Register(Checked):
             ...     places = fk.match_places(["ziar n. hronom", "613", "Lučka"], level="district")
             >>> places.select("code", "how").rows()
             [('SK032D', 'name'), ('SK032D', 'old code'), (None, 'unknown')]
+            >>> with fk.using(fk.sample()):
+            ...     places = fk.match_places(["Košice"], level="district")
+            ...     districts = places.explode("candidates").join(
+            ...         fk.districts(), left_on="candidates", right_on="code"
+            ...     )
+            >>> districts["name_sk_right"].to_list()
+            ['Košice I', 'Košice II', 'Košice III', 'Košice IV', 'Košice - okolie']
         """
         from finstat_kit.frames.places import match_names as matching
 

@@ -10,13 +10,14 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import numbers as number_format, unit_names
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.records import decode as shaped
 from finstat_kit.protocol.wire import INVENTED, Reply
@@ -27,7 +28,7 @@ from finstat_kit.service.filings.store import FiledStore, with_filings
 from finstat_kit.service.http import routes
 from finstat_kit.service.http.routes import dated
 from finstat_kit.service.state import changes, population
-from finstat_kit.service.state.store import DELETED, NON_PUBLIC, Store
+from finstat_kit.service.state.store import DELETED, LIVING, NON_PUBLIC, Store
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import InProcess
 
@@ -57,8 +58,10 @@ class Sample(Register):
         # Its arguments, not its state: it is the same register after any change.
         self._mark = identity
         self._marks = {INVENTED: identity}
+        self._named: tuple[Store, pl.DataFrame] | None = None  # a state and its names
         self._changing = threading.Lock()
         super().__init__("sample:", lang=lang, transport=InProcess(self._answer))
+        self._session.names = self._names
         forks.renew_in_child(self)
 
     def _after_fork(self) -> None:
@@ -114,6 +117,17 @@ class Sample(Register):
             f"Invented data of the finstat_kit sample ({units} units, as of {self.today}), not of "
             "the Register of Financial Statements."
         )
+
+    def _names(self) -> pl.DataFrame:
+        """Return the names of all units, prepared once per state."""
+        store = self._store
+        if self._named is None or self._named[0] is not store:
+            ids, rows = store.units.ids, np.flatnonzero(store.columns["state"] == LIVING)
+            names = [store.living(int(ids[row]), row).get("nazovUJ") for row in rows.tolist()]
+            schema = {"id": pl.Int64, "nazovUJ": pl.String}
+            named = pl.LazyFrame({"id": ids[rows], "nazovUJ": names}, schema)
+            self._named = store, unit_names.prepared(named).collect()
+        return self._named[1]
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
         """Answer one request as the register's server would; a header marks it as invented."""

@@ -65,6 +65,7 @@ class LocalRegister(Register):
         self._served = Served(self._state, self._records_of)
         super().__init__("mirror:", tries=1, transport=InProcess(self._served.answer))
         self._session.copy = _Door(self)
+        self._session.names = lambda: self._state().names()
         self._session.today = lambda: self._state().today  # of the newest sync
         # Properties and the repr look no more; what is damaged is an error where it is read.
         with contextlib.suppress(MirrorError):

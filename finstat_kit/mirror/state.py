@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from finstat_kit.errors import Either, MirrorError, RegisterError
+from finstat_kit.frames.text import unit_names
 from finstat_kit.mirror import versions
 from finstat_kit.mirror.cells import ORDER, STORED
 from finstat_kit.mirror.log import BROKEN, CURE, Log, Mark, Stamp, stamp, verify
@@ -212,6 +213,7 @@ class State:
         self._standing: dict[str, pl.DataFrame] = {}
         self._rows: dict[str, _Rows] = {}
         self._forms: dict[int, Form | None] = {}
+        self._names: pl.DataFrame | None = None
         for name, log in folder.logs.items():
             self._see(name, log)
 
@@ -323,6 +325,15 @@ class State:
             .join(old.lazy(), on=["report_id", "version"], how="anti")
             .join(named.lazy(), on="report_id", how="anti")
         )
+
+    def names(self) -> pl.DataFrame:
+        """Return the names of all units, prepared once; see `unit_names.prepared`."""
+        with self._folder._lock:  # not twice at the same time: they are large
+            if self._names is None:
+                with legible(self.path):
+                    named = self.newest("units").filter(pl.col("gone").is_null())
+                    self._names = unit_names.prepared(named).collect(engine="streaming")
+            return self._names
 
     @cached_property
     def codelists(self) -> dict[str, pl.DataFrame]:

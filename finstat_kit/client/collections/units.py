@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.arguments import Since
-from finstat_kit.client.collections import walk
+from finstat_kit.client.collections import finding, walk
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.pages import Pages
 from finstat_kit.client.collections.scan import scan
+from finstat_kit.errors import warn
+from finstat_kit.protocol import wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -212,3 +215,45 @@ class Units(Collection):
             └─────┴──────────┴───────┘
         """
         return super().get(ids, errors=errors, max_requests=max_requests, progress=progress)
+
+    def find(self, text: str, *, limit: int | None = 20) -> pl.DataFrame:
+        """Find units by name, or by a number: IČO, DIČ or id.
+
+        Each word of the text must be a word of the name or its beginning, in any order. Accents,
+        case and signs do not matter, and a legal form at the end (*s. r. o.*, *a.s.*) may be absent
+        from the name. A text of 8 or 12 digits is an IČO, of 10 a DIČ, any other number an id; if
+        no unit has the number, it is searched for in the names.
+
+        Names are searched in the units of a sample or a mirror; the names of a mirror are read at
+        the first search after each sync. The register itself has no search: there only numbers are
+        found, with one request for the list and one per record.
+
+        Args:
+            text: Words of a name, or a number.
+            limit: Maximum number of units, those that match best; None returns all matches.
+
+        Returns:
+            Records with the columns of `get`, the best match first: names that consist of the text,
+            then those with its words as they are, in any order, and at the beginning; among equals
+            the order of names without accents, then of ids. No match gives no rows.
+
+        Raises:
+            UsageError: *text* has no letters or digits, or the register has no search for names.
+
+        Warns:
+            UserWarning: More units match than *limit*; with their number.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.units.find("orol 510 sro skuska")["nazovUJ"].to_list()
+            ...     fk.financials(fk.units.find("00372491"), 2015)["equity"].to_list()
+            ['Skúška Orol 510, s. r. o.']
+            [15900.0]
+        """
+        limit = None if limit is None else arguments.whole("limit", limit, 1, wire.MAX_ID)
+        ids, number = finding.matches(self._session, text, limit)
+        if ids.len() < number:
+            best = f"the {ids.len():,} best of {number:,} units that match"
+            warn(f"{best}; a greater limit returns more")
+        return self.get(ids, errors="keep", progress=False)

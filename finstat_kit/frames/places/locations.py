@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Final, Literal
 
 import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.errors import UsageError
+from finstat_kit.frames.text.folding import folded
 
 Level = Literal["region", "district", "municipality"]
 LEVELS: Final = ("region", "district", "municipality")
@@ -71,35 +71,18 @@ def search(places: pl.DataFrame, text: str | None, level: str | None = None) -> 
         raise UsageError(
             "is not allowed", argument="text", value=text, cure="give part of a name or of a code"
         )
-    sought = folded(text.strip())
-    rank = [
-        _rank(sought, code, name_sk or "", name_en or "")
-        for code, name_sk, name_en in places.select("code", "name_sk", "name_en").iter_rows()
-    ]
+    sought = pl.select(folded(pl.lit(text.strip()))).item()
+    names = [folded(pl.col(name)).fill_null("") for name in ("name_sk", "name_en")]
+    begun = pl.col("code").str.to_lowercase().str.starts_with(sought)
+    begun |= pl.any_horizontal(name.str.starts_with(sought) for name in names)
+    words = [pl.lit(" ") + name.str.replace_all("-", " ", literal=True) for name in names]
+    of_word = pl.any_horizontal(word.str.contains(f" {sought}", literal=True) for word in words)
+    within = pl.any_horizontal(name.str.contains(sought, literal=True) for name in names)
+    rank = pl.when(begun).then(0).when(of_word).then(1).when(within).then(2)
     order = pl.col("level").cast(pl.Enum(LEVELS))
     return (
-        places.with_columns(pl.Series("rank", rank, dtype=pl.Int8))
+        places.with_columns(rank.alias("rank"))
         .drop_nulls("rank")
         .sort("rank", order, "name_sk", "code")
         .select(LOCATIONS.names())
     )
-
-
-def folded(text: str) -> str:
-    """Return a text without accents and case, to compare by.
-
-    >>> folded("Žiar nad Hronom")
-    'ziar nad hronom'
-    """
-    apart = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in apart if not unicodedata.combining(c)).casefold()
-
-
-def _rank(sought: str, code: str, *names: str) -> int | None:
-    """Return 0 if a name or code starts with the text, 1 if a word does, 2 for any other match."""
-    texts = [folded(name) for name in names]
-    if code.casefold().startswith(sought) or any(text.startswith(sought) for text in texts):
-        return 0
-    if any(word.startswith(sought) for text in texts for word in text.replace("-", " ").split()):
-        return 1
-    return 2 if any(sought in text for text in texts) else None

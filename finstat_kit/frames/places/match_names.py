@@ -10,7 +10,8 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.places.labels import holds_codes
-from finstat_kit.frames.places.locations import LEVELS, folded
+from finstat_kit.frames.places.locations import LEVELS
+from finstat_kit.frames.text.folding import words
 from finstat_kit.protocol import old_codes
 
 MATCHES: Final = pl.Schema(
@@ -43,45 +44,61 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
     old = {_OLD[level](code): code for code in name_of}
     by_name: dict[str, set[str]] = {}
     by_part: dict[str, set[str]] = {}  # districts of a city without the city
-    for code, *called in of_level.select("code", "name_sk", "name_en").iter_rows():
-        for name in filter(None, called):
-            for key in _keys(name):
-                by_name.setdefault(key, set()).add(code)
-            for key in _keys(name.partition("-")[2]):
-                by_part.setdefault(key, set()).add(code)
+    by_start: dict[str, set[str]] = {}  # places by the first words of a name
+    city_part = pl.col("name").str.extract("-(.*)").fill_null("")
+    called = of_level.unpivot(["name_sk", "name_en"], index="code", value_name="name")
+    for code, name, part in (
+        called.drop_nulls()
+        .select("code", words(pl.col("name")), words(city_part).alias("part"))
+        .iter_rows()
+    ):
+        for key in _keys(name):
+            by_name.setdefault(key, set()).add(code)
+            for space in re.finditer(" ", key):
+                by_start.setdefault(key[: space.start()], set()).add(code)
+        for key in _keys(part):
+            by_part.setdefault(key, set()).add(code)
 
-    def matched(text: str) -> tuple[str, list[str]]:
+    def matched(text: str, name: str) -> tuple[str, list[str]]:
         if text.strip().upper() in name_of:
             return "code", [text.strip().upper()]
         if (today := old.get(text.strip())) is not None:
             return "old code", [today]
-        names = (index[key] for key in _keys(text) for index in (by_name, by_part) if key in index)
-        codes = sorted(next(names, ()))
-        return ("unknown", "name", "ambiguous")[min(len(codes), 2)], codes
+        keys = _keys(name)
+        codes = (index[key] for key in keys for index in (by_name, by_part) if key in index)
+        if len(sharing := sorted(next(codes, ()))) == 1:
+            return "name", sharing
+        begun = (by_start[key] for key in keys if key in by_start)
+        sharing = sharing or sorted(next(begun, ()))
+        return "ambiguous" if sharing else "unknown", sharing
 
-    distinct = {text: matched(text) for text in inputs.drop_nulls().unique() if text.strip()}
+    given = pl.DataFrame({"text": inputs.drop_nulls().unique()}, schema={"text": pl.String})
+    distinct = {
+        text: matched(text, name)
+        for text, name in given.select("text", words(pl.col("text")).alias("name")).iter_rows()
+        if text.strip()
+    }
     results = [distinct.get(text, ("missing", [])) for text in inputs]
-    sure = [codes[0] if len(codes) == 1 else None for _, codes in results]
+    sure = [None if how == "ambiguous" else next(iter(codes), None) for how, codes in results]
     return pl.DataFrame(
         {
             "given": inputs,
             "code": sure,
             "name_sk": [None if code is None else name_of[code] for code in sure],
             "how": [how for how, _ in results],
-            "candidates": [codes if len(codes) > 1 else [] for _, codes in results],
+            "candidates": [codes if how == "ambiguous" else [] for how, codes in results],
         },
         schema=MATCHES,
     )
 
 
-def _keys(name: str) -> list[str]:
-    """Return the keys to compare a name by, the full one first: no accents, case, signs or kinds.
+def _keys(words: str) -> list[str]:
+    """Return the keys to compare folded words by, all of them first: no kinds of places.
 
-    >>> _keys("Žilinský kraj"), _keys("Vranov n/Topľou")
+    >>> _keys(" zilinsky kraj "), _keys(" vranov n toplou ")
     (['zilinsky kraj', 'zilinsky'], ['vranov nad toplou'])
     """
-    words = re.sub(r"[\W_]+", " ", folded(name)).split()
-    whole = " ".join(_SHORT.get(word, word) for word in words)
+    whole = " ".join(_SHORT.get(word, word) for word in words.split())
     bare = _BARE.fullmatch(whole)
     return list(dict.fromkeys((whole, bare[1]))) if bare else []
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from finstat_kit.arguments import Lang
-from finstat_kit.frames.places.locations import LEVELS, folded
+from finstat_kit.frames.places.locations import LEVELS
 from finstat_kit.frames.text import slovak_order
 
 FIELDS: Final = {"region": "kraj", "district": "okres", "municipality": "sidlo"}
@@ -126,7 +126,7 @@ class Places:
 
 def _abroad(place: Place) -> bool:
     """Return whether an entry means abroad, by today's codes or by its name."""
-    return place.code.startswith("SKZZ") or "zahranic" in folded(place.name_sk)
+    return place.code.startswith("SKZZ") or "zahrani" in place.name_sk.casefold()
 
 
 def _told(place: Place, lang: Lang) -> tuple[str, str]:

@@ -61,6 +61,25 @@ def test_ambiguous_names_are_listed() -> None:
     assert len(lucka) > 1
 
 
+@pytest.mark.parametrize("name", ["Bratislava", "kosice", "okres Košice"])
+def test_the_districts_of_a_city_are_candidates(name: str) -> None:
+    """The name of the city begins theirs, so that none is sure."""
+    row = REG.match_places([name], level="district").row(0, named=True)
+    city = "Bratislava" if "Bratislava" in name else "Košice"
+    own = PLACES.filter(pl.col("name_sk").str.starts_with(city), level="district")
+
+    assert (row["code"], row["how"]) == (None, "ambiguous")
+    assert row["candidates"] == own["code"].sort().to_list()
+    assert own.height == 5
+
+
+def test_the_beginning_of_one_name_is_a_candidate_and_no_match() -> None:
+    """It may mean something else."""
+    row = REG.match_places(["Žiar nad"], level="district").row(0, named=True)
+
+    assert (row["code"], row["how"], row["candidates"]) == (None, "ambiguous", ["SK032D"])
+
+
 @given(st.data())
 def test_every_place_is_found_by_its_name(data: st.DataObject) -> None:
     """Whatever the case, and without accents: by its name, or among the candidates."""

@@ -1,0 +1,84 @@
+"""The search of units by name or number, in the data at hand."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.client.collections import walk
+from finstat_kit.client.session import Session
+from finstat_kit.errors import Either, UsageError
+from finstat_kit.frames.text import unit_names
+from finstat_kit.protocol import wire
+
+_KEYS: Final = {8: "ico", 12: "ico", 10: "dic"}  # by the number of digits
+_LISTED: Final = 10  # units in an error
+
+
+def matches(session: Session, text: str, limit: int | None) -> tuple[pl.Series, int]:
+    """Return the ids of the units that match a text, best first, and how many there are.
+
+    See `Units.find`.
+    """
+    if not isinstance(text, str) or not any(sign.isalnum() for sign in text):
+        raise UsageError(
+            "is not allowed",
+            argument="text",
+            value=text,
+            cure="give words of a name, an IČO, a DIČ or an id, as text",
+        )
+    number = "".join(text.split())
+    is_number = number.isascii() and number.isdigit() and int(number) <= wire.MAX_ID
+    if is_number and (ids := _of_number(session, number)).len():
+        return ids.head(ids.len() if limit is None else limit), ids.len()
+    if session.names is not None:
+        return unit_names.matching(session.names(), text, limit)
+    if is_number:
+        return pl.Series("id", dtype=pl.Int64), 0
+    raise UsageError(
+        f": {text!r} is a name, and the register has no search for names",
+        argument="text",
+        cure=Either(
+            "search a mirror, fk.use('mirror:FOLDER') after fk.Mirror('FOLDER').sync(), or give an "
+            "IČO, as text or by ico=",
+            "search a mirror: --mirror FOLDER after finstat-kit sync FOLDER, or give an IČO",
+        ),
+    )
+
+
+def _of_number(session: Session, number: str) -> pl.Series:
+    """Return the ids of the units with an IČO, a DIČ or an id."""
+    key = _KEYS.get(len(number), "id")
+    if session.copy is not None and (records := session.copy.all_records("units")) is not None:
+        value: int | str = int(number) if key == "id" else number
+        return records.filter(pl.col(key) == value).select("id").collect()["id"].sort()
+    if key == "id":  # the first one after the id below
+        query = walk.query_of(session, "units", None, max(int(number) - 1, 0), 1)
+        ids = walk.ids(session, "units", query, 1, progress=False)["id"]
+        return ids.filter(ids == int(number))
+    filters = walk.filters_of(**{**dict.fromkeys(wire.FILTERS), key: number})
+    query = walk.query_of(session, "units", None, filters=filters)
+    return walk.ids(session, "units", query, progress=False)["id"]
+
+
+def one_unit(records: pl.DataFrame, argument: str, value: object = ...) -> pl.DataFrame:
+    """Return the record of one unit.
+
+    Raises:
+        UsageError: There is none, or there are several, which are listed.
+    """
+    if records.height == 1:
+        return records
+    listed = "".join(
+        "\n  " + ", ".join([str(id_), *filter(None, texts)])
+        for id_, *texts in records.select("id", "nazovUJ", "ico", "mesto").head(_LISTED).iter_rows()
+    )
+    more = f"\n  … and {records.height - _LISTED:,} more" if records.height > _LISTED else ""
+    several = f": these are {records.height:,} units"
+    raise UsageError(
+        several if listed else "is not a unit",
+        argument=argument,
+        value=value,
+        cure=f"give the IČO or the id of one{':' if listed else ''}{listed}{more}",
+    )

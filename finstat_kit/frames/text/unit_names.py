@@ -1,0 +1,62 @@
+"""Units by their names: what is prepared once, and the search in it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.frames.text.folding import words
+
+NAMES: Final = pl.Schema({"id": pl.Int64(), "words": pl.String()})
+_SHORT: Final = ("sro", "as", "vos", "ks", "jsa", "sp", "oz", "no", "nf", "ops")
+# Written with dots or blanks or without, each is one word.
+_ABBREVIATIONS: Final = {f" {' '.join(short)} ": f" {short} " for short in _SHORT}
+_FORMS: Final = ("", "spol sro ", *(f"{short} " for short in _SHORT))  # the end of a name
+_FORM: Final = re.compile(rf"(?<= )(?:spol )?(?:s r|{'|'.join(_SHORT)}) $")
+
+
+def prepared(records: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the names of units as they are searched: `NAMES`, units without a name left out.
+
+    Args:
+        records: ``id`` and ``nazovUJ``.
+    """
+    return records.select("id", _joined(pl.col("nazovUJ")).alias("words")).drop_nulls("words")
+
+
+def matching(names: pl.DataFrame, text: str, limit: int | None) -> tuple[pl.Series, int]:
+    """Return the units with all words of a text in their name: ids, best first, and their number.
+
+    A word may be the beginning of one, and a legal form at the end need not be in the name. First
+    come names that consist of the text, then those with its words as they are, in any order, and at
+    the beginning; among equals the legal form counts, then the order of names, then the id.
+
+    Args:
+        names: As of `prepared`.
+        text: What is sought; without letters and digits nothing matches.
+        limit: Maximum number of ids, None for all.
+    """
+    whole: str = pl.select(_joined(pl.lit(text))).item()
+    bare = _FORM.sub("", whole)
+    if bare.isspace():
+        bare = whole
+    legal_form = "" if bare == whole else whole.split()[-1]
+    name, terms = pl.col("words"), bare.split()
+    hits = names if terms else names.clear()
+    for term in sorted(terms, key=len, reverse=True):  # the longest leaves the fewest
+        hits = hits.filter(name.str.contains(f" {term}", literal=True))
+    is_same = name.is_in([bare + form for form in _FORMS])
+    is_first = name.str.starts_with(bare.rstrip())
+    are_words = (name.str.contains(f" {term} ", literal=True) for term in terms)
+    is_whole = pl.all_horizontal(pl.lit(value=True), *are_words)
+    fit = 3 * is_same.cast(pl.Int8) + is_whole.cast(pl.Int8) + is_first.cast(pl.Int8)
+    by = [-fit, ~name.str.ends_with(f"{legal_form} "), name, pl.col("id")]
+    best = hits.lazy().sort(by).head(hits.height if limit is None else limit)
+    return best.select("id").collect()["id"], hits.height
+
+
+def _joined(texts: pl.Expr) -> pl.Expr:
+    """Return the words of texts, with each abbreviation of a legal form as one."""
+    return words(texts).str.replace_many(_ABBREVIATIONS)

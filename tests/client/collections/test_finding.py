@@ -1,0 +1,181 @@
+"""Units by name or number: the same in a sample and in a mirror of it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+from finstat_kit.client.collections.finding import one_unit
+from finstat_kit.client.sample import Sample
+from finstat_kit.protocol.records.decode import UNITS
+
+NAMES = [
+    "Orol, s. r. o.", "OROL Agro a.s.", "Nový Orol spol. s r.o.", "Orolík", "Orol, a.s.",
+    "„Orol“", "Agro Orolák", "Žriebä 24 & syn", "Orol",
+]  # fmt: skip
+ALL = [*NAMES, None]
+
+
+def sample() -> Sample:
+    register = fk.sample(0)
+    for name in ALL:
+        register.publish(nazovUJ=name, ico=f"{10_000_000 + ALL.index(name):08d}", dic="2020123456")
+    return register
+
+
+@pytest.fixture(scope="module", params=["sample", "mirror"])
+def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> fk.Register:
+    """Give a sample of the units, or a mirror of it."""
+    register = sample()
+    if request.param == "sample":
+        return register
+    mirror = fk.Mirror(tmp_path_factory.mktemp("ruz"), register=register)
+    mirror.sync()
+    return mirror
+
+
+def found(source: fk.Register, text: str) -> list[str]:
+    return source.units.find(text)["nazovUJ"].to_list()
+
+
+def test_the_best_match_is_first(source: fk.Register) -> None:
+    """The name itself, then its words and its beginning, then beginnings of words."""
+    assert found(source, "orol") == [
+        "„Orol“", "Orol", "Orol, a.s.", "Orol, s. r. o.",
+        "OROL Agro a.s.",
+        "Nový Orol spol. s r.o.", "Orolík",
+        "Agro Orolák",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["žriebä", "ZRIEBA", "syn 24", "zri sy", "Žriebä 24 & syn", " 24"])
+def test_spelling_and_order_of_words_do_not_matter(source: fk.Register, text: str) -> None:
+    """Accents, case, signs; each word may be the beginning of one, in any order."""
+    assert found(source, text) == ["Žriebä 24 & syn"]
+    assert found(source, unicodedata.normalize("NFD", text)) == ["Žriebä 24 & syn"]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("orol sro", "Orol, s. r. o."),
+        ("Orol, s.r.o.", "Orol, s. r. o."),
+        ("orol spol. s r. o.", "Orol, s. r. o."),
+        ("orol as", "Orol, a.s."),
+        ("orol a. s.", "Orol, a.s."),
+    ],
+)
+def test_a_legal_form_orders_and_excludes_nothing(
+    source: fk.Register, text: str, first: str
+) -> None:
+    """However it is written: the units of that form come first, and all others stay."""
+    assert found(source, text)[0] == first
+    assert set(found(source, text)) == set(found(source, "orol"))
+
+
+def test_a_legal_form_alone_is_a_word(source: fk.Register) -> None:
+    """It is sought like any other word."""
+    assert found(source, "s. r. o.") == ["Nový Orol spol. s r.o.", "Orol, s. r. o."]
+
+
+def test_a_number_is_that_of_a_unit(source: fk.Register) -> None:
+    """IČO, also in groups, DIČ and id; a number that no unit has is sought in the names."""
+    every = source.units.find("2020123456")
+    assert every["nazovUJ"].to_list() == ALL
+    second = every["id"][1]
+
+    assert source.units.find("10 000 001")["id"].to_list() == [second]
+    assert source.units.find(str(second))["id"].to_list() == [second]
+    assert found(source, "24") == ["Žriebä 24 & syn"]
+    assert found(source, "99999999") == []
+
+
+def test_records_are_those_of_get(source: fk.Register) -> None:
+    """All columns of a record, also where nothing matches."""
+    records = source.units.find("orol agro")
+
+    assert_frame_equal(records, source.units.get(records))
+    assert source.units.find("nič také").schema == UNITS
+    assert source.units.find("nič také").is_empty()
+
+
+def test_a_limit_keeps_the_best_and_says_how_many_there_are(source: fk.Register) -> None:
+    """Never silently."""
+    with pytest.warns(UserWarning, match="the 3 best of 8 units"):
+        best = source.units.find("orol", limit=3)
+
+    assert best["nazovUJ"].to_list() == found(source, "orol")[:3]
+    assert source.units.find("orol", limit=None).height == 8
+
+
+def test_a_search_sees_every_change(tmp_path: Path) -> None:
+    """Of a sample at once, of a mirror after the next sync; a frozen day stays as it was."""
+    register = sample()
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync()
+    for source in (register, mirror):
+        assert found(source, "orolik") == ["Orolík"]
+    day = register.today
+    register.set_today("2026-07-04")
+    register.delete(register.units.find("orolik"))
+    register.publish(nazovUJ="Orolík nový")
+
+    assert found(register, "orolik") == ["Orolík nový"]
+    assert found(mirror, "orolik") == ["Orolík"]
+    mirror.sync()
+    assert found(mirror, "orolik") == ["Orolík nový"]
+    assert found(mirror.as_of(day), "orolik") == ["Orolík"]
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """Give the URL of a register, which answers requests alone."""
+    with sample().serve() as url:
+        yield url
+
+
+def test_a_register_without_a_search_finds_numbers_alone(url: str) -> None:
+    """A name is an error with the ways there are; a number is one request, and its records."""
+    with fk.Register(url) as register:
+        assert found(register, "10000001") == ["OROL Agro a.s."]
+        assert register.stats.requests == 2
+        assert found(register, "99999999") == []
+        with pytest.raises(fk.UsageError, match=r"no search for names.*fk.Mirror.*ico="):
+            register.units.find("orol")
+
+
+@pytest.mark.parametrize("text", ["", " ", "…", 365, None])
+def test_a_text_without_words_is_refused(source: fk.Register, text: str) -> None:
+    """With what may be given."""
+    with pytest.raises(fk.UsageError, match="give words of a name, an IČO, a DIČ or an id"):
+        source.units.find(text)
+
+
+def test_functions_of_units_take_what_is_found() -> None:
+    """As they take records."""
+    register = fk.sample()
+    unit = register.units.find("00372491")
+
+    assert register.financials(unit, 2015)["unit_id"].to_list() == [365]
+    assert register.filings(unit).equals(register.filings([365]))
+
+
+def test_several_units_are_listed_where_one_is_wanted() -> None:
+    """With name, IČO and town."""
+    units = fk.sample().units.find("orol 24")
+    assert units.height > 1
+
+    with pytest.raises(fk.UsageError) as refused:
+        one_unit(units, "unit")
+    with pytest.raises(fk.UsageError, match="unit='x' is not a unit"):
+        one_unit(units.clear(), "unit", "x")
+
+    assert one_unit(units.head(1), "unit").equals(units.head(1))
+    for row in units.select("id", "nazovUJ", "ico", "mesto").rows():
+        assert ", ".join(map(str, row)) in str(refused.value)
+    assert units.height == str(refused.value).count("Orol 24")
