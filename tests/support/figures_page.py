@@ -25,6 +25,7 @@ FORMS: Final[dict[items.Family, dict[str, tuple[int, ...]]]] = {
     "non_profit": {"1180": (1180,), "385 (until 2021)": (385,)},
     "single_entry": {"1164 (383 until 2021)": (1164,)},
 }
+WORDS: Final = ("in English", "in Slovak")
 _LETTERS: Final = {
     699: "apv", 687: "apv", 21: "ap", 22: "v", 690: "ap", 727: "ny", 684: "ap", 696: "ny",
     1180: "apny", 385: "apny", 1164: "rxap",
@@ -77,19 +78,19 @@ def page() -> str:
         "only if another is filled. “Payables” are one block of the form, without provisions, "
         "loans and assistance; the totals end in `_liabilities_total`.",
         "*Same on* names the forms on which an item means the same.",
-        table(["item", "in Slovak", *FORMS["business"], "same on", "mind"], _items("business")),
+        table(["item", *WORDS, *FORMS["business"], "same on", "mind"], _items("business")),
         "## Items of public bodies",
         "Municipalities, regions, state bodies and their organisations. `a` assets, `p` equity and "
         "liabilities, `n` costs, `y` revenue; 684 and 696 are the consolidated statement. Of costs "
         "and revenue the column of all activities is read, or that of `activity=`.",
-        table(["item", "in Slovak", *FORMS["public"], "mind"], _items("public")),
+        table(["item", *WORDS, *FORMS["public"], "mind"], _items("public")),
         "## Items of non-profits",
         "Associations, foundations and others with double-entry bookkeeping.",
-        table(["item", "in Slovak", *FORMS["non_profit"], "mind"], _items("non_profit")),
+        table(["item", *WORDS, *FORMS["non_profit"], "mind"], _items("non_profit")),
         "## Items of single-entry filers",
         "`r` receipts and `x` payments, untaxed and taxed activity added; `a` property, `p` "
         "liabilities.",
-        table(["item", "in Slovak", *FORMS["single_entry"], "mind"], _items("single_entry")),
+        table(["item", *WORDS, *FORMS["single_entry"], "mind"], _items("single_entry")),
         "## Ratios",
         "A ratio is null where an essential part is blank ("
         + _listed(sorted(ratios.ESSENTIAL))
@@ -97,7 +98,7 @@ def page() -> str:
         "other blank part counts as 0 when another part of its sum, or the sum row of its block, "
         "is filled. Balances are those of the end of the period, not averages, and nothing is "
         "scaled.",
-        table(["ratio", "in Slovak", "formula", "mind"], _ratios()),
+        table(["ratio", *WORDS, "formula", "mind"], _ratios()),
         "The blocks: a blank part counts as 0 where one of these rows above it, or another part of "
         "its sum, is filled.",
         table(["part", "rows above it"], _blocks()),
@@ -185,14 +186,15 @@ def _items(family: items.Family) -> Iterator[list[str]]:
             rows.append(", ".join(own) or "–")
         if set(rows) == {"–"}:
             continue
+        head = [f"`{item.name}`", item.label_en, item.label_sk]
         if family != "business":
-            yield [f"`{item.name}`", item.label_sk, *rows, _note(item, family)]
+            yield [*head, *rows, _note(item, family)]
             continue
         apart = {687} if ratios.differs_by_form(item.name) else set()
         apart |= {21} if item.name in _OTHER_UNTIL_2013 else set()
         own_forms = [form for form in item.forms if items.FAMILY_OF[form] == family]
         same = [str(form) for form in own_forms if form not in apart]
-        yield [f"`{item.name}`", item.label_sk, *rows, ", ".join(same), item.note or ""]
+        yield [*head, *rows, ", ".join(same), item.note or ""]
 
 
 def _note(item: items.Item, family: items.Family) -> str:
@@ -248,10 +250,12 @@ def _ratios() -> Iterator[list[str]]:
         "in05": "699 and 687 alone; a cover without interest counts as 9",
     }
     for name, formula in ratios.NUMBERS.items():
-        yield [f"`{name}`", formula.label_sk, f"`{formula.text}`", minds.get(name, "")]
+        words = formula.label_en, formula.label_sk
+        yield [f"`{name}`", *words, f"`{formula.text}`", minds.get(name, "")]
     bounds = ", ".join(f"{bound} in {year}" for year, bound in ratios.CRISIS_BOUNDS.items())
     yield [
         f"`{ratios.BELOW_CRISIS}`",
+        ratios.CRISIS.label_en,
         ratios.CRISIS.label_sk,
         f"`{ratios.CRISIS.text}` under {bounds} and later; null before: an indicator after section "
         "67a of the Commercial Code, not a legal finding",
