@@ -20,10 +20,11 @@ _TOKEN: Final = re.compile(
     |[0-9][0-9X]{1,2}A?Ú?(?!\w)|AÚ?(?!\w)   # an account: "06XA", "096 AÚ"
     |účtová\ skupina
     |celkom(?=\ \(?súčet)|spolu(?=\ (?:súčet|r\ ?\.))
-    |(?:súčet|alebo|mínus|okrem|až|a)(?!\w)
-    |[^\w])|\w+""",
+    |(?:súčet|alebo|mínus|okrem|až|a)(?!\w))
+    |\w+""",
     re.VERBOSE,
 )
+_IN_WORDS: Final = re.compile(r"[^\W\dAX]")  # a letter that is not of an account
 _WORDS: Final = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
@@ -53,7 +54,7 @@ def english(caption: str | None) -> str | None:
     words = _terms().get(_key(term))
     if words is None:
         return None
-    for pattern, written in _WORDS:
+    for pattern, written in _WORDS if _IN_WORDS.search(behind) else ():
         behind = pattern.sub(written, behind)
     return (words.upper() if term.isupper() else words) + behind
 
