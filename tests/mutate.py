@@ -336,8 +336,8 @@ MUTATIONS = [
     Mutation(
         "an item of which a part is no number has no number",
         "items.py:Sums.amounts",
-        "~self.filled | self.odd",
-        "~self.filled",
+        "self.filled & ~self.odd",
+        "self.filled",
         "test_a_number_that_cannot_be_read_has_the_reason",
     ),
     Mutation(

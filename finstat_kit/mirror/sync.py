@@ -568,7 +568,7 @@ class Sync:
         """Return what the log of a collection says of each id, with the digests of contents."""
         with legible(self._folder.path):
             log = self._folder.rows(name, [*self._folder_history().gaps, *self._gaps])
-            return versions.standing(log).join(versions.contents(log), on="id", how="left")
+            return versions.standing(log, contents=True)
 
     def _answer(
         self, name: str, fetched: list[Fetched], stands: pl.DataFrame, counts: dict[str, int]
@@ -591,12 +591,14 @@ class Sync:
         reasons = {"id": pl.Int64, "problem": pl.String}
         unread = pl.DataFrame(problems, schema=reasons, orient="row")
         unread = unread.with_columns(versions.digests(unread["problem"]))
-        now = stands.select("id", "known", "listed", "readable", "stored", before="digest")
+        before = ("known", "listed", "readable", "stored", pl.col("digest").alias("before"))
 
         def marked(rows: pl.DataFrame) -> pl.DataFrame:
+            # A join would look at all that stands, batch by batch.
+            at = pl.Series(places_in(stands["id"].to_numpy(), rows["id"].to_numpy()))
+            now = stands.select(before).lazy().select(pl.all().gather(at.set(at < 0, None)))
             equal = pl.col("listed") & (pl.col("digest") == pl.col("before"))
-            joined = rows.join(now, on="id", how="left", maintain_order="left")
-            return joined.with_columns(equal=equal.fill_null(value=False))
+            return rows.hstack(now.collect()).with_columns(equal=equal.fill_null(value=False))
 
         answers, unread = marked(answers), marked(unread)
         same = (

@@ -8,7 +8,7 @@ read never hides the one before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from hashlib import blake2b
 from typing import Final
@@ -52,7 +52,7 @@ CHANGES: Final = pl.Schema(
 OWNED: Final = {"statements": "idUctovnychZavierok", "annual_reports": "idVyrocnychSprav"}
 REPORTS_OF: Final = "idUctovnychVykazov"
 _FEW: Final = 200  # ids that are compared one by one
-_PIECE: Final = 131_072  # units with all their versions, looked at together
+_PIECE: Final = 262_144  # ids with all their versions, looked at together
 _GONE: Final = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
 _KEYS: Final = ("id", "version", "kind", "digest")
 ROW: Final = "row of the log"
@@ -105,15 +105,39 @@ def digests(texts: pl.Series) -> pl.Series:
     return pl.Series("digest", [int.from_bytes(h, "little", signed=True) for h in hashes], pl.Int64)
 
 
-def standing(log: pl.LazyFrame) -> pl.DataFrame:
+def standing(log: pl.LazyFrame, *, contents: bool = False) -> pl.DataFrame:
     """Return what a log says of each id that it names, by ascending id.
+
+    Args:
+        log: All rows that count.
+        contents: Whether the contents of records are looked at too.
 
     Returns:
         ``id``; ``named`` (Int64: the newest version of a list that names it), ``answered`` (Int64:
         the newest version that answers it, null without any), ``readable`` (Boolean: whether that
         is a record), ``known`` (Boolean: whether any is) and ``listed`` (Boolean: False once it is
-        missing).
+        missing). With *contents* ``digest`` (Int64) of the newest row and ``stored`` (Boolean:
+        whether a row holds that content), null for ids that are listed alone.
     """
+    return pl.concat(
+        _standing(rows).join(_contents(rows), on="id", how="left", maintain_order="left")
+        if contents
+        else _standing(rows)
+        for rows in pieces(log)
+    )
+
+
+def pieces(log: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
+    """Yield the rows of ids that follow each other, few enough to be in memory at once."""
+    ids = log.select("id").collect(engine="streaming")["id"].unique().sort()
+    if ids.is_empty():
+        yield log
+    for start in range(0, len(ids), _PIECE):
+        some = ids[start : start + _PIECE]
+        yield log.filter(pl.col("id").is_between(some[0], some[-1]))
+
+
+def _standing(log: pl.LazyFrame) -> pl.DataFrame:
     kind, version = pl.col("kind"), pl.col("version")
     readable = kind.is_in([RECORD, UNCHANGED])
     # Each with what it says in its last bit: the greatest is the newest, and many are fast.
@@ -136,12 +160,7 @@ def standing(log: pl.LazyFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def contents(log: pl.LazyFrame) -> pl.DataFrame:
-    """Return the digest in the newest row of each id, and whether a row holds that content.
-
-    Returns:
-        ``id``, ``digest`` (Int64) and ``stored`` (Boolean); ids that are listed alone are left out.
-    """
+def _contents(log: pl.LazyFrame) -> pl.DataFrame:
     rows = log.filter(pl.col("kind") != LISTED).select(_KEYS).collect()
     last = newest(rows).select("id", "digest")
     held = rows.filter(kind=RECORD).join(last, on=["id", "digest"], how="semi")

@@ -203,6 +203,32 @@ def test_the_statement_of_the_docs_is_right_in_every_engine(filings: fk.Mirror) 
     assert tuple(json.loads(daft.stdout)) == expected
 
 
+@pytest.mark.parametrize(
+    ("table", "keys"),
+    [
+        ("reports", ["id", "version"]),
+        ("cells", ["template", "table", "row", "column", "report_id", "version"]),
+    ],
+)
+def test_commits_state_rows_and_bounds_of_the_keys_alone(
+    filings: fk.Mirror, table: str, keys: list[str]
+) -> None:
+    """Of each file; statistics of other columns would be parsed at every look."""
+    log = filings._folder.logs[table]
+    log.refresh()
+    adds = deltalake.DeltaTable(log.path).get_add_actions(flatten=True)
+    stated = pl.DataFrame(adds)
+
+    assert {n.removeprefix("min.") for n in stated.columns if n.startswith("min.")} == set(keys)
+    assert stated.height > 1
+    for row in stated.iter_rows(named=True):
+        rows = pl.read_parquet(log.path / row["path"], columns=keys)
+        assert row["num_records"] == rows.height
+        assert {n: (row[f"min.{n}"], row[f"max.{n}"]) for n in keys} == {
+            n: (rows[n].min(), rows[n].max()) for n in keys
+        }
+
+
 @pytest.mark.slow
 def test_a_filter_opens_only_the_files_that_it_needs(tmp_path: Path) -> None:
     """By what the commits say of the cells in each file: the others may be gone.

@@ -92,6 +92,7 @@ class Choice:
         self.reports = reports
         self.content = read(reports)
         self._not_held = reports["id"].clear()
+        self._by_kinds: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame] | None = None
 
     def add(self, reports: pl.DataFrame) -> None:
         """Add reports that were wanted."""
@@ -109,11 +110,10 @@ class Choice:
         Args:
             contested: Only those of filings that supersede others or that have no kind.
         """
-        without_kind = self._filings.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
-        without_kind = without_kind.join(self._kinds(), on="statement_id", how="anti")
-        if (ids := self._next_of(without_kind)["report_id"]).len():
+        kinded, able = self._rivals()
+        unkinded = kinded.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
+        if (ids := self._next_of(unkinded)["report_id"]).len():
             return ids
-        able = filings.rivals(filings.with_kinds(self._filings, self._kinds()))
         if contested:
             able = able.filter((pl.col("turn") + pl.col("supersedes")) > 0)
         each = ["unit_id", "year", "undated"]
@@ -133,8 +133,7 @@ class Choice:
 
         The columns of `filings.chosen`, and ``superseded_by_reason``.
         """
-        kinded = filings.with_kinds(self._filings, self._kinds())
-        able = filings.rivals(kinded)
+        kinded, able = self._rivals()
         merits = self._merits(able)
         taken = filings.chosen(kinded, able, merits)
         newest = able.join(taken, left_on="statement_id", right_on="superseded_by", how="semi")
@@ -149,6 +148,14 @@ class Choice:
             superseded_by_reason=pl.col("without").fill_null(pl.lit("no_content", REASON)),
         )  # fmt: skip
         return taken.join(why, on="superseded_by", how="left")
+
+    def _rivals(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the filings with the kinds of their reports, and those that can be taken."""
+        kinds = self._kinds()
+        if self._by_kinds is None or not self._by_kinds[0].equals(kinds):
+            kinded = filings.with_kinds(self._filings, kinds)
+            self._by_kinds = kinds, kinded, filings.rivals(kinded)
+        return self._by_kinds[1:]
 
     def _kinds(self) -> pl.DataFrame:
         """Return the kinds of statements that the title pages of their reports give."""

@@ -220,8 +220,8 @@ class Sums(NamedTuple):
     @property
     def amounts(self) -> pl.Series:
         """The sums, null where nothing is filled or something is no number."""
-        blank = pl.Series(~self.filled | self.odd, dtype=pl.Boolean)
-        return pl.Series(self.values, dtype=pl.Float64).round(2).set(blank, None)
+        values = np.where(self.filled & ~self.odd, self.values, np.nan)
+        return pl.Series(values, dtype=pl.Float64, nan_to_null=True).round(2)
 
 
 class Added:
