@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -56,6 +56,7 @@ _HALF_A_CENT: Final = 0.005
 _KEY: Final = ("table", "row", "column")
 
 Mask = NDArray[np.bool_]
+_Cell = TypeVar("_Cell", np.float64, np.bool_)
 
 
 def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
@@ -161,14 +162,14 @@ class _Filed(NamedTuple):
     Attributes:
         ids: Ids of the reports.
         values: 0 if a cell is blank or not a number.
-        filled: 1 if a cell is not blank.
-        odd: 1 if a filled cell is not a number.
+        filled: Whether a cell is not blank.
+        odd: Whether a filled cell is not a number.
     """
 
     ids: pl.Series
     values: Floats
-    filled: Floats
-    odd: Floats
+    filled: Mask
+    odd: Mask
 
 
 def _filed(cells: pl.DataFrame, sums: FormSums) -> _Filed:
@@ -178,9 +179,9 @@ def _filed(cells: pl.DataFrame, sums: FormSums) -> _Filed:
     table, row, column = (cells[name].to_numpy().astype(np.int64) for name in _KEY)
     cell = sums.starts[table] + row * columns[table] + column
     shape = len(ids), int(sums.starts[-1])
-    values, filled, odd = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    values, filled, odd = np.zeros(shape), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
     values[report, cell] = cells["value"].fill_null(0.0).to_numpy()
-    filled[report, cell] = 1.0
+    filled[report, cell] = True
     odd[report, cell] = cells["value"].is_null().to_numpy()
     return _Filed(ids, values, filled, odd)
 
@@ -197,11 +198,15 @@ class _Added(NamedTuple):
 def _added(filed: _Filed, sums: FormSums) -> _Added:
     computed, stated = sums.added(filed.values), filed.values[:, sums.stated]
     # A sum of blanks only states nothing; a text that is not a number cannot be added.
-    checked = (sums.added(filed.filled, signed=False) + filed.filled[:, sums.stated] > 0) & (
-        sums.added(filed.odd, signed=False) + filed.odd[:, sums.stated] == 0
+    checked = (sums.any(filed.filled) | filed.filled[:, sums.stated]) & ~(
+        sums.any(filed.odd) | filed.odd[:, sums.stated]
     )
-    rounding = _HALF_A_CENT + 1e-15 * sums.added(np.abs(filed.values), signed=False)
-    return _Added(stated, computed, checked, checked & (np.abs(computed - stated) > rounding))
+    off = np.abs(computed - stated)
+    fails = checked & (off > _HALF_A_CENT)
+    some = np.flatnonzero(fails.any(axis=1))  # few: for them the rounding of floats is known too
+    rounding = 1e-15 * sums.added(np.abs(filed.values[some]), signed=False)
+    fails[some] &= off[some] > _HALF_A_CENT + rounding
+    return _Added(stated, computed, checked, fails)
 
 
 def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) -> pl.DataFrame:
@@ -252,7 +257,7 @@ def _balance(filed: _Filed, sums: FormSums) -> list[float | None]:
     if sums.totals is None:
         return [None] * len(filed.ids)
     assets, liabilities = ([place] for place in sums.totals)
-    counted = filed.filled[:, assets] + filed.filled[:, liabilities] > 0
+    counted = filed.filled[:, assets] | filed.filled[:, liabilities]
     return _largest(filed.values[:, assets] - filed.values[:, liabilities], counted)
 
 
@@ -260,10 +265,10 @@ def _across(filed: _Filed, sums: FormSums) -> list[float | None]:
     """Return the largest difference between two columns of a row and their total."""
     first, sign, second, third = sums.across.T
     filled, odd = (
-        cells[:, first] + cells[:, second] + cells[:, third] for cells in (filed.filled, filed.odd)
+        cells[:, first] | cells[:, second] | cells[:, third] for cells in (filed.filled, filed.odd)
     )
     made_up = filed.values[:, first] + sign * filed.values[:, second]
-    return _largest(made_up - filed.values[:, third], (filled > 0) & (odd == 0))
+    return _largest(made_up - filed.values[:, third], filled & ~odd)
 
 
 def _previous(filed: _Filed, sums: FormSums, former: dict[int, int]) -> list[float | None]:
@@ -272,13 +277,15 @@ def _previous(filed: _Filed, sums: FormSums, former: dict[int, int]) -> list[flo
     pairs = [(row, row_of[former[id_]]) for id_, row in row_of.items() if former.get(id_) in row_of]
     later, earlier = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
 
-    def both(cells: Floats) -> tuple[Floats, Floats]:
+    def both(cells: NDArray[_Cell]) -> tuple[NDArray[_Cell], NDArray[_Cell]]:
         return cells[later][:, sums.previous], cells[earlier][:, sums.current]
 
     (filled, filled_then), (odd, odd_then) = both(filed.filled), both(filed.odd)
     # Blanks only are not compared: a first year, a form left empty.
-    both_filled: Mask = (filled.sum(axis=1) > 0) & (filled_then.sum(axis=1) > 0)
-    counted = (filled + filled_then > 0) & (odd + odd_then == 0) & both_filled[:, None]
+    is_filled, was_filled = (
+        np.any(cells, axis=1, keepdims=True) for cells in (filled, filled_then)
+    )
+    counted = (filled | filled_then) & ~(odd | odd_then) & is_filled & was_filled
     values, values_then = both(filed.values)
     differences: list[float | None] = [None] * len(row_of)
     for row, difference in zip(later, _largest(values - values_then, counted), strict=True):
@@ -290,7 +297,7 @@ def _result(filed: _Filed, cell: int | None) -> list[float | None]:
     """Return a result as `_RESULTS` has it."""
     if cell is None:
         return [None] * len(filed.ids)
-    values = np.where(filed.filled[:, cell] > 0, filed.values[:, cell], np.nan).tolist()
+    values = np.where(filed.filled[:, cell], filed.values[:, cell], np.nan).tolist()
     return [None if odd else v for v, odd in zip(values, filed.odd[:, cell].tolist(), strict=True)]
 
 

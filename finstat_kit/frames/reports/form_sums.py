@@ -90,6 +90,12 @@ class FormSums:
         terms = cells[:, self._places]
         return np.add.reduceat(terms * self._signs if signed else terms, self._begins, axis=1)
 
+    def any(self, cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return whether any term of each sum is marked, in each row of *cells*."""
+        if not self.sums:
+            return np.zeros((len(cells), 0), np.bool_)
+        return np.logical_or.reduceat(cells[:, self._places], self._begins, axis=1)
+
     def _place(self, cell: Cell) -> int:
         table, row, column = cell
         return int(self.starts[table]) + row * len(self.form.tables[table].columns) + column
