@@ -373,10 +373,10 @@ class Records:
             self._rows.filter(near("id", ids), where)
             .select(columns)
             .join(named, on="id", how="semi")
-            .join(self._lacking.lazy(), on="id", how="anti")
             .collect(engine="streaming")
         )
-        return rows.filter(is_among(rows["id"], self._listed))
+        held = is_among(rows["id"], self._listed) & ~is_among(rows["id"], self._lacking["id"])
+        return rows.filter(held)
 
     def unread(self, ids: pl.Series, rows: pl.DataFrame) -> pl.DataFrame:
         """Return a row of nulls for each id that is neither lacking nor found."""

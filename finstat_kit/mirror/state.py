@@ -26,6 +26,7 @@ from finstat_kit.mirror.versions import (
     is_lacking,
     of_ids,
     schema_of,
+    without,
 )
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import form as forms
@@ -285,13 +286,8 @@ class State:
         if len(rows.absent) and name == "units":
             raise self._without(len(rows.absent))
         shown = [n for n in schema_of(name) if n not in ("problem", "kind", "digest")]
-        # Usually few rows are outdated: an anti-join is cheap and streams.
-        return (
-            self._all(name, rows.paths)
-            .filter(has_content())
-            .join(rows.outdated.lazy(), on=ROW, how="anti")
-            .select(shown)
-        )
+        with_content = self._all(name, rows.paths).filter(has_content())
+        return without(with_content, rows.outdated, [ROW]).select(shown)
 
     def records(self, name: str, ids: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the newest records of some ids as they stand in their log, and their standing."""
@@ -318,13 +314,10 @@ class State:
         rows, stands = self._rows_of("reports"), self.standing("reports")
         named = stands.filter(is_lacking(), "known").select(report_id="id")
         old = rows.outdated.select("version", report_id="id")
-        # Few are outdated; a commit that was cut off may have left cells without their records.
-        return (
-            self.cells()
-            .filter(pl.col("version").is_in(rows.versions.implode()))
-            .join(old.lazy(), on=["report_id", "version"], how="anti")
-            .join(named.lazy(), on="report_id", how="anti")
-        )
+        # A commit that was cut off may have left cells without their records.
+        cells = self.cells().filter(pl.col("version").is_in(rows.versions.implode()))
+        cells = without(cells, old, ["report_id", "version"])
+        return without(cells, named, ["report_id"])
 
     def names(self) -> pl.DataFrame:
         """Return the names of all units, prepared once; see `unit_names.prepared`."""

@@ -233,6 +233,11 @@ def newest(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort("id", "version").unique("id", keep="last", maintain_order=True)
 
 
+def without(rows: pl.LazyFrame, some: pl.DataFrame, on: list[str]) -> pl.LazyFrame:
+    """Return rows but for some, which are few and often none: a join would copy all rows."""
+    return rows if some.is_empty() else rows.join(some.lazy(), on=on, how="anti")
+
+
 def near(column: str, ids: pl.Series) -> pl.Expr:
     """Return a condition that the rows of some ids fulfil, and in their neighbourhood few others.
 
