@@ -44,9 +44,9 @@ def bounds(classes: Sequence[float]) -> list[float]:
 
 
 def by_breaks(values: Sequence[float], number: int, write: Callable[[float], str]) -> Scale:
-    """Grade values from light to dark by natural breaks, into at most *number* classes."""
+    """Grade values from pale to dark by natural breaks, into at most *number* classes."""
     groups = natural(values, number)
-    scale = colours.graded(colours.VIRIDIS, len(groups)) if groups else []
+    scale = colours.graded(colours.BLUES, len(groups)) if groups else []
     colour_of = {value: colour for colour, c in zip(scale, groups, strict=True) for value in c}
     texts = [_span(write(c[0]), write(c[-1]), " – ") for c in groups]
     return Scale(colour_of.__getitem__, list(zip(scale, texts, strict=True)))
@@ -54,11 +54,11 @@ def by_breaks(values: Sequence[float], number: int, write: Callable[[float], str
 
 def around_zero(values: Sequence[float], write: Callable[[float], str], lang: Lang) -> Scale:
     """Grade decreases and increases alike: equal sizes have equal depth on both sides of zero."""
-    sizes = natural([abs(value) for value in values if value], len(colours.RISES))
+    sizes = natural([abs(value) for value in values if value], len(colours.FALLS))
     tops = [size[-1] for size in sizes]
     scales = {
         side: colours.graded(scale, len(tops)) if tops else []
-        for side, scale in ((-1, colours.FALLS), (1, colours.RISES))
+        for side, scale in ((-1, colours.FALLS), (1, colours.BLUES))
     }
 
     def depth(value: float) -> int:
@@ -82,7 +82,7 @@ def by_bounds(values: Sequence[float], tops: Sequence[float], lang: Lang) -> Sca
     ends = [-math.inf, *tops, math.inf]
     spans = list(pairwise(ends))
     around = min(tops) < 0 or any(value < 0 for value in values)
-    scale = _around(spans) if around else colours.graded(colours.VIRIDIS, len(spans))
+    scale = _around(spans) if around else colours.graded(colours.BLUES, len(spans))
     apart = around and 0 in tops  # zero is neither a decrease nor an increase
 
     def colour_of(value: float) -> str:
@@ -143,7 +143,7 @@ def _around(spans: Sequence[tuple[float, float]]) -> list[str]:
     deep = max(falls, rises)
     falling = colours.graded(colours.FALLS, deep)[:falls][::-1]
     neither = [colours.NO_CHANGE] * (len(spans) - falls - rises)
-    return falling + neither + colours.graded(colours.RISES, deep)[:rises]
+    return falling + neither + colours.graded(colours.BLUES, deep)[:rises]
 
 
 def _span(low: str, high: str, to: str) -> str:

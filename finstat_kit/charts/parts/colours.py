@@ -33,9 +33,10 @@ OF_CODES: Final = (
     "#7fbfb0",
 )
 
-VIRIDIS: Final = ("#d8e219", "#6ece58", "#1f9e89", "#31688e", "#482878")
+# Low is pale and high is dark on every background: a map means the same wherever it is pasted. The
+# darkest is not black, and the palest not white, so that tiles are visible on both.
+BLUES: Final = ("#d3e5f4", "#93c1e0", "#4f97c9", "#1b69a8", "#0b4380")  # sizes, and increases
 NO_CHANGE: Final = "#f5f0e1"
-RISES: Final = ("#b9d6ea", "#5fa2cf", "#0f5c97")
 FALLS: Final = ("#f8cfae", "#e8894a", "#a6460b")
 
 

@@ -1,4 +1,4 @@
-"""Bars and the tile map as HTML in the colours of the page, with a light, dark or no theme."""
+"""Bars and the tile map as HTML, in the colours of the charts on a light, dark or no theme."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import drawing, tiles
+from finstat_kit.charts.parts import colours, drawing, tiles
 from finstat_kit.charts.parts.classes import natural
 from finstat_kit.charts.parts.cutting import cut
 from finstat_kit.frames.text import numbers as number_format
@@ -18,10 +18,9 @@ from finstat_kit.widgets.html.texts import words
 # The variables are JupyterLab's; elsewhere the browser's own colours apply.
 _PAGE: Final = "var(--jp-layout-color1, Canvas)"
 _INK: Final = "var(--jp-ui-font-color1, CanvasText)"
-_BRAND: Final = "var(--jp-brand-color1, #1976d2)"
 _GREY: Final = "var(--jp-layout-color4, GrayText)"
 _TOP: Final = 20  # bars; the table has all rows
-_SHADES: Final = (6, 20, 34, 47, 60)  # per cent of the brand's colour; the ink is legible on each
+_CLASSES: Final = 5
 _WIDTH, _HEIGHT = 80, 60  # size of a tile
 _TEXT: Final = 12
 _DIVIDED: Final = {
@@ -42,7 +41,7 @@ def bars(counts: pl.DataFrame, lang: Lang, text: str) -> str:
     rows = zip(names, shown["count"], shown["share"].fill_null(0), shown["kind"], strict=True)
     cells = []
     for name, count, share, kind in rows:
-        colour = _BRAND if kind == "labelled" else _GREY
+        colour = colours.BLUE if kind == "labelled" else _GREY
         width = 0 if kind == "rest" else 100 * count / longest
         number = number_format.whole(count, lang)
         cells += [
@@ -80,8 +79,9 @@ def tile_map(
     if not grid:
         return ""
     count_of = {code: n for code, n in counts.select("code", "count").iter_rows() if code in grid}
-    classed = natural(list(count_of.values()), min(len(_SHADES), max(2, len(grid) // 2)))
-    shade_of = {count: shade for shade, group in zip(_shades(len(classed)), classed, strict=True)
+    classed = natural(list(count_of.values()), min(_CLASSES, max(2, len(grid) // 2)))
+    shades = colours.graded(colours.BLUES, len(classed)) if classed else []
+    shade_of = {count: shade for shade, group in zip(shades, classed, strict=True)
                 for count in group}  # fmt: skip
     west = min(tile.column for tile in grid.values())
     north = min(tile.row for tile in grid.values())
@@ -91,7 +91,7 @@ def tile_map(
             tile._replace(column=tile.column - west, row=tile.row - north),
             _facts(names[code], count_of.get(code, 0), counts, code, lang),
             number_format.whole(count_of.get(code, 0), lang),
-            _shade(shade_of[count_of[code]]) if code in count_of else _PAGE,
+            shade_of[count_of[code]] if code in count_of else None,
             lang,
             chosen=code == chosen,
         )
@@ -106,18 +106,7 @@ def tile_map(
         f'max-width:{width}px;height:auto;forced-color-adjust:none">{"".join(drawn)}</svg>'
     )
     off = int(counts["count"].sum()) - sum(count_of.values())
-    return f'<div class="fk-map">{picture}{_legend(classed, off, lang)}</div>'
-
-
-def _shades(number: int) -> list[int]:
-    """Return *number* evenly spaced shades."""
-    if number == 1:
-        return [_SHADES[len(_SHADES) // 2]]
-    return [_SHADES[round(n * (len(_SHADES) - 1) / (number - 1))] for n in range(number)]
-
-
-def _shade(percent: int) -> str:
-    return f"color-mix(in srgb, {_BRAND} {percent}%, {_PAGE})"
+    return f'<div class="fk-map">{picture}{_legend(shades, classed, off, lang)}</div>'
 
 
 def _facts(name: str, count: int, counts: pl.DataFrame, code: str, lang: Lang) -> str:
@@ -127,8 +116,11 @@ def _facts(name: str, count: int, counts: pl.DataFrame, code: str, lang: Lang) -
 
 
 def _tile(
-    code: str, tile: tiles.Tile, facts: str, number: str, colour: str, lang: Lang, *, chosen: bool
-) -> str:
+    code: str, tile: tiles.Tile, facts: str, number: str, shade: str | None, lang: Lang, *,
+    chosen: bool,
+) -> str:  # fmt: skip
+    """Return a tile in a shade, or in the colour of the page."""
+    ink = _INK if shade is None else colours.ink_on(shade)
     x, y = tile.column * _WIDTH, tile.row * _HEIGHT
     short = tile.name_sk if lang == "sk" else tile.name_en
     name = _DIVIDED.get(short, short).split("\n")
@@ -138,7 +130,7 @@ def _tile(
     lines.append((_HEIGHT - 9, _TEXT, number))
     texts = "".join(
         f'<text x="{x + _WIDTH / 2:g}" y="{y + down}" text-anchor="middle" '
-        f'style="fill:{_INK};font-size:{size:.3g}px;forced-color-adjust:none">{escape(line)}</text>'
+        f'style="fill:{ink};font-size:{size:.3g}px;forced-color-adjust:none">{escape(line)}</text>'
         for down, size, line in lines
     )
     edge = f"stroke:{_INK};stroke-width:3" if chosen else f"stroke:{_GREY};stroke-width:1"
@@ -147,16 +139,16 @@ def _tile(
         f'<g data-code="{escape(code)}" data-x="{tile.column}" data-y="{tile.row}"{mark}>'
         f"<title>{escape(facts)}</title>"
         f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" '
-        f'style="fill:{colour};{edge}"></rect>{texts}</g>'
+        f'style="fill:{shade or _PAGE};{edge}"></rect>{texts}</g>'
     )
 
 
-def _legend(classed: list[list[float]], off: int, lang: Lang) -> str:
+def _legend(shades: list[str], classed: list[list[float]], off: int, lang: Lang) -> str:
     entries = []
-    for percent, one in zip(_shades(len(classed)), classed, strict=True):
+    for shade, one in zip(shades, classed, strict=True):
         ends = [number_format.whole(int(end), lang) for end in (one[0], one[-1])]
         swatch = (
-            f"display:inline-block;border:0.5em solid {_shade(percent)};"
+            f"display:inline-block;border:0.5em solid {shade};"
             f"outline:1px solid {_GREY};margin:0 0.5em 0 1px;forced-color-adjust:none"
         )
         bounds = " – ".join(dict.fromkeys(ends))
