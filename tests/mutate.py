@@ -500,8 +500,8 @@ MUTATIONS = [
     ),
     Mutation(
         "a title names invented data",
-        "drawing.py:title",
-        "facts.append(register._source_name(lang))",
+        "texts.py:Texts.write_title",
+        "facts.append(self.source._source_name(self.lang))",
         "pass",
         "test_titles_name_the_sample",
     ),

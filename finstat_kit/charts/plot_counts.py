@@ -11,11 +11,21 @@ from matplotlib.axes import Axes
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Grouping, Lang
-from finstat_kit.charts.parts import colours, drawing, estimates, figures, summaries
+from finstat_kit.charts.parts import (
+    colours,
+    drawing,
+    estimates,
+    figures,
+    legend,
+    rows,
+    summaries,
+    texts,
+)
 from finstat_kit.charts.parts.cutting import cut
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.charts.parts.rows import Groups, Rows
 from finstat_kit.charts.parts.summaries import Summary
-from finstat_kit.client import current
+from finstat_kit.charts.parts.texts import Texts
 from finstat_kit.client.register import Register
 from finstat_kit.frames.findings import groups
 from finstat_kit.frames.places import labels
@@ -31,13 +41,13 @@ _TOO_LONG: Final = 2  # times the longest bar; a longer rest would dwarf all oth
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "count": "počet jednotiek a ich podiel na všetkých",
-        "difference": "o koľko jednotiek viac (+) alebo menej (−)",
+        "difference": "o koľko jednotiek viac (+) alebo menej\u00a0(−)",
         "with": "jednotky s hodnotou",
         "off": "Pruh „ostatné“ je dlhší, než sa sem zmestí.",
     },
     "en": {
         "count": "number of units and their share of all",
-        "difference": "how many units more (+) or fewer (−)",
+        "difference": "how many units more (+) or fewer\u00a0(−)",
         "with": "units with a value",
         "off": "The bar “other” is longer than fits here.",
     },
@@ -48,8 +58,10 @@ def plot_counts(
     frame: labels.Frame,
     by: Grouping | Sequence[Grouping] = "kraj",
     *,
-    lang: Lang | None = None,
     top: int | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    lang: Lang | None = None,
     ax: Axes | None = None,
     register: Register | str | None = None,
 ) -> Axes:
@@ -66,9 +78,11 @@ def plot_counts(
             summary as `summary` returns it, of which the units with a value are drawn, a
             comparison as `compare` returns it, or an estimate as `estimate` returns it.
         by: The code field to count by, or the one the counts were made by; as in `count_by`.
-        lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         top: Maximum number of labelled bars, 1 to 200; the others are summed in one pale bar. None
             shows the first 30, or as many as fit into a given *ax*.
+        title: Replaces the heading; the number of units and the source below it stay.
+        note: Written below the notes of the chart.
+        lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for long
             labels. None makes a new figure.
         register: The source: a `Register`, or what `use` takes; None is the current one, if any is
@@ -88,19 +102,20 @@ def plot_counts(
         Accounting units by region
         50 units, sample (invented) data
     """
-    source, lang = current.drawn_from(register, lang)
+    around = texts.given(register, lang, title, note)
+    source, lang = around.source, around.lang
     if top is not None:
         top = arguments.whole("top", top, 1, MOST_BARS)
     if summaries.is_summary(frame):
-        return _summary(summaries.of_frame(frame, by, lang, source), lang, source, top, ax)
+        return _summary(summaries.of_frame(frame, by, lang, source), around, top, ax)
     arguments.one_of("by", by, tuple(labels.FIELDS))
     assert isinstance(by, str)
     value = "difference" if drawing.is_comparison(frame) else "count"
-    units: int | tuple[int, int] | str
+    units: int | str
     estimate = estimates.of_frame(frame, by)
     if value == "difference":
         table = drawing.comparison(frame, by)
-        units = int(table["count_a"].sum()), int(table["count_b"].sum())
+        units = drawing.both_numbers(frame, table, lang)
     elif estimate:
         table, units = estimate.table, estimate.drawn(lang)
     else:
@@ -116,45 +131,49 @@ def plot_counts(
         bars = estimate.intervals(bars) if estimate else bars
         short = by == "kraj" and width < drawing.NARROW
         names = drawing.names(bars, lang, among=table, short=short)
-        longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
+        placed, longest = rows.placed(bars["code"], names, None).beside(ax)
         heading = drawing.WORDS[lang]["by" if value == "count" else value]
         heading = heading.format(by=drawing.WORDS[lang][by])
-        drawing.title(ax, heading, lang, source, units, beside=longest)
-        for side in ("top", "right", "bottom"):
-            ax.spines[side].set_visible(False)
+        around.write_title(ax, heading, units, beside=longest)
         if bars.is_empty():
-            drawing.sentence(ax, drawing.WORDS[lang]["nothing"])
+            around.write_nothing(ax)
         elif (alone := _alone(bars, names, lang)) is not None:
-            drawing.sentence(ax, alone)
+            around.write_sentence(ax, alone)
         else:
-            _draw_bars(ax, bars, names, value, longest, lang, drawing.windows(frame, lang))
+            meaning = estimates.measure(lang) if estimate else _WORDS[lang][value]
+            notes = [meaning, ""]
+            if value == "difference":
+                notes = [drawing.compared(frame, meaning, lang), drawing.windows(frame, lang)]
+            _draw_bars(ax, bars, placed, value, longest, around, notes)
     return ax
 
 
-def _summary(
-    summary: Summary, lang: Lang, source: Register | None, top: int | None, ax: Axes | None
-) -> Axes:
-    """Draw the number of units with a value of each group of a summary, and the rest of its notes.
+def _summary(summary: Summary, around: Texts, top: int | None, ax: Axes | None) -> Axes:
+    """Draw the number of units with a value of each group of a summary, and its notes.
 
-    Pairs of groups stand side by side, in the order of both.
+    The codes of the last of several groups are side by side, each in a colour, in their order.
     """
+    lang = around.lang
     count = pl.col("n").alias("count")
     table = summary.table.select("code", "label", count, share=count / count.sum(), kind="kind",
-                                 place="place")  # fmt: skip
+                                 place="place").filter(pl.col("count") > 0)  # fmt: skip
     ordered = len(summary.fields) > 1 or not groups.ORDERED.isdisjoint(summary.fields)
     order = pl.col("place") if ordered else None
     bars = cut(table, _BARS if top is None else top, order=order)
+    # A sum of codes belongs to none of the groups.
+    bars = bars.with_columns(code=pl.when(pl.col("kind") != "rest").then("code"))
     heading = summary.heading(lang, f"{figures.called(summary.item, lang)}: {_WORDS[lang]['with']}")
-    with drawing.axes(ax, 8, 1.5 + _BAR_HEIGHT * max(bars.height, 3)) as ax:
-        names = drawing.names(bars, lang, among=table, longest=summary.longest)
-        longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
-        drawing.title(ax, heading, lang, source, summary.covered(lang), beside=longest)
-        for side in ("top", "right", "bottom"):
-            ax.spines[side].set_visible(False)
+    names = drawing.names(bars, lang, among=table, longest=summary.longest)
+    placed = rows.placed(bars["code"], names, summary.groups)
+    with drawing.axes(ax, 8, 1.5 + _BAR_HEIGHT * placed.height) as ax:
+        placed, longest = placed.beside(ax)
+        around.write_title(ax, heading, summary.covered(lang), beside=longest)
+        covered = " ".join(summary.notes(lang))
         if bars.is_empty():
-            drawing.sentence(ax, drawing.WORDS[lang]["nothing"])
+            around.write_nothing(ax, covered)
         else:
-            _draw_bars(ax, bars, names, "count", longest, lang, " ".join(summary.notes(lang)))
+            notes = [_WORDS[lang]["count"], covered]
+            _draw_bars(ax, bars, placed, "count", longest, around, notes, summary.groups)
     return ax
 
 
@@ -178,22 +197,29 @@ def _alone(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
 def _draw_bars(
     ax: Axes,
     bars: pl.DataFrame,
-    names: list[str],
+    placed: Rows,
     value: str,
     beside: float,
-    lang: Lang,
-    warning: str,
+    around: Texts,
+    notes: Sequence[str],
+    groups: Groups | None = None,
 ) -> None:
+    lang = around.lang
+    for spine in ("top", "right", "bottom"):
+        ax.spines[spine].set_visible(False)
     width, height = drawing.inches(ax)
-    size = min(TEXT_SIZE, _LETTER * 72 * height / max(bars.height, 3))
+    size = min(TEXT_SIZE, _LETTER * 72 * height / placed.height)
     ink = colours.ink(ax)
     lengths = [float(length) for length in bars[value]]
     ends = [float(end) for end in bars["count_high"]] if "hits" in bars.columns else lengths
     drawn = ax.barh(
-        range(bars.height),
+        placed.at,
         lengths,
-        height=0.72,
-        color=[_colour(kind, x) for kind, x in zip(bars["kind"], lengths, strict=True)],
+        height=0.72 if groups is None else 0.9,
+        color=[
+            _colour(kind, x) if groups is None else groups.colour_of.get(code or "", colours.PALE)
+            for kind, x, code in zip(bars["kind"], lengths, bars["code"], strict=True)
+        ],
         xerr=_errors(bars),
         error_kw={"ecolor": ink, "elinewidth": 1, "capsize": 2},
     )
@@ -205,22 +231,21 @@ def _draw_bars(
         # This bar runs off the axis to keep the others visible; its number is inside it.
         side = math.copysign(1, lengths[rest])
         ends[rest] = side * others
-        _write_inside(ax, rest, side, numbers[rest], size)
+        _write_inside(ax, placed.at[rest], side, numbers[rest], size)
         numbers[rest] = ""
     ax.set_xlim(_ends(ends, width - beside, size, numbers))
     ax.bar_label(drawn, numbers, padding=3, fontsize=size, color=ink)
-    ax.set_yticks(range(bars.height), [drawing.literal(name) for name in names], fontsize=size)
+    ax.set_yticks(placed.ticks, [drawing.literal(name) for name in placed.names], fontsize=size)
     ax.tick_params(axis="y", length=0)
     ax.set_xticks([])
     if value == "difference":
         ax.axvline(0, color=ink, linewidth=0.8)
         ax.spines["left"].set_visible(False)
     # A few bars keep the thickness of bars among many.
-    ax.set_ylim(max(bars.height, 3) - 0.5, -0.5)
-    meaning = _WORDS[lang][value] if ends is lengths else estimates.measure(lang)
-    note = [meaning] + ([_WORDS[lang]["off"]] if off else [])
-    note += drawing.wrapped(warning, width * drawing.GROWTH - beside, TEXT_SIZE) if warning else []
-    ax.set_xlabel("\n".join(note), fontsize=TEXT_SIZE, x=0, ha="left")
+    ax.set_ylim(placed.height - 0.5, -0.5)
+    pad = 4 if groups is None else legend.below(ax, groups.drawn(bars["code"]), beside=beside)
+    off_text = _WORDS[lang]["off"] if off else ""
+    around.write_notes(ax, notes[0], off_text, *notes[1:], beside=beside, pad=pad)
 
 
 def _colour(kind: str, length: float) -> str:
@@ -251,7 +276,7 @@ def _errors(bars: pl.DataFrame) -> list[list[int]] | None:
     return [low.to_list(), (bars["count_high"] - bars["count"]).to_list()]
 
 
-def _write_inside(ax: Axes, row: int, side: float, number: str, size: float) -> None:
+def _write_inside(ax: Axes, row: float, side: float, number: str, size: float) -> None:
     """Write the number inside a bar that runs off the axis, and an arrow at the edge."""
     near, far = ("left", "right") if side > 0 else ("right", "left")
     edge, arrow = (0.992, "→") if side > 0 else (0.008, "←")

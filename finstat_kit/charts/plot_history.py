@@ -11,15 +11,16 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import colours, drawing, figures
+from finstat_kit.charts.parts import colours, drawing, end_labels, figures, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.charts.parts.end_labels import End
 from finstat_kit.charts.parts.figures import Figures
-from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.places import labels
 
 _MOST: Final = 6  # lines
+_YEARS: Final = 1.4  # per inch of the axes that names at the ends of lines make narrower
 _NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes")
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
@@ -45,20 +46,25 @@ def plot_history(
     frame: labels.Frame,
     value: str | Sequence[str],
     *,
+    title: str | None = None,
+    note: str | None = None,
     lang: Lang | None = None,
     ax: Axes | None = None,
     register: Register | str | None = None,
 ) -> Axes:
     """Draw figures over the years: several items of one unit, or one item of up to six units.
 
-    A year without a number breaks the line. A value from a filing that corrects another has a
-    ring, one from the previous-period column is hollow, and a year whose period has other than 12
-    months is hatched. One row is drawn per unit and year, as in `plot_spread`.
+    Several lines are named at their ends. A year without a number breaks the line. A value from a
+    filing that corrects another has a ring, one from the previous-period column is hollow, and a
+    year whose period has other than 12 months is hatched. One row is drawn per unit and year, as in
+    `plot_spread`.
 
     Args:
         frame: As `financials` returns it, of one or a few units; a ratio is computed if it is not
             a column.
         value: An item or ratio, or several of the same kind (amounts, or shares).
+        title: Replaces the heading; the number of units and the source below it stay.
+        note: Written below the notes of the chart.
         lang: Language of title, numbers and names, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
             figure.
@@ -79,7 +85,8 @@ def plot_history(
         Equity by year
         Skúška Orol 510, s. r. o., sample (invented) data
     """
-    source, lang = current.drawn_from(register, lang)
+    around = texts.given(register, lang, title, note)
+    lang = around.lang
     item_names = arguments.names("value", value)
     values = [figures.of_frame(_given(frame), item) for item in item_names]
     rows = values[0].rows
@@ -98,29 +105,30 @@ def plot_history(
         else:
             heading = words["items"]
         name = drawing.shortened(next(iter(units.values()))) if len(units) == 1 else None
-        drawing.title(ax, heading, lang, source, name)
+        around.write_title(ax, heading, name)
         value_notes = _notes(values, lang)
         dated = [value.rows.drop_nulls("year") for value in values]
         if all(value.present.is_empty() for value in values):
-            drawing.sentence(ax, " ".join([drawing.WORDS[lang]["nothing"], *value_notes]))
+            around.write_nothing(ax, *value_notes)
             return ax
         marks: set[str] = set()
+        ends: list[End] = []
         lines = [(unit, at) for unit in units for at in range(len(item_names))]
         for colour, (unit, at) in zip(colours.OF_CODES, lines, strict=False):
             label = units[unit] if len(units) > 1 else figures.called(item_names[at], lang)
             rows_of_unit = dated[at].filter(unit_id=unit)
-            if not rows_of_unit.is_empty():
-                marks |= _line(ax, rows_of_unit, colour, drawing.shortened(label))
-        _finish(ax, item_names[0], lang, many=len(lines) > 1)
+            points = rows_of_unit.drop_nulls("value").sort("year")
+            if not points.is_empty():
+                marks |= _line(ax, points, colour)
+                year, value_of_year = points.select("year", "value").row(-1)
+                ends.append(End(year, value_of_year, drawing.shortened(label), colour))
+        _finish(ax, item_names[0], lang)
         notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in marks]
-        text = " ".join(notes + value_notes)
         ticks = (figures.tick(item_names[0], y, lang) for y in ax.get_yticks())
         beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
-        room = drawing.inches(ax)[0] * drawing.GROWTH - beside
-        ax.set_xlabel(
-            drawing.literal("\n".join(drawing.wrapped(text, room, TEXT_SIZE))),
-            fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.4,
-        )  # fmt: skip
+        around.write_notes(ax, " ".join(notes + value_notes), beside=beside)
+        if len(lines) > 1:
+            end_labels.draw(ax, ends)
     return ax
 
 
@@ -148,14 +156,15 @@ def _given(frame: labels.Frame) -> labels.Frame:
     return frame
 
 
-def _line(ax: Axes, rows_of_unit: pl.DataFrame, colour: str, label: str) -> set[str]:
+def _line(ax: Axes, points: pl.DataFrame, colour: str) -> set[str]:
     """Draw a line with its marks; return the marks that need a note."""
-    first, last = rows_of_unit["year"].min(), rows_of_unit["year"].max()
-    years = pl.DataFrame({"year": pl.int_range(first, last + 1, eager=True)})  # type: ignore[arg-type, operator]
-    rows = years.join(rows_of_unit.cast({"year": pl.Int64}), on="year", how="left").sort("year")
-    values = rows["value"].fill_null(float("nan"))
-    ax.plot(rows["year"], values, color=colour, linewidth=1.8, label=drawing.literal(label))
-    points = rows.drop_nulls("value")
+    years = pl.int_range(points["year"][0], points["year"][-1] + 1, dtype=pl.Int64, eager=True)
+    rows = (
+        years.alias("year")
+        .to_frame()
+        .join(points.cast({"year": pl.Int64}), on="year", how="left", maintain_order="left")
+    )
+    ax.plot(rows["year"], rows["value"].fill_null(float("nan")), color=colour, linewidth=1.8)
     hollow = points.filter(pl.col("source_column") == "previous")
     full = points.filter(pl.col("source_column") != "previous")
     ax.plot(full["year"], full["value"], "o", color=colour, markersize=5)
@@ -177,8 +186,9 @@ def _line(ax: Axes, rows_of_unit: pl.DataFrame, colour: str, label: str) -> set[
     return seen | ({"gap"} if points.height < rows.height else set())
 
 
-def _finish(ax: Axes, item: str, lang: Lang, *, many: bool) -> None:
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+def _finish(ax: Axes, item: str, lang: Lang) -> None:
+    most = max(int(drawing.inches(ax)[0] * _YEARS), 1)
+    ax.xaxis.set_major_locator(MaxNLocator(most, integer=True))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: figures.tick(item, y, lang)))
     ax.tick_params(labelsize=TEXT_SIZE)
     low, high = ax.get_ylim()
@@ -188,8 +198,3 @@ def _finish(ax: Axes, item: str, lang: Lang, *, many: bool) -> None:
         ax.axhline(0, color=colours.ink(ax), linewidth=0.8)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    if many:
-        ax.legend(
-            frameon=False, fontsize=TEXT_SIZE, labelcolor=colours.ink(ax), loc="upper left",
-            bbox_to_anchor=(1.01, 1), borderaxespad=0,
-        )  # fmt: skip

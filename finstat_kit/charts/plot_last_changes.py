@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from datetime import UTC
 from typing import Final
 
-import matplotlib.dates as mdates
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
@@ -14,19 +13,22 @@ from matplotlib.patches import StepPatch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts.parts import colours, drawing, panels, periods, series
+from finstat_kit.charts.parts import colours, drawing, panels, periods, series, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.parts.series import Series
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.frames.counts.count_by import Every
+from finstat_kit.frames.financials.quartiles import FEWEST
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol import wire
 
 _MOST_STACKS: Final = 23  # beside each other
 _BROAD: Final = 5.6  # inches of a line of text that is read with ease
-_FEW_PERIODS: Final = 7  # up to so many bounds of periods each have a date
+_FEW_PERIODS: Final = 7  # with fewer bounds, periods have the width of those of so many
+_BESIDE_LEGEND: Final = 0.75  # of the width of axes is left beside a legend, at least
+_GAP: Final = 0.15  # inches between dates
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "count": "počet jednotiek",
@@ -47,6 +49,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
             "doprava, preto staršie stĺpce časom klesajú. Nie je to vývoj počtu zmien."
         ),
         "undated": "Bez dátumu zmeny (nezobrazené): {n}.",
+        "few": "Menej než 5 jednotiek, nezobrazené: {names}.",
         "part": "Posledný {period} je neúplný (šrafovaný): {to}.",
     },
     "en": {
@@ -68,6 +71,7 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
             "right, so that older bars shrink. This is not the number of changes over time."
         ),
         "undated": "Without a date of change (not shown): {n}.",
+        "few": "Fewer than 5 units, not drawn: {names}.",
         "part": "The last {period} is unfinished (hatched): {to}.",
     },
 }
@@ -78,6 +82,8 @@ def plot_last_changes(
     by: By = "kraj",
     *,
     every: Every = "month",
+    title: str | None = None,
+    note: str | None = None,
     lang: Lang | None = None,
     ax: Axes | None = None,
     register: Register | str | None = None,
@@ -90,8 +96,9 @@ def plot_last_changes(
 
     The codes are stacked, each with the same colour in every chart. From 24 periods on, or if the
     codelist has more codes than there are colours (ten), each code has a panel instead, with shared
-    scales; only a sum of other codes that is higher than any of them has its own scale. The last
-    period is hatched if the register's day does not complete it.
+    scales; codes of fewer than five units have no panel and are named in the note, and only a sum
+    of other codes that is higher than any of them has its own scale. The last period is
+    hatched if the register's day does not complete it.
 
     Args:
         units: Records, or any frame with ``datumPoslednejUpravy`` (Date) and the column *by*.
@@ -100,6 +107,8 @@ def plot_last_changes(
             or with ``stav`` another.
         every: Length of a period: ``"day"``, ``"week"`` (from Monday), ``"month"``,
             ``"quarter"`` or ``"year"``.
+        title: Replaces the heading; the number of units and the source below it stay.
+        note: Written below the notes of the chart.
         lang: Language of title, labels and numbers, ``"sk"`` or ``"en"``; None is the register's.
         ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for the
             legend beside the axes. None makes a new figure.
@@ -120,31 +129,28 @@ def plot_last_changes(
         Accounting units by month of last change and region
         50 units, sample (invented) data
     """
-    source, lang = current.drawn_from(register, lang)
-    reg = source or current.register()
+    around = texts.given(register, lang, title, note)
+    lang = around.lang
+    reg = around.source or current.register()
     changes = reg.count_by(units, by, last_change=every, lang=lang)
     codes = reg._lookup(wire.BY_FIELD[by].name)["code"]
     today = reg.today
     words = _WORDS[lang]
     dated = changes.drop_nulls("period")
     undated = int(changes["count"].sum()) - int(dated["count"].sum())
-    note = [words["axis"].format(period=words[f"axis {every}"]), "", words["not"]]
     with drawing.axes(ax, 9, 4.8) as ax:
         heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
-        drawing.title(
-            ax, heading, lang, source, int(changes["count"].sum()), beside=panels.BESIDE / 2
-        )
+        around.write_title(ax, heading, int(changes["count"].sum()), beside=panels.BESIDE / 2)
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
         ax.tick_params(labelsize=TEXT_SIZE)
-        pad = 4.0
+        n_undated = number_format.whole(undated, lang)
+        without_day = words["undated"].format(n=n_undated) if undated else ""
         if dated.is_empty():
-            drawing.sentence(ax, drawing.WORDS[lang]["nothing"])
+            around.write_nothing(ax, without_day)
         else:
             bounds = periods.bounds_of(dated, every)
             to = periods.unfinished(bounds, today, lang)
-            if to is not None:
-                note.append(words["part"].format(period=words[f"axis {every}"], to=to))
             apart = bounds.len() - 1 > _MOST_STACKS or codes.len() > len(colours.OF_CODES)
             short = apart or drawing.inches(ax)[0] < drawing.NARROW
             # Two of the panels show sums.
@@ -152,19 +158,24 @@ def plot_last_changes(
             all_series = series.of_changes(
                 dated, bounds.head(-1), codes, lang, most=most, short=short
             )
-            if apart:
-                panels.draw(ax, all_series, bounds, every, lang, part=to is not None)
-                pad = panels.UNDER
+            few = [one for one in all_series if apart and one.counts.sum() < FEWEST]
+            shown = [one for one in all_series if not (apart and one.counts.sum() < FEWEST)]
+            if not apart:
+                _draw_stack(ax, shown, bounds, every, lang, part=to is not None)
+            elif shown:
+                panels.draw(ax, shown, bounds, every, lang, part=to is not None)
             else:
-                _draw_stack(ax, all_series, bounds, every, lang, part=to is not None)
-            ax.set_ylabel(words["count"], fontsize=TEXT_SIZE)
-        if undated:
-            note.append(words["undated"].format(n=number_format.whole(undated, lang)))
-        room = min(drawing.inches(ax)[0] * drawing.GROWTH - panels.BESIDE, _BROAD)
-        lines = [line for text in note for line in drawing.wrapped(text, room, TEXT_SIZE)]
-        ax.set_xlabel(
-            "\n".join(lines), fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.3, labelpad=pad
-        )
+                around.write_nothing(ax)
+            ax.set_ylabel(words["count"] if shown else "", fontsize=TEXT_SIZE)
+            around.write_notes(
+                ax,
+                words["axis"].format(period=words[f"axis {every}"]) if shown else "",
+                words["not"] if shown else "",
+                words["part"].format(period=words[f"axis {every}"], to=to) if to and shown else "",
+                words["few"].format(names=series.named(few, lang)) if few else "",
+                without_day,
+                beside=panels.BESIDE, pad=panels.UNDER if apart else 4, most=_BROAD,
+            )  # fmt: skip
     return ax
 
 
@@ -206,12 +217,10 @@ def _draw_stack(
 def _write_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> None:
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))
-    if bounds.len() <= _FEW_PERIODS:
-        edges, form = periods.numbers(bounds), periods.FORMATS[every]
-        days = bounds.head(-1).dt.to_string(form).to_list()
-        ax.set_xticks((edges[:-1] + edges[1:]) / 2, days)
-    else:
-        most = 5 if every in ("day", "week") else 7  # whole dates are long
-        locator = mdates.AutoDateLocator(tz=UTC, minticks=3, maxticks=most)  # type: ignore[no-untyped-call]
-        ax.xaxis.set_major_locator(locator)
-        ax.xaxis.set_major_formatter(periods.Days())
+    edges = periods.numbers(bounds)
+    names = bounds.head(-1).dt.to_string(periods.FORMATS[every]).to_list()
+    # Below the middle of its period, each as broad as the first; as many as there is room for.
+    low, high = ax.get_xlim()
+    room = drawing.inches(ax)[0] * _BESIDE_LEGEND * (edges[-1] - edges[0]) / (high - low)
+    step = math.ceil(len(names) * (drawing.breadth(names[0], TEXT_SIZE) + _GAP) / room)
+    ax.set_xticks(((edges[:-1] + edges[1:]) / 2)[::step], names[::step])

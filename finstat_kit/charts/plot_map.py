@@ -8,8 +8,7 @@ from typing import Final, Literal, NamedTuple
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.patches import Patch, Rectangle
-from matplotlib.transforms import ScaledTranslation
+from matplotlib.patches import Rectangle
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
@@ -19,21 +18,21 @@ from finstat_kit.charts.parts import (
     drawing,
     estimates,
     figures,
+    legend,
     map_values,
     summaries,
+    texts,
     tiles,
 )
-from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.parts.estimates import Short
 from finstat_kit.charts.parts.tile_text import TileText
-from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts.count_by import KINDS
+from finstat_kit.frames.financials.quartiles import FEWEST
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 
-_HANDLE: Final = 0.5  # inches of an entry of the legend besides its text
 _ABSENT: Final = {"bare": "–", "zero": "0"}
 _MOST_NAMED: Final = 4  # codes without a tile
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
@@ -84,9 +83,10 @@ def plot_map(
     by: Literal["kraj", "okres"] = "kraj",
     *,
     value: str = "count",
-    title: str | None = None,
     unit: str | None = None,
     classes: Sequence[float] | None = None,
+    title: str | None = None,
+    note: str | None = None,
     lang: Lang | None = None,
     ax: Axes | None = None,
     register: Register | str | None = None,
@@ -110,12 +110,13 @@ def plot_map(
             units have none.
         by: Level of the codes.
         value: Column of numbers to draw; null, NaN and infinity mean no value.
-        title: Heading; None uses the name of the column, or the heading of counted units.
         unit: Unit of the numbers, for the legend: ``"per 1,000 inhabitants"``. With it, a column
             ``count`` is a value like any other, not a number of units.
         classes: Upper bounds of the classes, 1 to 8 ascending numbers, for maps side by side: a
             bound belongs to the class below it, the last class is above all bounds, and the legend
             lists every class. With a negative bound the scale is centred on zero.
+        title: Replaces the heading; the number of units and the source below it stay.
+        note: Written below the notes of the chart.
         lang: Language of title, numbers, region names and legend, ``"sk"`` or ``"en"``; None is the
             register's.
         ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for the
@@ -141,7 +142,8 @@ def plot_map(
         per_1000 by region
         sample (invented) data
     """
-    source, lang = current.drawn_from(register, lang)
+    around = texts.given(register, lang, title, note)
+    source, lang = around.source, around.lang
     arguments.one_of("by", by, tuple(_GRIDS))
     grid = _GRIDS[by]
     tops = None if classes is None else scales.bounds(classes)
@@ -156,13 +158,12 @@ def plot_map(
         scale = scales.by_breaks(list(values.values()), grid.classes, content.write)
     absent, in_words = content.missing
     breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
-    legend = scale.entries
+    entries = scale.entries
     if len(values) < len(grid.tiles):
-        legend = [*legend, (colours.NO_VALUE, _WORDS[lang][in_words])]
+        entries = [*entries, (colours.NO_VALUE, _WORDS[lang][in_words])]
 
     with drawing.axes(ax, *grid.inches) as ax:
-        heading = content.heading if title is None else title
-        drawing.title(ax, heading, lang, source, content.units)
+        around.write_title(ax, content.heading, content.units)
         spread = content.estimate.intervals() if content.estimate else {}
         written = {
             code: f"{content.write(number)}\n{spread.get(code, '')}".strip()
@@ -170,9 +171,9 @@ def plot_map(
         }
         _draw_tiles(ax, grid, values, scale, written, _ABSENT[absent], lang)
         _draw_borders(ax, grid)
-        rows = _draw_legend(ax, legend, content.measure + breaks)
+        pad = legend.below(ax, entries, content.measure + breaks)
         off = _off_the_map(content, content.table.filter(~tiled), lang)
-        _write_notes(ax, " ".join(filter(None, [off, *content.notes])), rows)
+        around.write_notes(ax, " ".join(filter(None, [off, *content.notes])), pad=pad)
     return ax
 
 
@@ -180,7 +181,7 @@ class _Content(NamedTuple):
     table: pl.DataFrame
     heading: str
     measure: str  # the quantity shown
-    units: int | tuple[int, int] | str | None  # None if the values are not numbers of units
+    units: int | str | None  # None if the values are not numbers of units
     write: Callable[[float], str]
     missing: tuple[str, str]  # words of a tile without a value: on it, and in the legend
     differs: bool = False
@@ -235,7 +236,7 @@ def _of_summary(
     statistic = "median" if value == "count" else value
     arguments.one_of("value", statistic, (*summaries.STATISTICS, *summaries.COUNTS))
     # As in boxes: a statistic of a few units is none.
-    enough = pl.lit(statistic in summaries.COUNTS) | (pl.col("n") >= summaries.FEWEST)
+    enough = pl.lit(statistic in summaries.COUNTS) | (pl.col("n") >= FEWEST)
     table = summary.table.select(
         "code", "label", "kind", units="n", value=pl.when(enough).then(statistic)
     )
@@ -258,8 +259,8 @@ def _differences(
     return _Content(
         map_values.of_frame(frame, by, "difference", lang, source),
         drawing.WORDS[lang]["difference"].format(by=drawing.WORDS[lang][by]),
-        _WORDS[lang]["difference"] if unit is None else unit,
-        (int(counts["count_a"].sum()), int(counts["count_b"].sum())),
+        drawing.compared(frame, _WORDS[lang]["difference"] if unit is None else unit, lang),
+        drawing.both_numbers(frame, counts, lang),
         lambda number: drawing.signed(int(number), lang),
         _missing(frame),
         differs=True,
@@ -367,27 +368,6 @@ def _draw_borders(ax: Axes, grid: _Grid) -> None:
     )
 
 
-def _draw_legend(ax: Axes, entries: Sequence[tuple[str, str]], heading: str) -> int:
-    """Draw the legend below the tiles and return its number of rows."""
-    breadths = [drawing.breadth(text, TEXT_SIZE) + _HANDLE for _, text in entries]
-    room = drawing.inches(ax)[0] * drawing.GROWTH
-    columns = len(entries)
-    if sum(breadths) > room:
-        rows = -(-columns // max(int(room / max(breadths)), 1))
-        columns = -(-columns // rows)  # fill the rows equally
-    below = ax.transAxes + ScaledTranslation(0, -7 / 72, ax.figure.dpi_scale_trans)
-    legend = ax.legend(
-        [Patch(facecolor=colour) for colour, _ in entries],
-        [text for _, text in entries],
-        title=drawing.literal(heading), title_fontsize=TEXT_SIZE, alignment="left",
-        loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, borderaxespad=0,
-        borderpad=0, ncols=columns, frameon=False, fontsize=TEXT_SIZE, labelcolor=colours.ink(ax),
-        columnspacing=1.6, handlelength=1.4,
-    )  # fmt: skip
-    legend.get_title().set_color(colours.ink(ax))
-    return -(-len(entries) // columns)
-
-
 def _off_the_map(content: _Content, table: pl.DataFrame, lang: Lang) -> str:
     """Return the text for rows without a tile: labelled codes by name, the others by kind."""
     labelled = table.filter(pl.col("kind") == "labelled").sort(
@@ -422,12 +402,3 @@ def _summed(content: _Content, rows: pl.DataFrame, lang: Lang) -> str:
     if values.count() and (content.units is not None or values.len() == 1):
         return f": {content.write(float(values.sum()))}"
     return ""
-
-
-def _write_notes(ax: Axes, text: str, rows: int) -> None:
-    """Write a text under a legend with a number of rows."""
-    lines = drawing.wrapped(text, drawing.inches(ax)[0] * drawing.GROWTH, TEXT_SIZE)
-    ax.set_xlabel(
-        drawing.literal("\n".join(lines)), labelpad=TEXT_SIZE * (1.9 * rows + 2.3),
-        fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.3,
-    )  # fmt: skip

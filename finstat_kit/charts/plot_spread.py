@@ -8,17 +8,27 @@ from typing import Any, Final
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Grouping, Lang
-from finstat_kit.charts.parts import colours, distribution, drawing, figures, summaries
+from finstat_kit.charts.parts import (
+    colours,
+    distribution,
+    drawing,
+    figures,
+    legend,
+    rows,
+    summaries,
+    texts,
+)
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
-from finstat_kit.charts.parts.summaries import FEWEST, Summary
-from finstat_kit.client import current
+from finstat_kit.charts.parts.rows import Groups, Rows
+from finstat_kit.charts.parts.summaries import Summary
+from finstat_kit.charts.parts.texts import Texts
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials.quartiles import spread
+from finstat_kit.frames.financials.quartiles import FEWEST, spread
 from finstat_kit.frames.findings import groups
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
@@ -26,6 +36,7 @@ from finstat_kit.frames.text import numbers as number_format
 _MOST: Final = 30  # boxes
 _HEIGHT: Final = 0.3  # inches of a box and the gap below it
 _BOX: Final = 0.56
+_TICKS: Final = 22  # points of the numbers below the axes
 _WIDE: Final = 100  # from here on, highest by lowest, values are drawn on a log scale
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
@@ -69,6 +80,8 @@ def plot_spread(
     mark: int | None = None,
     limits: tuple[float, float] | None = None,
     max_difference: float | None = None,
+    title: str | None = None,
+    note: str | None = None,
     lang: Lang | None = None,
     ax: Axes | None = None,
     register: Register | str | None = None,
@@ -96,6 +109,8 @@ def plot_spread(
             are drawn at them; the medians are of all values. The title gives the limits.
         max_difference: Euro: filings whose balance differs by more, and those with a failing sum,
             are left out, and counted below.
+        title: Replaces the heading; the number of units and the source below it stay.
+        note: Written below the notes of the chart.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
             figure.
@@ -117,9 +132,10 @@ def plot_spread(
         Equity ratio by region, 2016
         55 units, sample (invented) data
     """
-    source, lang = current.drawn_from(register, lang)
+    around = texts.given(register, lang, title, note)
+    source, lang = around.source, around.lang
     if summaries.is_summary(frame):
-        return _summary(summaries.of_frame(frame, by, lang, source, value), lang, source, ax)
+        return _summary(summaries.of_frame(frame, by, lang, source, value), around, ax)
     if by is not None:
         arguments.one_of("by", by, tuple(labels.FIELDS))
         assert isinstance(by, str)
@@ -130,7 +146,7 @@ def plot_spread(
     values = figures.of_frame(frame, value, limits=limits, max_difference=max_difference)
     marked = None if mark is None else values.marked(mark)
     if by is None:
-        return _distribution(values, marked, lang, source, ax)
+        return _distribution(values, marked, around, ax)
     coded = values.present.drop_nulls(by)
     boxes = spread(coded.with_columns(value="limited"), "value", by)
     boxes = boxes.with_columns(marked=pl.lit(None, pl.Float64))
@@ -152,8 +168,8 @@ def plot_spread(
     )
     heading += values.years + distribution.limits_text(values.rows, value, lang)
     number = figures.number_of(coded, lang)
-    return _boxes(shown, value, _names(shown, by, lang, source), notes, (heading, number),
-                  lang, source, ax, log=log)  # fmt: skip
+    names = _names(shown, by, lang, source)
+    return _boxes(shown, value, names, notes, (heading, number), around, ax, log=log)
 
 
 def _boxes(
@@ -162,35 +178,37 @@ def _boxes(
     names: list[str],
     notes: list[str],
     title: tuple[str, str],
-    lang: Lang,
-    source: Register | None,
+    around: Texts,
     ax: Axes | None,
     *,
     log: bool,
+    groups: Groups | None = None,
 ) -> Axes:
     """Draw boxes with a title, heading and number, and notes below."""
-    with drawing.axes(ax, 8, 1.7 + _HEIGHT * max(shown.height, 3)) as ax:
-        beside = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
+    placed = rows.placed(shown["code"], names, groups)
+    with drawing.axes(ax, 8, 1.7 + _HEIGHT * placed.height) as ax:
+        placed, beside = placed.beside(ax)
         heading, number = title
-        drawing.title(ax, heading, lang, source, number, beside=beside)
+        around.write_title(ax, heading, number, beside=beside)
         if shown.is_empty():
-            drawing.sentence(ax, " ".join([drawing.WORDS[lang]["nothing"], *notes]))
+            around.write_nothing(ax, *notes)
             return ax
-        _draw(ax, shown, item, names, lang, log=log)
-        _write_notes(ax, notes, beside)
+        of_groups = {} if groups is None else groups.colour_of
+        colour = [of_groups.get(code, colours.PALE) for code in shown["code"]]
+        numbers = _draw(ax, shown, item, placed, colour, around.lang, log=log)
+        width = drawing.inches(ax)[0]
+        room = max(width * drawing.GROWTH - beside - numbers, 0.3)
+        distribution.thin(ax, item, around.lang, room / width)
+        pad = 4.0
+        if groups is not None:
+            pad = legend.below(ax, groups.drawn(shown["code"]), beside=beside, ticks=_TICKS)
+        around.write_notes(ax, " ".join(notes), beside=beside, pad=pad)
     return ax
 
 
-def _write_notes(ax: Axes, notes: list[str], beside: float) -> None:
-    room = drawing.inches(ax)[0] * drawing.GROWTH - beside
-    lines = drawing.wrapped(" ".join(notes), max(room, 2), TEXT_SIZE)
-    ax.set_xlabel(
-        drawing.literal("\n".join(lines)), fontsize=TEXT_SIZE, x=0, ha="left", linespacing=1.4
-    )
-
-
-def _summary(summary: Summary, lang: Lang, source: Register | None, ax: Axes | None) -> Axes:
+def _summary(summary: Summary, around: Texts, ax: Axes | None) -> Axes:
     """Draw the quartiles of a summary; those of a few units alone are counted below."""
+    lang = around.lang
     table = summary.table.with_columns(
         low="p10", q1="p25", q3="p75", high="p90", beyond=pl.lit(0), marked=pl.lit(None, pl.Float64)
     )
@@ -218,32 +236,31 @@ def _summary(summary: Summary, lang: Lang, source: Register | None, ax: Axes | N
     names = drawing.names(shown, lang, among=shown, longest=summary.longest)
     heading = summary.heading(lang, figures.called(summary.item, lang))
     return _boxes(shown, summary.item, names, notes + summary.notes(lang),
-                  (heading, summary.covered(lang)), lang, source, ax, log=log)  # fmt: skip
+                  (heading, summary.covered(lang)), around, ax, log=log,
+                  groups=summary.groups)  # fmt: skip
 
 
 def _distribution(
     values: figures.Figures,
     marked: dict[str, Any] | None,
-    lang: Lang,
-    source: Register | None,
+    around: Texts,
     ax: Axes | None,
 ) -> Axes:
     """Draw all values as a histogram."""
-    item, rows = values.item, values.present
+    lang, item, present = around.lang, values.item, values.present
     heading = figures.capitalized(figures.called(item, lang)) + values.years
     heading += distribution.limits_text(values.rows, item, lang)
     with drawing.axes(ax, 8, 4.2) as ax:
-        drawing.title(ax, heading, lang, source, figures.number_of(rows, lang))
-        notes = values.notes(lang) + _mark_note(marked, lang)
-        if rows.is_empty():
-            drawing.sentence(ax, " ".join([drawing.WORDS[lang]["nothing"], *notes]))
-            return ax
         own = None if marked is None else marked["limited"]
-        notes = distribution.draw(ax, rows, item, lang, mark=own) + notes
-        # Above the median's number.
-        ax.set_title(ax.get_title(), x=0, ha="left", fontsize=drawing.TITLE_SIZE, linespacing=1.4,
-                     pad=22 if own is None else 34)  # fmt: skip
-        _write_notes(ax, notes, 0.6)
+        # Above the median's number, and that of the marked unit.
+        pad = 10 if present.is_empty() else 22 if own is None else 34
+        around.write_title(ax, heading, figures.number_of(present, lang), pad=pad)
+        notes = values.notes(lang) + _mark_note(marked, lang)
+        if present.is_empty():
+            around.write_nothing(ax, *notes)
+            return ax
+        notes = distribution.draw(ax, present, item, lang, mark=own) + notes
+        around.write_notes(ax, " ".join(notes), beside=0.6)
     return ax
 
 
@@ -300,26 +317,35 @@ def _names(boxes: pl.DataFrame, by: Grouping, lang: Lang, source: Register | Non
     lookup = source._lookup if source is not None else groups.codelist
     found = labels.resolve_labels(boxes.select("code"), lookup, lang=lang, columns=columns)
     assert isinstance(found, pl.DataFrame)
-    rows = found.select(
+    named = found.select(
         "code", label="code_label",
         kind=pl.when(pl.col("code_label").is_null()).then(pl.lit("unknown code"))
         .otherwise(pl.lit("labelled")),
     )  # fmt: skip
-    return drawing.names(rows, lang, among=rows)
+    return drawing.names(named, lang, among=named)
 
 
 def _draw(
-    ax: Axes, boxes: pl.DataFrame, item: str, names: list[str], lang: Lang, *, log: bool
-) -> None:
+    ax: Axes,
+    boxes: pl.DataFrame,
+    item: str,
+    placed: Rows,
+    colour: Sequence[str],
+    lang: Lang,
+    *,
+    log: bool,
+) -> float:
+    """Draw boxes, and return the inches of the numbers to the right of the axes."""
     ink = colours.ink(ax)
     half = _BOX / 2
-    for row, box in enumerate(boxes.iter_rows(named=True)):
+    of_boxes = zip(placed.at, colour, boxes.iter_rows(named=True), strict=True)
+    for row, face, box in of_boxes:
         # On a log scale a whisker down to zero, or below, runs off the left edge.
         ax.plot([box["low"], box["high"]], [row, row], color=ink, linewidth=0.9, zorder=1)
         ax.add_patch(
             Rectangle(
                 (box["q1"], row - half), box["q3"] - box["q1"], _BOX,
-                facecolor=colours.PALE, edgecolor=ink, linewidth=0.7, zorder=2,
+                facecolor=face, edgecolor=ink, linewidth=0.7, zorder=2,
             )
         )  # fmt: skip
         if box["marked"] is not None:
@@ -329,20 +355,21 @@ def _draw(
     if log:
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(numticks=8))
-        ax.xaxis.set_minor_formatter(NullFormatter())
     else:
         ax.xaxis.set_major_locator(MaxNLocator(6))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: figures.tick(item, x, lang)))
     ax.tick_params(axis="x", labelsize=TEXT_SIZE)
-    ax.set_yticks(range(boxes.height), [drawing.literal(name) for name in names])
+    ax.set_yticks(placed.ticks, [drawing.literal(name) for name in placed.names])
     ax.tick_params(axis="y", labelsize=TEXT_SIZE, length=0)
-    ax.set_ylim(max(boxes.height, 3) - 0.4, -0.6)
+    ax.set_ylim(placed.height - 0.4, -0.6)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     # The median and the number of values, to the right of the axes.
-    for row, (n, median) in enumerate(boxes.select("n", "median").iter_rows()):
+    broadest = 0.0
+    for row, n, median in zip(placed.at, boxes["n"], boxes["median"], strict=True):
         text = f"{figures.written(item, median, lang)}  (n = {number_format.whole(n, lang)})"
         ax.annotate(
             text, (1, row), (6, 0), xycoords=ax.get_yaxis_transform(), textcoords="offset points",
             va="center", fontsize=TEXT_SIZE, color=ink, annotation_clip=False,
         )  # fmt: skip
+        broadest = max(broadest, drawing.breadth(text, TEXT_SIZE))
+    return broadest

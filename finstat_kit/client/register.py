@@ -557,6 +557,7 @@ class Register(Checked):
         b: pl.DataFrame | pl.LazyFrame,
         by: By = "kraj",
         *,
+        names: Sequence[str] | None = None,
         lang: Lang | None = None,
     ) -> pl.DataFrame:
         """Count two frames by code and align the counts; every unit of both is counted.
@@ -570,15 +571,17 @@ class Register(Checked):
             a: Records, any frame with the column *by*, or counts as `count_by` returns them.
             b: The same, to compare with *a*.
             by: A code field, as in `count_by`; for counts, the field they were counted by.
+            names: What *a* and *b* are, such as ``("before", "after")``, for charts. None names two
+                windows of last changes by their first and last days.
             lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
 
         Returns:
             ``code``, ``label`` (String), ``count_a``, ``count_b``, ``difference`` (*b* minus *a*;
             Int64), ``share_a``, ``share_b`` (Float64, 0 to 1, of all rows of each; null where
-            there are none), ``kind``, ``by`` (*by*, in every row) and ``windows`` (Boolean: both
-            are windows of last changes; null where the frames have no days of change), in the
-            order of `count_by` for *a*. ``no code`` and ``gone`` have one row each. `plot_counts`
-            and `plot_map` draw it.
+            there are none), ``kind``, ``by`` (*by*, in every row), ``windows`` (Boolean: both are
+            windows of last changes; null where the frames have no days of change), ``name_a`` and
+            ``name_b`` (String, null where there are none), in the order of `count_by` for *a*.
+            ``no code`` and ``gone`` have one row each. `plot_counts` and `plot_map` draw it.
 
         Raises:
             UsageError: A column is missing, counts were made by another field than *by*, or a code
@@ -595,7 +598,7 @@ class Register(Checked):
         """
         from finstat_kit.frames.counts import compare as comparison
 
-        return comparison.compare(a, b, by, self._lookup, lang=self._language(lang))
+        return comparison.compare(a, b, by, self._lookup, names=names, lang=self._language(lang))
 
     def panel(
         self,

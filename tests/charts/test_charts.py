@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -535,3 +536,33 @@ def test_a_cell_shows_one_picture() -> None:
         sum("image/png" in output.get("data", {}) for output in cell["outputs"]) for cell in cells
     ]
     assert pictures == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_every_chart_takes_a_title_and_a_note(lang: Lang) -> None:
+    """The title replaces the heading alone, the note is below all others, also without a chart."""
+    money = SAMPLE.financials(UNITS.head(60), 2016)
+    own: dict[str, Any] = {"title": "Vlastný nadpis $", "note": "Vlastný výpočet.", "lang": lang}
+    of_sample = "sample (invented) data" if lang == "en" else "ukážkové (vymyslené) údaje"
+    with fk.using(SAMPLE):
+        charts = [
+            draw(frame, **own, ax=axes(9, 6))
+            for units, values in ((UNITS, money), (UNITS.head(0), money.head(0)))
+            for draw, frame in (
+                (fk.plot_counts, units),
+                (fk.plot_map, units),
+                (fk.plot_last_changes, units),
+                (partial(fk.plot_spread, value="equity"), values),
+                (partial(fk.plot_spread, value="equity", by=None), values),
+                (partial(fk.plot_history, value="equity"), values.head(1)),
+            )
+        ]
+
+    for ax in charts:
+        check_legible(ax)
+        assert ax.get_title().startswith("Vlastný nadpis \\$\n")
+        assert of_sample in ax.get_title()
+        assert ax.get_xlabel().split("\n")[-1] == "Vlastný výpočet."
+    for name in ("title", "note"):
+        with pytest.raises(fk.UsageError, match=f"{name}=5 is not a text"):
+            fk.plot_counts(UNITS, **{name: 5})  # type: ignore[arg-type]

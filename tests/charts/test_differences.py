@@ -92,7 +92,7 @@ def test_a_map_of_differences_has_signs_and_colours(by: Any, lang: Lang) -> None
     )
     rises = {shown[code] for code, number in by_code.items() if code in grid and number > 0}
     falls = {shown[code] for code, number in by_code.items() if code in grid and number < 0}
-    assert rises <= set(colours.RISES)
+    assert rises <= set(colours.BLUES)
     assert falls <= set(colours.FALLS)
     word = {"sk": "Rozdiel v počte", "en": "Difference in the number"}[lang]
     assert ax.get_title().startswith(word)
@@ -125,7 +125,7 @@ def test_a_map_of_own_values_speaks_of_them() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["−1.50", "2.50", "no value"]
     fall, rise, _ = (to_hex(handle.get_facecolor()) for handle in legend.get_patches())
     assert fall in colours.FALLS
-    assert rise in colours.RISES
+    assert rise in colours.BLUES
 
 
 def test_rises_alone_are_rises() -> None:
@@ -134,7 +134,7 @@ def test_rises_alone_are_rises() -> None:
 
     legend = ax.get_legend()
     assert legend is not None
-    assert {to_hex(handle.get_facecolor()) for handle in legend.get_patches()} <= set(colours.RISES)
+    assert {to_hex(handle.get_facecolor()) for handle in legend.get_patches()} <= set(colours.BLUES)
 
 
 def test_a_title_of_counts_keeps_their_number() -> None:
@@ -213,3 +213,28 @@ def test_one_difference_is_a_sentence() -> None:
     drawn(ax)
     assert "Region of Bratislava: 1,200 → 1,205 (+5)" in written(ax).replace("\n", " ")
     assert not ax.patches
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_both_sides_of_a_comparison_are_named(lang: Lang) -> None:
+    """As given; windows of last changes by their days; others by their order."""
+    day = pl.col("datumPoslednejUpravy")
+    may = UNITS.filter(day.is_between(pl.date(2026, 5, 1), pl.date(2026, 5, 31)))
+    june = UNITS.filter(day >= pl.date(2026, 6, 1))
+    with pytest.warns(UserWarning, match="windows of last changes"):
+        months = fk.compare(may, june)
+    named = fk.compare(A, B, names=("s. r. o.", "iné"))
+    unnamed = {"sk": "druhá strana oproti prvej: ", "en": "the second side against the first: "}
+    against = {"sk": "„iné“ oproti „s. r. o.“: ", "en": "“iné” against “s. r. o.”: "}
+
+    for draw, size in ((fk.plot_counts, (8, 4.8)), (fk.plot_map, (8, 3.9))):
+        texts = [
+            written(draw(table, lang=lang, ax=axes(*size))).replace("\n", " ")
+            for table in (months, named, fk.compare(A, B))
+        ]
+        check_legible(draw(months, lang=lang, ax=axes(*size)))
+        assert "2026-05-01 – 2026-05-31: " in texts[0]
+        assert " → 2026-06-01 – 2026-06-30: " in texts[0]
+        assert "s. r. o.: " in texts[1]
+        assert against[lang] in texts[1]
+        assert unnamed[lang] in texts[2]

@@ -212,6 +212,43 @@ def test_a_gap_is_a_gap(years: pl.DataFrame) -> None:
     assert [len(one.get_xdata()) > 0 for one in rings] == [True]  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("size", [(8, 4.2), (5, 3)])
+@pytest.mark.parametrize("lang", ["sk", "en"])
+def test_lines_are_named_at_their_ends(
+    lang: Lang, size: tuple[float, float], years: pl.DataFrame
+) -> None:
+    """Each once, beside the axes and over nothing, also where all lines end at one value."""
+    filled = years.drop_nulls("equity").group_by("unit_id").len().sort("len", "unit_id")
+    units = years.filter(pl.col("unit_id").is_in(filled["unit_id"].tail(6).implode()))
+    level = units.with_columns(equity=pl.when(pl.col("equity").is_not_null()).then(1_000.0))
+
+    for frame in (units, level):
+        ax = fk.plot_history(frame, "equity", lang=lang, ax=axes(*size))
+
+        check_legible(ax)
+        names = sorted(" ".join(note.get_text().split()) for note in ax.texts)
+        assert names == sorted(set(units["name"]))
+        assert ax.get_legend() is None
+
+
+def test_a_break_in_a_line_is_noted_only_where_it_is(years: pl.DataFrame) -> None:
+    """Not for years without a number before the first value and after the last."""
+    unit = years.filter(months=12).drop_nulls("equity")
+    unit = unit.filter(pl.col("unit_id") == unit["unit_id"][0]).unique("year").sort("year")
+    assert unit.height >= 4
+    whole = unit.with_columns(year=(pl.int_range(pl.len()) + 2010).cast(unit["year"].dtype))
+    last, inner = (
+        whole.with_columns(equity=pl.when(pl.col("year") != year).then("equity"))
+        for year in (whole["year"][-1], whole["year"][1])
+    )
+
+    ended, broken = (fk.plot_history(frame, "equity", lang="en", ax=axes())
+                     for frame in (last, inner))  # fmt: skip
+
+    assert "Where the line breaks" not in written(ended)
+    assert "Where the line breaks" in written(broken)
+
+
 def test_a_short_period_is_hatched(years: pl.DataFrame) -> None:
     """And told below."""
     short = years.filter(pl.col("months") < 12).drop_nulls("equity")

@@ -123,6 +123,22 @@ def test_panels_begin_at_24_periods() -> None:
     assert len({(one.get_xlim(), one.get_ylim()) for one in panels(apart).values()}) == 1
 
 
+@pytest.mark.parametrize("lang", LANGS)
+def test_panels_of_fewer_than_five_units_are_named_instead(lang: Lang) -> None:
+    """With their numbers; with five a code has a panel."""
+    codes = ["SK010"] * 40 + ["SK021"] * 4 + ["SK022"] * 5
+    day = pl.date(2024, 1, 5).dt.offset_by(pl.format("{}mo", pl.int_range(pl.len()) % 30))
+    frame = pl.DataFrame({"kraj": codes}).with_columns(datumPoslednejUpravy=day)
+
+    ax = fk.plot_last_changes(frame, lang=lang, ax=axes(9, 4.8))
+    few = fk.plot_last_changes(frame.filter(kraj="SK021"), ax=axes())
+
+    check_legible(ax)
+    assert len(panels(ax)) == 2
+    assert {"sk": "nezobrazené: Trnavský 4.", "en": "not drawn: Trnava 4."}[lang] in ax.get_xlabel()
+    assert not panels(few)
+
+
 def test_a_great_rest_flattens_nothing() -> None:
     """A sum that is higher than any code has a scale of its own, which its heading names."""
     few = fk.plot_last_changes(UNITS, "okres", every="year", lang="en", ax=axes(9, 4.8))

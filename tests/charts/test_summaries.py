@@ -64,16 +64,30 @@ def test_a_summary_is_drawn_with_what_it_covers(lang: Lang, money: pl.DataFrame)
 
 
 def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
-    """One row per pair, in the order of both; both groups are named."""
-    pairs = fk.summary(money, "sales", by=["age", "size_by_law"])
+    """One name per code of the first, one colour per code of the second, in the order of both."""
+    fields: Any = ["age", "size_by_law"]
+    pairs = fk.summary(money, "sales", by=fields)
+    enough = {"bars": pairs.filter(pl.col("n") > 0), "boxes": pairs.filter(pl.col("n") >= 5)}
+    drawn = {
+        "bars": fk.plot_counts(pairs, lang="en", ax=axes(9, 9)),
+        "boxes": fk.plot_spread(pairs, "sales", by=fields, lang="en", ax=axes(9, 9)),
+    }
 
-    ax = fk.plot_counts(pairs, lang="en", ax=axes(9, 9))
-
-    names = [label.get_text() for label in ax.get_yticklabels()]
-    young = [name for name in names if name.startswith("5–9 years")]
-    order = ["5–9 years · micro", "5–9 years · small", "5–9 years · large", "5–9 years · not known"]
-    assert young == [name for name in order if name in young]
-    assert "by age and size by the thresholds of the year's figures" in text(ax)
+    for kind, ax in drawn.items():
+        check_legible(ax)
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        assert names[0] == "0–1 years"
+        assert names.count("5–9 years") == 1
+        legend = ax.get_legend()
+        assert legend is not None
+        colours = {
+            entry.get_text(): patch.get_facecolor()
+            for entry, patch in zip(legend.get_texts(), legend.get_patches(), strict=True)
+        }
+        micro = [box for box in boxes(ax) if box.get_facecolor() == colours["micro"]]
+        assert len(boxes(ax)) == enough[kind].height
+        assert len(micro) == enough[kind].filter(size_by_law="micro").height
+        assert "by age and size by the thresholds of the year's figures" in text(ax)
 
 
 @pytest.mark.parametrize(

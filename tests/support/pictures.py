@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.text import Text
+from matplotlib.text import Annotation, Text
 
 from finstat_kit.charts.parts.tile_text import TileText
 
@@ -64,11 +64,18 @@ def texts(ax: Axes) -> list[Text]:
     ]
 
 
+def extent(text: Text, renderer: RendererAgg) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the extent of the letters; a line that joins them to a point is none of them."""
+    if isinstance(text, Annotation):
+        return np.asarray(Text.get_window_extent(text, renderer).extents)
+    return np.asarray(text.get_window_extent(renderer).extents)
+
+
 def check_legible(ax: Axes) -> RendererAgg:
     """Every text lies inside the picture and on no other text; return what measured them."""
     renderer = laid_out(ax)
     names = [text.get_text() for text in texts(ax)]
-    boxes = [text.get_window_extent(renderer).extents for text in texts(ax)]
+    boxes = [extent(text, renderer) for text in texts(ax)]
     assert boxes
     x0, y0, x1, y1 = np.array(boxes).T
     whole = ax.figure.bbox

@@ -72,11 +72,11 @@ def draw(ax: Axes, rows: pl.DataFrame, item: str, lang: Lang, *, mark: float | N
            linewidth=0.4)  # fmt: skip
     median = float(rows["value"].median())  # type: ignore[arg-type]
     written = figures.written(item, median, lang)
-    _line(ax, median, words["median"].format(x=written), "black", "-")
+    _line(ax, median, words["median"].format(x=written), ink, "-")
     if mark is not None:
         _line(ax, mark, figures.written(item, mark, lang), colours.BLUE, "--", above=TEXT_SIZE + 3)
     ax.set_xlim(edges[0], edges[-1])
-    _thin(ax, item, lang)
+    thin(ax, item, lang)
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     ax.tick_params(labelsize=TEXT_SIZE)
     ax.set_ylabel(words["years" if figures.counted(rows) == "unit-years" else "rows"],
@@ -123,14 +123,14 @@ def _line(ax: Axes, x: float, text: str, colour: str, style: str, *, above: floa
     )  # fmt: skip
 
 
-def _thin(ax: Axes, item: str, lang: Lang) -> None:
-    """Write the numbers on the axis that have room beside each other."""
+def thin(ax: Axes, item: str, lang: Lang, width: float = 1.0) -> None:
+    """Write the numbers on the axis that have room beside each other in a part of its width."""
     low, high = ax.get_xlim()
     ticks = sorted(float(x) for x in ax.get_xticks() if low <= x <= high)
     kept: list[float] = []
     end = -math.inf  # inches, of the last number that is written
     for x in ticks:
-        middle = float(ax.transData.transform((x, 0))[0]) / ax.figure.dpi
+        middle = float(ax.transData.transform((x, 0))[0]) / ax.figure.dpi * width
         half = drawing.breadth(figures.tick(item, x, lang), TEXT_SIZE) / 2
         if middle - half > end + 0.1:
             kept.append(x)

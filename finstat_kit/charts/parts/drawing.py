@@ -13,7 +13,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from finstat_kit.arguments import Grouping, Lang
-from finstat_kit.charts.parts import colours, tiles
+from finstat_kit.charts.parts import tiles
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
@@ -51,6 +51,8 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "gone": "zmazané alebo neverejné",
         "no record": "bez záznamu",
         "unreadable": "nečitateľný záznam",
+        "sides": "„{b}“ oproti „{a}“: ",
+        "unnamed": "druhá strana oproti prvej: ",
         "windows": (
             "Obe strany sú obdobia poslednej zmeny: jednotka sa po ďalšej zmene presunie do "
             "neskoršieho, preto rozdiel nie je vývoj v čase."
@@ -78,6 +80,8 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "gone": "deleted or non-public",
         "no record": "no record",
         "unreadable": "unreadable record",
+        "sides": "“{b}” against “{a}”: ",
+        "unnamed": "the second side against the first: ",
         "windows": (
             "Both sides are windows of last changes: a unit that changes again leaves the earlier "
             "one, so that the difference is not a change over time."
@@ -139,6 +143,14 @@ def wrapped(text: str, room: float, size: float) -> list[str]:
     return lines
 
 
+def fitted(line: str, room: float, size: float) -> str:
+    """Truncate a line to *room* inches."""
+    length = len(line)
+    while length > 1 and breadth(shortened(line, length), size) > room:
+        length -= 1
+    return shortened(line, length)
+
+
 def literal(text: str) -> str:
     """Return a text that matplotlib draws literally: ``$`` does not start a formula."""
     return text.replace("$", r"\$")
@@ -197,54 +209,6 @@ def _short_regions() -> dict[str, str]:
     }
 
 
-def title(
-    ax: Axes,
-    heading: str,
-    lang: Lang,
-    register: Register | None,
-    units: int | tuple[int, int] | str | None = None,
-    *,
-    beside: float = 0,
-) -> None:
-    """Write the title: heading, number of units, and the source unless it is the live register.
-
-    Args:
-        ax: The axes.
-        heading: The first line.
-        lang: Language of the rest.
-        register: The source; None if the caller gave the numbers and no register is chosen.
-        units: Number of units shown, numbers before and after, or a text; None if unknown.
-        beside: Inches taken by labels to the left of the axes.
-    """
-    if isinstance(units, str):
-        facts = [units]
-    elif isinstance(units, tuple):
-        facts = [f"{number_format.whole(units[0], lang)} → {number_format.units(units[1], lang)}"]
-    else:
-        facts = [] if units is None else [number_format.units(units, lang)]
-    if register is not None and not register._is_live:
-        facts.append(register._source_name(lang))
-    room = inches(ax)[0] * GROWTH - beside
-    line = ", ".join(facts)
-    lines = wrapped(heading, room, TITLE_SIZE)
-    lines += [line] if breadth(line, TITLE_SIZE) <= room else facts
-    ax.set_title(
-        literal("\n".join(filter(None, lines))),
-        x=0, ha="left", fontsize=TITLE_SIZE, linespacing=1.4, pad=10,
-    )  # fmt: skip
-
-
-def sentence(ax: Axes, text: str) -> None:
-    """Write a sentence instead of a chart."""
-    lines = wrapped(" ".join(text.split()), max(inches(ax)[0] - 0.4, 1), TITLE_SIZE)
-    ax.text(
-        0.5, 0.5, literal("\n".join(lines)), transform=ax.transAxes, ha="center", va="center",
-        fontsize=TITLE_SIZE, color=colours.ink(ax), linespacing=1.4,
-    )  # fmt: skip
-    ax.set(xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
-
-
 def all_units(number: int, lang: Lang) -> str:
     """Return a text for all units, in the right grammatical form.
 
@@ -275,6 +239,29 @@ def is_comparison(frame: labels.Frame) -> bool:
 def comparison(frame: labels.Frame, by: Grouping) -> pl.DataFrame:
     """Return the given comparison, checked."""
     return _given(frame, by, COMPARISON, ("count_a", "count_b"), "fk.compare")
+
+
+def sides(frame: labels.Frame) -> tuple[str, str] | None:
+    """Return the names of both sides of a comparison; None without any."""
+    if not {"name_a", "name_b"} <= set(labels.schema_of(frame)):
+        return None
+    names = frame.lazy().select("name_a", "name_b").drop_nulls().head(1).collect().rows()
+    return names[0] if names else None
+
+
+def both_numbers(frame: labels.Frame, table: pl.DataFrame, lang: Lang) -> str:
+    """Return the numbers of units of both sides of a comparison, with their names."""
+    a, b = [f"{name}: " for name in sides(frame) or ()] or ["", ""]
+    before, after = (int(table[count].sum()) for count in ("count_a", "count_b"))
+    return f"{a}{number_format.whole(before, lang)} → {b}{number_format.units(after, lang)}"
+
+
+def compared(frame: labels.Frame, words: str, lang: Lang) -> str:
+    """Return what a difference is of: the second side against the first, in words."""
+    names = sides(frame)
+    if names is None:
+        return WORDS[lang]["unnamed"] + words
+    return WORDS[lang]["sides"].format(a=names[0], b=names[1]) + words
 
 
 def windows(frame: labels.Frame, lang: Lang) -> str:

@@ -80,9 +80,9 @@ def draw(
         panel.yaxis.set_major_formatter(
             FuncFormatter(lambda y, _: number_format.whole(round(y), lang))
         )
-        _write_periods(panel, bounds, edges, every, lowest=n + columns >= len(series))
+        _write_periods(panel, bounds, edges, every, room, lowest=n + columns >= len(series))
     number = drawing.breadth(number_format.whole(math.ceil(shared), lang), _SIZE)
-    ax.yaxis.labelpad = 72 * number + 8
+    ax.yaxis.labelpad = 72 * number + 12
 
 
 def _inches(ax: Axes) -> tuple[float, float]:
@@ -98,14 +98,7 @@ def _heading(one: Series, shared: float, room: float, lang: Lang) -> list[str]:
         most = number_format.whole(round(greatest), lang)
         lines = [" ".join(lines), _OTHER_SCALE[lang].format(most=most)]
     lines = [lines[0], " ".join(lines[1:])] if len(lines) > 1 else lines
-    return [_cut(line, room) for line in lines]
-
-
-def _cut(line: str, room: float) -> str:
-    length = len(line)
-    while length > 1 and drawing.breadth(drawing.shortened(line, length), TEXT_SIZE) > room:
-        length -= 1
-    return drawing.shortened(line, length)
+    return [drawing.fitted(line, room, TEXT_SIZE) for line in lines]
 
 
 def _write_periods(
@@ -113,19 +106,29 @@ def _write_periods(
     bounds: pl.Series,
     edges: periods.Numbers,
     every: Every,
+    room: float,
     *,
     lowest: bool,
 ) -> None:
-    """Label the first and the last period at the ends, so that labels of panels do not touch."""
-    names = bounds.head(-1).dt.to_string(periods.FORMATS[every]).to_list()
-    at = (edges[:-1] + edges[1:]) / 2
-    if len(names) == 1:
-        panel.set_xticks(at, names)
+    """Label the first and the last period at the ends, so that labels of panels do not touch.
+
+    In a narrow panel they are shortened to months or years, or the first alone is labelled.
+    """
+    days = bounds.head(-1).gather([0, -1] if bounds.len() > 2 else [0])
+    shorter = [form for form in ("%Y-%m-%d", "%Y-%m", "%Y") if form in periods.FORMATS[every]]
+    for form in shorter:
+        names = days.dt.to_string(form).to_list()
+        if sum(drawing.breadth(name, _SIZE) + _GAP for name in names) <= room:
+            break
     else:
-        panel.set_xticks([at[0], at[-1]], [names[0], names[-1]])
-        first, last = panel.get_xticklabels()
+        names = names[:1]
+    at = (edges[:-1] + edges[1:]) / 2
+    panel.set_xticks(at if bounds.len() == 2 else [at[0], at[-1]][: len(names)], names)
+    if bounds.len() > 2:
+        first, *last = panel.get_xticklabels()
         first.set_horizontalalignment("left")
-        last.set_horizontalalignment("right")
+        for label in last:
+            label.set_horizontalalignment("right")
     panel.tick_params(axis="x", labelbottom=lowest)
 
 

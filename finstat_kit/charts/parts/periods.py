@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Final
 
 import matplotlib.dates as mdates
@@ -11,7 +10,6 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import Formatter
 
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.counts.count_by import PERIODS, Every
@@ -73,23 +71,3 @@ def hatch(ax: Axes, edges: Numbers, height: float) -> None:
 def numbers(days: pl.Series) -> Numbers:
     """Return days as matplotlib's date numbers."""
     return np.asarray(mdates.date2num(days.to_numpy()), dtype=np.float64)  # type: ignore[no-untyped-call]
-
-
-class Days(Formatter):
-    """Dates in the shortest ISO form that distinguishes the ticks, in any language."""
-
-    def __call__(self, x: float, pos: int | None = None) -> str:
-        """Write one."""
-        return self.format_ticks([x])[0]
-
-    def format_ticks(self, values: Sequence[float]) -> list[str]:
-        """Write them all."""
-        days: list[datetime] = [
-            mdates.num2date(value, tz=UTC)  # type: ignore[no-untyped-call]
-            for value in values
-        ]
-        if all(day.day == 1 for day in days):
-            form = "%Y" if all(day.month == 1 for day in days) else "%Y-%m"
-        else:
-            form = "%Y-%m-%d"
-        return [f"{day:{form}}" for day in days]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -80,6 +81,12 @@ def of_changes(
         Series(name, colour, _counts(changes.filter(which), frame), is_sum=n >= commonest.len())
         for n, (name, colour, which) in enumerate(groups)
     ]
+
+
+def named(several: Iterable[Series], lang: Lang) -> str:
+    """Return the names of series and their numbers of units."""
+    numbers = ((one.name, number_format.whole(int(one.counts.sum()), lang)) for one in several)
+    return ", ".join(f"{' '.join(name.split())} {number}" for name, number in numbers)
 
 
 def _counts(changes: pl.DataFrame, periods: pl.DataFrame) -> Numbers:

@@ -8,14 +8,14 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import drawing, figures
+from finstat_kit.charts.parts import drawing, figures, rows
+from finstat_kit.charts.parts.rows import Groups
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.findings import groups, summary
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 
-FEWEST: Final = 5  # units that a statistic of is drawn
 _LONGEST: Final = 24  # letters of a label beside another
 _BETWEEN: Final = " · "
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
@@ -74,12 +74,14 @@ class Summary(NamedTuple):
         item: The value.
         fields: The groups.
         year: None if it is not known.
+        groups: The rows side by side; None of one field, and of too many codes for their colours.
     """
 
     table: pl.DataFrame
     item: str
     fields: Sequence[str]
     year: int | None
+    groups: Groups | None
 
     @property
     def longest(self) -> int:
@@ -192,7 +194,8 @@ def of_frame(
             )
     year = table["year"][0] if table.height else None
     named = str(table["value"][0]) if table.height else item or ""
-    return Summary(_labelled(table, fields, lang, source), named, fields, year)
+    labelled = _labelled(table, fields, lang, source)
+    return Summary(labelled, named, fields, year, rows.grouped(labelled, lang))
 
 
 def _check_item(table: pl.DataFrame, item: str) -> None:
@@ -236,8 +239,16 @@ def _labelled(
     ]
     short = [part.map_elements(lambda text: drawing.shortened(text, _LONGEST), pl.String)
              for part in parts]  # fmt: skip
-    return named.sort(order, nulls_last=True).with_columns(
+    last = [pl.col(labels.FIELDS[field].label).is_null() for field in fields]
+    by_place = [place for pair in zip(last, order, strict=True) for place in pair]
+    return named.sort(by_place, nulls_last=True).with_columns(
         code=pl.concat_str([pl.col(field).fill_null("") for field in fields], separator="|"),
+        group=pl.concat_str(short[:-1], separator=_BETWEEN),
+        group_code=pl.concat_str(
+            [pl.col(field).fill_null("") for field in fields[:-1]], separator="|"
+        ),
+        member=parts[-1],
+        member_place=order[-1],
         label=pl.concat_str(short, separator=_BETWEEN),
         kind=pl.lit("labelled"),
         place=pl.int_range(pl.len()),

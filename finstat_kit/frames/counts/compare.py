@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
@@ -25,23 +26,34 @@ COMPARISON: Final = pl.Schema(
         "kind": pl.String(),
         "by": pl.String(),
         "windows": pl.Boolean(),
+        "name_a": pl.String(),
+        "name_b": pl.String(),
     }
 )
 _ENOUGH: Final = 5  # units; days of fewer units may differ by chance
 
 
 def compare(
-    a: labels.Frame, b: labels.Frame, by: str, lookup: labels.Lookup, *, lang: Lang
+    a: labels.Frame,
+    b: labels.Frame,
+    by: str,
+    lookup: labels.Lookup,
+    *,
+    names: Sequence[str] | None,
+    lang: Lang,
 ) -> pl.DataFrame:
     """Count two frames and align the counts; see `Register.compare`."""
     arguments.one_of("by", by, tuple(BY_FIELD))
-    windows = _are_windows(a, b)
+    given_names = _checked(names)
+    days = _days(a, b)
+    windows = None if days is None else _are_windows(days)
     if windows:
         warn(
             "both frames are windows of last changes: a unit that changes again leaves the earlier "
             "one, so that their difference is not a change over time; compare a mirror as of two "
             "days, or two groups of units"
         )
+    name_a, name_b = given_names or (_periods(days) if days and windows else (None, None))
     counted_a, counted_b = (_counts_of(frame, by, lookup, lang) for frame in (a, b))
     left, right = (
         table.rename({name: f"{name}_{side}" for name in ("label", "count", "share")})
@@ -67,6 +79,8 @@ def compare(
             (pl.col("count_b") - pl.col("count_a")).alias("difference"),
             by=pl.lit(by),
             windows=pl.lit(windows),
+            name_a=pl.lit(name_a),
+            name_b=pl.lit(name_b),
         )
         .sort(order, "count_a", "count_b", "code", descending=[False, True, True, False])
         .select(pl.col(name).cast(dtype) for name, dtype in COMPARISON.items())
@@ -89,22 +103,44 @@ def _counts_of(frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang) 
     return counts.count_by(frame, by, lookup, lang=lang).drop("by")
 
 
-def _are_windows(a: labels.Frame, b: labels.Frame) -> bool | None:
-    """Return whether two frames hold the same units except for the days of their last change.
+def _checked(names: object) -> tuple[str, str] | None:
+    """Return the names of both sides; None without any."""
+    if names is None:
+        return None
+    both = list(names) if isinstance(names, Sequence) and not isinstance(names, str) else []
+    if len(both) != len(("a", "b")) or not all(isinstance(name, str) and name for name in both):
+        raise UsageError(
+            "is not allowed", argument="names", value=names,
+            cure="give a name of each side, such as ('before', 'after')",
+        )  # fmt: skip
+    return both[0], both[1]
 
-    Such frames begin on different days and hold the same units on the days that they share, if
-    any. None if the frames have no such days.
-    """
+
+def _days(a: labels.Frame, b: labels.Frame) -> tuple[pl.DataFrame, pl.DataFrame] | None:
+    """Return the units and days of change of both frames; None if they have none, or few."""
     sides = []
     for frame in (a, b):
         schema = labels.schema_of(frame)
         if schema.get(CHANGED) != pl.Date or "id" not in schema:
             return None
         sides.append(frame.lazy().select("id", CHANGED).drop_nulls().unique().collect())
-    if min(side.height for side in sides) < _ENOUGH:
-        return None
+    return None if min(side.height for side in sides) < _ENOUGH else (sides[0], sides[1])
+
+
+def _are_windows(days: tuple[pl.DataFrame, pl.DataFrame]) -> bool:
+    """Return whether two frames hold the same units except for the days of their last change.
+
+    Such frames begin on different days and hold the same units on the days that they share, if any.
+    """
     ends = pl.concat(side.select(first=pl.col(CHANGED).min(), last=pl.col(CHANGED).max())
-                     for side in sides)  # fmt: skip
+                     for side in days)  # fmt: skip
     shared = pl.col(CHANGED).is_between(ends["first"].max(), ends["last"].min())
-    a_shared, b_shared = (side.filter(shared).sort("id", CHANGED) for side in sides)
-    return ends["first"].n_unique() == 2 and a_shared.equals(b_shared)
+    a_shared, b_shared = (side.filter(shared).sort("id", CHANGED) for side in days)
+    return ends["first"].n_unique() == len(days) and a_shared.equals(b_shared)
+
+
+def _periods(days: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[str, str]:
+    """Return the first and the last day of each window."""
+    ends = pl.concat_str(pl.col(CHANGED).min(), pl.col(CHANGED).max(), separator=" – ")
+    a, b = (side.select(ends).item() for side in days)
+    return a, b

@@ -41,7 +41,7 @@ LAST_CHANGES: Final = pl.Schema(
     }
 )
 # Columns of a result that are not figures: they name what it was made by.
-MADE_BY: Final = frozenset({"by", "windows"})
+MADE_BY: Final = frozenset({"by", "windows", "name_a", "name_b"})
 # Only estimates have "unknown codes" (all of them in one row) and the last two: a record in a frame
 # has been read.
 KINDS: Final = (

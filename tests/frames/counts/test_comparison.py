@@ -75,6 +75,18 @@ def test_windows_of_last_changes_are_warned_of() -> None:
         assert counted["windows"].is_null().all()
 
 
+def test_names_of_both_sides_are_columns() -> None:
+    """Given, else null; anything but two texts is refused."""
+    frame = records([("SK010", None)])
+    named = REG.compare(frame, frame, names=["before", "after"])
+
+    assert named.select("name_a", "name_b").rows() == [("before", "after")]
+    assert REG.compare(frame, frame).select("name_a", "name_b").rows() == [(None, None)]
+    for wrong in ("ab", ["a"], ["a", ""], ["a", 2], 5):
+        with pytest.raises(fk.UsageError, match=r"names=.* is not allowed; give a name of each"):
+            REG.compare(frame, frame, names=wrong)  # type: ignore[arg-type]
+
+
 def test_two_groups_of_units_are_no_windows() -> None:
     """Nor the whole register on two days, nor a few units whose days differ by chance."""
     register = fk.sample(1_000)

@@ -1,0 +1,95 @@
+"""The rows of a chart of bars or boxes: each with a name, or side by side under one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Final, NamedTuple
+
+import polars as pl
+from matplotlib.axes import Axes
+
+from finstat_kit.arguments import Lang
+from finstat_kit.charts.parts import colours, drawing
+from finstat_kit.charts.parts.drawing import TEXT_SIZE
+
+_APART: Final = 0.6  # of a row, between groups
+_MOST_BESIDE: Final = 0.5  # of the width of axes
+_LEAST: Final = 3  # rows that keep their thickness among many
+
+
+class Groups(NamedTuple):
+    """The rows of a summary by two groups, or several.
+
+    Attributes:
+        name_of: The name of the group of a row, by its code: that of all fields but the last.
+        colour_of: The colour of a row by its code: that of its code of the last field.
+        legend: Colour and text of each code of the last field.
+    """
+
+    name_of: dict[str, str]
+    colour_of: dict[str, str]
+    legend: list[tuple[str, str]]
+
+    def drawn(self, codes: Iterable[str | None]) -> list[tuple[str, str]]:
+        """Return the entries of the legend that some rows have."""
+        drawn = {self.colour_of.get(code or "") for code in codes}
+        return [entry for entry in self.legend if entry[0] in drawn]
+
+
+class Rows(NamedTuple):
+    """Where rows are drawn, from the top down, and their names beside them."""
+
+    at: list[float]
+    ticks: list[float]
+    names: list[str]
+
+    @property
+    def height(self) -> float:
+        """The height of all rows, by that of one."""
+        return max(self.at[-1] + 1 if self.at else 0, _LEAST)
+
+    def beside(self, ax: Axes) -> tuple[Rows, float]:
+        """Return the rows, names cut to leave room in narrow axes, and the inches of the names."""
+        room = drawing.inches(ax)[0] * _MOST_BESIDE
+        names = [drawing.fitted(name, room, TEXT_SIZE) for name in self.names]
+        longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
+        return self._replace(names=names), longest
+
+
+def grouped(table: pl.DataFrame, lang: Lang) -> Groups | None:
+    """Return the groups of labelled rows of a summary; None if they have too few or many codes."""
+    if "member" not in table.columns:
+        return None
+    members = table.unique("member").sort("member_place", nulls_last=True)["member"].to_list()
+    if not 2 <= len(members) <= len(colours.OF_CODES):
+        return None
+    colour_of = dict(zip(members, colours.OF_CODES, strict=False))
+    groups = table.select("code", "member", label="group", group="group_code", kind="kind")
+    whole = groups.unique("group").select("label", "kind", code="group")
+    names = drawing.names(whole, lang, among=whole)
+    name_of = dict(zip(whole["code"], names, strict=True))
+    rows = groups.select("code", "group", "member").rows()
+    return Groups(
+        {code: name_of[group] for code, group, _ in rows},
+        {code: colour_of[member] for code, _, member in rows},
+        [(colour, drawing.shortened(member)) for member, colour in colour_of.items()],
+    )
+
+
+def placed(codes: Iterable[str | None], names: Iterable[str], groups: Groups | None) -> Rows:
+    """Return the places of rows: those of a group without a gap, its name at their middle."""
+    if groups is not None:
+        names = [groups.name_of.get(code or "", name)
+                 for code, name in zip(codes, names, strict=True)]  # fmt: skip
+        whole = [(name, len(list(same))) for name, same in groupby(names)]
+    else:
+        whole = [(name, 1) for name in names]
+    gap = 0.0 if groups is None else _APART
+    at: list[float] = []
+    ticks = []
+    for _, number in whole:
+        start = at[-1] + 1 + gap if at else 0.0
+        at += [start + place for place in range(number)]
+        ticks.append(start + (number - 1) / 2)
+    return Rows(at, ticks, [name for name, _ in whole])

@@ -1,0 +1,128 @@
+"""The texts around every chart: the title above, notes below, a sentence instead of a chart."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+
+from finstat_kit.arguments import Lang
+from finstat_kit.charts.parts import colours, drawing
+from finstat_kit.charts.parts.drawing import GROWTH, TEXT_SIZE, TITLE_SIZE, breadth, wrapped
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
+from finstat_kit.errors import UsageError
+from finstat_kit.frames.text import numbers as number_format
+
+
+class Texts(NamedTuple):
+    """The language of a chart, its source, and the caller's texts.
+
+    Attributes:
+        lang: Language of all texts.
+        source: None if the caller gave the numbers and no register is chosen.
+        title: Replaces the heading; the line below it, units and source, stays.
+        note: Written below all other notes.
+    """
+
+    lang: Lang
+    source: Register | None
+    title: str | None
+    note: str | None
+
+    def write_title(
+        self,
+        ax: Axes,
+        heading: str,
+        units: int | str | None = None,
+        *,
+        beside: float = 0,
+        pad: float = 10,
+    ) -> None:
+        """Write the title: heading, number of units, and the source unless it is the live register.
+
+        Args:
+            ax: The axes.
+            heading: The first line.
+            units: Number of units shown, or a text; None if unknown.
+            beside: Inches taken by labels to the left of the axes.
+            pad: Points between title and axes.
+        """
+        if isinstance(units, int):
+            units = number_format.units(units, self.lang)
+        facts = [] if units is None else [units]
+        if self.source is not None and not self.source._is_live:
+            facts.append(self.source._source_name(self.lang))
+        room = _room(ax, beside)
+        line = ", ".join(facts)
+        lines = _lines(heading if self.title is None else self.title, room, TITLE_SIZE)
+        fits = breadth(line, TITLE_SIZE) <= room
+        lines += [line] if fits else _lines("\n".join(facts), room, TITLE_SIZE)
+        ax.set_title(
+            drawing.literal("\n".join(filter(None, lines))),
+            x=0, ha="left", fontsize=TITLE_SIZE, linespacing=1.4, pad=pad,
+        )  # fmt: skip
+
+    def write_notes(
+        self,
+        ax: Axes,
+        *paragraphs: str,
+        beside: float = 0,
+        pad: float = 4,
+        most: float = float("inf"),
+    ) -> None:
+        """Write paragraphs below a chart, the caller's note last.
+
+        Args:
+            ax: The axes.
+            *paragraphs: Each begins a line; those without text are left out.
+            beside: Inches taken by labels to the left of the axes.
+            pad: Points between the axes or their labels and the notes.
+            most: Inches of a line, at most.
+        """
+        room = min(max(_room(ax, beside), 2), most)
+        texts = (*filter(None, paragraphs), *([] if self.note is None else [self.note]))
+        lines = [line for text in texts for line in _lines(text, room, TEXT_SIZE)]
+        ax.set_xlabel(
+            drawing.literal("\n".join(lines)),
+            x=0, ha="left", fontsize=TEXT_SIZE, linespacing=1.4, labelpad=pad,
+        )  # fmt: skip
+
+    def write_sentence(self, ax: Axes, text: str) -> None:
+        """Write a sentence instead of a chart, and the caller's note."""
+        lines = wrapped(" ".join(text.split()), max(drawing.inches(ax)[0] - 0.4, 1), TITLE_SIZE)
+        ax.text(
+            0.5, 0.5, drawing.literal("\n".join(lines)), transform=ax.transAxes, ha="center",
+            va="center", fontsize=TITLE_SIZE, color=colours.ink(ax), linespacing=1.4,
+        )  # fmt: skip
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+        self.write_notes(ax)
+
+    def write_nothing(self, ax: Axes, *why: str) -> None:
+        """Write that there is nothing to show, and why."""
+        self.write_sentence(ax, " ".join([drawing.WORDS[self.lang]["nothing"], *why]))
+
+
+def given(
+    register: Register | str | None, lang: Lang | None, title: str | None, note: str | None
+) -> Texts:
+    """Return the texts for the arguments of a chart.
+
+    Raises:
+        UsageError: The title or the note is not a text.
+    """
+    for name, text in (("title", title), ("note", note)):
+        if not (text is None or isinstance(text, str)):
+            raise UsageError("is not a text", argument=name, value=text, cure="give a str, or None")
+    source, lang = current.drawn_from(register, lang)
+    return Texts(lang, source, title, note)
+
+
+def _room(ax: Axes, beside: float) -> float:
+    return drawing.inches(ax)[0] * GROWTH - beside
+
+
+def _lines(text: str, room: float, size: float) -> list[str]:
+    """Break a text at the ends of its lines, and where the room ends."""
+    return [part for line in text.splitlines() for part in wrapped(line, room, size)]
