@@ -16,16 +16,16 @@ from click.shell_completion import shell_complete
 
 from finstat_kit.cli import options, reading
 from finstat_kit.cli.financials import financials
+from finstat_kit.cli.finding import filings, find
 from finstat_kit.cli.forms import form, statement
 from finstat_kit.cli.mirrors import mirror, sync
-from finstat_kit.cli.output import format_of, harmless, print_frame, silence
+from finstat_kit.cli.output import Output, harmless, silence
 from finstat_kit.cli.records import count, get, ids
 from finstat_kit.cli.words import worded
 from finstat_kit.errors import Interrupted, RegisterError, UsageError
 
 if TYPE_CHECKING:
     from finstat_kit.arguments import Lang
-    from finstat_kit.frames.places.locations import Level
 
 # Modules that load polars are imported where they are used, so that --help answers at once.
 
@@ -80,12 +80,12 @@ def serve(port: int, host: str, units: int, strict: bool) -> None:
 @cli.command()
 @options.register
 @options.output
-def doctor(chosen: options.Chosen, form: str | None, output: Path | None) -> None:
+def doctor(chosen: options.Chosen, output: Output) -> None:
     """Report on the health of a register; exit code 1 where a check fails."""
     from finstat_kit.health.report import doctor as examined
 
     report = examined(register=chosen())
-    print_frame(report, form, output)
+    output.write(report)
     if "fail" in report["status"]:
         raise SystemExit(1)
 
@@ -94,10 +94,10 @@ def doctor(chosen: options.Chosen, form: str | None, output: Path | None) -> Non
 @click.argument("name", type=click.Choice(CODELISTS))
 @options.register
 @options.output
-def codelist(name: str, chosen: options.Chosen, form: str | None, output: Path | None) -> None:
+def codelist(name: str, chosen: options.Chosen, output: Output) -> None:
     """Print a codelist."""
     reg = chosen()
-    print_frame(reg.codelist(name.replace("-", "_")), form, output)
+    output.write(reg.codelist(name.replace("-", "_")))
 
 
 @cli.command()
@@ -109,8 +109,7 @@ def label(
     file: Path,
     lang: Lang | None,
     chosen: options.Chosen,
-    form: str | None,
-    output: Path | None,
+    output: Output,
 ) -> None:
     """Add labels to a csv, ndjson or parquet file, after each of its code columns.
 
@@ -119,35 +118,15 @@ def label(
     """
     from finstat_kit.protocol.wire import BY_FIELD
 
-    form = format_of(form, output)
     reg = chosen()
-    frame = reading.with_types(file) if form in ("parquet", "xlsx") else reading.as_text(file)
+    frame = (
+        reading.with_types(file) if output.form in ("parquet", "xlsx") else reading.as_text(file)
+    )
     present = [field for field in BY_FIELD if field in frame.columns]
-    print_frame(reg.resolve_labels(frame, lang=lang, columns=present or None), form, output)
+    output.write(reg.resolve_labels(frame, lang=lang, columns=present or None))
 
 
-@cli.command()
-@click.argument("text")
-@click.option("--level", type=click.Choice(["region", "district", "municipality"]))
-@options.lang
-@options.register
-@options.output
-def find(
-    text: str,
-    level: Level | None,
-    lang: Lang | None,
-    chosen: options.Chosen,
-    form: str | None,
-    output: Path | None,
-) -> None:
-    """Search places by name or code; accents and case do not matter."""
-    from finstat_kit.cli.places import found
-
-    form = format_of(form, output)
-    print_frame(found(chosen(), text, level, lang), form, output)
-
-
-for command in (ids, count, get, form, statement, financials, sync, mirror):
+for command in (ids, count, get, find, filings, form, statement, financials, sync, mirror):
     cli.add_command(command)
 
 

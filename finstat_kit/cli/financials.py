@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from finstat_kit.cli import options
-from finstat_kit.cli.output import format_of, print_frame
+from finstat_kit.cli.output import Output
 from finstat_kit.cli.records import ids_given
 from finstat_kit.errors import Interrupted, RegisterError, UsageError
 
@@ -45,32 +44,30 @@ def financials(
     family: Family | None,
     max_requests: int | None,
     chosen: options.Chosen,
-    form: str | None,
-    output: Path | None,
+    output: Output,
 ) -> None:
     """Print figures of units, one row per unit and year; "-" reads standard input, as `get` does.
 
     Without figures the column "reason" shows why. If the command ends early, the rows of the
     units finished before are written.
     """
-    from finstat_kit.frames.financials.assemble import with_own_items
+    from finstat_kit.frames.financials import items as items_of
+    from finstat_kit.frames.financials.assemble import schema, with_own_items
 
-    form = format_of(form, output)
+    wanted = None if items is None else items.split(",")
+    output.check(schema(items_of.chosen(wanted)).names())
+    if output.columns is not None:  # an item that no filing has is a column too
+        wanted = [name for name in items_of.chosen(wanted) if name in output.columns] or None
     ids = ids_given(id_, "units").unique(maintain_order=True)
     reg = chosen()
     try:
-        figures = reg.financials(
-            ids,
-            years or None,
-            items=None if items is None else items.split(","),
-            max_requests=max_requests,
-        )
+        figures = reg.financials(ids, years or None, items=wanted, max_requests=max_requests)
     except UsageError:
         raise
     except (RegisterError, Interrupted) as error:
         rows = error.partial
         if rows is not None and "unit_id" in rows.columns and rows.height:
-            print_frame(rows, form, output)
+            output.write(rows)
             done = rows["unit_id"].n_unique()
             click.echo(
                 f"cut off after {done:,} units; to resume, give the ids from {ids[done]} on, "
@@ -80,6 +77,6 @@ def financials(
         raise
     if family is not None:
         figures = figures.filter(family=family)
-        if items is None:
+        if wanted is None:
             figures = with_own_items(figures, family)
-    print_frame(figures, form, output)
+    output.write(figures)

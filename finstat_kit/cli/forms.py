@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from finstat_kit.cli import options
-from finstat_kit.cli.output import format_of, print_frame, write_all
+from finstat_kit.cli.output import Output, write_all
 from finstat_kit.cli.records import ids_given
 from finstat_kit.errors import NotFound
 
@@ -24,17 +23,14 @@ if TYPE_CHECKING:
 @options.lang
 @options.register
 @options.output
-def form(
-    template: int, lang: Lang | None, chosen: options.Chosen, form: str | None, output: Path | None
-) -> None:
+def form(template: int, lang: Lang | None, chosen: options.Chosen, output: Output) -> None:
     """Print the rows of a form, such as 699 (businesses) or 687 (micro units).
 
     The column terms has the sum a caption states, as signed table.row, both from 0. English of
     forms other than 684, 690, 696, 699 and 727 is a translation; a label without one is Slovak.
     """
-    form = format_of(form, output)
     reg = chosen()
-    print_frame(_listed(reg.template(template), reg._language(lang)), form, output)
+    output.write(_listed(reg.template(template), reg._language(lang)))
 
 
 def _listed(rows: pl.DataFrame, lang: Lang) -> pl.DataFrame:

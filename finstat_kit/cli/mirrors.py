@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from finstat_kit.cli import options, reading
-from finstat_kit.cli.output import format_of, harmless, print_frame
+from finstat_kit.cli.output import Output, harmless
 
 
 @click.command()
@@ -37,22 +37,20 @@ def sync(
     full: bool,
     max_missing: int | None,
     chosen: options.Chosen,
-    form: str | None,
-    output: Path | None,
+    output: Output,
 ) -> None:
     """Bring the mirror in FOLDER in step with the register, and print a report."""
     from finstat_kit import arguments
 
     arguments.refuse_url("path", folder)
     options.refuse_missing(folder.parent)
-    form = format_of(form, output)
     from finstat_kit.mirror.mirror import Mirror
 
     units = None if only is None else reading.ids_in(only, "units")
     copy = Mirror(
         folder, changed_since=changed_since, contents=contents, only=units, register=chosen()
     )
-    print_frame(copy.sync(full=full, max_missing=max_missing, budget=budget), form, output)
+    output.write(copy.sync(full=full, max_missing=max_missing, budget=budget))
 
 
 @click.command()
@@ -60,15 +58,12 @@ def sync(
 @click.option("--verify", is_flag=True, help="Look for damage; exit code 1 if there is any.")
 @click.option("--compact", is_flag=True, help="Merge small files.")
 @options.output
-def mirror(
-    folder: Path, verify: bool, compact: bool, form: str | None, output: Path | None
-) -> None:
+def mirror(folder: Path, verify: bool, compact: bool, output: Output) -> None:
     """Describe the mirror in FOLDER, verify or compact it."""
     from finstat_kit import arguments
 
     arguments.refuse_url("path", folder)
     options.refuse_missing(folder)
-    form = format_of(form, output)
     from finstat_kit.mirror.mirror import Mirror
 
     copy = Mirror(folder)
@@ -78,6 +73,6 @@ def mirror(
         click.echo(harmless(repr(copy)))
         return
     report = copy.verify()
-    print_frame(report, form, output)
+    output.write(report)
     if report["damaged"].sum():  # a row with a meaning but without damage is a notice
         raise SystemExit(1)

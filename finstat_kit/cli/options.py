@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
-from finstat_kit.cli.output import FORMATS
+from finstat_kit.cli.output import FORMATS, Output
 from finstat_kit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ max_requests = click.option(
     type=click.IntRange(0),
     help="Maximum number of requests for records; default: 10,000 for a real host.",
 )
-output = _together(
+_OUTPUT: Final = _together(
     click.option(
         "--format",
         "form",
@@ -98,7 +98,28 @@ output = _together(
         callback=_in_a_folder,
         help="Write to a file.",
     ),
+    click.option("--columns", metavar="NAME,…", help="Only these columns."),
+    click.option("--wide", is_flag=True, help="All columns, even if the terminal is narrower."),
 )
+
+
+def output(command: F) -> F:
+    """Add the options of the output; the command gets an `Output`."""
+
+    @wraps(command)
+    def with_output(
+        *,
+        form: str | None,
+        output: Path | None,
+        columns: str | None,
+        wide: bool,
+        **others: Any,  # noqa: ANN401 - whatever the command has
+    ) -> object:
+        return command(output=Output(form, output, columns, wide=wide), **others)
+
+    return _OUTPUT(cast("F", with_output))
+
+
 selection = _together(
     click.option(
         "--collection", type=click.Choice(COLLECTIONS), default="units", show_default=True

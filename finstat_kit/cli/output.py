@@ -8,9 +8,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import signal
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,12 +28,107 @@ if TYPE_CHECKING:
 FORMATS: Final = ("table", "csv", "ndjson", "parquet", "xlsx")
 
 
-def format_of(form: str | None, output: Path | None) -> str:
-    """Return the given format, else that of the file's name, else that of standard output.
+class Output:
+    """Where and how a command writes its result.
+
+    Args:
+        form: The format, None for that of the file's name, else that of standard output.
+        path: The file, None for standard output.
+        columns: Names of the columns to write, joined by commas; None is all.
+        wide: Whether a terminal gets all columns, and not only those that fit.
+
+    Attributes:
+        form: The format.
+        path: The file, None for standard output.
+        columns: Names of the chosen columns, None for all.
+        given: Whether any of the options was.
+        streams: Whether rows are written as they arrive: csv and ndjson on standard output.
 
     Raises:
         UsageError: The file's name has an unknown suffix, or the format is not for a terminal.
     """
+
+    def __init__(
+        self, form: str | None, path: Path | None, columns: str | None, *, wide: bool
+    ) -> None:
+        self.given = (form, path, columns, wide) != (None, None, None, False)
+        self.form, self.path = _format_of(form, path), path
+        self.streams = path is None and self.form in ("csv", "ndjson")
+        self.columns = None if columns is None else list(dict.fromkeys(columns.split(",")))
+        self._wide = wide
+
+    @property
+    def shown(self) -> bool:
+        """Whether the result is a table on a terminal."""
+        return self.path is None and self.form == "table" and sys.stdout.isatty()
+
+    def rendered(self, frame: pl.DataFrame, *, header: bool = True) -> bytes:
+        """Return the chosen columns of a frame, or of its next part, as bytes of the format."""
+        return rendered(self._chosen(frame), self.form, header=header)
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Write the chosen columns of a frame."""
+        from finstat_kit.frames.files.write import replaced, write
+
+        frame = self._chosen(frame)
+        if self.shown:
+            write_all(harmless(f"{self._for_terminal(frame)}\n").encode())
+            return
+        if self.path is None:
+            write_all(for_output(rendered(frame, self.form)))
+            return
+        try:
+            if self.form != "table" and self.path.suffix.lower() == f".{self.form}":
+                write(frame, self.path)
+                return
+            data = rendered(frame, self.form)
+            with replaced(self.path) as file:
+                file.write(data)
+        except UsageError as error:
+            error.argument = "output" if error.argument == "path" else error.argument
+            raise
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Refuse a choice of columns that a result will not have; also before it is fetched."""
+        from finstat_kit.arguments import near
+
+        if unknown := [name for name in self.columns or () if name not in columns]:
+            raise UsageError(
+                f": there is no column {unknown[0]!r}",
+                argument="columns",
+                cure=f"{near(unknown[0], columns)}there are {', '.join(columns)}",
+            )
+
+    def _chosen(self, frame: pl.DataFrame) -> pl.DataFrame:
+        self.check(frame.columns)
+        return frame if self.columns is None else frame[self.columns]
+
+    def _for_terminal(self, frame: pl.DataFrame) -> str:
+        """Return a table of the columns that fit; a single row that does not fit, line by line."""
+        import polars as pl
+
+        from finstat_kit.cli.upright import fitting, upright
+
+        table, width = _table(frame), shutil.get_terminal_size().columns
+        if self._wide or max(map(len, table.splitlines())) <= width:
+            return table
+        if frame.height == 1:
+            return upright(frame)
+        number = frame.width if self.columns else fitting(table, width)
+        cut = number < frame.width
+        with pl.Config(tbl_hide_dataframe_shape=cut):
+            table = _table(frame[:, :number], width)
+        if not cut:
+            return table
+        others = ", ".join(frame.columns[number:])
+        text = (
+            f"{frame.height:,} rows, {number} of {frame.width} columns; --wide shows all, "
+            f"--columns NAME,… chooses: {others}"
+        )
+        return f"{table}\n{textwrap.fill(text, width, max_lines=3, placeholder=' …')}"
+
+
+def _format_of(form: str | None, output: Path | None) -> str:
     if form is None and output is not None:
         form = output.suffix.removeprefix(".").lower()
         if form not in FORMATS:
@@ -45,29 +142,6 @@ def format_of(form: str | None, output: Path | None) -> str:
     if output is None and form in ("parquet", "xlsx") and sys.stdout.isatty():
         raise click.UsageError(f"{form} is not for a terminal; give --output FILE")
     return form
-
-
-def print_frame(frame: pl.DataFrame, form: str | None, output: Path | None) -> None:
-    """Write a frame to the output in its format."""
-    from finstat_kit.frames.files.write import replaced, write
-
-    form = format_of(form, output)
-    if output is None and form == "table" and on_terminal():
-        write_all(harmless(f"{_for_terminal(frame)}\n").encode())
-        return
-    if output is None:
-        write_all(for_output(rendered(frame, form)))
-        return
-    try:
-        if form != "table" and output.suffix.lower() == f".{form}":
-            write(frame, output)
-            return
-        data = rendered(frame, form)
-        with replaced(output) as file:
-            file.write(data)
-    except UsageError as error:
-        error.argument = "output" if error.argument == "path" else error.argument
-        raise
 
 
 def rendered(frame: pl.DataFrame, form: str, *, header: bool = True) -> bytes:
@@ -115,30 +189,16 @@ def harmless(text: str) -> str:
     return "\n".join(shown(line, None) for line in text.split("\n"))
 
 
-def on_terminal() -> bool:
-    """Return whether standard output is a terminal."""
-    return sys.stdout.isatty()
-
-
 def for_output(data: bytes) -> bytes:
     """Return text unchanged for a pipe, sanitized for a terminal."""
     return harmless(data.decode()).encode() if sys.stdout.isatty() else data
 
 
-def _table(frame: pl.DataFrame) -> str:
+def _table(frame: pl.DataFrame, width: int = 65_535) -> str:
     import polars as pl
 
-    with pl.Config(tbl_rows=200, tbl_cols=-1, tbl_hide_column_data_types=True, fmt_str_lengths=100):
+    with pl.Config(
+        tbl_rows=200, tbl_cols=-1, tbl_hide_column_data_types=True, fmt_str_lengths=100,
+        tbl_width_chars=width,
+    ):  # fmt: skip
         return str(frame)
-
-
-def _for_terminal(frame: pl.DataFrame) -> str:
-    """Return a table, or one line per field for a single row wider than the terminal."""
-    import polars as pl
-
-    from finstat_kit.cli.upright import is_too_wide, upright
-
-    if frame.height != 1:
-        return _table(frame)
-    with pl.Config(tbl_width_chars=65_535):
-        return upright(frame) if is_too_wide(_table(frame)) else _table(frame)

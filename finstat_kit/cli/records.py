@@ -11,11 +11,8 @@ import click
 
 from finstat_kit.cli import options, reading
 from finstat_kit.cli.output import (
-    format_of,
+    Output,
     harmless,
-    on_terminal,
-    print_frame,
-    rendered,
     uninterrupted,
     write_all,
 )
@@ -42,35 +39,37 @@ def ids(
     after_id: int,
     limit: int | None,
     chosen: options.Chosen,
-    form: str | None,
-    output: Path | None,
+    output: Output,
 ) -> None:
     """Print ids as they arrive."""
-    form = format_of(form, output)
     reading.refuse_input("ids")
     listed = options.collection(chosen(), collection)
-    if output is None and form in ("csv", "ndjson"):
-        _stream_ids(listed, changed_since, after_id, limit, form)
+    if output.streams:
+        _stream_ids(listed, changed_since, after_id, limit, output)
         return
     try:
         frame = listed.ids(changed_since=changed_since, after_id=after_id, limit=limit)
     except (RegisterError, Interrupted) as error:
         if error.partial is not None and error.partial.height:
-            print_frame(error.partial, form, output)
+            output.write(error.partial)
             _cut_off(error, error.partial.height, error.cursor)
         raise
-    print_frame(frame, form, output)
+    output.write(frame)
 
 
 def _stream_ids(
-    collection: Collection, changed_since: str | None, after_id: int, limit: int | None, form: str
+    collection: Collection,
+    changed_since: str | None,
+    after_id: int,
+    limit: int | None,
+    output: Output,
 ) -> None:
     printed = 0
     try:
         for page in collection.pages(changed_since=changed_since, after_id=after_id, limit=limit):
             # No polars call within the block: interrupted there without an error, it returns less
             # than it should.
-            text = rendered(page, form, header=printed == 0)
+            text = output.rendered(page, header=printed == 0)
             cursor = page["id"].to_list()[-1] if page.height else after_id
             with uninterrupted():
                 write_all(text)
@@ -116,16 +115,15 @@ def count(
     max_requests: int | None,
     lang: Lang | None,
     chosen: options.Chosen,
-    form: str | None,
-    output: Path | None,
+    output: Output,
 ) -> None:
     """Print how many ids match, or with --by how many units have each code.
 
     With a FILE, "-" or a pipe, those in it are counted: plain ids, or the records and figures that
     other commands print. Each id counts once.
     """
-    if by is None and (form, output, lang, max_requests) != (None, None, None, None):
-        raise click.UsageError("--format, --output, --lang and --max-requests go with --by")
+    if by is None and (output.given or (lang, max_requests) != (None, None)):
+        raise click.UsageError("--lang, --max-requests and options of the output go with --by")
     if by is not None and collection != "units":
         raise click.UsageError("--by counts records, which only the collection units has")
     selects = changed_since is not None or after_id > 0
@@ -143,13 +141,12 @@ def count(
         else:
             click.echo(reading.ids_in(file, collection.replace("-", "_")).n_unique())
         return
-    form = format_of(form, output)
     units = None if file is None else reading.units_in(file, by)
     if units is None:
         units = reg.units.ids(changed_since=changed_since, after_id=after_id)
     if by not in units.columns:
         units = reg.units.get(units, max_requests=max_requests)
-    print_frame(reg.count_by(units, by, lang=lang), form, output)
+    output.write(reg.count_by(units, by, lang=lang))
 
 
 @click.command()
@@ -170,8 +167,7 @@ def get(
     keep_going: bool,
     max_requests: int | None,
     chosen: options.Chosen,
-    form: str | None,
-    output: Path | None,
+    output: Output,
 ) -> None:
     """Print records as they arrive; "-" reads standard input.
 
@@ -186,14 +182,14 @@ def get(
     from finstat_kit.protocol.records.decode import KINDS
     from finstat_kit.protocol.records.fields import Record
 
-    form = format_of(form, output)
     name = collection.replace("-", "_")
     ids = ids_given(id_, name)
     reg = chosen()
     kind = KINDS[name]
-    rows = Rows(kind, form, output)
+    output.check(kind.schema.names())
+    rows = Rows(kind, output)
     # A bar and rows on the same terminal would write over each other.
-    progress = False if rows.streams and sys.stdout.isatty() else None
+    progress = False if output.streams and sys.stdout.isatty() else None
     records = stream_records(kind, ids, reg._session, max_requests=max_requests, progress=progress)
     unreadable: list[str] = []
     try:
@@ -209,7 +205,7 @@ def get(
     except (RegisterError, KeyboardInterrupt):
         done = rows.count + len(unreadable)
         if rows.count:
-            _write(rows, reg, form, output)
+            _write(rows, reg, output)
         if done:
             many = "" if rows.count == 1 else "s"
             click.echo(
@@ -219,7 +215,7 @@ def get(
             )
         _report(unreadable)
         raise
-    _write(rows, reg, form, output)
+    _write(rows, reg, output)
     if unreadable:
         _report(unreadable)
         raise SystemExit(1)
@@ -243,14 +239,14 @@ def _report(unreadable: list[str]) -> None:
         click.echo(harmless(told), err=True)
 
 
-def _write(rows: Rows, reg: Register, form: str, output: Path | None) -> None:
-    if rows.streams:
+def _write(rows: Rows, reg: Register, output: Output) -> None:
+    if output.streams:
         rows.end()
         return
     frame = rows.frame()
-    if frame.height == 1 and form == "table" and output is None and on_terminal():
+    if frame.height == 1 and output.shown:
         frame = _labelled(frame, reg)
-    print_frame(frame, form, output)
+    output.write(frame)
 
 
 def _labelled(frame: pl.DataFrame, reg: Register) -> pl.DataFrame:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from finstat_kit.cli.output import for_output, rendered, uninterrupted, write_all
+from finstat_kit.cli.output import Output, for_output, uninterrupted, write_all
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,15 +21,13 @@ class Rows:
     """Records of a kind, written in small batches or collected for a file or a table.
 
     Attributes:
-        streams: Whether rows are written as they arrive: csv and ndjson on standard output.
         count: Records added so far.
     """
 
-    def __init__(self, kind: Kind[Record], form: str, output: Path | None) -> None:
-        self.streams = output is None and form in ("csv", "ndjson")
+    def __init__(self, kind: Kind[Record], output: Output) -> None:
         self.count = 0
         self._kind = kind
-        self._form = form
+        self._output = output
         self._waiting: list[Record] = []
         self._frames: list[pl.DataFrame] = []
         self._begun = False
@@ -40,7 +37,7 @@ class Rows:
         """Take a record; where rows stream, write those that have waited long enough."""
         self._waiting.append(record)
         self.count += 1
-        due = self.streams and time.monotonic() >= self._next_write
+        due = self._output.streams and time.monotonic() >= self._next_write
         if due or len(self._waiting) >= _MOST:
             self.flush()
 
@@ -49,9 +46,9 @@ class Rows:
         # No polars call within the block below: interrupted there without an error, it returns
         # less than it should.
         frame = self._kind.frame(self._waiting)
-        text = self._text(frame) if self.streams else b""
+        text = self._text(frame) if self._output.streams else b""
         with uninterrupted():
-            if self.streams:
+            if self._output.streams:
                 write_all(text)
             else:
                 self._frames.append(frame)
@@ -72,4 +69,4 @@ class Rows:
         return pl.concat(self._frames, rechunk=True)
 
     def _text(self, frame: pl.DataFrame) -> bytes:
-        return for_output(rendered(frame, self._form, header=not self._begun))
+        return for_output(self._output.rendered(frame, header=not self._begun))

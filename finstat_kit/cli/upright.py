@@ -1,8 +1,9 @@
-"""A single row that is wider than the terminal, printed as one line per field."""
+"""What is wider than the terminal: the columns that fit, and a single row line by line."""
 
 from __future__ import annotations
 
-import shutil
+from itertools import accumulate
+from typing import Final
 
 import polars as pl
 
@@ -10,10 +11,14 @@ from finstat_kit.frames.files.write import flat
 from finstat_kit.protocol.outcome import shown
 from finstat_kit.protocol.wire import BY_FIELD
 
+_LONGEST: Final = 34  # of a cell on one line, with its margins
 
-def is_too_wide(table: str) -> bool:
-    """Return whether a table has lines longer than the terminal is wide."""
-    return max(map(len, table.splitlines())) > shutil.get_terminal_size().columns
+
+def fitting(table: str, width: int) -> int:
+    """Return how many columns of a table fit into a width, at least one; long texts are wrapped."""
+    border = next(line for line in table.splitlines() if line.startswith("┌"))
+    widths = [min(len(cell), _LONGEST) + 1 for cell in border[1:-1].split("┬")]
+    return max(1, sum(end < width for end in accumulate(widths)))
 
 
 def upright(frame: pl.DataFrame) -> str:

@@ -169,6 +169,40 @@ def test_find_prints_places_by_part_of_a_name() -> None:
     assert output.splitlines()[1].startswith("municipality,SK032D516589,Žiar nad Hronom,")
 
 
+def test_find_prints_units_by_name_that_other_commands_read() -> None:
+    """The best match first, with what tells units apart in front; how many more there are."""
+    seen = called("find", "--units", "orol skuska", "--sample", "--limit", "2")
+    name = run("find", "--units", "orol 510 sro", "--sample").stdout
+    figures = run("financials", "-", "--sample", "--year", "2015", stdin=name).stdout
+
+    assert len(seen.stdout.splitlines()) == 3
+    assert re.search("Warning: the 2 best of [0-9]{3} units that match", seen.stderr)
+    assert name.splitlines()[1].startswith('365,00372491,"Skúška Orol 510, s. r. o.",Zlaté Moravce')
+    assert figures.splitlines()[1].startswith("365,")
+
+
+@pytest.mark.parametrize("unit", ["365", "00372491", "orol 510 sro"])
+def test_filings_lists_those_of_one_unit(unit: str) -> None:
+    """By id, by IČO or by words that only its name has: with forms, superseded ones included."""
+    rows = pl.read_csv(io.BytesIO(run("filings", unit, "--sample").stdout_bytes))
+    filed = fk.sample().filings([365])
+
+    assert rows["statement_id"].to_list() == filed["statement_id"].to_list()
+    assert rows.filter(year=2017).select("form", "superseded_by").rows() == [
+        ("699", 3392981), ("483 699", None)
+    ]  # fmt: skip
+
+
+def test_filings_of_several_units_lists_these() -> None:
+    """The units that match best, with what tells them apart, and how many more there are."""
+    seen = called("filings", "orol", "--sample")
+
+    assert (seen.returncode, seen.stdout) == (2, "")
+    assert re.match("Error: UNIT orol: these are [0-9]{3} units; give the IČO", seen.stderr)
+    assert len(seen.stderr.splitlines()) == 12
+    assert re.search("… and [0-9]{3} more", seen.stderr)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -181,6 +215,10 @@ def test_find_prints_places_by_part_of_a_name() -> None:
         (["get", "999999999", "--sample"], 1, "id 999999999: no record; --keep-going"),
         (["label", "nowhere.csv", "--sample"], 2, "nowhere.csv"),
         (["find", " ", "--sample"], 2, "TEXT ' '"),
+        (["find", "x", "--limit", "3", "--sample"], 2, "--limit goes with --units"),
+        (["find", "x", "--units", "--lang", "en", "--sample"], 2, "go with places"),
+        (["find", "x", "--units", "--url", "http://127.0.0.1:9"], 2, "--mirror FOLDER after"),
+        (["filings", "nowhere", "--sample"], 2, "UNIT nowhere: there is no such unit"),
         (["nonsense"], 2, "No such command"),
     ],
 )

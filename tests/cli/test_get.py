@@ -169,7 +169,15 @@ def test_long_work_is_refused_before_the_first_record(command: list[str]) -> Non
 
 
 @pytest.mark.parametrize(
-    "options", [["--lang", "en"], ["--max-requests", "9"], ["--format", "csv"], ["--output", "x"]]
+    "options",
+    [
+        ["--lang", "en"],
+        ["--max-requests", "9"],
+        ["--format", "csv"],
+        ["--output", "x.csv"],
+        ["--columns", "code"],
+        ["--wide"],
+    ],
 )
 def test_options_that_would_do_nothing_are_refused(options: list[str]) -> None:
     """What would do nothing without --by is refused; --by counts units alone."""

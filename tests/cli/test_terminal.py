@@ -12,13 +12,16 @@ import subprocess
 import termios
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.cli.commands import cli
+from finstat_kit.cli.output import Output
 from finstat_kit.cli.upright import upright
 from finstat_kit.protocol.outcome import shown
 from finstat_kit.protocol.wire import BY_FIELD
@@ -113,9 +116,74 @@ def test_a_record_too_wide_for_the_terminal_stands_upright() -> None:
     assert "kraj                  SK010  Bratislavský kraj" in lines
     assert "sid                   –" in lines
     assert len(lines) == 23
-    assert "│ 210 " in on_a_terminal("get", "210", "365", "--sample", columns=80)
+    two = on_a_terminal("get", "210", "365", "--sample", columns=80)
+    assert "│ 210 " in two
+    assert "2 rows, 6 of 23 columns; --wide shows all" in two
     assert "│ municipality ┆ " in on_a_terminal(*found, columns=80)
     assert "level     municipality\n" in on_a_terminal(*found, columns=30)
+
+
+def shown_on(width: int, frame: pl.DataFrame, **options: Any) -> list[str]:
+    """Return the lines that a terminal of a width gets of a frame."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(width))
+        return (
+            Output("table", None, options.get("columns"), wide="wide" in options)
+            ._for_terminal(frame)
+            .splitlines()
+        )
+
+
+FIGURES = fk.sample().financials([365])
+
+
+@given(width=st.integers(20, 400))
+def test_a_table_is_as_wide_as_the_terminal(width: int) -> None:
+    """The columns that fit, and how many there are; --wide shows all, whatever the width."""
+    lines = shown_on(width, FIGURES)
+
+    borders = [line for line in lines if line.startswith("┌")]
+    number = borders[0].count("┬") + 1
+    assert max(map(len, lines)) <= max(width, 20)
+    assert f"6 rows, {number} of {FIGURES.width} columns" in " ".join(lines)
+    assert number == 1 or number > (width - 60) // 45
+    (whole,) = [line for line in shown_on(width, FIGURES, wide=True) if line.startswith("┌")]
+    assert whole.count("┬") + 1 == FIGURES.width
+
+
+def test_a_long_text_is_wrapped_and_hides_no_column() -> None:
+    """It takes as much room as is left beside the others."""
+    frame = pl.DataFrame({"code": ["1", "2"], "name": ["words " * 16, "x"], "more": ["a", "b"]})
+
+    lines = shown_on(60, frame)
+
+    assert max(map(len, lines)) <= 60
+    assert lines[1].count("┬") == 2
+
+
+def test_chosen_columns_are_shown_and_nothing_else(tmp_path: Path) -> None:
+    """In their order, in each format; on a terminal all of them."""
+    names = "year,sales,name,reason"
+    arguments = ["financials", "365", "--sample", "--columns", names]
+    file = tmp_path / "figures.ndjson"
+
+    printed = CliRunner().invoke(cli, arguments).stdout.splitlines()
+    CliRunner().invoke(cli, [*arguments, "--output", str(file)])
+
+    assert printed[0] == names
+    assert printed[1] == '2014,70173.0,"Skúška Orol 510, s. r. o.",'
+    assert list(pl.read_ndjson(file).columns) == names.split(",")
+    assert shown_on(40, FIGURES[names.split(",")], columns=names)[1].count("┬") == 3
+    ids = CliRunner().invoke(cli, ["get", "365", "210", "--sample", "--columns", "id,ico"]).stdout
+    assert ids.splitlines() == ["id,ico", "365,00372491", "210,00470439"]
+
+
+@pytest.mark.parametrize("command", [["get", "1"], ["financials", "1"]])
+def test_an_unknown_column_is_refused_before_anything_is_fetched(command: list[str]) -> None:
+    """With the near ones; the unit does not exist, which would be the next error."""
+    seen = CliRunner().invoke(cli, [*command, "--sample", "--columns", "idd"])
+
+    assert str(seen.exception).startswith("columns: there is no column 'idd'; ")
 
 
 @pytest.mark.slow

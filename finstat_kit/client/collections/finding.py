@@ -7,6 +7,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.client.collections import walk
+from finstat_kit.client.collections.records import get_records
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Either, UsageError
 from finstat_kit.frames.text import unit_names
@@ -62,23 +63,47 @@ def _of_number(session: Session, number: str) -> pl.Series:
     return walk.ids(session, "units", query, progress=False)["id"]
 
 
-def one_unit(records: pl.DataFrame, argument: str, value: object = ...) -> pl.DataFrame:
+def unit_of(session: Session, text: str, argument: str) -> int:
+    """Return the id of the only unit that matches a text.
+
+    Raises:
+        UsageError: There is none, or there are several, of which the best matches are listed.
+    """
+    ids, number = matches(session, text, _LISTED)
+    records = get_records("units", ids, session, keep=True, max_requests=None, progress=False)
+    return int(one_unit(records, argument, text, number)["id"].item())
+
+
+def one_unit(
+    records: pl.DataFrame, argument: str, value: object = ..., number: int | None = None
+) -> pl.DataFrame:
     """Return the record of one unit.
+
+    Args:
+        records: Records of units.
+        argument: Name of the argument that names the unit.
+        value: Its value.
+        number: How many units there are, None for those given.
 
     Raises:
         UsageError: There is none, or there are several, which are listed.
     """
-    if records.height == 1:
+    number = records.height if number is None else number
+    if number == 1:
         return records
-    listed = "".join(
-        "\n  " + ", ".join([str(id_), *filter(None, texts)])
+    if number == 0:
+        raise UsageError(
+            ": there is no such unit", argument=argument, value=value, cure="give an IČO or an id"
+        )
+    lines = [
+        ", ".join([str(id_), *filter(None, texts)])
         for id_, *texts in records.select("id", "nazovUJ", "ico", "mesto").head(_LISTED).iter_rows()
-    )
-    more = f"\n  … and {records.height - _LISTED:,} more" if records.height > _LISTED else ""
-    several = f": these are {records.height:,} units"
+    ]
+    if number > len(lines):
+        lines.append(f"… and {number - len(lines):,} more")
     raise UsageError(
-        several if listed else "is not a unit",
+        f": these are {number:,} units",
         argument=argument,
         value=value,
-        cure=f"give the IČO or the id of one{':' if listed else ''}{listed}{more}",
+        cure="\n  ".join(["give the IČO or the id of one:", *lines]),
     )

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.client.collections.finding import one_unit
 from finstat_kit.client.collections.records import kept_records
 from finstat_kit.client.methods.contents import form_lookup
 from finstat_kit.client.methods.filings import filings, units_given, years_of
 from finstat_kit.client.methods.financials import chosen
 from finstat_kit.client.session import Session
-from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble
 from finstat_kit.frames.financials.history import STATEMENTS, History, Statement, history
 from finstat_kit.protocol.wire import MAX_ID
@@ -78,17 +78,4 @@ def by_year(
 def _one(session: Session, unit: int | pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     if not isinstance(unit, pl.DataFrame | pl.LazyFrame):
         unit = arguments.whole("unit", unit, 0, MAX_ID)
-    records = units_given(session, unit, None, None, None)
-    if records.height != 1:
-        some = [
-            f"{row['id']} {row['nazovUJ'] or ''}".strip()
-            for row in records.head(5).iter_rows(named=True)
-        ]
-        more = ", …" if records.height > len(some) else ""
-        raise UsageError(
-            f": the frame has {records.height} units"
-            + (f" ({', '.join(some)}{more})" if some else ""),
-            argument="unit",
-            cure="give the record or the id of one",
-        )
-    return records
+    return one_unit(units_given(session, unit, None, None, None), "unit")

@@ -172,7 +172,7 @@ def test_several_units_are_listed_where_one_is_wanted() -> None:
 
     with pytest.raises(fk.UsageError) as refused:
         one_unit(units, "unit")
-    with pytest.raises(fk.UsageError, match="unit='x' is not a unit"):
+    with pytest.raises(fk.UsageError, match="unit='x': there is no such unit"):
         one_unit(units.clear(), "unit", "x")
 
     assert one_unit(units.head(1), "unit").equals(units.head(1))

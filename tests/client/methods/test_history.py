@@ -190,9 +190,9 @@ def test_it_takes_no_more_requests_than_the_figures() -> None:
         ((None,), "unit.* is not allowed"),
         (
             (SAMPLE.units.get([365, 1362]),),
-            r"unit: the frame has 2 units \(365 .*, 1362 .*\); give",
+            r"unit: these are 2 units; give the IČO or the id of one:\n  365, .*\n  1362, ",
         ),
-        ((SAMPLE.units.get([365]).clear(),), "unit: the frame has 0 units; give"),
+        ((SAMPLE.units.get([365]).clear(),), "unit: there is no such unit; give"),
     ],
 )
 def test_wrong_arguments_are_refused_before_any_request(

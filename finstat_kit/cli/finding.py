@@ -1,0 +1,86 @@
+"""The commands that look for something by name: `find`, and the `filings` of a unit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from finstat_kit.cli import options
+from finstat_kit.cli.output import Output
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from finstat_kit.arguments import Lang
+    from finstat_kit.client.register import Register
+    from finstat_kit.frames.places.locations import Level
+
+
+@click.command()
+@click.argument("text")
+@click.option("--units", is_flag=True, help="Units, in a sample or a mirror, instead of places.")
+@click.option("--level", type=click.Choice(["region", "district", "municipality"]))
+@click.option("--limit", type=click.IntRange(1), help="No more units than this many; default: 20.")
+@options.lang
+@options.register
+@options.output
+def find(
+    text: str,
+    units: bool,
+    level: Level | None,
+    limit: int | None,
+    lang: Lang | None,
+    chosen: options.Chosen,
+    output: Output,
+) -> None:
+    """Search places by name or code, or units by name or number; accents and case do not matter.
+
+    Units are printed as records, the best match first. Words of a name may be in any order; a
+    number is an IČO, a DIČ or an id, which every register finds.
+    """
+    if units and (level, lang) != (None, None):
+        raise click.UsageError("--level and --lang go with places")
+    if limit is not None and not units:
+        raise click.UsageError("--limit goes with --units")
+    if units:
+        records = chosen().units.find(text, limit=limit or 20)
+        first = ["id", "ico", "nazovUJ", "mesto"]
+        output.write(records.select(*first, *(n for n in records.columns if n not in first)))
+        return
+    from finstat_kit.cli.places import found
+
+    output.write(found(chosen(), text, level, lang))
+
+
+@click.command()
+@click.argument("unit")
+@options.max_requests
+@options.register
+@options.output
+def filings(unit: str, max_requests: int | None, chosen: options.Chosen, output: Output) -> None:
+    """List the filings of UNIT: an id, an IČO, or words of a name that only one unit has.
+
+    The column form has the templates of the reports; a filing that does not count has a reason,
+    or the statement that supersedes it.
+    """
+    from finstat_kit.client.collections.finding import unit_of
+
+    reg = chosen()
+    record = reg.units.get(unit_of(reg._session, unit, "unit"))
+    output.write(_listed(reg, reg.filings(record, max_requests=max_requests)))
+
+
+def _listed(reg: Register, filed: pl.DataFrame) -> pl.DataFrame:
+    """Return filings, the newest last, with the templates of their reports as text."""
+    import polars as pl
+
+    reports = reg.reports.get(filed["report_ids"].explode().drop_nulls(), errors="keep")
+    form_of = reports.select(report_ids="id", form="idSablony").drop_nulls().unique("report_ids")
+    listed = filed.select("statement_id", "report_ids").explode("report_ids")
+    form = pl.col("form").unique().sort().cast(pl.String)
+    forms = listed.join(form_of, on="report_ids").group_by("statement_id").agg(form)
+    return filed.join(forms, on="statement_id", how="left", maintain_order="left").select(
+        "year", "kind", pl.col("form").list.join(" "), "statement_id", "filed", "months",
+        "superseded_by", "reason", "unit_id",
+    )  # fmt: skip
