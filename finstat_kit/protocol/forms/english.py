@@ -21,7 +21,7 @@ _TOKEN: Final = re.compile(
     |účtová\ skupina
     |celkom(?=\ \(?súčet)|spolu(?=\ (?:súčet|r\ ?\.))
     |(?:súčet|alebo|mínus|okrem|až|a)(?!\w))
-    |\w+""",
+    |\w+\)?""",
     re.VERBOSE,
 )
 _IN_WORDS: Final = re.compile(r"[^\W\dAX]")  # a letter that is not of an account
