@@ -945,7 +945,8 @@ class Register(Checked):
         r"""Show one report laid out as its form: rows in order, columns side by side.
 
         Args:
-            report: One record, as `reports.get` returns it.
+            report: One record, as `reports.get` returns it, or those of one statement, such as a
+                balance sheet and an income statement, which are shown as one.
             lang: ``"sk"`` or ``"en"``; None is the register's own. Of a form that the register has
                 only in Slovak, English is this package's translation, and the heading says so; a
                 caption without a translation is shown in Slovak, marked ``[sk]``.
@@ -957,7 +958,7 @@ class Register(Checked):
             without numbers shows why.
 
         Raises:
-            UsageError: *report* is not a frame of one report.
+            UsageError: *report* is not a frame of one report, or of those of one statement.
             RegisterError, Interrupted: As `cells`.
 
         Example:

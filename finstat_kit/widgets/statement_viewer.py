@@ -10,11 +10,14 @@ import polars as pl
 import traitlets
 
 from finstat_kit.arguments import Lang
+from finstat_kit.client.methods.contents import form_lookup
+from finstat_kit.client.methods.history import by_year
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials.assemble import form_order, listed_reports
 from finstat_kit.frames.financials.content import of_items
-from finstat_kit.frames.reports.printed_form import Filed
+from finstat_kit.frames.financials.history import History, history
+from finstat_kit.frames.reports.printed_form import Filed, together
 from finstat_kit.protocol.records.decode import KINDS
 from finstat_kit.widgets.change_picker import one_line
 from finstat_kit.widgets.controls import base
@@ -49,12 +52,23 @@ class _Read:
     former: frozenset[int]  # ids of those that another report on the same form supersedes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Years:
+    """The figures of a unit by year, and the reports that they are read from."""
+
+    record: pl.DataFrame
+    figures: pl.DataFrame
+    listed: pl.DataFrame
+
+
 class StatementViewer(base.Picker):
     r"""Find a unit by name or IČO, choose a year, and read the form that was filed.
 
     The unit is found while you type, as in `LocationPicker`; an IČO may be typed with spaces. The
     years are those of the unit's individual statements, the newest first; a superseded statement
-    is marked, and can be read too.
+    is marked, and can be read too. Beside each are sales (revenue or receipts in total of those
+    who live on more), result and total assets. A second tab shows a statement over years, as
+    `statement_history` does.
 
     Args:
         units: Records of units, such as `fk.units.get` returns, to choose from. None fetches the
@@ -66,6 +80,8 @@ class StatementViewer(base.Picker):
         value: Id of the unit, or None; settable and observable. Without *units* any id is accepted.
         unit: The field with the name; its ``value`` is the id as text.
         year: The drop-down of the years; its ``value`` is the id of a statement.
+        tabs: The tabs; ``selected_index`` 0 is the statement, 1 the years.
+        table: The drop-down of the second tab, ``"income"`` or ``"balance"``.
         blanks: The check box for rows without a filled cell.
         language: The drop-down of the language.
         lang: Settable; the choice is kept.
@@ -99,6 +115,7 @@ class StatementViewer(base.Picker):
         self._given = units is not None
         self._filings: pl.DataFrame | None = None  # of the unit
         self._read: _Read | None = None
+        self._years: _Years | None = None
         self.unit = TypeAhead()
         self.unit.layout = base.LAYOUT
         self.unit.add_class("fk-unit")
@@ -110,15 +127,22 @@ class StatementViewer(base.Picker):
         self.line.add_class("fk-line")
         self.panel = ipywidgets.HTML(layout={"min_width": "0"})
         self.panel.add_class("fk-panel")
+        self.table = base.dropdown("fk-table")
+        self.history = ipywidgets.HTML(layout={"min_width": "0"})
+        self.history.add_class("fk-history")
+        self.tabs = ipywidgets.Tab(
+            [self.panel, ipywidgets.VBox([self.table, self.history])], selected_index=0
+        )
         side = ipywidgets.VBox([self.language, self.blanks])
         controls = ipywidgets.HBox(
             [ipywidgets.VBox([self.unit, self.year]), side],
             layout={"flex_flow": "row wrap", "grid_gap": "0 2em"},
         )
-        self._hold(controls, self.line, self.panel)
+        self._hold(controls, self.line, self.tabs)
         self._records = LatestWins(self._fetch_units, self._units_arrived)
         local = base.is_local(self._register)
         self._reading = LatestWins(self._fetch_filing, self._arrived, at_once=local)
+        self._fetching_years = LatestWins(self._fetch_years, self._years_arrived, at_once=local)
         self._relabel()
         if not self._given and not self._register._session.remote:
             self._records.submit(None)
@@ -127,6 +151,8 @@ class StatementViewer(base.Picker):
         self.unit.observe(self._on_unit, "value")
         self.year.observe(self._on_year, "value")
         self.blanks.observe(self._on_blanks, "value")
+        self.table.observe(self._on_table, "value")
+        self.tabs.observe(self._on_table, "selected_index")
         self.observe(self._on_lang, "lang")
 
     def __repr__(self) -> str:
@@ -162,8 +188,15 @@ class StatementViewer(base.Picker):
         return read.reports
 
     def code(self) -> str:
-        """Return Python that shows the same forms in a fresh process, as text."""
+        """Return Python that shows the same forms or years in a fresh process, as text."""
         read = self._read
+        if self.tabs.selected_index == 1 and self._years is not None:
+            rows = ", blanks=True" if self.blanks.value else ""
+            return reproduce.over_years(
+                self._register,
+                f'fk.statement_history({self.value}, table="{self.table.value}"{rows}, '
+                f'lang="{self.lang}")',
+            )
         rows = "" if self.blanks.value else ", filled=True"
         shown = None
         if read is not None and not read.reports.is_empty():
@@ -183,7 +216,7 @@ class StatementViewer(base.Picker):
     def _on_value(self, _: traitlets.Bunch) -> None:
         with self._lock:
             self._show_unit()
-            self._filings = None
+            self._filings = self._years = None
             with self._quietly():
                 self.year.options = []
             self._request(None)
@@ -202,6 +235,11 @@ class StatementViewer(base.Picker):
         with self._lock:
             self._draw()
 
+    def _on_table(self, _: traitlets.Bunch) -> None:
+        with self._lock:
+            if not self._quiet:
+                self._draw_history()
+
     def _on_lang(self, _: traitlets.Bunch) -> None:
         with self._lock:
             self._relabel()
@@ -212,6 +250,12 @@ class StatementViewer(base.Picker):
     def _relabel(self) -> None:
         texts = words(self.lang)
         self.year.description = texts.year
+        self.tabs.titles = (texts.statement, texts.years)
+        with self._quietly():
+            chosen = self.table.value
+            self.table.description = texts.table
+            self.table.options = [(name, table) for table, name in texts.tables.items()]
+            self.table.value = chosen or "income"
         self.blanks.description = texts.blank_rows
         self.unit.texts = {
             "label": texts.unit,
@@ -300,9 +344,26 @@ class StatementViewer(base.Picker):
                 return
             if self._read is None and outcome.answer is not None:
                 self._read = outcome.answer
-                self._filings = outcome.answer.filings
+                if self._filings is None:
+                    self._filings = outcome.answer.filings
+                    with self._quietly():  # where the years come at once, all is drawn below
+                        self._fetching_years.submit(outcome.answer)
                 self._list_years()
             self._draw()
+
+    def _fetch_years(self, read: _Read, _: Callable[[], bool]) -> _Years:
+        figures, listed = by_year(self._register._session, read.record, read.filings, None)
+        return _Years(read.record, figures, listed)
+
+    def _years_arrived(self) -> None:
+        """Take over the figures of the unit; called on any thread."""
+        with self._lock:
+            outcome = self._fetching_years.outcome
+            if outcome is None or outcome.question.filings is not self._filings:
+                return
+            self._years = outcome.answer
+            if not self._quiet:
+                self._draw()
 
     def _list_years(self) -> None:
         if (read := self._read) is not None:
@@ -311,17 +372,42 @@ class StatementViewer(base.Picker):
                 self.year.value = read.statement
 
     def _forms(self, read: _Read) -> list[Filed]:
-        filled = not self.blanks.value
-        forms = []
+        """Return the reports of the statement as one, then those that others supersede."""
+        current, former = [], []
         for report in read.reports.iter_slices(1):
-            form = self._register.as_filed(report, lang=self.lang, filled=filled)
+            form = self._register.as_filed(report, lang=self.lang, filled=not self.blanks.value)
             if report["id"].item() in read.former:
                 form.notes.insert(0, filing_panel.former_report(self.lang))
-            forms.append(form)
-        return forms
+                former.append(form)
+            else:
+                current.append(form)
+        return [*([together(current)] if current else []), *former]
+
+    def _history(self) -> History | None:
+        if (years := self._years) is None:
+            return None
+        return history(
+            years.record.row(0, named=True), years.figures, years.listed,
+            form_lookup(self._register._session), self.table.value,
+            source=source(self._register, self.lang), blanks=self.blanks.value, lang=self.lang,
+        )  # fmt: skip
+
+    def _draw_history(self) -> None:
+        """Draw the second tab, once it is looked at."""
+        if self.tabs.selected_index != 1:
+            return
+        shown = self._history()
+        outcome = None if self._read is None else self._fetching_years.outcome
+        text = words(self.lang).loading_statements if self._read else ""
+        if outcome is not None and outcome.error is not None:
+            text = f"{words(self.lang).failed}: {one_line(outcome.error)}"
+        status = base.status(text) if text else ""
+        self.history.value = status if shown is None else shown._repr_html_()
 
     def _draw(self) -> None:
         read = self._read
+        self.tabs.layout.display = None if read else "none"
+        self._draw_history()
         self.panel.value = filing_panel.panel(self._shown(read)) if read else ""
         self.line.value = base.status(text) if (text := self._status()) else ""
 
@@ -349,6 +435,7 @@ class StatementViewer(base.Picker):
             name=name,
             ico=record.get("ico") or "",
             filings=read.filings,
+            figures=None if self._years is None else self._years.figures,
             statement=read.statement,
             forms=self._forms(read),
             source=source(self._register, self.lang),
@@ -360,4 +447,7 @@ class StatementViewer(base.Picker):
         if self._read is None:
             chosen = texts.nothing_chosen if self.value is None else str(self.value)
             return base.table(["", ""], [[texts.unit, chosen], [texts.year, texts.nothing_chosen]])
-        return filing_panel.static(self._shown(self._read))
+        shown = self._history() if self.tabs.selected_index == 1 else None
+        return (
+            filing_panel.static(self._shown(self._read)) if shown is None else shown._repr_html_()
+        )

@@ -14,6 +14,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import BadRequest
+from finstat_kit.frames.financials.history import Statement
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.html import filing_panel
 from finstat_kit.widgets.statement_viewer import StatementViewer
@@ -37,10 +38,14 @@ def reports_of(statement: int) -> pl.DataFrame:
 
 
 def forms_of(statement: int, lang: Lang, *, filled: bool = True) -> list[str]:
-    return [
-        SAMPLE.as_filed(report, lang=lang, filled=filled)._repr_html_()
-        for report in reports_of(statement).iter_slices(1)
-    ]
+    return [SAMPLE.as_filed(reports_of(statement), lang=lang, filled=filled)._repr_html_()]
+
+
+def settle() -> None:
+    """Wait for the figures of all years, which are fetched after the form."""
+    for thread in threading.enumerate():
+        if thread.name == "finstat_kit":
+            thread.join(WAIT)
 
 
 def test_a_unit_shows_the_newest_form_that_counts() -> None:
@@ -223,6 +228,7 @@ def test_it_reads_over_http_and_no_property_waits() -> None:
         far = fk.StatementViewer(units, register=url, lang="en")
         far.value = unit
         assert far.fetch().equals(viewer.fetch())
+        settle()
 
 
 def test_the_filings_of_a_unit_are_fetched_once() -> None:
@@ -233,6 +239,7 @@ def test_the_filings_of_a_unit_are_fetched_once() -> None:
     viewer = fk.StatementViewer(units, register=register, lang="en")
     viewer.value = able[0]
     viewer.fetch()
+    settle()
     register.asked.clear()
 
     viewer.year.value = viewer.year.options[1][1]
@@ -251,9 +258,7 @@ def test_the_filings_of_a_unit_are_fetched_once() -> None:
     viewer.value = able[1]
     viewer.value = None
     let.set()
-    for thread in threading.enumerate():
-        if thread.name == "finstat_kit":
-            thread.join(WAIT)
+    settle()
     assert viewer.reports is viewer.filings is None
     assert viewer.panel.value == ""
     viewer.value = able[2]
@@ -261,6 +266,7 @@ def test_the_filings_of_a_unit_are_fetched_once() -> None:
         viewer.fetch()["id"].sort().to_list()
         == register.filings([able[2]]).filter("counts")["report_ids"][-1].sort().to_list()
     )
+    settle()
 
 
 def test_the_balance_sheet_comes_first() -> None:
@@ -326,6 +332,95 @@ def test_a_frozen_mirror_is_read_at_once(tmp_path: Path) -> None:
         assert len(viewer.unit.items) == listed
 
 
+def cells_of(row: str) -> list[str]:
+    return [text.replace("\u00a0", " ") for text in re.findall(r"<td[^>]*>([^<]*)</td>", row)]
+
+
+@pytest.mark.parametrize(
+    ("unit", "head", "sales", "result"),
+    [
+        (CORRECTED, "Sales", "sales", "net_profit"),
+        (2712, "Revenue", "revenue_total", "net_profit"),
+        (5433, "Revenue", "revenue_total", "net_profit"),
+        (3030, "Receipts", "receipts_total", "cash_result"),
+    ],
+)
+def test_sales_result_and_assets_stand_beside_each_year(
+    unit: int, head: str, sales: str, result: str
+) -> None:
+    """Those of `financials`, of the statement that is taken; a superseded one has none."""
+    viewer = fk.StatementViewer(SAMPLE.units.get([unit]), register=SAMPLE, lang="en")
+    viewer.value = unit
+
+    table = viewer.panel.value.partition("</table>")[0]
+    heads, *rows = re.findall("<tr>.*?</tr>", table)
+    assert re.findall(r">([^<]+)</th>", heads)[-3:] == [head, "Result", "Total assets"]
+    shown = {
+        int(year.removeprefix("▸ ")): cells[-3:]
+        for year, *cells in map(cells_of, rows)
+        if any(cells[-3:])
+    }
+    money = SAMPLE.financials([unit]).select("year", sales, result, "total_assets")
+    assert shown == {
+        year: ["" if v is None else f"{v:,.0f}".replace("-", "−") for v in values]
+        for year, *values in money.iter_rows()
+        if values != [None] * 3
+    }
+    assert len(shown) > 3
+    if unit == CORRECTED:
+        superseded = next(row for row in rows if ">superseded<" in row)
+        assert cells_of(superseded)[-3:] == ["", "", ""]
+
+
+def test_the_second_tab_is_the_statement_over_years() -> None:
+    """That of `statement_history`, by table, rows and language; its code prints it."""
+    viewer = viewer_of()
+    assert viewer.tabs.titles == ("Statement", "Years")
+    assert viewer.history.value == ""
+
+    viewer.tabs.selected_index = 1
+    choices: list[tuple[Lang, bool, Statement]] = [("en", False, "income"), ("sk", True, "balance")]
+    for lang, blanks, table in choices:
+        viewer.lang, viewer.blanks.value, viewer.table.value = lang, blanks, table
+        shown = SAMPLE.statement_history(CORRECTED, table=table, blanks=blanks, lang=lang)
+        parts = shown._repr_html_().partition("<details")[2]
+        assert parts in viewer.history.value
+        assert parts in str(viewer._repr_mimebundle_()["text/html"])
+    assert viewer.code().splitlines()[-1] == (
+        'print(fk.statement_history(365, table="balance", blanks=True, lang="sk"))'
+    )
+    viewer.value = HOLDING
+    assert UNITS.filter(id=HOLDING)["nazovUJ"].item() in viewer.history.value
+    viewer.value = None
+    assert viewer.history.value == ""
+
+
+def test_years_that_cannot_be_fetched_leave_the_form() -> None:
+    """The error stands in the second tab."""
+    register = Watched(fk.sample(200))
+    units = register.units.get(register.units.ids())
+    unit = units.filter(pl.col("idUctovnychZavierok").list.len() > 3)["id"][0]
+    viewer = fk.StatementViewer(units, register=register, lang="en")
+    read = set()
+
+    def broken(path: str, query: str) -> Reply | None:
+        newest = viewer.filings is None
+        if path != "/api/uctovny-vykaz" or newest or query in read:
+            read.add(query)
+            return None
+        return Reply(400, {}, b"<b>no</b>")
+
+    register.instead = broken
+    viewer.value = unit
+    viewer.fetch()
+    viewer.tabs.selected_index = 1
+    settle()
+    wait_for(viewer.history, "Failed: ")
+
+    assert "fk-filed" in viewer.panel.value
+    assert "<b>no" not in viewer.history.value
+
+
 def test_too_many_units_are_not_sent_to_the_browser() -> None:
     """A line says what to give."""
     viewer = fk.StatementViewer(register=fk.sample(50_001), lang="en")
@@ -368,6 +463,7 @@ def test_a_register_that_fails_is_a_line_of_text() -> None:
     failing.clear()
     viewer.value = able[1]
     assert viewer.fetch().height > 0
+    settle()
 
 
 def test_wrong_arguments_are_refused_with_the_cure() -> None:
@@ -396,7 +492,7 @@ def test_names_of_strangers_are_escaped_and_the_saved_view_is_the_form() -> None
     assert "<img src=x" not in str(saved["text/html"])
     assert viewer.year.value is not None
     assert all(form in str(saved["text/html"]) for form in forms_of(viewer.year.value, "en"))
-    assert "tabindex" not in str(saved["text/html"])
+    assert 'aria-label="Statements by year"' not in str(saved["text/html"])  # a box that scrolls
     assert saved["text/plain"] == repr(viewer)
 
 
@@ -411,10 +507,14 @@ def test_every_control_has_a_name() -> None:
             viewer.year.description,
             viewer.blanks.description,
             viewer.language.description,
+            viewer.table.description,
+            *viewer.tabs.titles,
         ]
         assert all(names)
         assert len(set(names)) == len(names)
-        assert viewer.panel.value.count('role="region" aria-label="') == 2
+        # The list of filings, and the three tables of the form.
+        labels = re.findall(r'tabindex="0" role="region" aria-label="(.+?)"', viewer.panel.value)
+        assert len(labels) == len(set(labels)) == 4
 
 
 @pytest.mark.parametrize("case", ["two_of_one_form", "not_own_report", "not_own_statement"])

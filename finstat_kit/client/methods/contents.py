@@ -14,9 +14,10 @@ from finstat_kit.client.collections.lazy import guarded
 from finstat_kit.client.methods.templates import form
 from finstat_kit.client.session import Session
 from finstat_kit.errors import holding, warn
+from finstat_kit.frames.financials.assemble import form_order
 from finstat_kit.frames.reports import cells as reading, reasons
 from finstat_kit.frames.reports.check_sums import CHECKS, READ, check
-from finstat_kit.frames.reports.printed_form import Filed, as_filed
+from finstat_kit.frames.reports.printed_form import Filed, as_filed, together
 from finstat_kit.protocol.forms import form as forms
 from finstat_kit.protocol.forms.form import Form
 from finstat_kit.transport.threads import heeding_interrupts
@@ -56,8 +57,25 @@ def printed(
     filled: bool,
     title: bool | None,
 ) -> Filed:
-    """Return one report laid out as its form; see `Register.as_filed`."""
-    return as_filed(report, form_lookup(session), lang=lang, filled=filled, title=title)
+    """Return the reports of one statement laid out as their forms; see `Register.as_filed`."""
+    reports = report.collect() if isinstance(report, pl.LazyFrame) else report
+    each = [reports]
+    if _are_of_one_statement(reports):
+        each = list(reports.sort(form_order(), nulls_last=True, maintain_order=True).iter_slices(1))
+    forms = [
+        as_filed(one, form_lookup(session), lang=lang, filled=filled, title=title) for one in each
+    ]
+    return together(forms)
+
+
+def _are_of_one_statement(reports: object) -> bool:
+    return (
+        isinstance(reports, pl.DataFrame)
+        and reports.height > 1
+        and {"idUctovnejZavierky", "idSablony"} <= {*reports.columns}
+        and reports["idUctovnejZavierky"].null_count() == 0
+        and reports["idUctovnejZavierky"].n_unique() == 1
+    )
 
 
 def form_lookup(session: Session) -> reading.FormOf:

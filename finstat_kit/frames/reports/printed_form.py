@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
@@ -145,6 +145,28 @@ def as_filed(
     return Filed(heading, _title(page, lang) if shown else [], parts, notes, lang)
 
 
+def together(forms: Sequence[Filed]) -> Filed:
+    """Return the reports of one statement as one: one title page, the tables of all.
+
+    A report without tables is named in its notes.
+    """
+    headings = [form.heading for form in forms if form.parts]
+    if len(forms) == 1 or not headings:
+        headings = [form.heading for form in forms]
+    notes = dict.fromkeys(
+        note if form.heading in headings else f"{form.heading}: {note}"
+        for form in forms
+        for note in form.notes
+    )
+    return Filed(
+        " · ".join(headings),
+        next((form.title for form in forms if form.title), []),
+        [part for form in forms for part in form.parts],
+        list(notes),
+        forms[0].lang,
+    )
+
+
 def _one(report: object) -> dict[str, Any]:
     checked(report)
     frame = report.collect() if isinstance(report, pl.LazyFrame) else report
@@ -154,7 +176,7 @@ def _one(report: object) -> dict[str, Any]:
         raise UsageError(
             f": the frame has {frame.height} rows",
             argument="report",
-            cure="give one report, such as reports.filter(id=5)",
+            cure="give one report, such as reports.filter(id=5), or those of one statement",
         )
     return frame.row(0, named=True)
 

@@ -8,31 +8,58 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.outcome import shown
 
 if TYPE_CHECKING:
+    from finstat_kit.arguments import Lang
     from finstat_kit.frames.reports.printed_form import Filed, Line, Part
 
 _CAPTION: Final = 56  # letters of a caption in a line of text
 _INDENT: Final = 2  # per level
 _GAP: Final = "  "
+# A form with more rows than this is folded but for its first table.
+_UNFOLDED: Final = 100
+# Doubled, the class goes before the rules of JupyterLab and of exported notebooks, which fix the
+# widths of columns and colour every other row. A table scrolls in a box of its own, because in an
+# output of JupyterLab nothing else would keep its head in sight.
+_RULES: Final = {
+    "": "font-size:13px;line-height:1.35",
+    "details": "margin:0.8em 0",
+    "summary": "font-weight:bold;font-size:1.1em;padding:0.2em 0;cursor:pointer",
+    "summary small": "font-weight:normal",
+    ".b": "overflow:auto;max-height:44em;border:solid color-mix(in srgb,currentColor 15%,"
+    "transparent);border-width:0 0 1px",
+    "table": "table-layout:auto;border-collapse:separate;border-spacing:0;margin:0;width:100%",
+    "tbody tr:nth-child(n)": "background:none;break-inside:avoid",
+    "th": "font-weight:normal;text-align:left",
+    "td,.fk-filed.fk-filed th": "padding:2px 6px;vertical-align:top;border:0;"
+    "border-top:1px solid color-mix(in srgb,currentColor 15%,transparent)",
+    "thead": "position:sticky;top:0;z-index:2;background:_PAGE_",
+    "thead th": "text-align:right;vertical-align:bottom;border:0",
+    "thead td": "border:0",
+    "thead tr:first-child>*": "border-top:2px solid",
+    "thead tr:last-child>*": "border-bottom:1px solid",
+    "tbody tr:last-child>*": "border-bottom:2px solid",
+    "tbody th": "position:sticky;left:0;background:_PAGE_;width:99%;min-width:12em",
+    "td": "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums",
+    "td.m": "text-align:left",
+    "tr.s>*": "font-weight:bold",
+    "dl": "display:grid;grid-template-columns:max-content 1fr;gap:0 1em;margin:0.4em 0",
+    "dd": "margin:0",
+}
+_PRINTED: Final = (
+    "@media print{.fk-filed.fk-filed .b{max-height:none;overflow:visible}"
+    ".fk-filed.fk-filed thead,.fk-filed.fk-filed tbody th{position:static}"
+    ".fk-filed.fk-filed details::details-content{content-visibility:visible;block-size:auto}}"
+)
+_PAGE: Final = "var(--jp-layout-color0,var(--color-background-primary,Canvas))"
 _STYLE: Final = (
     "<style>"
-    ".fk-filed{max-width:62em;font-size:13px;line-height:1.35}"
-    ".fk-filed table{border-collapse:collapse;margin:0.6em 0 1.2em;width:100%}"
-    ".fk-filed caption{text-align:left;font-weight:bold;font-size:1.1em;padding:0.3em 0}"
-    ".fk-filed thead{border-top:2px solid;border-bottom:1px solid}"
-    ".fk-filed tbody{border-bottom:2px solid}"
-    ".fk-filed tbody tr{border-top:1px solid color-mix(in srgb,currentColor 15%,transparent);"
-    "break-inside:avoid}"
-    ".fk-filed th,.fk-filed td{padding:2px 6px;vertical-align:top;text-align:left}"
-    ".fk-filed thead th{font-weight:normal;text-align:right;vertical-align:bottom}"
-    ".fk-filed td.v{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
-    ".fk-filed tr.s>*{font-weight:bold}"
-    ".fk-filed tbody th{font-weight:normal}"
-    ".fk-filed dl{display:grid;grid-template-columns:max-content 1fr;gap:0 1em;margin:0.4em 0}"
-    ".fk-filed dd{margin:0}"
-    "</style>"
+    + "".join(f".fk-filed.fk-filed {name}{{{rules}}}" for name, rules in _RULES.items()).replace(
+        "_PAGE_", _PAGE
+    )
+    + f"{_PRINTED}</style>"
 )
 
 
@@ -103,15 +130,21 @@ def html(filed: Filed) -> str:
     head = f'<div style="font-size:1.25em;font-weight:bold">{escape(filed.heading)}</div>'
     page = "".join(f"<dt>{escape(name)}</dt><dd>{escape(v)}</dd>" for name, v in filed.title)
     notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in filed.notes)
-    tables = "".join(_table(part) for part in filed.parts)
+    long = sum(len(part.lines) for part in filed.parts) > _UNFOLDED
+    tables = "".join(
+        _table(part, filed.lang, folded=long and place > 0)
+        for place, part in enumerate(filed.parts)
+    )
     title = f"<dl>{page}</dl>" if page else ""
+    # As wide as its columns need, beside captions that are read easily.
+    width = 32 + 8 * max((len(part.heads) for part in filed.parts), default=4)
     return (
-        f'{_STYLE}<section class="fk-filed" lang="{filed.lang}">{head}{title}{tables}{notes}'
-        "</section>"
+        f'{_STYLE}<section class="fk-filed" lang="{filed.lang}" style="max-width:{width}em">'
+        f"{head}{title}{tables}{notes}</section>"
     )
 
 
-def _table(part: Part) -> str:
+def _table(part: Part, lang: Lang, *, folded: bool) -> str:
     groups = _groups([period for period, _ in part.heads])
     lines = [
         "".join(
@@ -121,14 +154,16 @@ def _table(part: Part) -> str:
     ]
     if any(measure for _, measure in part.heads):
         lines.append("".join(f'<th scope="col">{escape(m)}</th>' for _, m in part.heads))
-    empty = f'<td rowspan="{len(lines)}"></td>' * 3
-    head = "".join(
-        f"<tr>{empty if place == 0 else ''}{line}</tr>" for place, line in enumerate(lines)
-    )
+    empty = "<td></td>" * 3
+    head = "".join(f"<tr>{empty}{line}</tr>" for line in lines)
     body = "".join(_row(line) for line in part.lines)
+    rows = number_format.with_noun(len(part.lines), "rows", lang)
+    name = escape(part.name)
     return (
-        f"<table><caption>{_named(part)}</caption><thead>{head}</thead>"
-        f"<tbody>{body}</tbody></table>"
+        f"<details{'' if folded else ' open'}><summary>{_named(part)} <small>({rows})</small>"
+        f'</summary><div class="b" tabindex="0" role="region" aria-label="{name}">'
+        f'<table aria-label="{name}"><thead>{head}</thead><tbody>{body}</tbody></table></div>'
+        "</details>"
     )
 
 
@@ -141,13 +176,12 @@ def _row(line: Line) -> str:
     caption = escape(line.caption)
     if line.marked:
         caption = f'<i lang="sk">{caption}</i> <small>[sk]</small>'
-    values = "".join(
-        f'<td class="v" style="text-align:right">{escape(value)}</td>' for value in line.values
-    )
+    # In a notebook that is not trusted, JupyterLab drops the style sheet and keeps these.
+    values = "".join(f'<td style="text-align:right">{escape(value)}</td>' for value in line.values)
     strong = ' class="s"' if line.is_sum else ""
     return (
-        f'<tr{strong}><td style="text-align:right">{escape(line.number)}</td>'
-        f'<td style="white-space:nowrap">{escape(line.mark)}</td>'
+        f"<tr{strong}><td>{escape(line.number)}</td>"
+        f'<td class="m" style="text-align:left">{escape(line.mark)}</td>'
         f'<th scope="row" style="padding-left:{0.4 + line.level:g}em;text-align:left">'
         f"{caption}</th>{values}</tr>"
     )

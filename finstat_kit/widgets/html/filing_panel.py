@@ -9,16 +9,24 @@ from typing import Any, Final
 import polars as pl
 
 from finstat_kit.arguments import Lang
-from finstat_kit.frames.reports.printed_form import Filed, kind_text
+from finstat_kit.frames.reports.printed_form import Filed, amount, kind_text
 from finstat_kit.frames.text import slovak_order
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.widgets.controls.base import heading, scrolling, section, table
 
 _ORDINARY: Final = "Riadna"
 _YEAR: Final = 12  # months of a usual period
+_NONE: Final = (None, None, None)
+# By family the word and the item for what a unit lives on.
+_INCOME: Final = {
+    "business": ("sales", "sales"),
+    "public": ("revenue", "revenue_total"),
+    "non_profit": ("revenue", "revenue_total"),
+    "single_entry": ("receipts", "receipts_total"),
+}
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
-        "years": "Závierky podľa rokov", "form": "Výkazy závierky",
+        "years": "Závierky podľa rokov",
         "year": "Rok", "months": "Mesiace", "kind": "Druh", "filed": "Podaná", "state": "Stav",
         "statement": "Závierka {id}", "on": "podaná {day}",
         "counts": "platí", "superseded": "nahradená",
@@ -27,12 +35,14 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "deleted": "zmazaná", "non_public": "neverejná", "unreadable": "záznam sa nedá prečítať",
         "not_held": "kópia registra závierky nemá", "not_own": "závierka inej jednotky",
         "no_filing": "nijaká závierka",
+        "sales": "Tržby", "revenue": "Výnosy", "receipts": "Príjmy",
+        "result": "Výsledok", "assets": "Majetok",
         "no reports": "Závierka nemá výkazy.",
         "former report": "Platí výkaz s vyšším číslom na tom istom tlačive.",
         "month": "{n} mes.",
     },
     "en": {
-        "years": "Statements by year", "form": "Reports of the statement",
+        "years": "Statements by year",
         "year": "Year", "months": "Months", "kind": "Kind", "filed": "Filed", "state": "State",
         "statement": "Statement {id}", "on": "filed {day}",
         "counts": "counts", "superseded": "superseded",
@@ -41,6 +51,8 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
         "deleted": "deleted", "non_public": "non-public", "unreadable": "unreadable record",
         "not_held": "the copy of the register has no statements",
         "not_own": "statement of another unit", "no_filing": "no statement",
+        "sales": "Sales", "revenue": "Revenue", "receipts": "Receipts",
+        "result": "Result", "assets": "Total assets",
         "no reports": "The statement has no reports.",
         "former report": "Superseded by the report with the higher id on the same form.",
         "month": "{n} months",
@@ -55,6 +67,7 @@ class Shown:
     name: str
     ico: str
     filings: pl.DataFrame  # of `filings`
+    figures: pl.DataFrame | None  # of `financials`, None until they are fetched
     statement: int | None  # None: there are no statements
     forms: Sequence[Filed]
     source: str
@@ -109,11 +122,11 @@ def former_report(lang: Lang) -> str:
 
 
 def panel(shown: Shown) -> str:
-    """Return the unit, its filings and the forms; long ones scroll, by keyboard too."""
+    """Return the unit, its filings and the forms; many filings scroll, by keyboard too."""
     words = _WORDS[shown.lang]
     years = scrolling(words["years"], "flex:0 1 auto;max-height:44em;", _years(shown))
-    style = "flex:1 1 34em;min-width:0;max-height:44em;"
-    forms = scrolling(words["form"], style, _forms(shown))
+    # Each table of a form scrolls by itself.
+    forms = f'<div style="flex:1 1 34em;min-width:0">{_forms(shown)}</div>'
     return section(shown.lang, shown.name, _head(shown), "1em 2em", years, forms)
 
 
@@ -129,6 +142,7 @@ def _head(shown: Shown) -> str:
 
 def _years(shown: Shown) -> str:
     words, lang = _WORDS[shown.lang], shown.lang
+    income, figures = _figures(shown.figures)
     rows = [
         [
             ("▸ " if row["statement_id"] == shown.statement is not None else "")
@@ -137,10 +151,31 @@ def _years(shown: Shown) -> str:
             kind_text(row["kind"] or "–", lang),
             day_text(row["filed"], lang) if row["filed"] else "–",
             _state(row, lang),
+            *("" if v is None else amount(v, lang, 0)
+              for v in figures.get(row["statement_id"], _NONE)),
         ]
         for row in reversed(list(shown.filings.iter_rows(named=True)))
-    ]
-    return table([words[name] for name in ("year", "months", "kind", "filed", "state")], rows)
+    ]  # fmt: skip
+    names = ("year", "months", "kind", "filed", "state", income, "result", "assets")
+    return table([words[name] for name in names], rows, numbers=3)
+
+
+def _figures(
+    figures: pl.DataFrame | None,
+) -> tuple[str, dict[int, tuple[float | None, float | None, float | None]]]:
+    """Return the word for sales, and sales, result and total assets of each statement taken.
+
+    Public bodies and non-profits live on more than sales: of theirs it is the revenue in total, of
+    single-entry filers the receipts.
+    """
+    if figures is None:
+        return "sales", {}
+    families = figures["family"].drop_nulls()
+    word, income = _INCOME[families[-1] if len(families) else "business"]
+    rows = figures.drop_nulls("statement_id").select(
+        "statement_id", income, pl.coalesce("net_profit", "cash_result"), "total_assets"
+    )
+    return word, {row[0]: row[1:] for row in rows.iter_rows()}
 
 
 def _forms(shown: Shown) -> str:

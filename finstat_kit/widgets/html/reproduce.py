@@ -91,6 +91,11 @@ def by_filing(
     return f"{head}print(fk.filings([{unit}]))\n"
 
 
+def over_years(register: Register, call: str) -> str:
+    """Return the code that prints a statement over years."""
+    return f"import finstat_kit as fk\n\n{choose(register)}print({call})\n"
+
+
 def is_all_changed(register: Register, changed: pl.DataFrame, day: date | None) -> bool:
     """Return whether a frame holds the unchanged records of all units changed since a day."""
     if changed.columns != UNITS.names():

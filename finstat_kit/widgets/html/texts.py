@@ -55,6 +55,10 @@ class Words:
     clear_unit: str
     unnamed: str  # {id}
     year: str
+    years: str
+    statement: str
+    table: str
+    tables: dict[str, str]
     blank_rows: str
     loading_statements: str
 
@@ -108,6 +112,10 @@ SK: Final = Words(
     clear_unit="Vymazať jednotku",
     unnamed="jednotka {id}",
     year="Rok",
+    years="Roky",
+    statement="Závierka",
+    table="Výkaz",
+    tables={"income": "Výkaz ziskov a strát", "balance": "Súvaha"},
     blank_rows="Aj prázdne riadky",
     loading_statements="Načítavam závierky …",
 )
@@ -160,6 +168,10 @@ EN: Final = Words(
     clear_unit="Clear the unit",
     unnamed="unit {id}",
     year="Year",
+    years="Years",
+    statement="Statement",
+    table="Table",
+    tables={"income": "Income statement", "balance": "Balance sheet"},
     blank_rows="Blank rows too",
     loading_statements="Fetching the statements …",
 )

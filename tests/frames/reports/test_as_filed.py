@@ -137,9 +137,45 @@ def test_html() -> None:
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "&lt;a&gt;.pdf" in page
-    assert page.count("<table>") == page.count("</table>") == 3
+    assert page.count("<table ") == page.count("</table>") == 3
     assert '<th scope="colgroup" colspan="3">current period</th>' in page
     assert len(re.findall("<tr", page)) == 206 + 2 + 1 + 1
+
+
+def test_a_long_form_is_folded_by_table() -> None:
+    """All rows are there; of one with few rows filled nothing is folded."""
+    one = frame(report(7, 699, [["5"] * many for many in sizes(699)]))
+    few = frame(report(7, 699, [["5"] + [""] * (many - 1) for many in sizes(699)]))
+
+    pages = [fk.as_filed(each, lang="en", filled=True)._repr_html_() for each in (one, few)]
+
+    for page, states in zip(pages, ([" open", "", ""], [" open"] * 3), strict=True):
+        assert re.findall("<details(.*?)>", page) == states
+    assert re.findall(r"<summary>(.*?) <small>\((.*?)\)", pages[0]) == [
+        ("Assets", "78 rows"),
+        ("Liabilities and equity", "67 rows"),
+        ("Income statement", "61 rows"),
+    ]
+
+
+def test_the_reports_of_a_statement_are_shown_as_one() -> None:
+    """The balance sheet first, one title page; a report without tables is named in the notes."""
+    more = {"titulnaStrana": COMPANY, "idUctovnejZavierky": 3}
+    filed = [
+        dict(report(8, 727, [["5"] * many for many in sizes(727)], **more)),
+        dict(report(7, 690, [["5"] * many for many in sizes(690)], **more)),
+        dict(report(9, 483, [], **more, prilohy=[{"id": 1, "meno": "a.pdf"}])),
+    ]
+    reports = pl.DataFrame(filed, infer_schema_length=None)
+
+    shown = fk.as_filed(reports, lang="en", filled=True)
+
+    assert re.findall(r"report \d", shown.heading) == ["report 7", "report 8"]
+    assert [len(part.lines) for part in shown.parts] == [114, 69, 64, 74]
+    assert str(shown).count("Vzor <b>Javor</b>") == 1
+    assert "Report 9: Attachments: a.pdf" in shown.notes
+    with pytest.raises(fk.UsageError, match=r"2 rows; give one report.*or those of one statem"):
+        fk.as_filed(reports.head(2).with_columns(idUctovnejZavierky=pl.Series([3, 4])), lang="en")
 
 
 def test_terminals_get_no_control_characters() -> None:
