@@ -28,8 +28,8 @@ _RULES: Final = {
     "details": "margin:0.8em 0",
     "summary": "font-weight:bold;font-size:1.1em;padding:0.2em 0;cursor:pointer",
     "summary small": "font-weight:normal",
-    ".b": "overflow:auto;max-height:44em;border:solid color-mix(in srgb,currentColor 15%,"
-    "transparent);border-width:0 0 1px",
+    ".b": "contain:inline-size;overflow:auto;max-height:44em;border:solid "
+    "color-mix(in srgb,currentColor 15%,transparent);border-width:0 0 1px",
     "table": "table-layout:auto;border-collapse:separate;border-spacing:0;margin:0;width:100%",
     "tbody tr:nth-child(n)": "background:none;break-inside:avoid",
     "th": "font-weight:normal;text-align:left",
@@ -40,26 +40,29 @@ _RULES: Final = {
     "thead td": "border:0",
     "thead tr:first-child>*": "border-top:2px solid",
     "thead tr:last-child>*": "border-bottom:1px solid",
+    "tbody tr:first-child>*": "border-top:0",
     "tbody tr:last-child>*": "border-bottom:2px solid",
     "tbody th": "position:sticky;left:0;background:_PAGE_;width:99%;min-width:12em",
     "td": "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums",
     "td.m": "text-align:left",
     "tr.s>*": "font-weight:bold",
-    "dl": "display:grid;grid-template-columns:max-content 1fr;gap:0 1em;margin:0.4em 0",
-    "dd": "margin:0",
+    "dl": "display:grid;grid-template-columns:max-content minmax(0,1fr);gap:0 1em;margin:0.4em 0",
+    "dd": "margin:0;overflow-wrap:anywhere",
 }
 _PRINTED: Final = (
     "@media print{.fk-filed.fk-filed .b{max-height:none;overflow:visible}"
     ".fk-filed.fk-filed thead,.fk-filed.fk-filed tbody th{position:static}"
     ".fk-filed.fk-filed details::details-content{content-visibility:visible;block-size:auto}}"
 )
-_PAGE: Final = "var(--jp-layout-color0,var(--color-background-primary,Canvas))"
+# Behind what stays in sight while the rest scrolls: the page, in a tab of widgets that of the tab.
+_PAGE: Final = "var(--fk-page,var(--jp-layout-color0,var(--color-background-primary,Canvas)))"
+_IN_A_TAB: Final = ".widget-tab-contents{--fk-page:var(--jp-layout-color1,Canvas)}"
 _STYLE: Final = (
     "<style>"
     + "".join(f".fk-filed.fk-filed {name}{{{rules}}}" for name, rules in _RULES.items()).replace(
         "_PAGE_", _PAGE
     )
-    + f"{_PRINTED}</style>"
+    + f"{_IN_A_TAB}{_PRINTED}</style>"
 )
 
 

@@ -124,9 +124,9 @@ def former_report(lang: Lang) -> str:
 def panel(shown: Shown) -> str:
     """Return the unit, its filings and the forms; many filings scroll, by keyboard too."""
     words = _WORDS[shown.lang]
-    years = scrolling(words["years"], "flex:0 1 auto;max-height:44em;", _years(shown))
+    years = scrolling(words["years"], "flex:0 1 auto;max-height:28em;", _years(shown))
     # Each table of a form scrolls by itself.
-    forms = f'<div style="flex:1 1 34em;min-width:0">{_forms(shown)}</div>'
+    forms = f'<div style="flex:1 1 46em;min-width:0">{_forms(shown)}</div>'
     return section(shown.lang, shown.name, _head(shown), "1em 2em", years, forms)
 
 
