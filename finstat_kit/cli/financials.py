@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 @click.argument("id_", metavar="ID…", nargs=-1, required=True)
 @click.option(
     "--year",
-    "years",
     type=click.IntRange(1990, 2100),
     multiple=True,
     help="Year in which the period ends; may be repeated; default: all years.",
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 @options.output
 def financials(
     id_: tuple[str, ...],
-    years: tuple[int, ...],
+    year: tuple[int, ...],
     items: str | None,
     family: Family | None,
     max_requests: int | None,
@@ -61,7 +60,7 @@ def financials(
     ids = ids_given(id_, "units").unique(maintain_order=True)
     reg = chosen()
     try:
-        figures = reg.financials(ids, years or None, items=wanted, max_requests=max_requests)
+        figures = reg.financials(ids, year or None, items=wanted, max_requests=max_requests)
     except UsageError:
         raise
     except (RegisterError, Interrupted) as error:

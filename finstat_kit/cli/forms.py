@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from finstat_kit.arguments import Lang
     from finstat_kit.client.register import Register
+    from finstat_kit.frames.financials.history import Statement
 
 
 @click.command()
@@ -48,18 +49,55 @@ def _listed(rows: pl.DataFrame, lang: Lang) -> pl.DataFrame:
 
 
 @click.command()
-@click.argument("id_", metavar="ID…", nargs=-1, required=True)
+@click.argument("id_", metavar="ID…", nargs=-1)
+@click.option("--ico", help="Instead of ids: a statement of the units with this IČO over years.")
+@click.option(
+    "--years",
+    type=click.IntRange(1, 2100),
+    metavar="N",
+    help="With --ico: the newest so many, or one, such as 2024; default: all.",
+)
+@click.option(
+    "--table",
+    type=click.Choice(["income", "balance", "assets", "liabilities"]),
+    default="income",
+    show_default=True,
+    help="With --ico: which table.",
+)
+@click.option("--blanks", is_flag=True, help="With --ico: blank rows too.")
 @options.lang
 @options.register
-def statement(id_: tuple[str, ...], lang: Lang | None, chosen: options.Chosen) -> None:
-    """Print statements as they were filed: each of their reports, the columns side by side.
+def statement(
+    id_: tuple[str, ...],
+    ico: str | None,
+    years: int | None,
+    table: Statement,
+    blanks: bool,
+    lang: Lang | None,
+    chosen: options.Chosen,
+) -> None:
+    """Print statements as they were filed, or one statement of a unit over years.
 
-    "-" reads ids, or records and figures that name statements, from standard input.
+    Of ids each of their reports, the columns side by side; "-" reads ids, or records and figures
+    that name statements, from standard input. With --ico one table, a column per year.
     """
-    wanted = ids_given(id_, "statements")
-    reg = chosen()
-    for number, one in enumerate(wanted):
-        write_all(b"\n\n\n" * (number > 0) + _printed(reg, one, lang).encode() + b"\n")
+    if (ico is None) == (not id_):
+        raise click.UsageError("give either ids of statements or --ico")
+    if ico is not None:
+        reg = chosen()
+        units = reg.units.get(reg.units.ids(ico=ico))
+        if units.is_empty():
+            raise NotFound(f"no unit has the IČO {ico}")
+        texts = (
+            str(reg.statement_history(unit, years, table, blanks=blanks, lang=lang))
+            for unit in units.iter_slices(1)
+        )
+    else:
+        wanted = ids_given(id_, "statements")
+        reg = chosen()
+        texts = (_printed(reg, one, lang) for one in wanted)
+    for number, text in enumerate(texts):
+        write_all(b"\n\n\n" * (number > 0) + text.encode() + b"\n")
 
 
 def _printed(reg: Register, id_: int, lang: Lang | None) -> str:

@@ -64,6 +64,41 @@ def test_a_statement_is_printed_as_filed(case: str) -> None:
     assert seen.stdout.count("eport ") >= len(ids)
 
 
+def test_a_statement_over_years_is_printed_for_an_ico() -> None:
+    """That of `statement_history`, by its options."""
+    sample = fk.sample()
+    ico = sample.units.get([365])["ico"].item()
+
+    newest = called("statement", "--ico", ico, "--years", "3", "--sample", "--lang", "en")
+    assets = called(
+        "statement", "--ico", ico, "--table", "assets", "--blanks", "--sample", "--lang", "sk"
+    )
+
+    assert newest.stdout == f"{sample.statement_history(365, 3, lang='en')}\n"
+    whole = sample.statement_history(365, table="assets", blanks=True, lang="sk")
+    assert assets.stdout == f"{whole}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "give either ids of statements or --ico"),
+        (("5", "--ico", "00372491"), 2, "give either ids of statements or --ico"),
+        (("--ico", "99999999"), 1, "no unit has the IČO 99999999"),
+        (("--ico", "00372491", "--years", "300"), 2, "--years 300 is not allowed"),
+        (("--ico", "00372491", "--table", "cash"), 2, "'income', 'balance'"),
+    ],
+)
+def test_wrong_years_of_a_statement_are_refused(
+    arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    """In the words of the command."""
+    seen = called("statement", *arguments, "--sample")
+
+    assert (seen.stdout, seen.returncode) == ("", code)
+    assert message in seen.stderr
+
+
 @pytest.mark.parametrize(
     ("case", "message"),
     [("deleted", "is ZMAZANÉ in the register"), ("non_public_record", "is NEVEREJNÁ")],

@@ -15,6 +15,7 @@ from finstat_kit.frames.reports.printed_form import (
     Line,
     Part,
     amount,
+    form_name,
     printed_row,
     table_name,
 )
@@ -136,7 +137,8 @@ def history(
     ]
     if without:
         notes.append(words["without"].format(years=", ".join(without)))
-    names = ", ".join(f"{form.name or ''} ({form.id})".strip() for form in forms.values())
+    # Items have English of their own.
+    names = ", ".join(form_name(f, lang if len(forms) == 1 else "sk") for f in forms.values())
     title = [
         ("IČO", unit["ico"]),
         (words["forms" if len(forms) > 1 else "form"], names),

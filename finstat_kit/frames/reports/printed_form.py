@@ -125,8 +125,7 @@ def as_filed(
     notes = []
     parts: list[Part] = []
     if form is not None:
-        heading = f"{form.name or ''} ({form.id}), {named}".strip()
-        heading += words["translated"] if form.translated else ""
+        heading = form_name(form, lang, f", {named}")
         parts = _parts(record[wire.TABLES], cells["value"], form, lang, filled=filled)
         if any(part.marked or any(line.marked for line in part.lines) for part in parts):
             notes.append(words["only_sk"])
@@ -143,6 +142,12 @@ def as_filed(
     if page and not shown and title is None:
         notes.append(words["person"])
     return Filed(heading, _title(page, lang) if shown else [], parts, notes, lang)
+
+
+def form_name(form: Form, lang: Lang, after: str = "") -> str:
+    """Return the name of a form, and that its English is a translation if it is."""
+    translated = _WORDS[lang]["translated"] if form.translated else ""
+    return f"{form.name or ''} ({form.id}){after}{translated}".strip()
 
 
 def together(forms: Sequence[Filed]) -> Filed:

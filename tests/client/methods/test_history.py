@@ -169,6 +169,15 @@ def test_unit_form_and_source_stand_above_the_years(lang: Lang) -> None:
     assert all(text in page for text in (lines[0], lines[4].split(maxsplit=1)[1]))
 
 
+def test_a_translation_is_named_once() -> None:
+    """Beside the form; items have English of their own."""
+    rows, of_items = (SAMPLE.statement_history(2504, years, lang="en") for years in (5, None))
+
+    assert dict(rows.title)["Form"] == "Úč MUJ (687), unofficial translation"
+    assert "[sk]" not in str(rows)
+    assert dict(of_items.title)["Forms"].endswith("(22), Úč MUJ (687)")
+
+
 def test_it_takes_no_more_requests_than_the_figures() -> None:
     """The reports are read once."""
     first, second = fk.sample(), fk.sample()
