@@ -23,12 +23,13 @@ fk.use(fk.sample())
 viewer = fk.StatementViewer(fk.units.get(fk.units.ids(limit=300)))
 viewer
 """
+FORM = "fk.as_filed(fk.reports.get([4938873]), lang='en')"
 UNIT, EARLIER, LATER = 365, 3184376, 3392981
 
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, jupyterlab: Served) -> Iterator[lab.Notebook]:
-    with lab.notebook(browser, *jupyterlab, "viewer", [CELL]) as shown:
+    with lab.notebook(browser, *jupyterlab, "viewer", [CELL, FORM]) as shown:
         yield shown
 
 
@@ -80,16 +81,53 @@ def test_the_viewer_is_read_by_keyboard_and_mouse(opened: lab.Notebook) -> None:
     cell.get_by_role("combobox", name="Jazyk").select_option("English")
     expect(panel).to_contain_text(f"Supersedes statement {EARLIER}, filed earlier.")
     expect(cell.get_by_role("combobox", name="Unit")).to_have_value("Skúška Orol 510, s. r. o.")
-    form = cell.get_by_role("region", name="Reports of the statement")
-    form.focus()
-    before = form.evaluate("one => one.scrollTop")
+    cell.get_by_role("checkbox", name="Blank rows too").click()
+    table = cell.get_by_role("region", name="Assets")
+    expect(table.locator("tbody tr")).to_have_count(78)
+    table.focus()
+    top = table.locator("thead").bounding_box()
     page.keyboard.press("PageDown")
-    page.wait_for_function(
-        "([one, before]) => one.scrollTop > before", arg=[form.element_handle(), before]
-    )
+    page.wait_for_function("one => one.scrollTop > 0", arg=table.element_handle())
+    assert table.locator("thead").bounding_box() == top  # the head stays
     page.keyboard.press("Home")
-    page.wait_for_function("one => one.scrollTop === 0", arg=form.element_handle())
+    page.wait_for_function("one => one.scrollTop === 0", arg=table.element_handle())
     opened.photograph("4-english", 0)
+    folded = cell.get_by_role("region", name="Income statement")
+    expect(folded).to_be_hidden()
+    cell.locator("summary", has_text="Income statement").focus()
+    page.keyboard.press("Enter")
+    expect(folded).to_be_visible()
+
+    cell.get_by_role("tab", name="Statement").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    history = cell.locator(".fk-history")
+    expect(history.locator("thead th").first).to_have_text("2014")
+    cell.get_by_role("combobox", name="Table").select_option("Balance sheet")
+    expect(history.locator("summary").nth(1)).to_contain_text("Liabilities and equity")
+    opened.photograph("6-years", 0)
+
+
+@pytest.mark.parametrize("width", [1400, 700])
+def test_a_form_in_a_cell_has_wide_captions_and_narrow_numbers(
+    opened: lab.Notebook, width: int
+) -> None:
+    """JupyterLab's rules for tables, columns of one width and grey rows, do not apply."""
+    opened.page.set_viewport_size({"width": width, "height": 1000})
+    row = opened.cell(1).locator(".fk-filed tbody tr").nth(3)
+
+    number, mark, figure = (row.locator("td").nth(n).bounding_box() for n in (0, 1, 2))
+    caption = row.locator("th").bounding_box()
+
+    assert number is not None
+    assert mark is not None
+    assert figure is not None
+    assert caption is not None
+    assert number["width"] < 45
+    assert mark["width"] < 75
+    assert caption["width"] > 2 * figure["width"]
+    assert row.evaluate("one => getComputedStyle(one).backgroundColor") == "rgba(0, 0, 0, 0)"
+    assert row.locator("td").last.evaluate("one => getComputedStyle(one).textAlign") == "right"
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
