@@ -106,6 +106,8 @@ def test_the_viewer_is_read_by_keyboard_and_mouse(opened: lab.Notebook) -> None:
     cell.get_by_role("combobox", name="Table").select_option("Balance sheet")
     expect(history.locator("summary").nth(1)).to_contain_text("Liabilities and equity")
     opened.photograph("6-years", 0)
+    cell.get_by_role("tab", name="Statement").click()
+    expect(panel).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [1400, 700])
