@@ -44,9 +44,10 @@ def matching(names: pl.DataFrame, text: str, limit: int | None) -> tuple[pl.Seri
         bare = whole
     legal_form = "" if bare == whole else whole.split()[-1]
     name, terms = pl.col("words"), bare.split()
-    hits = names if terms else names.clear()
+    lazy = (names if terms else names.clear()).lazy()
     for term in sorted(terms, key=len, reverse=True):  # the longest leaves the fewest
-        hits = hits.filter(name.str.contains(f" {term}", literal=True))
+        lazy = lazy.filter(name.str.contains(f" {term}", literal=True))
+    hits = lazy.collect(engine="streaming")
     is_same = name.is_in([bare + form for form in _FORMS])
     is_first = name.str.starts_with(bare.rstrip())
     are_words = (name.str.contains(f" {term} ", literal=True) for term in terms)
