@@ -14,7 +14,7 @@ from typing import Final, Literal, get_args
 import polars as pl
 
 from finstat_kit.errors import Either, UsageError
-from finstat_kit.protocol.wire import BEGINNING, MAX_ID
+from finstat_kit.protocol.wire import BEGINNING, BY_FIELD, MAX_ID
 
 Lang = Literal["sk", "en"]
 By = Literal[
@@ -26,6 +26,7 @@ Grouping = By | Literal["section", "division", "age", "size_by_law"]
 Since = str | date | timedelta | None
 Span = str | float | timedelta
 
+_CODES: Final = frozenset({*BY_FIELD, "ico", "dic", "sid", "psc", "code"})  # texts with digits
 _SPAN: Final = re.compile(r"-[0-9]{1,6}d", re.ASCII)
 _A_DAY: Final = Either("give 'YYYY-MM-DD' or a datetime.date", "give YYYY-MM-DD")
 _A_DAY_OR_SPAN: Final = Either(
@@ -223,6 +224,16 @@ def digits(name: str, value: object, lengths: tuple[int, ...]) -> str:
     )
 
 
+def legal_form_codes(value: object) -> list[str]:
+    """Return one code of `legal_forms` or several, each once."""
+    several = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    if not several:
+        raise UsageError(
+            "is empty", argument="legal_form_code", cure="give a code, or None for all"
+        )
+    return sorted({legal_form_code(code) for code in several})
+
+
 def legal_form_code(value: object) -> str:
     """Return a code of `legal_forms`."""
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,4}", value, re.ASCII):
@@ -240,9 +251,19 @@ def not_polars(
 ) -> UsageError:
     """Return the error for a value that is not a polars object; for pandas, with the conversion."""
     kind, module = type(value).__name__, type(value).__module__.partition(".")[0]
-    cure = f"pl.from_pandas({name})" if module == "pandas" else wanted
+    cure = f"pl.from_pandas({_with_text_codes(name, value)})" if module == "pandas" else wanted
     whose = "" if module == "builtins" else f"{module} "
     return UsageError(f"is a {whose}{kind}", argument=name, cure=f"give {cure}")
+
+
+def _with_text_codes(name: str, value: object) -> str:
+    """Return the expression of a pandas frame whose codes are texts, missing ones missing.
+
+    A column of numbers with a gap is one of floats there: the code 112 would become "112.0".
+    """
+    columns = [str(column) for column in getattr(value, "columns", ())]
+    texts = {column: "string" for column in columns if column in _CODES}
+    return f"{name}.convert_dtypes().astype({texts})" if texts else name
 
 
 def ids(value: object, name: str = "ids") -> pl.Series:

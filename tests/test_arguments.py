@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pandas
 import polars as pl
 import pytest
 
@@ -52,6 +53,21 @@ def test_frames_of_pandas_are_refused_with_the_cure(name: str) -> None:
     """The text names the line that makes it one of polars."""
     with pytest.raises(fk.UsageError, match=r"is a pandas DataFrame; give pl.from_pandas\("):
         TAKING[name]()
+
+
+def test_the_line_for_a_pandas_frame_keeps_codes_as_text() -> None:
+    """Numbers with a gap are codes without a decimal point, and missing ones are missing."""
+    frame = pandas.DataFrame(
+        {"kraj": ["SK010", None, float("nan")], "pravnaForma": [112, None, 205], "n": [1, 2, 3]}
+    )
+    with pytest.raises(fk.UsageError) as caught:
+        REG.count_by(frame)
+    line = str(caught.value).partition("give ")[2]
+
+    converted = eval(line, {"pl": pl, "frame": frame})
+
+    assert converted.rows() == [("SK010", "112", 1), (None, None, 2), (None, "205", 3)]
+    assert REG.count_by(converted)["count"].sum() == 3
 
 
 NEAR: Any = "kraje"

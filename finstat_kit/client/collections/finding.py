@@ -58,7 +58,7 @@ def _of_number(session: Session, number: str) -> pl.Series:
         query = walk.query_of(session, "units", None, max(int(number) - 1, 0), 1)
         ids = walk.ids(session, "units", query, 1, progress=False)["id"]
         return ids.filter(ids == int(number))
-    filters = walk.filters_of(**{**dict.fromkeys(wire.FILTERS), key: number})
+    (filters,) = walk.filters_of(**{**dict.fromkeys(wire.FILTERS), key: number})
     query = walk.query_of(session, "units", None, filters=filters)
     return walk.ids(session, "units", query, progress=False)["id"]
 

@@ -85,7 +85,7 @@ def _records(
 def _ids(
     session: Session, name: str, needs: Needs, stop: threading.Event
 ) -> Iterator[pl.DataFrame]:
-    filters = walk.filters_of(**{**dict.fromkeys(wire.FILTERS), **needs.parameters})
+    (filters,) = walk.filters_of(**{**dict.fromkeys(wire.FILTERS), **needs.parameters})
     query = walk.query_of(session, name, needs.since, filters=filters, warns=False)
     room = wire.MAX_ID if needs.limit is None else needs.limit
     yield pl.DataFrame(schema=replies.IDS)  # polars needs a frame even if nothing matches

@@ -12,11 +12,11 @@ from finstat_kit.client.collections import finding, walk
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.pages import Pages
 from finstat_kit.client.collections.scan import scan
-from finstat_kit.errors import warn
+from finstat_kit.errors import UsageError, warn
 from finstat_kit.protocol import wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 class Units(Collection):
@@ -29,7 +29,7 @@ class Units(Collection):
         after_id: int = 0,
         ico: str | None = None,
         dic: str | None = None,
-        legal_form_code: str | None = None,
+        legal_form_code: str | Sequence[str] | None = None,
     ) -> int:
         """Fetch the number of matching units.
 
@@ -41,7 +41,8 @@ class Units(Collection):
             after_id: Only ids greater than this one.
             ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
             dic: Only units with this DIČ, a text of 10 digits.
-            legal_form_code: Only units of this legal form, a code of `legal_forms`.
+            legal_form_code: Only units of this legal form, a code of `legal_forms`, or of several;
+                each takes a request of its own.
 
         Returns:
             The number of ids, deleted and non-public units included.
@@ -53,8 +54,11 @@ class Units(Collection):
             323
         """
         filters = walk.filters_of(ico, dic, legal_form_code)
-        query = walk.query_of(self._session, self._name, changed_since, after_id, None, filters)
-        return walk.count(self._session, query)
+        return sum(
+            walk.count(self._session, walk.query_of(self._session, self._name, changed_since,
+                                                    after_id, None, of_form))
+            for of_form in filters
+        )  # fmt: skip
 
     def ids(
         self,
@@ -65,7 +69,7 @@ class Units(Collection):
         page_size: int | None = None,
         ico: str | None = None,
         dic: str | None = None,
-        legal_form_code: str | None = None,
+        legal_form_code: str | Sequence[str] | None = None,
         connections: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:
@@ -82,7 +86,8 @@ class Units(Collection):
             page_size: Ids per request, 1 to 10,000; None is the register's own setting.
             ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
             dic: Only units with this DIČ, a text of 10 digits.
-            legal_form_code: Only units of this legal form, a code of `legal_forms`.
+            legal_form_code: Only units of this legal form, a code of `legal_forms`, or of several,
+                walked one after another; an error then has no ids, and the cursor of the beginning.
             connections: Concurrent requests, 1 to 256; None is the register's own setting. The
                 ids are the same. A walk with a *limit*, or one that the register's rate holds
                 back, uses one connection.
@@ -101,10 +106,11 @@ class Units(Collection):
             [455863, 634274, 793996]
         """
         filters = walk.filters_of(ico, dic, legal_form_code)
-        query = walk.query_of(
-            self._session, self._name, changed_since, after_id, page_size, filters
-        )
-        return walk.ids(self._session, self._name, query, limit, connections, progress)
+        queries = [
+            walk.query_of(self._session, self._name, changed_since, after_id, page_size, of_form)
+            for of_form in filters
+        ]
+        return walk.ids_of_all(self._session, self._name, queries, limit, connections, progress)
 
     def pages(
         self,
@@ -119,7 +125,8 @@ class Units(Collection):
     ) -> Pages:
         """Iterate over the ids of matching units, one frame per reply, in constant memory.
 
-        The arguments are those of `ids`. From ``/api/uctovne-jednotky``.
+        The arguments are those of `ids`, with one legal form: pages of several would have no cursor
+        in common. From ``/api/uctovne-jednotky``.
 
         Returns:
             An iterator of frames with one column ``id`` (Int64); see `Pages` for ``.cursor``.
@@ -130,7 +137,13 @@ class Units(Collection):
             ...     [page.height for page in fk.units.pages(page_size=8_000)]
             [8000, 8000, 4000]
         """
-        filters = walk.filters_of(ico, dic, legal_form_code)
+        filters, *others = walk.filters_of(ico, dic, legal_form_code)
+        if others:
+            raise UsageError(
+                "has several codes, whose pages have no cursor in common",
+                argument="legal_form_code", value=legal_form_code,
+                cure="give one code per walk, or take fk.units.ids",
+            )  # fmt: skip
         query = walk.query_of(
             self._session, self._name, changed_since, after_id, page_size, filters
         )

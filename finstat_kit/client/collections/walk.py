@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from datetime import date
 
 import polars as pl
@@ -173,6 +173,30 @@ def ids(
     return covered()[0].to_frame()
 
 
+def ids_of_all(
+    session: Session,
+    name: str,
+    queries: Sequence[Query],
+    limit: int | None,
+    connections: int | None,
+    progress: bool | None,
+) -> pl.DataFrame:
+    """Return the ids of several queries, ascending and without repeats.
+
+    A walk that fails leaves ids of the others above its cursor, so that an error has none of them:
+    the call begins again where it began.
+    """
+    if len(queries) == 1:
+        return ids(session, name, queries[0], limit, connections, progress)
+    start = queries[0].after_id
+    none = pl.DataFrame(schema={"id": pl.Int64})
+    text = "interrupted; a walk over several legal forms begins again: repeat the call"
+    with holding(lambda: none, lambda: text, lambda: start):
+        walks = [ids(session, name, query, limit, connections, progress) for query in queries]
+    together = pl.concat(walks).unique().sort("id")
+    return together if limit is None else together.head(limit)
+
+
 def _over_one_connection(
     listed: Pages,
 ) -> tuple[Generator[int, None, None], Callable[[], tuple[pl.Series, int]]]:
@@ -214,13 +238,17 @@ def _over_connections(
     )
 
 
-def filters_of(ico: object, dic: object, legal_form_code: object) -> dict[str, str]:
-    """Return the filters of units, checked, as the register spells them."""
+def filters_of(ico: object, dic: object, legal_form_code: object) -> list[dict[str, str]]:
+    """Return the filters of units, checked, as the register spells them.
+
+    There is one set of filters per legal form: the register takes one code per request.
+    """
     checked = {
         "ico": None if ico is None else arguments.digits("ico", ico, (8, 12)),
         "dic": None if dic is None else arguments.digits("dic", dic, (10,)),
-        "legal_form_code": None
-        if legal_form_code is None
-        else arguments.legal_form_code(legal_form_code),
     }
-    return {wire.FILTERS[name]: value for name, value in checked.items() if value is not None}
+    filters = {wire.FILTERS[name]: value for name, value in checked.items() if value is not None}
+    if legal_form_code is None:
+        return [filters]
+    codes = arguments.legal_form_codes(legal_form_code)
+    return [filters | {wire.FILTERS["legal_form_code"]: code} for code in codes]
