@@ -17,12 +17,6 @@ from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.numbers import Noun
 
-_SHARES = frozenset(
-    {
-        "equity_ratio", "roa", "roe", "net_margin", "operating_margin", "debt_to_revenue",
-        "personnel_cost_share", "transfer_share",
-    }
-)  # fmt: skip  # written in per cent
 _NOUGHTS = re.compile(r"(?:[.,]|([.,][0-9]*[1-9]))0+(?![0-9.,])")
 _MICRO: Final = 687  # the form that holds accruals in other rows than the others do
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
@@ -245,9 +239,9 @@ def written(item: str, value: float, lang: Lang) -> str:
     >>> written("net_profit", 1_234_567, "en"), written("roa", 0.051, "en")
     ('€1.2m', '5.1%')
     """
-    if item in items.names() or item == "ebitda":
+    if item in items.names() or item in ratios.AMOUNTS:
         return number_format.euro(value, lang)
-    if item in _SHARES:
+    if item in ratios.SHARES:
         return number_format.percent(value, lang).replace("-", "−")
     return number_format.decimal(value, lang, 2).replace("-", "−")
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.errors import Either, UsageError
-from finstat_kit.frames.files import xlsx as sheets
+from finstat_kit.frames.files import shares, xlsx as sheets
 
 Format = Literal["csv", "xlsx", "parquet", "ndjson"]
 _SUFFIXES: Final[dict[str, Format]] = {
@@ -27,6 +27,7 @@ _SUFFIXES: Final[dict[str, Format]] = {
 _PER_DAY: Final = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _FARTHEST: Final = 95_000_000  # days from 1970
 # Types of list items that can be joined to a text.
+_NAMED_NUMBERS: Final = ([pl.String, pl.Int64], [pl.Int32, pl.Int64])  # reasons and forms
 _JOINED: Final = (pl.String, pl.Boolean, pl.Date, pl.Null, pl.Categorical, pl.Enum)
 
 
@@ -39,13 +40,16 @@ def write(
 
     Args:
         frame: The frame to write.
-        path: ``….csv`` (comma-separated UTF-8, with a byte order mark for Excel), ``….xlsx``
-            (codes, IČO and DIČ stay text), ``….parquet`` or ``….ndjson``. In csv and xlsx lists of
-            ids are joined by spaces. A spreadsheet that opens a csv drops the leading zeros of
+        path: ``….csv`` (comma-separated UTF-8, with a byte order mark for Excel; ratios and shares
+            have six digits), ``….xlsx`` (codes, IČO and DIČ stay text, shares are in per cent, the
+            header stays in sight), ``….parquet`` or ``….ndjson``. In csv and xlsx lists of ids are
+            joined by spaces, and lists of numbers by name, such as the ``reasons`` of a summary,
+            by semicolons. A spreadsheet that opens a csv drops the leading zeros of
             codes: use xlsx instead. Values that a spreadsheet cannot represent become text in
             xlsx: numbers of more than 15 digits, infinity, NaN, days before March 1900, and times
             with a time zone or microseconds.
-        note: A line under the table, such as the result of `cite`; xlsx only.
+        note: A text on a second sheet, ``source``: the result of `cite`, further lines such as the
+            query; xlsx only.
 
     Returns:
         The path written.
@@ -176,7 +180,7 @@ def _prepared(
 ) -> Callable[[IO[bytes]], object]:
     """Return the writer of a frame, after refusing values that the format cannot hold."""
     if form == "csv":
-        text = _with_iso_durations(flat(frame)).write_csv(include_header=header)
+        text = _with_iso_durations(flat(_with_six_digits(frame))).write_csv(include_header=header)
         return lambda file: file.write(text.encode())
     if form == "xlsx":
         columns = sheets.fit(flat(frame), note)
@@ -218,6 +222,10 @@ def _plain(name: str, column: pl.Series) -> pl.Series:
         column, dtype = column.arr.to_list(), pl.List(dtype.inner)
     if isinstance(dtype, pl.List):
         inner = dtype.inner
+        if isinstance(inner, pl.Struct) and [f.dtype for f in inner.fields] in _NAMED_NUMBERS:
+            parts = [pl.element().struct.field(field.name).cast(pl.String)
+                     for field in inner.fields]  # fmt: skip
+            return column.list.eval(pl.concat_str(parts, separator=" ")).list.join("; ")
         if not (inner.is_numeric() or isinstance(inner, _JOINED)):
             raise UsageError(
                 f"the column {name!r} holds lists of {inner.base_type()}, which csv and xlsx "
@@ -260,6 +268,18 @@ def _joined(name: str, column: pl.Series) -> pl.Series:
             ),
         )
     return texts.list.join(" ")
+
+
+def _with_six_digits(frame: pl.DataFrame) -> pl.DataFrame:
+    """Round ratios and shares: further digits are noise of the division."""
+    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    return frame.with_columns(
+        frame[name].alias("x").to_frame().select(
+            pl.when(shares.rows_of(frame, name, shares.RATIOS))
+            .then(pl.col("x").round_sig_figs(6)).otherwise("x").alias(name)
+        ).to_series()
+        for name in floats
+    )  # fmt: skip
 
 
 def _with_iso_durations(frame: pl.DataFrame) -> pl.DataFrame:

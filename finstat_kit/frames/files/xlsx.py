@@ -13,11 +13,14 @@ from typing import IO, Final, NamedTuple
 import polars as pl
 
 from finstat_kit.errors import UsageError
+from finstat_kit.frames.files import shares
 
 _MOST_ROWS: Final = 1_048_576
 _MOST_COLUMNS: Final = 16_384
 _LONGEST_TEXT: Final = 32_767  # in units of UTF-16
 _LONGEST_NAME: Final = 255  # of a column of a table
+_PER_CENT: Final = "0.0%;[Red]-0.0%"
+_BROADEST: Final = 420  # pixels of a column
 _LARGEST: Final = 10**15 - 1
 _FIRST_DAY: Final = date(1900, 3, 1)
 _LAST_DAY: Final = date(9999, 12, 31)
@@ -31,6 +34,7 @@ class Column(NamedTuple):
     values: pl.Series
     texts: pl.Series
     form: str  # the number format of the values
+    shares: pl.Series  # whether a value is one of a whole, shown in per cent
 
 
 class _Exact(float):
@@ -52,15 +56,14 @@ class _Rule(NamedTuple):
 
 
 def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
-    """Return the columns of a sheet, the last rows left for a note.
+    """Return the columns of a sheet, after a check of the note, which has a sheet of its own.
 
     Raises:
         UsageError: A value does not fit; the message names the column.
     """
-    most = _MOST_ROWS - 1 - (2 if note is not None else 0)
-    if frame.height > most:
+    if frame.height > _MOST_ROWS - 1:
         raise UsageError(
-            f"the frame has {frame.height:,} rows, a sheet of xlsx can hold {most:,}",
+            f"the frame has {frame.height:,} rows, a sheet of xlsx can hold {_MOST_ROWS - 1:,}",
             cure="write parts of it, or parquet or csv",
         )
     if frame.width > _MOST_COLUMNS:
@@ -78,11 +81,12 @@ def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
                 argument="note",
                 cure="cut it",
             )
-    return [_fitted(frame[name]) for name in frame.columns]
+    return [_fitted(frame[name], shares.rows_of(frame, name, shares.SHARES))
+            for name in frame.columns]  # fmt: skip
 
 
 def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
-    """Write the columns returned by `fit`."""
+    """Write the columns returned by `fit`, below a frozen header, and the lines of a note."""
     import xlsxwriter
 
     height = max(columns[0].values.len() if columns else 0, 1)
@@ -91,40 +95,46 @@ def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
         if _makes_a_table([column.name for column in columns]):
             headers = [{"header": column.name} for column in columns]
             sheet.add_table(0, 0, height, len(columns) - 1, {"columns": headers, "style": None})
+        sheet.freeze_panes(1, 0)
         bold = workbook.add_format({"bold": True})
+        per_cent = workbook.add_format({"num_format": _PER_CENT})
         for index, column in enumerate(columns):
             sheet.write_string(0, index, column.name, bold)
             dtype = column.values.dtype
             put = sheet.write_datetime if dtype.is_temporal() else sheet.write_number
             put = sheet.write_boolean if dtype == pl.Boolean else put
-            if dtype.is_temporal():  # wide enough: autofit ignores number formats
-                sheet.set_column(index, index, len(column.form))
             exact = _Exact if dtype.is_float() else _as_it_is
             form = workbook.add_format({"num_format": column.form})
-            cells = zip(column.values, column.texts, strict=True)
-            for row, (value, text) in enumerate(cells, 1):
+            cells = zip(column.values, column.texts, column.shares, strict=True)
+            for row, (value, text, is_share) in enumerate(cells, 1):
                 if value is not None:
-                    put(row, index, exact(value), form)
+                    put(row, index, exact(value), per_cent if is_share else form)
                 elif text:
                     # Never a formula or a link, whatever its first character.
                     sheet.write_string(row, index, text)
-        sheet.autofit()
+        sheet.autofit(max_width=_BROADEST)
+        for index, column in enumerate(columns):
+            if column.values.dtype.is_temporal():  # autofit ignores number formats
+                sheet.set_column(index, index, max(len(column.form), len(column.name)) + 2)
         if note is not None:
-            sheet.write_string(height + 2, 0, note)
+            source = workbook.add_worksheet("source")
+            source.set_column(0, 0, 120, workbook.add_format({"text_wrap": True, "align": "top"}))
+            for row, line in enumerate(note.splitlines()):
+                source.write_string(row, 0, line)
 
 
 def _as_it_is(value: object) -> object:
     return value
 
 
-def _fitted(column: pl.Series) -> Column:
+def _fitted(column: pl.Series, are_shares: pl.Series) -> Column:
     rule = _rule(column.dtype)
     cells = column.alias("x").to_frame().select(
         values=pl.when(rule.fits).then(rule.value),
         texts=pl.when(rule.fits).then(None).otherwise(rule.text),
     )  # fmt: skip
     _check_texts(column.name, cells["texts"])
-    return Column(column.name, cells["values"], cells["texts"], rule.form)
+    return Column(column.name, cells["values"], cells["texts"], rule.form, are_shares)
 
 
 def _rule(dtype: pl.DataType) -> _Rule:

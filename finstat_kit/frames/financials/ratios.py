@@ -182,6 +182,13 @@ CRISIS_BOUNDS: Final = {2016: 0.04, 2017: 0.06, 2018: 0.08}
 NUMBERS: Final[dict[str, Formula | Score]] = {**FORMULAS, **SCORES}
 _ALL: Final[dict[str, Formula | Score]] = {**FORMULAS, BELOW_CRISIS: CRISIS, **SCORES}
 NAMES: Final = tuple(_ALL)
+AMOUNTS: Final = frozenset({"ebitda"})  # in euro
+SHARES: Final = frozenset(
+    {
+        "equity_ratio", "roa", "roe", "net_margin", "operating_margin", "debt_to_revenue",
+        "personnel_cost_share", "transfer_share",
+    }
+)  # fmt: skip  # written in per cent
 EXCLUDED: Final = "excluded"
 # What means the same on all forms, for values that do not.
 COMPARABLE: Final = {

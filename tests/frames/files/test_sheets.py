@@ -246,7 +246,7 @@ def test_columns_that_cannot_be_written_are_refused(
     ("height", "width", "note", "words"),
     [
         (1_048_576, 1, None, "1,048,576 rows.*1,048,575"),
-        (1_048_574, 1, "a note", "1,048,574 rows.*1,048,573"),
+        (1_048_576, 1, "a note", "1,048,576 rows.*1,048,575"),
         (1, 16_385, None, "16,385 columns.*16,384"),
     ],
 )
@@ -264,9 +264,88 @@ def test_frames_larger_than_a_sheet_are_refused(
 
 
 def test_what_fits_a_sheet_is_written_to_the_last_row() -> None:
-    """Header, rows and note to the last row."""
-    sheets.fit(pl.DataFrame({"x": pl.zeros(1_048_575, eager=True)}), None)
-    sheets.fit(pl.DataFrame({"x": pl.zeros(1_048_573, eager=True)}), "a note")
+    """A note takes none of the rows."""
+    for note in (None, "a note"):
+        sheets.fit(pl.DataFrame({"x": pl.zeros(1_048_575, eager=True)}), note)
+
+
+def test_a_sheet_can_be_handed_on(tmp_path: Path) -> None:
+    """The header stays in sight, names and dates fit, long texts do not push the rest away."""
+    frame = pl.DataFrame(
+        {"datum": [date(2026, 6, 30)], "a_rather_long_name": [1], "x": ["y" * 900]}
+    )
+
+    sheet = openpyxl.load_workbook(fk.write(frame, tmp_path / "x.xlsx")).active
+
+    assert sheet is not None
+    assert sheet.freeze_panes == "A2"
+    widths = [sheet.column_dimensions[letter].width for letter in "ABC"]
+    assert widths[0] >= len("2026-06-30")
+    assert widths[1] >= len("a_rather_long_name")
+    assert len("y" * 30) < widths[2] < len("y" * 80)
+
+
+def test_shares_are_in_per_cent_and_other_numbers_are_not(tmp_path: Path) -> None:
+    """In columns of ratios, of shares and of growth, and in the rows of a summary of a share."""
+    ratio: dict[str, list[Any]] = {
+        "equity_ratio": [0.25],
+        "equity_ratio_before": [0.2],
+        "current_ratio": [1.5],
+    }
+    change: dict[str, list[Any]] = {
+        "sales": [8.0],
+        "sales_growth": [0.1],
+        "sales_before": [7.0],
+        "share": [1],
+    }
+    summary: dict[str, list[Any]] = {
+        "value": ["roe", "sales"],
+        "median": [0.1, 5.0],
+        "share_top5": [0.3, 0.4],
+    }
+    formats = {}
+    for name, columns in (("r", ratio), ("c", change | {"share_a": [0.5]}), ("s", summary)):
+        path = fk.write(pl.DataFrame(columns), tmp_path / f"{name}.xlsx")
+        rows = list(openpyxl.load_workbook(path).active.iter_rows())
+        for place, column in enumerate(columns):
+            cells = [row[place] for row in rows[1:]]
+            assert [cell.value for cell in cells] == list(columns[column])
+            formats[name, column] = ["%" in cell.number_format for cell in cells]
+
+    assert formats == {
+        ("r", "equity_ratio"): [True], ("r", "equity_ratio_before"): [True],
+        ("r", "current_ratio"): [False],
+        ("c", "sales"): [False], ("c", "sales_growth"): [True], ("c", "sales_before"): [False],
+        ("c", "share"): [False], ("c", "share_a"): [True],
+        ("s", "value"): [False, False], ("s", "median"): [True, False],
+        ("s", "share_top5"): [True, True],
+    }  # fmt: skip
+
+
+def test_csv_has_ratios_and_shares_to_six_digits(tmp_path: Path) -> None:
+    """Amounts keep theirs, and so do the values of the frame; a summary is written whole."""
+    third, small = 1 / 3, 1 / 3_000_000
+    frame = pl.DataFrame(
+        {
+            "current_ratio": [third * 1_000, None], "share": [small, NAN], "sales": [third, INF],
+            "value": ["roe", "sales"], "mean": [third, third], "^x$": [third, third],
+        }
+    )  # fmt: skip
+    before = frame.clone()
+
+    lines = fk.write(frame, tmp_path / "x.csv").read_text("utf-8-sig").splitlines()
+
+    assert lines[1:] == [
+        f"333.333,3.33333e-7,{third},roe,0.333333,{third}", f",NaN,inf,sales,{third},{third}",
+    ]  # fmt: skip
+    assert frame.equals(before)
+    sample = fk.sample(1_000)
+    money = sample.financials(sample.units.ids(limit=60), 2016)
+    summary = fk.summary(money, "roe", by=None)
+    again = pl.read_csv(fk.write(summary, tmp_path / "s.csv"), infer_schema=False)
+    reasons = [f"{entry['reason']} {entry['count']}" for entry in summary["reasons"][0]]
+    assert again["reasons"].to_list() == ["; ".join(reasons)]
+    assert reasons
 
 
 # Case, a column, what stands in csv.

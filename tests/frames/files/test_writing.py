@@ -53,9 +53,10 @@ def test_csv_is_what_excel_reads(tmp_path: Path, units: pl.DataFrame) -> None:
 
 def test_xlsx_keeps_codes_as_text(tmp_path: Path, units: pl.DataFrame) -> None:
     """Codes, IČO and DIČ stay text, dates are dates, no name becomes a formula or a link."""
-    path = fk.write(units, tmp_path / "u.xlsx", note="Prameň: vymyslené údaje")
+    path = fk.write(units, tmp_path / "u.xlsx", note="Prameň: vymyslené údaje\n=1+1")
 
-    sheet = openpyxl.load_workbook(path).active
+    book = openpyxl.load_workbook(path)
+    sheet = book.active
     assert sheet is not None
     rows = list(sheet.iter_rows(values_only=True))
     cells = list(sheet.iter_rows())
@@ -76,7 +77,10 @@ def test_xlsx_keeps_codes_as_text(tmp_path: Path, units: pl.DataFrame) -> None:
     changed = last["datumPoslednejUpravy"]
     assert changed.is_date
     assert str(changed.value)[:10] == "2026-06-30"
-    assert rows[-1][0] == "Prameň: vymyslené údaje"
+    assert len(rows) == 1 + units.height
+    assert book.sheetnames[1:] == ["source"]
+    note = [(row[0].value, row[0].data_type) for row in book["source"].iter_rows()]
+    assert note == [("Prameň: vymyslené údaje", "s"), ("=1+1", "s")]
 
 
 def test_a_write_that_fails_leaves_nothing_half_written(tmp_path: Path) -> None:
