@@ -13,6 +13,7 @@ the package costs next to nothing.
 
 import lazy_loader
 
+from finstat_kit.client import signatures
 from finstat_kit.client.former_names import former_name
 from finstat_kit.client.openers import openers
 
@@ -22,9 +23,11 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 def __getattr__(name):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     try:
-        return _load(name)
+        public = _load(name)
     except AttributeError as error:
         raise former_name(name, str(error)) from None
+    signatures.show(public)
+    return public
 
 
 def _open_mirror(path, day):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
