@@ -10,6 +10,7 @@ import polars as pl
 import traitlets
 
 from finstat_kit.arguments import Lang
+from finstat_kit.client.collections.finding import matches
 from finstat_kit.client.methods.contents import form_lookup
 from finstat_kit.client.methods.history import by_year
 from finstat_kit.client.register import Register
@@ -28,7 +29,8 @@ from finstat_kit.widgets.html.panel import source
 from finstat_kit.widgets.html.texts import words
 
 _NEEDED = ("id", "ico", "nazovUJ")
-_MOST_UNITS = 50_000  # that a browser is sent to search in
+_OFFERED = 50  # units that match a text
+_LEAST_DIGITS = 8  # of an IČO: on a register without names, shorter numbers are still being typed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,15 +66,15 @@ class _Years:
 class StatementViewer(base.Picker):
     r"""Find a unit by name or IČO, choose a year, and read the form that was filed.
 
-    The unit is found while you type, as in `LocationPicker`; an IČO may be typed with spaces. The
-    years are those of the unit's individual statements, the newest first; a superseded statement
-    is marked, and can be read too. Beside each are sales (revenue or receipts in total of those
-    who live on more), result and total assets. A second tab shows a statement over years, as
-    `statement_history` does.
+    The unit is found while you type, as in `LocationPicker`, without *units* as by `units.find`; an
+    IČO may be typed with spaces. The years are those of the unit's individual statements, the
+    newest first; a superseded statement is marked, and can be read too. Beside each are sales
+    (revenue or receipts in total of those who live on more), result and total assets. A second tab
+    shows a statement over years, as `statement_history` does.
 
     Args:
-        units: Records of units, such as `fk.units.get` returns, to choose from. None fetches the
-            records of the register's units, but never from a real host, which needs a frame.
+        units: Records of units, such as `fk.units.get` returns, to choose from. None searches
+            those of a sample or a mirror by name; in the register itself an IČO is found.
         register: A `Register`, or what `use` takes; None is the current one.
         lang: Language of controls and forms, ``"sk"`` or ``"en"``; None is the register's.
 
@@ -116,7 +118,7 @@ class StatementViewer(base.Picker):
         self._filings: pl.DataFrame | None = None  # of the unit
         self._read: _Read | None = None
         self._years: _Years | None = None
-        self.unit = TypeAhead()
+        self.unit = TypeAhead(searched=not self._given)
         self.unit.layout = base.LAYOUT
         self.unit.add_class("fk-unit")
         self.year = base.dropdown("fk-year")
@@ -139,16 +141,15 @@ class StatementViewer(base.Picker):
             layout={"flex_flow": "row wrap", "grid_gap": "0 2em"},
         )
         self._hold(controls, self.line, self.tabs)
-        self._records = LatestWins(self._fetch_units, self._units_arrived)
+        self._finding = LatestWins(self._find, self._found)
         local = base.is_local(self._register)
         self._reading = LatestWins(self._fetch_filing, self._arrived, at_once=local)
         self._fetching_years = LatestWins(self._fetch_years, self._years_arrived, at_once=local)
         self._relabel()
-        if not self._given and not self._register._session.remote:
-            self._records.submit(None)
         self._offer()
         self._draw()
         self.unit.observe(self._on_unit, "value")
+        self.unit.observe(self._on_sought, "sought")
         self.year.observe(self._on_year, "value")
         self.blanks.observe(self._on_blanks, "value")
         self.table.observe(self._on_table, "value")
@@ -226,6 +227,10 @@ class StatementViewer(base.Picker):
             if not self._quiet:
                 self.value = int(change["new"]) if change["new"] else None
 
+    def _on_sought(self, change: traitlets.Bunch) -> None:
+        with self._lock:
+            self._finding.submit(change["new"])
+
     def _on_year(self, change: traitlets.Bunch) -> None:
         with self._lock:
             if not self._quiet and change["new"] is not None:
@@ -264,6 +269,7 @@ class StatementViewer(base.Picker):
             "none": texts.nothing_found,
             "elsewhere": texts.elsewhere,
             "more": texts.more,
+            "searching": texts.searching,
         }
 
     def _offer(self) -> None:
@@ -291,26 +297,30 @@ class StatementViewer(base.Picker):
             self._reading.submit(_Choice(self.value, record, self._filings, statement))
         self._draw()
 
-    def _fetch_units(self, _: None, __: Callable[[], bool]) -> pl.DataFrame:
-        units, copy = self._register.units, self._register._session.copy
-        copied = None if copy is None else copy.all_records("units")
-        if copied is not None:
-            records = copied.select(*_NEEDED, "mesto").head(_MOST_UNITS + 1).collect()
-            number = records.height
-        else:
-            number = units.count()
-        if number > _MOST_UNITS:
-            raise UsageError(words(self.lang).too_many.format(name="StatementViewer"))
-        if copied is not None:
-            return records
-        return units.get(units.ids(progress=False), errors="keep", progress=False)
+    def _find(self, text: str, given_up: Callable[[], bool]) -> tuple[pl.DataFrame, int]:
+        """Return records of the units that match a text, and how many match."""
+        units, session = self._register.units, self._register._session
+        number = "".join(text.split())
+        able = session.names is not None or (number.isdigit() and len(number) >= _LEAST_DIGITS)
+        if not able or not any(sign.isalnum() for sign in text):
+            return KINDS["units"].frame([]), 0
+        ids, many = matches(session, text, _OFFERED)
+        return units.get(ids.clear() if given_up() else ids, errors="keep", progress=False), many
 
-    def _units_arrived(self) -> None:
+    def _found(self) -> None:
+        """Offer the units that match the newest text; called on any thread."""
         with self._lock:
-            outcome = self._records.outcome
+            outcome = self._finding.outcome
             if outcome is not None:
-                self._units = outcome.answer
-                self._offer()
+                records, many = outcome.answer or (KINDS["units"].frame([]), 0)
+                chosen = None if self.value is None else self._record_of(self.value)
+                offered = records if chosen is None else pl.concat([records, chosen])
+                self._units = offered.unique("id", maintain_order=True)
+                codes = [str(id_) for id_ in records["id"]]
+                found = {"text": outcome.question, "codes": codes, "more": many - len(codes)}
+                with self.unit.hold_sync():
+                    self._offer()
+                    self.unit.found = found
                 self._draw()
 
     def _fetch_filing(self, choice: _Choice, given_up: Callable[[], bool]) -> _Read:
@@ -344,6 +354,10 @@ class StatementViewer(base.Picker):
                 return
             if self._read is None and outcome.answer is not None:
                 self._read = outcome.answer
+                if self._record_of(outcome.question.unit) is None:
+                    known = [] if self._units is None else [self._units]
+                    self._units = pl.concat([*known, outcome.answer.record])
+                    self._offer()
                 if self._filings is None:
                     self._filings = outcome.answer.filings
                     with self._quietly():  # where the years come at once, all is drawn below
@@ -419,14 +433,12 @@ class StatementViewer(base.Picker):
             if outcome is not None and outcome.error is not None:
                 return f"{texts.failed}: {one_line(outcome.error)}"
             return "" if self._read else texts.loading_statements
-        if self._units is not None:
+        outcome_of_search = self._finding.outcome
+        if outcome_of_search is not None and outcome_of_search.error is not None:
+            return f"{texts.failed}: {one_line(outcome_of_search.error)}"
+        if self._given or self._register._session.names is not None:
             return ""
-        if self._register._session.remote:
-            return texts.pass_frame.format(name="StatementViewer")
-        records = self._records.outcome
-        if records is not None and records.error is not None:
-            return f"{texts.failed}: {one_line(records.error)}"
-        return texts.loading
+        return texts.only_numbers
 
     def _shown(self, read: _Read) -> filing_panel.Shown:
         record = read.record.row(0, named=True)

@@ -281,20 +281,49 @@ def test_the_balance_sheet_comes_first() -> None:
     assert forms[:2] == [690, 727]
 
 
-def test_without_a_frame_a_sample_lists_its_units() -> None:
-    """The register's units come to the field in the background; any id may be set at once."""
-    sample = fk.sample(50)
-    viewer = fk.StatementViewer(register=sample)
-    unit = int(sample.units.ids()["id"][0])
+def sought(viewer: StatementViewer, text: str) -> list[str]:
+    """Type a text as the browser sends it; return the names that are offered."""
+    answered = threading.Event()
+    viewer.unit.observe(lambda _: answered.set(), "found")
+    viewer.unit.sought = text
+    assert answered.wait(WAIT)
+    codes = viewer.unit.found["codes"]
+    assert viewer.unit.found["text"] == text
+    assert isinstance(codes, list)
+    names = {code: name for code, name, *_ in viewer.unit.items}
+    return [names[code] for code in codes]
 
-    viewer.value = unit
 
-    assert viewer.fetch().columns == sample.reports.get([]).columns
-    found = threading.Event()
-    viewer.unit.observe(lambda _: found.set(), "items")
-    assert viewer.unit.items or found.wait(WAIT)
-    assert len(viewer.unit.items) == 50
-    assert viewer.unit.value == str(unit)
+def test_without_a_frame_a_sample_is_searched() -> None:
+    """As by `units.find`, the best match first, and how many more there are; none are listed."""
+    viewer = fk.StatementViewer(register=SAMPLE)
+    assert viewer.unit.searched
+    assert viewer.unit.items == []
+
+    assert sought(viewer, "orol 510 sro") == ["Skúška Orol 510, s. r. o."]
+    assert sought(viewer, "003 724 91") == ["Skúška Orol 510, s. r. o."]
+    viewer.unit.value = str(CORRECTED)
+    assert viewer.value == CORRECTED
+    assert viewer.fetch().height > 0
+    found = SAMPLE.units.find("orol skuska", limit=None)
+    assert sought(viewer, "orol skuska") == found["nazovUJ"].head(50).to_list()
+    assert viewer.unit.found["more"] == found.height - 50
+    assert viewer.unit.value == str(CORRECTED)
+    assert sought(viewer, "…") == []
+    assert not fk.StatementViewer(UNITS, register=SAMPLE).unit.searched
+
+
+def test_without_a_frame_any_id_may_be_set() -> None:
+    """Its name stands in the field."""
+    viewer = fk.StatementViewer(register=SAMPLE)
+    assert sought(viewer, "dub 207") != []
+
+    viewer.value = CORRECTED
+
+    assert viewer.fetch().height > 0
+    assert viewer.unit.value == str(CORRECTED)
+    viewer.value = HOLDING
+    assert viewer.unit.value == str(HOLDING)
 
 
 def test_a_mirror_says_that_it_has_no_statements(tmp_path: Path) -> None:
@@ -320,16 +349,15 @@ def test_a_frozen_mirror_is_read_at_once(tmp_path: Path) -> None:
     filed = sample.filings(sample.units.ids(), range(2014, 2026)).filter("counts")
     unit = int(filed["unit_id"][0])
     small = mirror.extract(tmp_path / "small", [unit])
-    for register, listed in ((mirror.as_of(mirror.today), 12), (small, 1)):
+    for register in (mirror.as_of(mirror.today), small):
         viewer = fk.StatementViewer(register=register)
 
         viewer.value = unit
 
         assert viewer.reports is not None
-        offered = threading.Event()
-        viewer.unit.observe(lambda _, offered=offered: offered.set(), "items")
-        assert viewer.unit.items or offered.wait(WAIT)
-        assert len(viewer.unit.items) == listed
+        assert sought(viewer, str(unit)) == register.units.get([unit])["nazovUJ"].to_list()
+        assert len(sought(viewer, "s")) == register.units.find("s").height
+        assert len(sought(viewer, "xyz")) == 0
 
 
 def cells_of(row: str) -> list[str]:
@@ -421,23 +449,26 @@ def test_years_that_cannot_be_fetched_leave_the_form() -> None:
     assert "<b>no" not in viewer.history.value
 
 
-def test_too_many_units_are_not_sent_to_the_browser() -> None:
-    """A line says what to give."""
-    viewer = fk.StatementViewer(register=fk.sample(50_001), lang="en")
-
-    wait_for(viewer.line, "too many units for a list; pass some")
-    assert viewer.unit.items == []
-
-
 def test_a_real_register_is_not_walked() -> None:
-    """Without a frame a line says what to give; nothing is requested."""
+    """Without a frame a line says what to type; nothing is requested before a whole number is."""
     register = fk.Register("https://register.example", tries=1)
     viewer = fk.StatementViewer(register=register, lang="en")
 
-    assert "fk.StatementViewer(fk.units.get(ids))" in viewer.line.value
+    assert "type an IČO, or pass records" in viewer.line.value
+    assert sought(viewer, "orol") == []
+    assert sought(viewer, "003 724 9") == []
     assert register.stats.requests == 0
     with pytest.raises(fk.UsageError, match="no unit is chosen"):
         viewer.fetch()
+
+
+def test_a_register_without_names_finds_an_ico() -> None:
+    """By one request; an error is a line of text."""
+    with SAMPLE.serve() as url:
+        viewer = fk.StatementViewer(register=url, lang="en")
+        assert sought(viewer, "00372491") == ["Skúška Orol 510, s. r. o."]
+    assert sought(viewer, "00372492") == []
+    wait_for(viewer.line, "Failed: ")
 
 
 def test_a_register_that_fails_is_a_line_of_text() -> None:

@@ -23,13 +23,14 @@ fk.use(fk.sample())
 viewer = fk.StatementViewer(fk.units.get(fk.units.ids(limit=300)))
 viewer
 """
+SEARCH = "fk.StatementViewer(lang='en')"
 FORM = "fk.as_filed(fk.reports.get([4938873]), lang='en')"
 UNIT, EARLIER, LATER = 365, 3184376, 3392981
 
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, jupyterlab: Served) -> Iterator[lab.Notebook]:
-    with lab.notebook(browser, *jupyterlab, "viewer", [CELL, FORM]) as shown:
+    with lab.notebook(browser, *jupyterlab, "viewer", [CELL, FORM, SEARCH]) as shown:
         yield shown
 
 
@@ -130,6 +131,38 @@ def test_a_form_in_a_cell_has_wide_captions_and_narrow_numbers(
     assert caption["width"] > 2 * figure["width"]
     assert row.evaluate("one => getComputedStyle(one).backgroundColor") == "rgba(0, 0, 0, 0)"
     assert row.locator("td").last.evaluate("one => getComputedStyle(one).textAlign") == "right"
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark"])
+def test_without_a_frame_the_register_is_searched(opened: lab.Notebook, theme: str) -> None:
+    """What is typed is searched by the kernel; the best match is first, and Enter chooses it."""
+    page, cell = opened.page, opened.cell(2)
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    lab.set_theme(page, theme)
+    unit = cell.get_by_role("combobox", name="Unit")
+    unit.focus()
+    listed = page.locator("ul[role=listbox]:popover-open")
+    expect(listed).to_have_count(0)
+
+    page.keyboard.type("orol")
+    expect(listed.get_by_role("option")).to_have_count(50)
+    expect(listed).to_contain_text("… and 636 more, keep typing")
+    opened.photograph(f"7-search-{theme}")
+    page.keyboard.type(" sro skuska 51")
+    expect(listed.get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(cell.locator(".fk-panel")).to_contain_text("IČO 00372491")
+    expect(unit).to_have_value("Skúška Orol 510, s. r. o.")
+    assert faint(cell.locator(".fk-picker").first) == []
+    opened.photograph(f"8-found-{theme}", 2)
+
+    unit.fill("xyz")
+    expect(listed).to_have_text("Nothing found")
+    unit.press("Tab")
+    expect(unit).to_have_value("Skúška Orol 510, s. r. o.")
+    cell.get_by_role("button", name="Clear the unit").click()
+    expect(cell.locator(".fk-panel")).to_be_hidden()
+    lab.set_theme(page, "Light")
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])

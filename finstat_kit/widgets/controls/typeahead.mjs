@@ -1,7 +1,9 @@
-// The list is sent once: typing sends nothing to the kernel, only a choice is sent.
+// The list is sent once: typing sends nothing to the kernel, only a choice is sent. Where the list
+// would be too long, the kernel searches: the text is sent, and the matching entries come back.
 
 const SHOWN = 100;
 const PAGE = 8;
+const PAUSE = 150; // milliseconds without a further letter before a text is sent
 
 const fold = (text) =>
   text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
@@ -99,7 +101,24 @@ function render({ model, el }) {
     return above.reduce((code, one) => (one && inside(one, code) ? one.code : code), "");
   }
 
-  const matches = (sought) => matching(entries, sought, within());
+  const isSearched = () => model.get("searched");
+  const isFound = () => model.get("found").text === input.value.trim();
+
+  function matches(sought) {
+    if (!isSearched()) return matching(entries, sought, within());
+    const codes = isFound() ? model.get("found").codes : [];
+    return { here: codes.map((code) => entries.find((one) => one.code === code)), elsewhere: [] };
+  }
+
+  let pause;
+  function search() {
+    clearTimeout(pause);
+    if (!isSearched() || !input.value.trim()) return;
+    pause = setTimeout(() => {
+      model.set("sought", input.value.trim());
+      model.save_changes();
+    }, PAUSE);
+  }
 
   function showChosen() {
     // An update from the kernel must not overwrite a text being typed.
@@ -139,16 +158,18 @@ function render({ model, el }) {
   }
 
   function open() {
+    if (isSearched() && !(typing && input.value.trim())) return close();
     const sought = typing ? fold(input.value) : "";
     const { here, elsewhere } = matches(sought);
     const texts = model.get("texts");
     const note = (words) => make("li", { role: "presentation", className: "fk-note" }, words);
     offered = [...here, ...elsewhere].slice(0, SHOWN);
     const lines = offered.map(option);
-    const left = here.length + elsewhere.length - offered.length;
+    const more = isSearched() && isFound() ? model.get("found").more : 0;
+    const left = here.length + elsewhere.length - offered.length + more;
     if (elsewhere.length && here.length < SHOWN) lines.splice(here.length, 0, note(texts.elsewhere));
     if (left) lines.push(note(texts.more.replace("{n}", left)));
-    if (!offered.length) lines.push(note(texts.none));
+    if (!offered.length) lines.push(note(isSearched() && !isFound() ? texts.searching : texts.none));
     list.replaceChildren(...lines);
     show();
     list.scrollTop = 0;
@@ -211,6 +232,7 @@ function render({ model, el }) {
   input.addEventListener("input", () => {
     typing = true;
     clear.hidden = !input.value;
+    search();
     open();
   });
   input.addEventListener("click", open);
@@ -245,7 +267,14 @@ function render({ model, el }) {
   const scrolled = (event) => !list.contains(event.target) && close();
   document.addEventListener("scroll", scrolled, { capture: true, signal: gone.signal });
 
+  // What matches a text that is still in the field is listed at once.
+  function takeFound() {
+    entries = model.get("items").map(entry);
+    if (isOpen() && isFound()) open();
+  }
+
   model.on("change:items", takeItems);
+  model.on("change:found", takeFound);
   model.on("change:texts", takeTexts);
   model.on("change:value", showChosen);
   takeItems();
@@ -253,6 +282,8 @@ function render({ model, el }) {
   close();
   return () => {
     gone.abort();
+    clearTimeout(pause);
+    model.off("change:found", takeFound);
     model.off("change:items", takeItems);
     model.off("change:texts", takeTexts);
     model.off("change:value", showChosen);

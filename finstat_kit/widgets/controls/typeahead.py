@@ -20,8 +20,13 @@ class TypeAhead(anywidget.AnyWidget):
             order of the options.
         within: Code of a district or region whose entries come first, "" for none. The others
             follow, so that an entry without a parent can still be found.
+        searched: Whether the browser does not filter, but sends the text, and the entries that
+            match it are those of `found`.
+        sought: The text that was typed last, sent while it is typed; only if `searched`.
+        found: Its outcome: ``text`` is the text, ``codes`` those of the matching entries, best
+            first, ``more`` the number of further ones.
         texts: The texts of the field: ``label``, ``placeholder``, ``clear``, ``none``,
-            ``elsewhere``, ``more``.
+            ``elsewhere``, ``more``, ``searching``.
     """
 
     _esm = Path(__file__).with_name("typeahead.mjs")
@@ -32,8 +37,12 @@ class TypeAhead(anywidget.AnyWidget):
     within = traitlets.Unicode("").tag(sync=True)
     texts: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
 
-    def __init__(self) -> None:
-        super().__init__()
+    searched = traitlets.Bool(default_value=False).tag(sync=True)
+    sought = traitlets.Unicode("").tag(sync=True)
+    found: traitlets.Dict[str, object] = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, *, searched: bool = False) -> None:
+        super().__init__(searched=searched)
 
     def __repr__(self) -> str:
         return f"TypeAhead(value={self.value!r}, {len(self.options)} of {len(self.items)} offered)"

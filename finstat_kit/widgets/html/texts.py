@@ -46,13 +46,14 @@ class Words:
     loading: str
     nothing: str
     pass_frame: str  # {name} is the picker's
-    too_many: str
     chart: str  # {title} and {rows}: the picture in words
     nothing_chosen: str
 
     unit: str
     name_or_ico: str
     clear_unit: str
+    searching: str
+    only_numbers: str
     unnamed: str  # {id}
     year: str
     years: str
@@ -104,12 +105,16 @@ SK: Final = Words(
         "Záznamy skutočného registra sa samy nesťahujú. Stiahnite si ich a odovzdajte: "
         "fk.{name}(fk.units.get(ids))"
     ),
-    too_many="Jednotiek je na zoznam priveľa; odovzdajte ich výber: fk.{name}(fk.units.get(ids))",
     chart="Stĺpcový graf. {title}. {rows}.",
     nothing_chosen="–",
     unit="Jednotka",
     name_or_ico="Názov alebo IČO",
     clear_unit="Vymazať jednotku",
+    searching="Hľadám …",
+    only_numbers=(
+        "Tento register nevie hľadať podľa názvu: zadajte IČO, alebo odovzdajte záznamy: "
+        "fk.StatementViewer(fk.units.get(ids))"
+    ),
     unnamed="jednotka {id}",
     year="Rok",
     years="Roky",
@@ -160,12 +165,16 @@ EN: Final = Words(
         "Records of a real register are not fetched automatically. Fetch them and pass them on: "
         "fk.{name}(fk.units.get(ids))"
     ),
-    too_many="There are too many units for a list; pass some: fk.{name}(fk.units.get(ids))",
     chart="Bar chart. {title}. {rows}.",
     nothing_chosen="–",
     unit="Unit",
     name_or_ico="Name or IČO",
     clear_unit="Clear the unit",
+    searching="Searching …",
+    only_numbers=(
+        "This register has no search for names: type an IČO, or pass records: "
+        "fk.StatementViewer(fk.units.get(ids))"
+    ),
     unnamed="unit {id}",
     year="Year",
     years="Years",
