@@ -99,6 +99,21 @@ def test_figures_are_answered_from_disk(mirror: fk.Mirror, register: Watched) ->
     assert mirror.financials(ids, 2020, dry_run=True)["requests"].sum() == 0
 
 
+def test_years_of_a_statement_have_the_report_that_counts(tmp_path: Path) -> None:
+    """Of two on one form, both of which a mirror holds, the one that a register reads."""
+    sample = fk.sample(12)
+    unit = int(sample.filings(sample.units.ids()).filter("counts")["unit_id"][0])
+    sample.file([unit], year=2025, case="two_of_one_form")
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=sample)
+    mirror.sync()
+
+    local, own = (source.statement_history(unit) for source in (mirror, sample))
+
+    assert local.filings["year"].to_list()[-1] == 2025
+    assert_frame_equal(local.frame, own.frame)
+    assert_frame_equal(local.filings, own.filings)
+
+
 def test_what_is_held_is_never_asked_again(mirror: fk.Mirror, register: Watched) -> None:
     """A sync requests the lists, and of the records those that they name."""
     for _ in range(3):  # what changed on the first day lies before the window then

@@ -132,6 +132,22 @@ def test_a_year_without_figures_has_a_blank_column_and_its_reason() -> None:
     assert sample.statement_history(FIRM).frame.columns[-2:] == ["2019", "2021"]
 
 
+def test_figures_are_those_that_financials_counts() -> None:
+    """Of two reports on one form the one that counts; none of another currency or misread cells."""
+    sample = fk.sample()
+    for year, case in ((2021, "two_of_one_form"), (2022, "other_currency"), (2023, "not_a_number")):
+        sample.file([FIRM], year=year, case=case)
+
+    shown = sample.statement_history(FIRM, [2021, 2022, 2023], "assets").frame
+
+    money = sample.financials([FIRM], [2021, 2022, 2023], items=["total_assets", "current_assets"])
+    rows = shown.filter(pl.col("number").is_in([1, 33])).select("2021", "2022", "2023")
+    assert rows.rows() == list(
+        zip(*money.select("total_assets", "current_assets").rows(), strict=True)
+    )
+    assert rows.null_count().row(0) == (0, 2, 1)
+
+
 def test_the_newest_years_are_those_filed() -> None:
     """A number below 1990 is a number of years, others are years."""
     whole = SAMPLE.statement_history(FIRM).frame
