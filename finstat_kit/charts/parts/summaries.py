@@ -243,12 +243,10 @@ def _labelled(
     by_place = [place for pair in zip(last, order, strict=True) for place in pair]
     return named.sort(by_place, nulls_last=True).with_columns(
         code=pl.concat_str([pl.col(field).fill_null("") for field in fields], separator="|"),
-        group=pl.concat_str(short[:-1], separator=_BETWEEN),
-        group_code=pl.concat_str(
-            [pl.col(field).fill_null("") for field in fields[:-1]], separator="|"
-        ),
-        member=parts[-1],
-        member_place=order[-1],
+        group=parts[0],
+        group_code=pl.col(fields[0]).fill_null(""),
+        member=parts[1],
+        member_place=order[1],
         label=pl.concat_str(short, separator=_BETWEEN),
         kind=pl.lit("labelled"),
         place=pl.int_range(pl.len()),
