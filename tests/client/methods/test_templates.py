@@ -91,12 +91,15 @@ def test_the_rows_of_a_form() -> None:
 
 
 def test_the_columns_of_a_form() -> None:
-    """A micro form has no English and no gross values."""
+    """A micro form has no gross values; its English is the package's own translation."""
     with fk.using(fk.sample()):
         columns = fk.template(687, part="columns")
 
     assert columns.schema == frames.COLUMNS
-    assert columns.row(0) == (0, 0, "current", "net", "Bežné účtovné obdobie / Netto 1", None)
+    assert columns.row(0) == (
+        0, 0, "current", "net", "Bežné účtovné obdobie / Netto 1",
+        "Current accounting period / Net 1",
+    )  # fmt: skip
     assert columns["measure"].to_list() == ["net", "net", None, None, None, None]
 
 
