@@ -16,9 +16,10 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.places.labels import schema_of
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol import wire
 from finstat_kit.widgets.controls import base
-from finstat_kit.widgets.controls.background import LatestWins
+from finstat_kit.widgets.controls.background import LatestWins, Outcome
 from finstat_kit.widgets.html.texts import since_text, words
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -152,28 +153,36 @@ class ChangePicker(base.Picker):
             button.tooltip = f"{texts.since}: {button.description}"
 
     def _count(self, day: date | None, _: Callable[[], bool]) -> int:
+        if is_later(self._register, day):
+            return 0
         return self._register.units.count(changed_since=requested_day(self._register, day))
 
     def _draw(self) -> None:
         """Show the state of the newest question; called on any thread."""
         with self._lock:
-            texts = words(self.lang)
-            outcome = self._counts.outcome
-            since = self._since(outcome.question if outcome else self.value)
-            if outcome is None:
-                text = texts.counting.format(since=since)
-            elif outcome.error is not None:
-                text = f"{texts.failed}: {one_line(outcome.error)}"
-            else:
-                units = number_format.units(outcome.answer or 0, self.lang)
-                text = texts.in_register.format(units=units, since=since)
-            self.line.value = base.status(text)
+            self.line.value = base.status(self._text(self._counts.outcome))
+
+    def _text(self, outcome: Outcome[date | None, int] | None) -> str:
+        texts, register = words(self.lang), self._register
+        day = outcome.question if outcome else self.value
+        if outcome is None:
+            return texts.counting.format(since=self._since(day))
+        if outcome.error is not None:
+            return f"{texts.failed}: {one_line(outcome.error)}"
+        if day is not None and is_later(register, day):
+            days = {"day": day_text(day, self.lang), "today": day_text(register.today, self.lang)}
+            return texts.later.format(**days)
+        units = number_format.units(outcome.answer or 0, self.lang)
+        return texts.in_register.format(units=units, since=self._since(day))
 
     def _static(self) -> str:
+        day = self.value and day_text(self.value, self.lang)
         texts = words(self.lang)
-        count = self.count
-        known = texts.nothing_chosen if count is None else number_format.whole(count, self.lang)
-        return base.table(["", texts.units], [[self._since(self.value), known]], numbers=1)
+        rows = [
+            [texts.since, day or texts.everything],
+            [texts.units, self._text(self._counts.outcome)],
+        ]
+        return base.table(["", ""], rows)
 
     def _since(self, day: date | None) -> str:
         return since_text(day or self._register.since, self.lang)
@@ -182,6 +191,11 @@ class ChangePicker(base.Picker):
 def one_line(error: Exception) -> str:
     """Return the message of an error without line breaks."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def is_later(register: Register, day: date | None) -> bool:
+    """Whether a day is after the register's today, so that nothing can have changed since."""
+    return day is not None and day > register.today
 
 
 def requested_day(register: Register, day: date | None) -> date | None:

@@ -15,7 +15,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol.records.decode import UNITS
 from finstat_kit.protocol.wire import CHANGED
-from finstat_kit.widgets.change_picker import ChangePicker, one_line, requested_day
+from finstat_kit.widgets.change_picker import ChangePicker, is_later, one_line, requested_day
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins
 from finstat_kit.widgets.controls.options import FIELDS
@@ -188,6 +188,8 @@ class Explorer(base.Picker):
 
     def _fetch(self, day: date | None, given_up: Callable[[], bool]) -> pl.DataFrame:
         units = self._register.units
+        if is_later(self._register, day):
+            return pl.DataFrame(schema=UNITS)
         ids = units.ids(changed_since=requested_day(self._register, day), progress=False)
         frames = [pl.DataFrame(schema=UNITS)]
         for block in ids.iter_slices(_BLOCK):

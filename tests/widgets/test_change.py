@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from datetime import date
+from html import unescape
 
 import pytest
 
@@ -73,6 +74,28 @@ def test_the_count_is_told_in_both_languages() -> None:
         "In the register: 9,500 units changed since 1\u00a0January\u00a02026" in picker.line.value
     )
     assert picker.value == date(2026, 1, 1)
+
+
+def test_a_day_in_the_future_says_why_nothing_changed_since() -> None:
+    """The line names the register's own day; nothing is requested, and nothing warns."""
+    picker = fk.ChangePicker(register=SAMPLE, lang="en")
+    picker.value = "2026-07-01"
+    text = (
+        "Nothing yet: 1\u00a0July\u00a02026 is after the register's today, 30\u00a0June\u00a02026."
+    )
+    assert unescape(picker.line.value).endswith(f">{text}</small>")
+    assert text in unescape(str(picker._repr_mimebundle_()["text/html"]))
+    assert picker.count == 0
+
+    register = Scripted(counted(3))
+    picker = fk.ChangePicker(register=register)
+    assert picker.fetch() == 3
+    picker.value = "2999-01-01"
+    assert picker.fetch() == 0
+    assert len(register.asked) == 1
+    explorer = fk.Explorer(register=SAMPLE)
+    explorer.change.value = "2027-01-01"
+    assert explorer.fetch().is_empty()
 
 
 class Slow(Scripted):

@@ -35,6 +35,7 @@ class Words:
     changed_ever: str
     in_register: str  # {units} and {since}
     counting: str
+    later: str  # {day} and {today}
     failed: str
 
     units: str
@@ -92,6 +93,7 @@ SK: Final = Words(
     changed_ever="zmenené kedykoľvek",
     in_register="V registri {since}: {units}",
     counting="Počítam jednotky, {since} …",
+    later="Zatiaľ nič: deň {day} je až po dnešnom dni registra, {today}.",
     failed="Nepodarilo sa",
     units="Jednotky",
     share="Podiel",
@@ -152,6 +154,7 @@ EN: Final = Words(
     changed_ever="changed at any time",
     in_register="In the register: {units} {since}",
     counting="Counting units {since} …",
+    later="Nothing yet: {day} is after the register's today, {today}.",
     failed="Failed",
     units="Units",
     share="Share",
