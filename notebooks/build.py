@@ -44,6 +44,8 @@ def _normalised(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
         for output in cell.get("outputs", []):
             # A saved view without its state would only say that its model is not found.
             output.get("data", {}).pop(_WIDGET_VIEW, None)
+        if "outputs" in cell:
+            cell.outputs = [output for output in cell.outputs if output.get("data") != {}]
     return notebook
 
 

@@ -20,6 +20,7 @@ from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol import wire
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins, Outcome
+from finstat_kit.widgets.html import reproduce
 from finstat_kit.widgets.html.texts import since_text, words
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -75,7 +76,8 @@ class ChangePicker(base.Picker):
             list(self.quick.values()),
             layout={"margin": self.line.layout.margin, "flex_flow": "row wrap"},
         )
-        self._hold(self.calendar, buttons, self.line)
+        self.export.layout.margin = self.line.layout.margin
+        self._hold(self.calendar, buttons, self.line, self.export)
         self._counts = LatestWins(self._count, self._draw, at_once=base.is_local(self._register))
         self._relabel()
         self._counts.submit(None)
@@ -115,6 +117,12 @@ class ChangePicker(base.Picker):
         if wire.CHANGED not in columns:
             raise UsageError(f"the frame has no column {wire.CHANGED!r}", cure=f"it has {columns}")
         return frame.filter(pl.col(wire.CHANGED) >= self.value)
+
+    def code(self) -> str:
+        """Return Python that fetches the records of the units changed since the day."""
+        return reproduce.by_day(
+            self._register, requested_day(self._register, self.value), None, None
+        )
 
     @traitlets.validate("value")
     def _day(self, proposal: traitlets.Bunch) -> date | None:
@@ -161,6 +169,7 @@ class ChangePicker(base.Picker):
         """Show the state of the newest question; called on any thread."""
         with self._lock:
             self.line.value = base.status(self._text(self._counts.outcome))
+            self._drawn()
 
     def _text(self, outcome: Outcome[date | None, int] | None) -> str:
         texts, register = words(self.lang), self._register

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import ipywidgets
 import polars as pl
 import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts.parts import tiles
+from finstat_kit.charts.plot_counts import plot_counts
+from finstat_kit.charts.plot_map import plot_map
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
+from finstat_kit.frames.files.write import write
 from finstat_kit.protocol.records.decode import UNITS
 from finstat_kit.protocol.wire import CHANGED
 from finstat_kit.widgets.change_picker import ChangePicker, is_later, one_line, requested_day
@@ -21,7 +29,7 @@ from finstat_kit.widgets.controls.background import LatestWins
 from finstat_kit.widgets.controls.options import FIELDS
 from finstat_kit.widgets.controls.tilemap import TileMap
 from finstat_kit.widgets.html import drawn, reproduce
-from finstat_kit.widgets.html.panel import Shown, panel, source, static, title
+from finstat_kit.widgets.html.panel import Shown, folded_table, head, panel, source, title
 from finstat_kit.widgets.html.texts import words
 from finstat_kit.widgets.location_picker import LocationPicker
 
@@ -31,6 +39,7 @@ _BELOW: dict[str | None, By] = {
     "district": "sidlo",
     "municipality": "sidlo",
 }
+_ROW = {"flex_flow": "row wrap", "grid_gap": "0 2em", "align_items": "flex-start"}
 _SAMPLE_PATIENCE = 20.0  # seconds; a sample answers far sooner
 _BLOCK = 1_000  # records between two checks whether they are still needed
 
@@ -51,6 +60,8 @@ class Explorer(base.Picker):
         location: The `LocationPicker`.
         change: The `ChangePicker`.
         language: The drop-down of the language.
+        view: The buttons of the view; its ``value`` is ``"map"``, ``"bars"`` or ``"table"``. The
+            map has bars beside it only where it does not show what is counted.
         map: The regions, or the districts of the chosen one; its ``value`` is a code or "".
         lang: Settable; the choice is kept.
 
@@ -68,6 +79,8 @@ class Explorer(base.Picker):
         ('SK0316', 'Martin', 6, 0.206..., 'labelled', 'okres')
     """
 
+    _EXPORTS = ("csv", "xlsx", "png", "code")
+
     def __init__(
         self,
         units: pl.DataFrame | pl.LazyFrame | None = None,
@@ -76,6 +89,7 @@ class Explorer(base.Picker):
         lang: Lang | None = None,
     ) -> None:
         super().__init__(register, lang)
+        self._shown: Shown | None = None
         self._given = None if units is None else base.records(units, (*FIELDS.values(), CHANGED))
         self._units: pl.DataFrame | None = None  # the units changed since the day, once fetched
         self.location = LocationPicker(register=self._register, lang=self.lang)
@@ -84,17 +98,21 @@ class Explorer(base.Picker):
         self.location.share(self)
         self.change.share(self)
         self.language = base.language(self)
-        self.line = base.line()
+        self.view = ipywidgets.ToggleButtons(style={"button_width": "auto"})
+        self.view.add_class("fk-view")
+        self.line = ipywidgets.HTML(layout={"min_width": "0"})
         self.line.add_class("fk-line")
         self.map = TileMap()
         self.panel = ipywidgets.HTML(layout={"flex": "1 1 20em", "min_width": "0"})
         self.panel.add_class("fk-panel")
+        self._relabel()
         self._hold(*self._arranged())
         self._records = LatestWins(self._fetch, self._arrived)
         self._load()
         self.location.observe(self._on_place, "value")
         self.change.observe(self._on_day, "value")
         self.map.observe(self._on_map, "value")
+        self.view.observe(self._on_view, "value")
         self.observe(self._on_lang, "lang")
 
     def __repr__(self) -> str:
@@ -150,14 +168,15 @@ class Explorer(base.Picker):
         return reproduce.by_ids(self._register, self.location.filter(changed))
 
     def _arranged(self) -> tuple[ipywidgets.Widget, ...]:
-        side = ipywidgets.VBox([self.change, self.language])
-        controls = ipywidgets.HBox(
-            [self.location, side], layout={"flex_flow": "row wrap", "grid_gap": "0 2em"}
+        def row(*controls: ipywidgets.Widget) -> ipywidgets.HBox:
+            return ipywidgets.HBox(controls, layout=_ROW)
+
+        return (
+            row(self.location, self.change),
+            row(self.view, self.export, self.language),
+            self.line,
+            row(self.map, self.panel),
         )
-        shown = ipywidgets.HBox(
-            [self.map, self.panel], layout={"flex_flow": "row wrap", "grid_gap": "0 2em"}
-        )
-        return controls, self.line, shown
 
     def _on_place(self, _: traitlets.Bunch) -> None:
         with self._lock:
@@ -168,6 +187,11 @@ class Explorer(base.Picker):
             if not self._quiet:
                 self.location.value = change["new"] or None
 
+    def _on_view(self, _: traitlets.Bunch) -> None:
+        with self._lock:
+            if not self._quiet:
+                self._draw()
+
     def _on_day(self, _: traitlets.Bunch) -> None:
         with self._lock:
             self._load()
@@ -175,7 +199,15 @@ class Explorer(base.Picker):
     def _on_lang(self, _: traitlets.Bunch) -> None:
         with self._lock:
             self.location.lang = self.change.lang = self.lang
+            self._relabel()
             self._draw()
+
+    def _relabel(self) -> None:
+        views = words(self.lang).views
+        with self._quietly(), self.view.hold_sync():
+            chosen = self.view.value or "map"
+            self.view.options = [(text, view) for view, text in views.items()]
+            self.view.value = chosen
 
     def _load(self) -> None:
         """Get the records for the day: at once from a frame, else in the background."""
@@ -207,32 +239,39 @@ class Explorer(base.Picker):
                 self._draw()
 
     def _draw(self) -> None:
-        """Show the selection in one message to the browser, so that nothing flickers."""
-        texts = words(self.lang)
+        """Show the selection: each number once, in the map, as a bar or in the table."""
+        texts, view, picture, counts = words(self.lang), self.view.value, "", ""
+        self._shown = None
         if self._units is not None:
-            self._draw_map(self._mapped(self._units))
-            self.panel.value = panel(self._shown(self._units))
-            self.line.value = ""
+            self._shown = shown = self._selection(self._units)
+            by, mapped = self._mapped(self._units)
+            picture = mapped if view == "map" else ""
+            counts = "" if picture and by == shown.by else panel(shown, view)
+            line = head(shown)
         elif self._register._session.remote:
-            self.line.value = base.status(texts.pass_frame.format(name="Explorer"))
+            line = base.status(texts.pass_frame.format(name="Explorer"))
         elif (outcome := self._records.outcome) is not None and outcome.error is not None:
-            self.panel.value = ""
-            self._draw_map("")
-            self.line.value = base.status(f"{texts.failed}: {one_line(outcome.error)}")
+            line = base.status(f"{texts.failed}: {one_line(outcome.error)}")
         else:
             self.line.value = base.status(texts.loading)
+            return
+        self._draw_map(picture)
+        self.panel.value = counts
+        self.line.value = line
+        self._drawn()
 
     def _draw_map(self, picture: str) -> None:
         path = self.location.codes
         above = [code or "" for code in path.values() if code != self.location.value]
         with self._quietly(), self.map.hold_sync():
             self.map.picture = picture
+            self.map.layout.display = None if picture else "none"
             self.map.hint = words(self.lang).on_map if picture else ""
             self.map.value = self.location.value or ""
             self.map.up = next(filter(None, reversed(above)), "")
 
-    def _mapped(self, units: pl.DataFrame) -> str:
-        """Return the map of the districts of the chosen region, else that of the regions."""
+    def _mapped(self, units: pl.DataFrame) -> tuple[By, str]:
+        """Return the map of the districts of the chosen region, else of the regions, and which."""
         codes, place = self.location.codes, None
         by: By = "kraj"
         region, field, chosen = codes["kraj"], self.location.region, codes["kraj"]
@@ -243,12 +282,12 @@ class Explorer(base.Picker):
         counts = self._register.count_by(units, by, lang=self.lang)
         names = {code: name for name, code in field.options}
         heading = title(by, place, self.lang)
-        return drawn.tile_map(by, counts, names, chosen or "", heading, self.lang)
+        return by, drawn.tile_map(by, counts, names, chosen or "", heading, self.lang)
 
     def _counted(self, selection: pl.DataFrame) -> pl.DataFrame:
         return self._register.count_by(selection, _BELOW[self.location.level], lang=self.lang)
 
-    def _shown(self, units: pl.DataFrame) -> Shown:
+    def _selection(self, units: pl.DataFrame) -> Shown:
         return Shown(
             counts=self._counted(self.location.filter(units)),
             by=_BELOW[self.location.level],
@@ -266,7 +305,33 @@ class Explorer(base.Picker):
             self._arrived()
 
     def _static(self) -> str:
-        known = self._units
-        if known is None:
+        if self._shown is None:
             return str(self.line.value)
-        return static(self._shown(known), self._mapped(known))
+        table = "" if self.view.value == "table" else folded_table(self._shown)
+        return f"{self.line.value}{self.map.picture}{self.panel.value}{table}"
+
+    def _file(self, kind: str) -> tuple[str, bytes]:
+        units = self.fetch()
+        day = self.change.value and self.change.value.isoformat()
+        name = "-".join(filter(None, ("units", self.location.value, day)))
+        if kind == "png":
+            return f"{name}.png", self._picture()
+        note = self._register.cite(lang=self.lang) if kind == "xlsx" else None
+        with TemporaryDirectory() as folder:
+            path = write(units, Path(folder) / f"{name}.{kind}", note=note)
+            return path.name, path.read_bytes()
+
+    def _picture(self) -> bytes:
+        shown = self._shown
+        assert shown is not None
+        # Not of pyplot, whose figures belong to the cells.
+        figure = Figure((8, 4.8), layout="constrained")
+        mapped = shown.by == "kraj" and self.map.picture and not self.panel.value
+        plot: Callable[..., Axes] = plot_map if mapped else plot_counts
+        plot(
+            shown.counts, shown.by, title=shown.title, note=shown.extent, lang=self.lang,
+            ax=figure.subplots(), register=self._register,
+        )  # fmt: skip
+        drawn_file = BytesIO()
+        figure.savefig(drawn_file, dpi=150)
+        return drawn_file.getvalue()

@@ -15,6 +15,7 @@ from finstat_kit.frames.places.locations import LEVELS
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.options import FIELDS, Path, Places
 from finstat_kit.widgets.controls.typeahead import TypeAhead
+from finstat_kit.widgets.html import reproduce
 from finstat_kit.widgets.html.texts import words
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -64,7 +65,8 @@ class LocationPicker(base.Picker):
         self.district = _field("district")
         self.municipality = _field("municipality")
         self._relabel()
-        self._hold(*self._controls)
+        self.export.layout.margin = base.line().layout.margin
+        self._hold(*self._controls, self.export)
         for level, control in zip(LEVELS, self._controls, strict=True):
             control.observe(lambda change, level=level: self._on_control(level, change), "value")
         self.observe(self._on_lang, "lang")
@@ -110,6 +112,11 @@ class LocationPicker(base.Picker):
             )
         return frame.filter(pl.col(FIELDS[level]) == code)
 
+    def code(self) -> str:
+        """Return Python that filters a frame of records, ``units``, by the place."""
+        level = self.level
+        return reproduce.by_frame(None, FIELDS[level] if level else None, self.value)
+
     @property
     def _controls(self) -> tuple[TypeAhead, TypeAhead, TypeAhead]:
         return self.region, self.district, self.municipality
@@ -142,6 +149,7 @@ class LocationPicker(base.Picker):
     def _on_lang(self, _: traitlets.Bunch) -> None:
         with self._lock:
             self._relabel()
+            self._drawn()
 
     def _chosen(self, level: str, code: str) -> Path:
         """Return the choice of a control; an empty one means the choice above it."""
@@ -154,6 +162,7 @@ class LocationPicker(base.Picker):
         self._path = path
         self._show()
         self.value = _code(path)
+        self._drawn()
 
     def _show(self) -> None:
         """Show the choice in the fields, and offer the places within it first."""

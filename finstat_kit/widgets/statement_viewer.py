@@ -135,7 +135,7 @@ class StatementViewer(base.Picker):
         self.tabs = ipywidgets.Tab(
             [self.panel, ipywidgets.VBox([self.table, self.history])], selected_index=0
         )
-        side = ipywidgets.VBox([self.language, self.blanks])
+        side = ipywidgets.VBox([self.language, ipywidgets.HBox([self.blanks, self.export])])
         controls = ipywidgets.HBox(
             [ipywidgets.VBox([self.unit, self.year]), side],
             layout={"flex_flow": "row wrap", "grid_gap": "0 2em"},
@@ -244,6 +244,7 @@ class StatementViewer(base.Picker):
         with self._lock:
             if not self._quiet:
                 self._draw_history()
+                self._drawn()
 
     def _on_lang(self, _: traitlets.Bunch) -> None:
         with self._lock:
@@ -424,6 +425,7 @@ class StatementViewer(base.Picker):
         self._draw_history()
         self.panel.value = filing_panel.panel(self._shown(read)) if read else ""
         self.line.value = base.status(text) if (text := self._status()) else ""
+        self._drawn()
 
     def _status(self) -> str:
         """Return the line below the controls: what is awaited, or what failed."""

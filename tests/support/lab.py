@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -128,7 +127,11 @@ class Notebook:
         if folder := os.environ.get(_SCREENSHOTS):
             path = Path(folder) / f"{self.name}-{name}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            shown = self.page if cell is None else self.cell(cell).locator(".jp-OutputArea-output")
+            shown = (
+                self.page
+                if cell is None
+                else self.cell(cell).locator(".jp-OutputArea-output").first
+            )
             shown.screenshot(path=path)
 
 
@@ -165,11 +168,10 @@ def notebook(
     page.close()
 
 
-def until_drawn(cell: Locator, title: str) -> Locator:
-    """Wait for the chart whose text begins with a title, and return it."""
-    chart = cell.locator("figure[role=img]")
-    expect(chart).to_have_attribute("aria-label", re.compile(rf"\w+.*\. {re.escape(title)}\. "))
-    return chart
+def until_drawn(cell: Locator, title: str) -> None:
+    """Wait until what is shown has a heading."""
+    heading = cell.locator(".fk-line, .fk-panel").get_by_text(title, exact=True)
+    expect(heading).to_be_visible()
 
 
 def set_theme(page: Page, name: str) -> None:

@@ -6,6 +6,7 @@ FINSTAT_KIT_SCREENSHOTS=folder keeps pictures.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,12 +88,14 @@ def offered(page: Page) -> Locator:
 
 
 def test_the_explorer_follows_mouse_and_keyboard(opened: lab.Notebook, units: pl.DataFrame) -> None:
-    """Options, chart and table follow each action, whichever thread its callback runs on."""
+    """Options, map and table follow each action, whichever thread its callback runs on."""
     page, cell = opened.page, opened.cell(0)
     region = cell.get_by_role("combobox", name="Kraj")
     district = cell.get_by_role("combobox", name="Okres")
     lab.until_drawn(cell, "Jednotky podľa krajov")
     opened.photograph("1-opened", 0)
+    cell.get_by_role("button", name="Tabuľka").press("Enter")
+    expect(cell.locator(".fk-tilemap [data-code]")).to_have_count(0)
     assert shown_counts(cell) == counts(units, "kraj")
     assert options(page, region)[-3:] == [
         "Žilinský kraj",
@@ -145,17 +148,54 @@ def test_the_explorer_follows_mouse_and_keyboard(opened: lab.Notebook, units: pl
     assert shown_counts(cell) == counts(here, "okres", "en")
 
     cell.get_by_label("Changed since").fill("2026-06-01")
-    expect(cell.locator(".fk-panel")).to_contain_text("changed since 1 June 2026")
+    expect(cell.locator(".fk-line")).to_contain_text("changed since 1 June 2026")
     expect(cell.locator(".fk-count")).to_contain_text("60 units changed since 1 June 2026")
     here = here.filter(pl.col("datumPoslednejUpravy") >= pl.date(2026, 6, 1))
     assert shown_counts(cell) == counts(here, "okres", "en")
     opened.photograph("6-day", 0)
 
     cell.get_by_label("Changed since").fill("2027-01-01")
-    expect(cell.locator(".fk-panel")).to_contain_text("No unit matches the choice.")
-    expect(cell.locator("figure")).to_have_count(0)
+    expect(cell.locator(".fk-line")).to_contain_text("No unit matches the choice.")
+    expect(cell.locator(".fk-panel tr")).to_have_count(0)
+    expect(cell.locator(".fk-count")).to_contain_text("is after the register's today")
     cell.get_by_role("button", name="Everything").press("Enter")
     lab.until_drawn(cell, "Region of Bratislava: units by district")
+
+    with page.expect_download() as saved:
+        cell.get_by_role("button", name="csv").press("Enter")
+    assert saved.value.suggested_filename == "units-SK010.csv"
+    read = pl.read_csv(saved.value.path(), infer_schema=False)
+    assert read["id"].to_list() == units.filter(kraj="SK010")["id"].cast(str).to_list()
+    cell.get_by_role("button", name="Code", exact=True).press("Enter")
+    expect(cell.locator(".fk-export pre")).to_contain_text("selection = units.filter(")
+    cell.get_by_role("button", name="Copy").click()
+    assert page.evaluate("getSelection().toString()").startswith("import finstat_kit as fk")
+    opened.photograph("6-code", 0)
+
+    # What the notebook keeps follows the clicks, unseen beside the live controls.
+    kept = cell.locator(".fk-kept")
+    expect(kept).to_be_hidden()
+    expect(kept).to_contain_text("Region of Bratislava: units by district")
+
+
+@pytest.mark.parametrize("view", ["Map", "Bars", "Table"])
+def test_the_explorer_fits_a_screen(opened: lab.Notebook, view: str) -> None:
+    """At 1,200 pixels it is at most 600 high: the tallest map, the longest list."""
+    page, cell = opened.page, opened.cell(0)
+    page.set_viewport_size({"width": 1200, "height": 1400})
+    cell.get_by_role("combobox", name=re.compile("Jazyk|Language")).select_option("English")
+    cell.get_by_role("button", name="Everything").click()
+    cell.get_by_role("button", name=view, exact=True).click()
+    for place in ("Region of Žilina", "Region of Bratislava", "Region of Košice"):
+        region = cell.get_by_role("combobox", name="Region")
+        region.fill(place)
+        region.press("Enter")
+        lab.until_drawn(cell, f"{place}: units by district")
+        box = cell.locator(".fk-picker").first.bounding_box()
+        assert box is not None
+        assert box["height"] <= 600
+    opened.photograph(f"7-{view}", 0)
+    page.set_viewport_size({"width": 1280, "height": 1400})
 
 
 def test_the_type_ahead_finds_all_at_full_size(opened: lab.Notebook) -> None:

@@ -7,8 +7,10 @@ import subprocess
 import sys
 import threading
 from datetime import date
+from io import BytesIO
 from pathlib import Path
 
+import openpyxl
 import polars as pl
 import pytest
 from hypothesis import given, strategies as st
@@ -52,6 +54,7 @@ def same(found: pl.DataFrame | None, wanted: pl.DataFrame) -> None:
 def test_one_redraw_per_action() -> None:
     """Whatever is chosen, the panel changes once, and shows the selection."""
     explorer = fk.Explorer(UNITS, register=SAMPLE)
+    explorer.view.value = "bars"
     drawn = Counting(explorer.panel, "value")
     actions = {
         "region": lambda: setattr(explorer.location.region, "value", "SK031"),
@@ -64,6 +67,7 @@ def test_one_redraw_per_action() -> None:
         "language": lambda: setattr(explorer.language, "value", "sk"),
         "nothing": lambda: setattr(explorer.location, "value", None),
         "browser": lambda: explorer.location.region.set_state({"value": "SK023"}),
+        "view": lambda: setattr(explorer.view, "value", "table"),
     }
 
     assert {name: drawn.of(action) for name, action in actions.items()} == dict.fromkeys(actions, 1)
@@ -76,6 +80,7 @@ explorer_actions = st.one_of(
     st.tuples(st.just("place"), st.none() | st.sampled_from(CODES)),
     st.tuples(st.just("day"), st.none() | st.dates(date(2012, 1, 1), date(2027, 1, 1))),
     st.tuples(st.just("lang"), st.sampled_from(["sk", "en"])),
+    st.tuples(st.just("view"), st.sampled_from(["map", "bars", "table"])),
 )
 
 
@@ -87,12 +92,14 @@ _BELOW: dict[str | None, By] = {
 @examples(15)
 @given(st.lists(explorer_actions, max_size=5))
 def test_frame_and_counts_agree_in_any_order(actions: list[tuple[str, object]]) -> None:
-    """After any actions frame, counts, table and title are of what is chosen last."""
+    """After any actions frame, counts, map, bars or table, and title are of what is chosen last."""
     for name, choice in actions:
         if name == "place":
             EXPLORER.location.value = choice  # type: ignore[assignment]
         elif name == "day":
             EXPLORER.change.value = choice
+        elif name == "view":
+            EXPLORER.view.value = choice
         else:
             EXPLORER.lang = choice  # type: ignore[assignment]
 
@@ -103,14 +110,17 @@ def test_frame_and_counts_agree_in_any_order(actions: list[tuple[str, object]]) 
     assert EXPLORER.fetch().equals(wanted)
     counts = SAMPLE.count_by(wanted, _BELOW[level], lang=lang)
     same(EXPLORER.counts, counts)
-    shown = EXPLORER.panel.value
-    assert shown.count("<tr>") == (counts.height + 1 if counts.height else 0)
-    assert shown.count("<figure") == min(counts.height, 1)
-    assert f' lang="{lang}"' in shown
+    shown, view, mapped = EXPLORER.panel.value, EXPLORER.view.value, EXPLORER.map.picture
+    assert (view == "map") == bool(mapped)
+    same_level = level is None or (level == "region" and code in REGIONS)
+    rows = 0 if view == "map" and same_level else counts.height
+    assert shown.count("<tr>") == (rows + 1 if rows and view == "table" else 0)
+    assert shown.count("<figure") == (min(rows, 1) if view != "table" else 0)
+    assert not rows or f' lang="{lang}"' in shown
     assert lang == EXPLORER.location.lang == EXPLORER.change.lang
     if code:
         name = PLACES.filter(code=code)[f"name_{lang}"][0]
-        assert f">{name}: {'jednotky' if lang == 'sk' else 'units'}" in shown
+        assert f">{name}: {'jednotky' if lang == 'sk' else 'units'}" in EXPLORER.line.value
 
 
 def test_what_is_shown_is_said() -> None:
@@ -119,11 +129,13 @@ def test_what_is_shown_is_said() -> None:
     explorer.location.value = "SK031"
     explorer.change.value = "2026-06-01"
 
-    assert "Region of Žilina: units by district" in explorer.panel.value
-    assert f">{explorer.fetch().height} units · changed since" in explorer.panel.value
-    assert "1\u00a0June\u00a02026 · of the 2,000 given · sample (invented) data (SAMPLE DATA" in (
-        explorer.panel.value
+    assert "Region of Žilina: units by district" in explorer.line.value
+    assert f">{explorer.fetch().height} units · changed since" in explorer.line.value
+    assert explorer.line.value.endswith(
+        "1\u00a0June\u00a02026 · of the 2,000 given · sample (invented) data</div>"
     )
+    assert 'aria-label="Region of Žilina: units by district"' in explorer.map.picture
+    explorer.view.value = "bars"
     assert 'aria-label="Bar chart. Region of Žilina: units by district. ' in explorer.panel.value
 
 
@@ -133,9 +145,9 @@ def test_given_records_are_not_said_to_have_changed() -> None:
         (1, "1 jednotka", "1 unit"), (3, "3 jednotky", "3 units"), (5, "5 jednotiek", "5 units"),
     ]:  # fmt: skip
         explorer = fk.Explorer(UNITS.head(height), register=SAMPLE)
-        assert f">{sk} · odovzdané záznamy: {height} · ukážkové" in explorer.panel.value
+        assert f">{sk} · odovzdané záznamy: {height} · ukážkové" in explorer.line.value
         explorer.lang = "en"
-        assert f">{en} · of the {height} given · sample" in explorer.panel.value
+        assert f">{en} · of the {height} given · sample" in explorer.line.value
 
 
 def tiles_of(explorer: fk.Explorer) -> dict[str, int]:
@@ -193,15 +205,63 @@ def test_the_saved_map_is_the_one_chosen() -> None:
     assert 'aria-label="Region of Žilina: units by district"' in saved
 
 
+def test_what_is_selected_is_saved_in_the_kind_of_file_chosen() -> None:
+    """The records as csv and xlsx, the counts as a picture; the name says what was chosen."""
+    explorer = fk.Explorer(UNITS, register=SAMPLE, lang="en")
+    explorer.location.value = "SK031"
+    explorer.change.value = "2026-06-01"
+    name = "units-SK031-2026-06-01"
+
+    files = {kind: explorer._file(kind) for kind in ("csv", "xlsx", "png")}
+
+    assert {kind: file[0] for kind, file in files.items()} == {k: f"{name}.{k}" for k in files}
+    read = pl.read_csv(files["csv"][1], infer_schema=False)
+    assert read["id"].to_list() == explorer.fetch()["id"].cast(str).to_list()
+    sheet = openpyxl.load_workbook(BytesIO(files["xlsx"][1])).active
+    assert [str(row[0].value) for row in sheet.iter_rows(2, 1 + read.height)] == list(read["id"])
+    assert files["png"][1].startswith(b"\x89PNG")
+    explorer.location.value = None
+    assert explorer._file("png")[1] != files["png"][1]
+
+
+def test_the_code_is_shown_until_it_is_outdated() -> None:
+    """The button shows and hides it; a choice made since hides it too; a failure is a line."""
+    explorer = fk.Explorer(UNITS, register=SAMPLE)
+    export = explorer.export
+
+    def click(kind: str) -> None:
+        export._handle_custom_msg({"kind": kind}, [])
+
+    click("code")
+    assert export.code == explorer.code()
+    click("code")
+    assert export.code == ""
+    click("code")
+    explorer.location.value = "SK031"
+    assert export.code == ""
+    place, day = fk.LocationPicker(register=SAMPLE), fk.ChangePicker(register=SAMPLE)
+    place.value, day.value = "SK031", "2026-06-01"
+    names: dict[str, pl.DataFrame] = {"units": UNITS}
+    exec(place.code(), names)
+    assert names["selection"].equals(place.filter(UNITS))
+    exec(day.code(), names)
+    assert names["selection"].height == day.count
+    places = [SERVICE("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
+    register = Scripted(*places, counted(5), base_url="https://register.example")
+    remote = fk.Explorer(register=register)
+    remote.export._handle_custom_msg({"kind": "csv"}, [])
+    assert "fk.units.get(ids)" in remote.export.note
+
+
 def test_an_empty_selection_says_so() -> None:
     """An empty selection says so, with no chart, and has frames with their columns."""
     explorer = fk.Explorer(UNITS, register=SAMPLE, lang="en")
 
     explorer.change.value = "2027-01-01"
 
-    assert "No unit matches the choice." in explorer.panel.value
-    assert ">0 units · changed since" in explorer.panel.value
-    assert "<figure" not in explorer.panel.value
+    assert "No unit matches the choice." in explorer.line.value
+    assert ">0 units · changed since" in explorer.line.value
+    assert explorer.panel.value == ""
     same(explorer.frame, UNITS.clear())
     same(explorer.counts, SAMPLE.count_by(UNITS.clear(), "kraj"))
 
@@ -221,7 +281,7 @@ def test_without_a_frame_a_sample_is_asked() -> None:
     assert repr(explorer) == (
         f"Explorer(value='SK010', changed_since='2026-06-01', units={units}, lang='sk')"
     )
-    wait_for(explorer.panel, "Bratislavský kraj: jednotky podľa okresov")
+    wait_for(explorer.line, "Bratislavský kraj: jednotky podľa okresov")
 
 
 def test_no_property_waits_for_records() -> None:
@@ -250,13 +310,13 @@ def test_records_that_come_later_are_drawn_once() -> None:
     register = sample_of(dict.fromkeys(range(1, 5), date(2024, 1, 1)))
     explorer = fk.Explorer(register=register)
     explorer.fetch()
-    wait_for(explorer.panel, ">4 jednotky · zmenené kedykoľvek · ")
-    drawn = Counting(explorer.panel, "value")
+    wait_for(explorer.line, ">4 jednotky · zmenené kedykoľvek · ")
+    drawn = Counting(explorer.line, "value")
 
     explorer.change.value = "2023-01-01"
-    wait_for(explorer.panel, "zmenené od 1.")
+    wait_for(explorer.line, "zmenené od 1.")
 
-    assert len(drawn.seen) == 1
+    assert len(drawn.seen) == 2  # that they are being fetched, and they
 
 
 def test_a_real_register_is_not_asked_for_records() -> None:

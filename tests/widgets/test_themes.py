@@ -104,8 +104,11 @@ def test_every_text_stands_out(opened: lab.Notebook, theme: str) -> None:
     lab.set_theme(opened.page, theme)
     cell = opened.cell(0)
     choose_nothing(opened)
-    assert faint(cell.locator(".fk-picker").first) == []
-    opened.photograph(f"9-{theme}", 0)
+    for view in ("Table", "Bars", "Map"):
+        tile(opened, view).click()
+        expect(cell.locator(".fk-tilemap [data-code]")).to_have_count(8 if view == "Map" else 0)
+        assert faint(cell.locator(".fk-picker").first) == []
+        opened.photograph(f"9-{theme}-{view}", 0)
 
     district = field(opened, "District")
     district.focus()
@@ -139,6 +142,7 @@ def test_forced_colours_keep_the_mark(opened: lab.Notebook) -> None:
     assert marked[0] == page.evaluate(SELECTED) != plain[0]
     assert (marked[1], plain[1]) == ("solid", "none")
     page.keyboard.press("Escape")
+    tile(opened, "Bars").click()
     bar = opened.cell(0).locator("figure span[style*=border]").first
     assert bar.evaluate("one => one.offsetHeight > 8 && one.offsetWidth > 100")
     edge, page_colour = bar.evaluate(
@@ -146,6 +150,7 @@ def test_forced_colours_keep_the_mark(opened: lab.Notebook) -> None:
     )
     assert edge == page_colour  # that of text
     opened.photograph("12-forced", 0)
+    tile(opened, "Map").click()
     page.emulate_media(forced_colors="none")
 
 

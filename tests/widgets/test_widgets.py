@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 
+import nbconvert
+import nbformat
 import polars as pl
 import pytest
+from nbclient import NotebookClient
 
 import finstat_kit as fk
 from finstat_kit.widgets import controls
@@ -41,6 +45,43 @@ def test_wrong_arguments_are_refused_and_reprs_are_stable(kind: type) -> None:
     assert "application/vnd.jupyter.widget-view+json" in bundles[0]
 
 
+def test_a_saved_notebook_keeps_the_last_state(tmp_path: Path) -> None:
+    """As HTML without scripts the panel is there, with what a later cell has chosen."""
+    cells = [
+        "import finstat_kit as fk\nfk.use(fk.sample(units=50))",
+        "explorer = fk.Explorer(lang='en')\nexplorer",
+        "explorer.location.value = 'SK031'",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, timeout=60).execute()
+
+    html, _ = nbconvert.HTMLExporter().from_notebook_node(notebook)  # type: ignore[no-untyped-call]
+
+    assert "widgets" in notebook.metadata
+    read = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    assert "Region of Žilina: units by district" in read
+    assert "Units by region" not in read
+
+
+@pytest.mark.parametrize(
+    "kind", [fk.LocationPicker, fk.ChangePicker, fk.Explorer, fk.StatementViewer]
+)
+def test_marimo_shows_the_state_and_what_to_use_there(kind: type) -> None:
+    """Boxes of ipywidgets are not shown there: a line says so above the panel."""
+    picker = kind(register=sample_of({1: date(2024, 1, 1)}), lang="en")
+
+    content_type, html = picker._mime_()
+
+    assert content_type == "text/html"
+    line, _, panel = html.partition("</p>")
+    name = kind.__name__
+    assert (
+        line
+        == f"<p>In marimo, {name} is only a picture: use mo.ui.dropdown and mo.ui.date instead."
+    )
+    assert "<table" in panel or name == "Explorer"
+
+
 def test_pickers_take_what_use_takes() -> None:
     """A name or a URL does as well as a register; the register's language is the default."""
     sample = fk.sample(10)
@@ -69,9 +110,12 @@ def test_hostile_labels_are_escaped(tmp_path: Path) -> None:
 
     for code in (None, "SK010", "SK0101", "SK0101529320"):
         explorer.location.value = code
+        explorer.view.value = "map"
+        picture = explorer.map.picture
+        explorer.view.value = "table"
         for html in (
             explorer.panel.value,
-            explorer.map.picture,
+            picture,
             explorer._repr_mimebundle_()["text/html"],
             explorer.location._repr_mimebundle_()["text/html"],
         ):
@@ -101,6 +145,9 @@ def test_the_browsers_part_is_in_the_package() -> None:
     folder = Path(controls.__file__ or "").parent
 
     assert {path.name for path in folder.iterdir() if path.suffix in (".mjs", ".css")} == {
+        "export.css",
+        "export.mjs",
+        "keys.css",
         "keys.mjs",
         "tilemap.css",
         "tilemap.mjs",

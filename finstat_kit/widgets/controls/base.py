@@ -11,6 +11,7 @@ from typing import Final
 import ipywidgets
 import polars as pl
 import traitlets
+from IPython.core.getipython import get_ipython
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
@@ -18,11 +19,13 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
+from finstat_kit.widgets.controls.export import Export
 from finstat_kit.widgets.controls.keys import Keys
 from finstat_kit.widgets.html.texts import words
 
 LABEL_WIDTH: Final = "8.5em"  # of all controls, to align them; as in typeahead.css
 LAYOUT: Final = {"width": "340px", "max_width": "100%"}
+_VIEW: Final = "application/vnd.jupyter.widget-view+json"
 _CELL: Final = "padding:2px 8px;line-height:1.4;text-align:"
 
 
@@ -35,6 +38,7 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     # Checked below. No property may return a Literal: jedi fails on it and completes nothing.
     lang: traitlets.TraitType[Lang, Lang] = traitlets.TraitType("sk")
+    _EXPORTS: tuple[str, ...] = ("code",)
 
     def __init__(self, register: Register | str | None, lang: Lang | None) -> None:
         self._register = current.named(register)
@@ -43,14 +47,26 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._quiet = False
         super().__init__()
         self.add_class("fk-picker")
+        self._displayed = False
+        self.export = Export(self._EXPORTS, self._file, lambda: self.code())
+        self.observe(lambda change: self.export.relabel(change["new"]), "lang")
         self.lang = self._register._language(lang)
+        self.export.relabel(self.lang)
 
     def _hold(self, *controls: ipywidgets.Widget) -> None:
         self.children = (*controls, Keys())
 
     def share(self, other: Picker) -> None:
-        """Use the lock of the picker that contains this one."""
+        """Be a part of another picker: use its lock, and leave the code to it."""
         self._lock = other._lock
+        self.children = tuple(c for c in self.children if c is not self.export)
+
+    def code(self) -> str:
+        """Return Python that gives the same selection in a fresh process."""
+        raise NotImplementedError
+
+    def _file(self, kind: str) -> tuple[str, bytes]:
+        raise NotImplementedError
 
     @traitlets.validate("lang")
     def _known_lang(self, proposal: traitlets.Bunch) -> Lang:
@@ -66,10 +82,41 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._quiet = former
 
     def _repr_mimebundle_(self, **options: object) -> dict[str, object]:
-        # A saved notebook keeps the text and the table; the live controls are not in it.
         self._settle()
         bundle: dict[str, object] = super()._repr_mimebundle_(**options)
-        return {**bundle, "text/plain": repr(self), "text/html": self._static()}
+        return {**bundle, **self._kept()}
+
+    def _ipython_display_(self) -> None:
+        # Two outputs: where the live one cannot be shown, nothing else of its bundle is. Without a
+        # kernel JupyterLab has an error there, and nbconvert a script from the network.
+        bundle = self._repr_mimebundle_()
+        self._publish({_VIEW: bundle.pop(_VIEW)})
+        self._displayed = True
+        self._publish(bundle, transient={"display_id": self.model_id})
+
+    def _mime_(self) -> tuple[str, str]:
+        # Called by marimo, which shows single anywidgets, but no box of ipywidgets.
+        self._settle()
+        line = escape(words(self.lang).still.format(name=type(self).__name__))
+        return "text/html", f"<p>{line}</p>{self._static()}"
+
+    def _kept(self) -> dict[str, object]:
+        """Return what a saved notebook keeps of the state."""
+        return {
+            "text/plain": repr(self),
+            "text/html": f'<div class="fk-kept">{self._static()}</div>',
+        }
+
+    def _drawn(self) -> None:
+        """Bring up to date what shows the state: the saved view, and no code of a former one."""
+        self.export.code = ""
+        if self._displayed:
+            self._publish(self._kept(), transient={"display_id": self.model_id}, update=True)
+
+    def _publish(self, data: dict[str, object], **options: object) -> None:
+        # A terminal would print an update as another output.
+        if (shell := get_ipython()) and (hasattr(shell, "kernel") or "update" not in options):
+            shell.display_pub.publish(data, **options)
 
     def _settle(self) -> None:
         """Wait for the content of a saved notebook, if it is the same on every run."""

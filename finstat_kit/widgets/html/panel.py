@@ -12,10 +12,9 @@ import polars as pl
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.client.register import Register
-from finstat_kit.client.sample import Sample
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.wire import BY_FIELD
-from finstat_kit.widgets.controls.base import heading, scrolling, section, table
+from finstat_kit.widgets.controls.base import heading, scrolling, table
 from finstat_kit.widgets.html import drawn
 from finstat_kit.widgets.html.texts import since_text, words
 
@@ -41,15 +40,21 @@ class Shown:
         return title(self.by if self.narrowed else None, self.place, self.lang)
 
     @property
-    def summary(self) -> str:
-        """The number of units, the day of change, the number given, and the source."""
-        texts = words(self.lang)
-        parts = [number_format.units(int(self.counts["count"].sum()), self.lang)]
+    def extent(self) -> str:
+        """The day of change, and the number of records given."""
+        parts = []
         if self.given is None or self.day is not None:
             parts.append(since_text(self.day, self.lang))
         if self.given is not None:
-            parts.append(texts.of_given.format(n=number_format.whole(self.given, self.lang)))
-        return " · ".join((*parts, self.source))
+            number = number_format.whole(self.given, self.lang)
+            parts.append(words(self.lang).of_given.format(n=number))
+        return " · ".join(parts)
+
+    @property
+    def summary(self) -> str:
+        """The number of units, their extent, and the source."""
+        units = number_format.units(int(self.counts["count"].sum()), self.lang)
+        return f"{units} · {self.extent} · {self.source}"
 
 
 def title(by: str | None, place: str | None, lang: Lang) -> str:
@@ -60,26 +65,33 @@ def title(by: str | None, place: str | None, lang: Lang) -> str:
 
 
 def source(register: Register, lang: Lang) -> str:
-    """Name the source of the data; for a sample with its size and day."""
-    name = register._source_name(lang)
-    return f"{name} ({register!r})" if isinstance(register, Sample) else name
+    """Name the source of the data."""
+    return register._source_name(lang)
 
 
-def panel(shown: Shown) -> str:
-    """Return title, summary, chart and table."""
-    chart = drawn.bars(shown.counts, shown.lang, _in_words(shown)) if shown.counts.height else ""
-    box = scrolling(shown.title, "max-height:30em;", _table(shown))
-    return section(shown.lang, shown.title, _head(shown), "1em", chart, box)
-
-
-def static(shown: Shown, picture: str) -> str:
-    """Return the view in a saved notebook: title, summary, picture of the map, and table."""
-    return _head(shown) + picture + _table(shown)
-
-
-def _head(shown: Shown) -> str:
+def head(shown: Shown) -> str:
+    """Return title and summary, and a line for an empty selection."""
     nothing = "" if shown.counts.height else f"<p>{escape(words(shown.lang).nothing)}</p>"
     return heading(shown.title, shown.summary) + nothing
+
+
+def panel(shown: Shown, view: str) -> str:
+    """Return the counts once: as bars or, in the view ``table``, as a table."""
+    if not shown.counts.height:
+        return ""
+    drawn_counts = _table(shown) if view == "table" else _bars(shown)
+    box = scrolling(shown.title, "max-height:26em;", drawn_counts)
+    return f'<section lang="{shown.lang}" aria-label="{escape(shown.title)}">{box}</section>'
+
+
+def folded_table(shown: Shown) -> str:
+    """Return the table as a line that a click unfolds, without a kernel."""
+    summary = words(shown.lang).views["table"]
+    return f"<details><summary>{summary}</summary>{_table(shown)}</details>"
+
+
+def _bars(shown: Shown) -> str:
+    return drawn.bars(shown.counts, shown.lang, _in_words(shown))
 
 
 def _table(shown: Shown) -> str:

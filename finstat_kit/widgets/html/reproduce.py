@@ -71,7 +71,7 @@ def by_frame(day: date | None, field: str | None, code: str | None) -> str:
     if day is not None:
         filters.append(f"pl.col({CHANGED!r}) >= pl.lit({day.isoformat()!r}).cast(pl.Date)")
     chosen = f".filter({', '.join(filters)})" if filters else ""
-    comment = "# units is your frame: it has no ids to fetch it by.\n"
+    comment = "# units is your frame of records.\n"
     return f"{_HEAD}\n{comment}selection = units{chosen}\n"
 
 

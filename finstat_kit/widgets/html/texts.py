@@ -42,6 +42,10 @@ class Words:
     share: str
     code: str
     of_given: str  # {n} is the number
+    views: dict[str, str]  # of the explorer
+    exports: dict[str, str]
+    export_hints: dict[str, str]
+    still: str  # {name} is the picker's
     on_map: str  # the effect of Enter, a click and Escape
     off_map: str  # {units}
     loading: str
@@ -99,6 +103,15 @@ SK: Final = Words(
     share="Podiel",
     code="Kód",
     of_given="odovzdané záznamy: {n}",
+    views={"map": "Mapa", "bars": "Graf", "table": "Tabuľka"},
+    exports={"csv": "csv", "xlsx": "xlsx", "png": "PNG", "code": "Kód", "copy": "Kopírovať"},
+    export_hints={
+        "csv": "Uložiť vybrané jednotky ako csv",
+        "xlsx": "Uložiť vybrané jednotky ako zošit Excelu",
+        "png": "Uložiť mapu alebo graf ako obrázok",
+        "code": "Ukázať kód v Pythone s tým istým výsledkom",
+    },
+    still="V marime je {name} len obrázkom: namiesto neho použite mo.ui.dropdown a mo.ui.date.",
     on_map="Kliknutím alebo klávesom Enter vyberiete, Esc vedie o úroveň vyššie.",
     off_map="Mimo mapy: {units}",
     loading="Načítavam záznamy jednotiek …",
@@ -160,6 +173,15 @@ EN: Final = Words(
     share="Share",
     code="Code",
     of_given="of the {n} given",
+    views={"map": "Map", "bars": "Bars", "table": "Table"},
+    exports={"csv": "csv", "xlsx": "xlsx", "png": "PNG", "code": "Code", "copy": "Copy"},
+    export_hints={
+        "csv": "Save the selected units as csv",
+        "xlsx": "Save the selected units as an Excel workbook",
+        "png": "Save the map or the bars as a picture",
+        "code": "Show Python code with the same result",
+    },
+    still="In marimo, {name} is only a picture: use mo.ui.dropdown and mo.ui.date instead.",
     on_map="A click or Enter chooses, Esc goes up one level.",
     off_map="Not on the map: {units}",
     loading="Fetching the records of units …",
