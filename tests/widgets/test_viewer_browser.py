@@ -35,7 +35,7 @@ def opened(browser: Browser, jupyterlab: Served) -> Iterator[lab.Notebook]:
 
 
 def rows(cell: Locator) -> int:
-    return cell.locator(".fk-filed tbody tr").count()
+    return cell.locator(".fk-panel .fk-filed tbody tr").count()
 
 
 def test_the_viewer_is_read_by_keyboard_and_mouse(opened: lab.Notebook) -> None:
@@ -75,9 +75,9 @@ def test_the_viewer_is_read_by_keyboard_and_mouse(opened: lab.Notebook) -> None:
     blanks.focus()
     page.keyboard.press("Space")
     expect(blanks).to_be_checked()
-    expect(cell.locator(".fk-filed tbody tr").nth(filled)).to_be_attached()
+    expect(cell.locator(".fk-panel .fk-filed tbody tr").nth(filled)).to_be_attached()
     blanks.click()
-    expect(cell.locator(".fk-filed tbody tr")).to_have_count(filled)
+    expect(cell.locator(".fk-panel .fk-filed tbody tr")).to_have_count(filled)
 
     cell.get_by_role("combobox", name="Jazyk").select_option("English")
     expect(panel).to_contain_text(f"Supersedes statement {EARLIER}, filed earlier.")
@@ -95,7 +95,7 @@ def test_the_viewer_is_read_by_keyboard_and_mouse(opened: lab.Notebook) -> None:
     opened.photograph("4-english", 0)
     folded = cell.get_by_role("region", name="Income statement")
     expect(folded).to_be_hidden()
-    cell.locator("summary", has_text="Income statement").focus()
+    cell.locator(".fk-panel summary", has_text="Income statement").focus()
     page.keyboard.press("Enter")
     expect(folded).to_be_visible()
 
@@ -172,7 +172,7 @@ def test_every_text_stands_out(opened: lab.Notebook, theme: str) -> None:
     unit = cell.locator(".fk-unit input")
     unit.fill("00372491")
     unit.press("Enter")
-    expect(cell.locator(".fk-filed").first).to_be_visible()
+    expect(cell.locator(".fk-panel .fk-filed").first).to_be_visible()
 
     lab.set_theme(opened.page, theme)
 
