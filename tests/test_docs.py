@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import finstat_kit as fk
-from tests.support.pages import FENCED, ROOT, blocks, links, pages, run
+from tests.support.pages import FENCED, ROOT, blocks, difference, links, pages, run
 
 DOCS = ROOT / "docs"
 PAGES = pages()
@@ -42,13 +42,15 @@ def in_git() -> set[Path]:
 def test_python_blocks_give_what_they_show(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The blocks of a page run in order, in one namespace, and print what stands below them."""
+    """The blocks of a page run in order, in one namespace; they print and draw what follows."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
 
     for block in blocks(path.read_text(encoding="utf-8")):
         if block.reason is None:
             assert run(block, namespace) == block.output, block.code
+            if block.picture is not None:
+                assert difference(namespace.pop("ax"), path.parent / block.picture) < 3, block.code
         else:
             ast.parse(block.code)
             assert not block.output, "what is not run can have no output"
@@ -101,6 +103,14 @@ def test_every_public_name_is_in_the_reference() -> None:
     )
 
     assert listed == Counter(dir(fk))
+
+
+def test_every_public_name_has_a_task() -> None:
+    """The table of the reference by task names what users type, all of it and nothing else."""
+    index = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+    table = "\n".join(line for line in index.splitlines() if line.startswith("| "))
+
+    assert set(re.findall(r"`fk\.(\w+)", table)) == set(dir(fk))
 
 
 def test_the_citation_names_this_version() -> None:

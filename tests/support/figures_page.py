@@ -52,6 +52,66 @@ _FAMILIES: Final[dict[items.Family, tuple[str, str, str]]] = {
         "no",
     ),
 }
+_FORMS_OF: Final = (
+    ["company or cooperative: micro", "21 + 22", "687", "assets net; current and previous"],
+    [
+        "company or cooperative: small, large",
+        "21 + 22",
+        "699",
+        "assets gross, correction, net; current and previous",
+    ],
+    [
+        "municipality, region, state body, their organisations",
+        "522 + 521 (2012)",
+        "690 + 727",
+        "assets as 699; costs and revenue of main and business activity, in total, previous",
+    ],
+    ["the same, consolidated", "11 + 12", "684 + 696", "assets net; the others as 727"],
+    [
+        "non-profit with double-entry bookkeeping",
+        "385 (2013)",
+        "385, from 2022 on 1180",
+        "as 690 and 727, in one report of four tables",
+    ],
+    [
+        "non-profit with single-entry bookkeeping",
+        "383 (2013)",
+        "383, from 2022 on 1164",
+        "receipts and payments: untaxed, taxed, no total, no previous year",
+    ],
+    ["sole trader (not public)", "62 + 82", "716", "property: previous before current"],
+    [
+        "company under IFRS (selected data)",
+        "733",
+        "733, from the end of 2015 on 943, from 2023 on 5183",
+        "current, previous",
+    ],
+    [
+        "bank (selected data)",
+        "711",
+        "711, from the end of 2015 on 941, from 2019 on 1121, from 2023 on 5181",
+        "current, previous",
+    ],
+)
+_SIZES: Final = (
+    [
+        "the form",
+        "`template` 687 or 699",
+        "micro units file 687; a micro unit may choose to act as a small one and file 699",
+    ],
+    [
+        "size by law",
+        '`by="size_by_law"`',
+        "micro, small or large by the thresholds of the Accounting Act, applied to the figures of "
+        "each year ([thresholds](../howto/findings.md#groups)); not the legal group, which changes "
+        "only after two years in a row",
+    ],
+    [
+        "employees",
+        '`velkostOrganizacie`, `fk.codelist("size_classes")`',
+        "class of the number of employees, as of today",
+    ],
+)
 _FILERS: Final = 1_000  # of the sample, whose families are counted
 _UNITS: Final = 120  # of the sample, whose filings are the examples
 # Accounts bound for over a year were among the current assets then.
@@ -143,7 +203,7 @@ def whose() -> str:
     reasons = without["reason"].value_counts().sort("count", "reason", descending=[True, False])
     counts = ", ".join(f"`{reason}` {n}" for reason, n in reasons.iter_rows())
     parts = [
-        "# Whose figures exist",
+        "# Which form, which size, whose figures",
         "The register holds statements of every kind of accounting unit, on forms that differ. "
         "`fk.financials` reads the forms of four families and names the family of each row in "
         "`family`; `fk.items()` lists which item exists on which family since which year. "
@@ -151,6 +211,17 @@ def whose() -> str:
         table(["family", "forms", "years", "of the sample", "compared with real filings"], rows),
         f"The share is that of the first {_FILERS:,} units of the sample by their newest row; the "
         "mix of the sample is assumed, not that of the register.",
+        "## Which form",
+        "Each filer has a form of its kind and time. Numbers are ids of templates, "
+        "`fk.template(699)`; ids joined by + are filed together, as two reports of one statement.",
+        table(["filer", "until 2013", "from 2014", "columns"], iter(_FORMS_OF)),
+        "Forms of 2009 and 2010 (1, 2, 9 to 12, 17 to 20, 13, 15) and those of the state fund, "
+        "insurers and banks are read by `fk.cells` alone. A unit changes its form when it grows: "
+        "`template` of `fk.financials` names that of each row, and [the items](figures.md) say on "
+        "which forms they mean the same.",
+        "## Which size",
+        "Three notions of size, which are not the same:",
+        table(["notion", "where", "what it is"], iter(_SIZES)),
         "## Whose figures do not exist",
         "- **Sole traders**: their statements are in the non-public part of the register "
         "(`non_public`); their forms are read by `fk.cells` and have no items.\n"
