@@ -267,7 +267,9 @@ def ratios(
         some legal forms only: ``pravnaForma``), the scores ``altman_z`` and ``in05`` (Float64; on
         699 and 687 alone, which differ by accruals); and ``excluded`` (List of String: the ratios
         that are null because their divisor is not above zero, such as ``roe`` with negative
-        equity). Where items were chosen, the ratios that they suffice for.
+        equity). Where items were chosen, the ratios that they suffice for; of a frame that is not
+        lazy, the ratios of the families that occur in it: ``debt_to_revenue``,
+        ``personnel_cost_share`` and ``transfer_share`` of public bodies, the others of businesses.
 
         Without *frame* one row per ratio: ``ratio``, ``label_sk``, ``label_en``, ``formula``
         (String), ``items`` (List of String: the columns that it is computed from, sum rows of
@@ -298,6 +300,9 @@ def ratios(
             argument="frame",
             cure="give what fk.financials returns; fk.ratios() lists the items of each ratio",
         )
+    if isinstance(frame, pl.DataFrame) and "family" in columns:
+        families = set(frame["family"].drop_nulls())
+        computable = [name for name in computable if family_of(name) in families] or computable
     values = [_where_defined(name, _value(name)).alias(name) for name in computable]
     excluded = [_where_defined(name, pl.when(is_excluded(name)).then(pl.lit(name)))
                 for name in computable if name != BELOW_CRISIS]  # fmt: skip
@@ -323,8 +328,12 @@ def forms_of(name: str) -> list[int]:
         return [form for form in forms if form in FORMS_OF_SCORES]
     if name not in _ALL:
         return forms
-    family = "public" if name in _PUBLIC else "business"
-    return [form for form in forms if items.FAMILY_OF[form] == family]
+    return [form for form in forms if items.FAMILY_OF[form] == family_of(name)]
+
+
+def family_of(name: str) -> items.Family:
+    """Return the family of filers that a ratio is defined for."""
+    return "public" if name in _PUBLIC else "business"
 
 
 def listed() -> pl.DataFrame:
