@@ -38,7 +38,7 @@ def in_git() -> set[Path]:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
-@pytest.mark.filterwarnings("ignore:FigureCanvasAgg")
+@pytest.mark.filterwarnings("ignore:FigureCanvasAgg", "ignore:both frames are windows")
 def test_python_blocks_give_what_they_show(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
