@@ -246,7 +246,9 @@ class Explorer(base.Picker):
             self._shown = shown = self._selection(self._units)
             by, mapped = self._mapped(self._units)
             picture = mapped if view == "map" else ""
-            counts = "" if picture and by == shown.by else panel(shown, view)
+            # A single row is in the summary, and on the map.
+            mapped_already = by == shown.by or shown.counts.height == 1
+            counts = "" if picture and mapped_already else panel(shown, view)
             line = head(shown)
         elif self._register._session.remote:
             line = base.status(texts.pass_frame.format(name="Explorer"))
