@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from finstat_kit.client.methods.contents import Frame
     from finstat_kit.client.methods.filings import Given, Year
     from finstat_kit.frames.financials.history import History, Statement
-    from finstat_kit.frames.reports.printed_form import Filed
+    from finstat_kit.frames.reports.filed import Filed
     from finstat_kit.transport.cache_file import CacheFile
     from finstat_kit.transport.cache_format import CacheState
     from finstat_kit.transport.http import BaseTransport

@@ -18,7 +18,8 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials.assemble import form_order, listed_reports
 from finstat_kit.frames.financials.content import of_items
 from finstat_kit.frames.financials.history import History, history
-from finstat_kit.frames.reports.printed_form import Filed, together
+from finstat_kit.frames.reports.filed import Filed
+from finstat_kit.frames.reports.printed_form import together
 from finstat_kit.protocol.records.decode import KINDS
 from finstat_kit.widgets.change_picker import one_line
 from finstat_kit.widgets.controls import base

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import polars as pl
 
 from finstat_kit.arguments import Lang, not_polars
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.reports import printed_text as filed_text
 from finstat_kit.frames.reports.cells import FormOf, Reader, checked
+from finstat_kit.frames.reports.filed import Filed, Line, Part
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol import wire
@@ -49,59 +49,6 @@ _KINDS: Final = {
 }  # fmt: skip
 # Legal forms of natural persons: tradesmen, farmers, free professions.
 _PERSONS: Final = frozenset(str(code) for code in range(100, 111))
-
-
-class Line(NamedTuple):
-    """A row as shown."""
-
-    number: str
-    mark: str
-    caption: str
-    marked: bool  # Slovak because the English caption is missing
-    level: int
-    is_sum: bool
-    values: list[str]
-
-
-class Part(NamedTuple):
-    """A table as shown; its head has a line for the period and a line for the measure."""
-
-    name: str
-    marked: bool
-    heads: list[tuple[str, str]]
-    lines: list[Line]
-
-
-class Filed:
-    """A report as filed: text when printed, a table in Jupyter.
-
-    Attributes:
-        heading: The form and the report.
-        title: The title page, name and value.
-        parts: The tables.
-        notes: Units of the numbers, attachments, the reason if there are no numbers.
-        lang: Language of captions and numbers.
-    """
-
-    def __init__(
-        self,
-        heading: str,
-        title: list[tuple[str, str]],
-        parts: list[Part],
-        notes: list[str],
-        lang: Lang,
-    ) -> None:
-        self.heading = heading
-        self.title = title
-        self.parts = parts
-        self.notes = notes
-        self.lang = lang
-
-    def __repr__(self) -> str:
-        return filed_text.text(self)
-
-    def _repr_html_(self) -> str:
-        return filed_text.html(self)
 
 
 def as_filed(

@@ -9,7 +9,8 @@ from typing import Any, Final
 import polars as pl
 
 from finstat_kit.arguments import Lang
-from finstat_kit.frames.reports.printed_form import Filed, amount, kind_text
+from finstat_kit.frames.reports.filed import Filed
+from finstat_kit.frames.reports.printed_form import amount, kind_text
 from finstat_kit.frames.text import slovak_order
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.widgets.controls.base import heading, scrolling, section, table

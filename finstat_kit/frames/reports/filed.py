@@ -1,4 +1,4 @@
-"""A report as filed, as text and as printable HTML."""
+"""A printed form: its lines, shown as text and as printable HTML."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final, NamedTuple
 
+from finstat_kit.arguments import Lang
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.outcome import shown
-
-if TYPE_CHECKING:
-    from finstat_kit.arguments import Lang
-    from finstat_kit.frames.reports.printed_form import Filed, Line, Part
 
 _CAPTION: Final = 56  # letters of a caption in a line of text
 _INDENT: Final = 2  # per level
@@ -64,6 +61,59 @@ _STYLE: Final = (
     )
     + f"{_IN_A_TAB}{_PRINTED}</style>"
 )
+
+
+class Line(NamedTuple):
+    """A row as shown."""
+
+    number: str
+    mark: str
+    caption: str
+    marked: bool  # Slovak because the English caption is missing
+    level: int
+    is_sum: bool
+    values: list[str]
+
+
+class Part(NamedTuple):
+    """A table as shown; its head has a line for the period and a line for the measure."""
+
+    name: str
+    marked: bool
+    heads: list[tuple[str, str]]
+    lines: list[Line]
+
+
+class Filed:
+    """A report as filed: text when printed, a table in Jupyter.
+
+    Attributes:
+        heading: The form and the report.
+        title: The title page, name and value.
+        parts: The tables.
+        notes: Units of the numbers, attachments, the reason if there are no numbers.
+        lang: Language of captions and numbers.
+    """
+
+    def __init__(
+        self,
+        heading: str,
+        title: list[tuple[str, str]],
+        parts: list[Part],
+        notes: list[str],
+        lang: Lang,
+    ) -> None:
+        self.heading = heading
+        self.title = title
+        self.parts = parts
+        self.notes = notes
+        self.lang = lang
+
+    def __repr__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
 
 def text(filed: Filed) -> str:
