@@ -272,9 +272,9 @@ def test_what_is_shown_of_a_part_says_its_day(part: fk.Mirror) -> None:
     )
 
     assert units.height == part.units.count(changed_since=DAY)
-    assert "changed since 1\u00a0January\u00a02026" in explorer.panel.value
-    assert source in explorer.panel.value
-    assert "Register of Financial Statements" not in explorer.panel.value
+    assert "changed since 1\u00a0January\u00a02026" in explorer.line.value
+    assert source in explorer.line.value
+    assert "Register of Financial Statements" not in explorer.line.value
     ax = fk.plot_counts(units, register=part, lang="en", ax=Figure(layout="constrained").subplots())
     assert source in " ".join(ax.get_title().split())
     assert 'changed_since="2026-01-01"' in explorer.code()
