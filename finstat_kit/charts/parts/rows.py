@@ -50,9 +50,14 @@ class Rows(NamedTuple):
         return max(self.at[-1] + 1 if self.at else 0, _LEAST)
 
     def beside(self, ax: Axes) -> tuple[Rows, float]:
-        """Return the rows, names cut to leave room in narrow axes, and the inches of the names."""
+        """Return the rows, names cut to leave room in narrow axes, and the inches of the names.
+
+        Names that would be the same stay whole.
+        """
         room = drawing.inches(ax)[0] * _MOST_BESIDE
         names = [drawing.fitted(name, room, TEXT_SIZE) for name in self.names]
+        if len(set(names)) < len(set(self.names)):
+            names = self.names
         longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
         return self._replace(names=names), longest
 
