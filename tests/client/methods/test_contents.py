@@ -67,4 +67,4 @@ def test_every_report_can_be_shown(reports: pl.DataFrame) -> None:
         for lang in ("sk", "en"):
             shown = fk.as_filed(report, lang=lang)
             assert str(report["id"][0]) in str(shown)
-            assert shown._repr_html_().count("<table>") == len(shown.parts)
+            assert shown._repr_html_().count("<table") == len(shown.parts)
