@@ -158,8 +158,9 @@ def plot_last_changes(
             all_series = series.of_changes(
                 dated, bounds.head(-1), codes, lang, most=most, short=short
             )
-            few = [one for one in all_series if apart and one.counts.sum() < FEWEST]
-            shown = [one for one in all_series if not (apart and one.counts.sum() < FEWEST)]
+            least = FEWEST if apart else 0
+            few = [each for each in all_series if each.counts.sum() < least]
+            shown = [each for each in all_series if each.counts.sum() >= least]
             if not apart:
                 _draw_stack(ax, shown, bounds, every, lang, part=to is not None)
             elif shown:

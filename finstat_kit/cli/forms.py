@@ -78,7 +78,7 @@ def statement(
 ) -> None:
     """Print statements as they were filed, or one statement of a unit over years.
 
-    Of ids each of their reports, the columns side by side; "-" reads ids, or records and figures
+    Of ids their reports as one, the columns side by side; "-" reads ids, or records and figures
     that name statements, from standard input. With --ico one table, a column per year.
     """
     if (ico is None) == (not id_):
@@ -106,5 +106,4 @@ def _printed(reg: Register, id_: int, lang: Lang | None) -> str:
         raise NotFound(f"statement {id_} is {filed['stav']} in the register", ids=[id_])
     if not filed["idUctovnychVykazov"]:
         raise NotFound(f"statement {id_} has no reports", ids=[id_])
-    reports = reg.reports.get(filed["idUctovnychVykazov"])
-    return "\n\n\n".join(str(reg.as_filed(report, lang=lang)) for report in reports.iter_slices(1))
+    return str(reg.as_filed(reg.reports.get(filed["idUctovnychVykazov"]), lang=lang))

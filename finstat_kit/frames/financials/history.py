@@ -63,8 +63,10 @@ class History(Filed):
         filings: One row per year: the filing and the report that its figures are from.
     """
 
-    frame: pl.DataFrame
-    filings: pl.DataFrame
+    def __init__(self, printed: Filed, frame: pl.DataFrame, filings: pl.DataFrame) -> None:
+        super().__init__(printed.heading, printed.title, printed.parts, printed.notes, printed.lang)
+        self.frame = frame
+        self.filings = filings
 
 
 class _Entry(NamedTuple):
@@ -138,10 +140,8 @@ def history(
         (words["source"], source),
     ]
     heading = unit["nazovUJ"] or words["unit"].format(id=unit["id"])
-    shown = History(heading, [(name, text) for name, text in title if text], parts, notes, lang)
-    shown.frame = _frame(entries, years, lang)
-    shown.filings = filings
-    return shown
+    printed = Filed(heading, [(name, text) for name, text in title if text], parts, notes, lang)
+    return History(printed, _frame(entries, years, lang), filings)
 
 
 def _filings(

@@ -120,10 +120,10 @@ def together(forms: Sequence[Filed]) -> Filed:
 
 
 def _one(report: object) -> dict[str, Any]:
-    checked(report)
-    frame = report.collect() if isinstance(report, pl.LazyFrame) else report
-    if not isinstance(frame, pl.DataFrame):
+    if not isinstance(report, pl.DataFrame | pl.LazyFrame):
         raise not_polars("report", report)
+    checked(report)
+    frame = report.lazy().collect()
     if frame.height != 1:
         raise UsageError(
             f": the frame has {frame.height} rows",
