@@ -11,21 +11,13 @@ from matplotlib.axes import Axes
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Grouping, Lang
-from finstat_kit.charts.parts import (
-    colours,
-    drawing,
-    estimates,
-    figures,
-    legend,
-    rows,
-    summaries,
-    texts,
-)
-from finstat_kit.charts.parts.cutting import cut
+from finstat_kit.charts.parts import colours, drawing, legend, rows, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.parts.rows import Groups, Rows
-from finstat_kit.charts.parts.summaries import Summary
 from finstat_kit.charts.parts.texts import Texts
+from finstat_kit.charts.values import estimates, figures, summaries
+from finstat_kit.charts.values.cutting import cut
+from finstat_kit.charts.values.summaries import Summary
 from finstat_kit.client.register import Register
 from finstat_kit.frames.findings import groups
 from finstat_kit.frames.places import labels

@@ -11,10 +11,11 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import colours, drawing, end_labels, figures, texts
+from finstat_kit.charts.parts import colours, drawing, end_labels, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.parts.end_labels import End
-from finstat_kit.charts.parts.figures import Figures
+from finstat_kit.charts.values import figures
+from finstat_kit.charts.values.figures import Figures
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.places import labels

@@ -13,9 +13,11 @@ from matplotlib.patches import StepPatch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts.parts import colours, drawing, panels, periods, series, texts
+from finstat_kit.charts import panels
+from finstat_kit.charts.parts import colours, drawing, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
-from finstat_kit.charts.parts.series import Series
+from finstat_kit.charts.values import periods, series
+from finstat_kit.charts.values.series import Series
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.frames.counts.count_by import Every

@@ -12,20 +12,10 @@ from matplotlib.patches import Rectangle
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts.parts import (
-    classes as scales,
-    colours,
-    drawing,
-    estimates,
-    figures,
-    legend,
-    map_values,
-    summaries,
-    texts,
-    tiles,
-)
-from finstat_kit.charts.parts.estimates import Short
+from finstat_kit.charts.parts import colours, drawing, legend, texts, tiles
 from finstat_kit.charts.parts.tile_text import TileText
+from finstat_kit.charts.values import classes as scales, estimates, figures, map_values, summaries
+from finstat_kit.charts.values.estimates import Short
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts.count_by import KINDS

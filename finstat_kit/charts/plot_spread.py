@@ -12,20 +12,13 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Grouping, Lang
-from finstat_kit.charts.parts import (
-    colours,
-    distribution,
-    drawing,
-    figures,
-    legend,
-    rows,
-    summaries,
-    texts,
-)
+from finstat_kit.charts import distribution
+from finstat_kit.charts.parts import colours, drawing, legend, rows, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.parts.rows import Groups, Rows
-from finstat_kit.charts.parts.summaries import Summary
 from finstat_kit.charts.parts.texts import Texts
+from finstat_kit.charts.values import figures, summaries
+from finstat_kit.charts.values.summaries import Summary
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials.quartiles import FEWEST, spread

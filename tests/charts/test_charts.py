@@ -22,7 +22,8 @@ from nbclient import NotebookClient
 
 import finstat_kit as fk
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts.parts import cutting, drawing
+from finstat_kit.charts.parts import drawing
+from finstat_kit.charts.values import cutting
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.counts.count_by import COUNTS, LAST_CHANGES
 from finstat_kit.protocol import wire

@@ -8,7 +8,8 @@ from statistics import fmean
 import pytest
 from matplotlib.colors import to_rgb
 
-from finstat_kit.charts.parts import classes, colours
+from finstat_kit.charts.parts import colours
+from finstat_kit.charts.values import classes
 
 
 def spread(found: list[list[float]]) -> float:

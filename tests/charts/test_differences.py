@@ -10,7 +10,8 @@ from matplotlib.colors import to_hex
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import colours, cutting, drawing, tiles
+from finstat_kit.charts.parts import colours, drawing, tiles
+from finstat_kit.charts.values import cutting
 from tests.support.examples import slow
 from tests.support.pictures import axes, bars, check_legible, drawn, own, tile_numbers, written
 from tests.support.units import UNITS

@@ -15,7 +15,8 @@ from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import colours, figures
+from finstat_kit.charts.parts import colours
+from finstat_kit.charts.values import figures
 from finstat_kit.frames.financials import ratios
 from finstat_kit.frames.financials.quartiles import spread
 from tests.support.examples import slow

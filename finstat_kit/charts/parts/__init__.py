@@ -1,1 +1,1 @@
-"""What charts are drawn with: axes, words, classes, tiles."""
+"""What charts are drawn with: axes, colours, texts, legends, tiles."""

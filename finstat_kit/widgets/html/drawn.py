@@ -10,8 +10,8 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import colours, drawing, tiles
-from finstat_kit.charts.parts.classes import natural
-from finstat_kit.charts.parts.cutting import cut
+from finstat_kit.charts.values.classes import natural
+from finstat_kit.charts.values.cutting import cut
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.widgets.html.texts import words
 

@@ -12,8 +12,9 @@ from matplotlib.ticker import AsinhLocator, FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import colours, drawing, figures
+from finstat_kit.charts.parts import colours, drawing
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.charts.values import figures
 from finstat_kit.frames.text import numbers as number_format
 
 _BINS: Final = 40

@@ -14,9 +14,10 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Bbox
 
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import colours, drawing, periods
+from finstat_kit.charts.parts import colours, drawing
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
-from finstat_kit.charts.parts.series import Series
+from finstat_kit.charts.values import periods
+from finstat_kit.charts.values.series import Series
 from finstat_kit.frames.counts.count_by import Every
 from finstat_kit.frames.text import numbers as number_format
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import colours, drawing
-from finstat_kit.charts.parts.periods import Numbers
+from finstat_kit.charts.values.periods import Numbers
 from finstat_kit.frames.text import numbers as number_format
 
 MOST: Final = 8  # codes with a separate series

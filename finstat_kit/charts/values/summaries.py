@@ -8,8 +8,9 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import drawing, figures, rows
+from finstat_kit.charts.parts import drawing, rows
 from finstat_kit.charts.parts.rows import Groups
+from finstat_kit.charts.values import figures
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.findings import groups, summary
