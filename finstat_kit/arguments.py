@@ -253,7 +253,8 @@ def not_polars(
     kind, module = type(value).__name__, type(value).__module__.partition(".")[0]
     cure = f"pl.from_pandas({_with_text_codes(name, value)})" if module == "pandas" else wanted
     whose = "" if module == "builtins" else f"{module} "
-    return UsageError(f"is a {whose}{kind}", argument=name, cure=f"give {cure}")
+    article = "an" if whose == "" and kind[0] in "aeiou" else "a"
+    return UsageError(f"is {article} {whose}{kind}", argument=name, cure=f"give {cure}")
 
 
 def _with_text_codes(name: str, value: object) -> str:

@@ -12,6 +12,7 @@ import traitlets
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collections.finding import matches
 from finstat_kit.client.methods.contents import form_lookup
+from finstat_kit.client.methods.filings import Given
 from finstat_kit.client.methods.history import by_year
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
@@ -74,8 +75,9 @@ class StatementViewer(base.Picker):
     shows a statement over years, as `statement_history` does.
 
     Args:
-        units: Records of units, such as `fk.units.get` returns, to choose from. None searches
-            those of a sample or a mirror by name; in the register itself an IČO is found.
+        units: Ids or records of units, such as `fk.units.get` returns, to choose from; a single one
+            is chosen. None searches those of a sample or a mirror by name; in the register itself
+            an IČO is found.
         register: A `Register`, or what `use` takes; None is the current one.
         lang: Language of controls and forms, ``"sk"`` or ``"en"``; None is the register's.
 
@@ -108,12 +110,14 @@ class StatementViewer(base.Picker):
 
     def __init__(
         self,
-        units: pl.DataFrame | pl.LazyFrame | None = None,
+        units: Given = None,
         *,
         register: Register | str | None = None,
         lang: Lang | None = None,
     ) -> None:
         super().__init__(register, lang)
+        if units is not None and not isinstance(units, pl.DataFrame | pl.LazyFrame):
+            units = self._register.units.get(units, progress=False)
         self._units = None if units is None else base.records(units, _NEEDED)
         self._given = units is not None
         self._filings: pl.DataFrame | None = None  # of the unit
@@ -156,6 +160,8 @@ class StatementViewer(base.Picker):
         self.table.observe(self._on_table, "value")
         self.tabs.observe(self._on_table, "selected_index")
         self.observe(self._on_lang, "lang")
+        if self._units is not None and self._units.height == 1:
+            self.value = self._units.item(0, "id")
 
     def __repr__(self) -> str:
         read = self._read

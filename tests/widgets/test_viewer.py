@@ -505,8 +505,17 @@ def test_wrong_arguments_are_refused_with_the_cure() -> None:
     assert viewer.value == CORRECTED
     with pytest.raises(fk.UsageError, match=r"no columns \['ico', 'nazovUJ'\].*units.get"):
         fk.StatementViewer(UNITS.select("id"), register=SAMPLE)
-    with pytest.raises(fk.UsageError, match="units is a list"):
-        fk.StatementViewer([1], register=SAMPLE)  # type: ignore[arg-type]
+    with pytest.raises(fk.NotFound, match="no record: 1"):
+        fk.StatementViewer([1], register=SAMPLE)
+
+
+def test_ids_are_taken_as_records_are_and_a_single_unit_is_shown() -> None:
+    """An id alone shows its newest statement, several are offered to choose from."""
+    viewer = fk.StatementViewer(CORRECTED, register=SAMPLE, lang="en")
+    assert repr(viewer) == repr(viewer_of())
+    several = fk.StatementViewer([CORRECTED, HOLDING], register=SAMPLE)
+    assert several.value is None
+    assert {item[0] for item in several.unit.items} == {str(CORRECTED), str(HOLDING)}
 
 
 def test_names_of_strangers_are_escaped_and_the_saved_view_is_the_form() -> None:
