@@ -141,7 +141,7 @@ def plot_spread(
     if by is None:
         return _distribution(values, marked, around, ax)
     coded = values.present.drop_nulls(by)
-    boxes = spread(coded.with_columns(value="limited"), "value", by)
+    boxes = spread(coded, "value", by, limited="limited")
     boxes = boxes.with_columns(marked=pl.lit(None, pl.Float64))
     if marked is not None:
         own = pl.col("code") == marked[by]

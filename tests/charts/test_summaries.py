@@ -140,6 +140,12 @@ def test_limits_change_the_picture_and_are_in_the_title(money: pl.DataFrame) -> 
     whiskers = [x for line in limited.lines for x in xs(line)]
     assert min(whiskers) >= ends[0] - 1e-6  # type: ignore[operator]
     assert max(whiskers) <= ends[1] + 1e-6  # type: ignore[operator]
+    narrow = fk.plot_spread(
+        money, "sales", by="section", limits=(0.45, 0.55), lang="en", ax=axes(9, 9)
+    )
+    medians = [t.get_text() for t in plain.texts if "(n = " in t.get_text()]
+    assert len(medians) > 5
+    assert sorted(t.get_text() for t in narrow.texts if "(n = " in t.get_text()) == sorted(medians)
     off = money.filter((pl.col("balance_difference").abs() > 1) | (pl.col("sums_failing") > 0))
     whole = fk.plot_spread(money, "sales", max_difference=1, lang="en", ax=axes(9, 9))
     assert off.height

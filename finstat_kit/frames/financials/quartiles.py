@@ -23,20 +23,22 @@ FEWEST: Final = 5  # units that a median of is shown
 _REACH: Final = 1.5  # of a whisker, by the distance of the quartiles
 
 
-def spread(frame: pl.DataFrame, item: str, by: str) -> pl.DataFrame:
+def spread(frame: pl.DataFrame, item: str, by: str, *, limited: str | None = None) -> pl.DataFrame:
     """Return quartiles and whiskers of each code, by median, largest first.
 
     A whisker ends at the last value within 1.5 distances of the quartiles; values beyond are
     counted. Rows without a value or a code are left out. ``n`` counts the values and ``units``
     their distinct ``unit_id``, each row where there is none; a code of fewer than five units has
-    counts alone.
+    counts alone. With a column *limited* of the same values within limits, all but the median is
+    of it.
     """
     value, q1, q3 = pl.col("value"), pl.col("q1"), pl.col("q3")
     unit = pl.col("unit_id") if "unit_id" in frame.columns else pl.int_range(pl.len())
     values = (
         frame.select(
             pl.col(by).cast(pl.String).alias("code"),
-            pl.col(item).cast(pl.Float64).alias("value"),
+            pl.col(limited or item).cast(pl.Float64).alias("value"),
+            pl.col(item).cast(pl.Float64).alias("unlimited"),
             unit=unit,
         )
         .filter(value.is_finite(), pl.col("code").is_not_null())
@@ -50,7 +52,7 @@ def spread(frame: pl.DataFrame, item: str, by: str) -> pl.DataFrame:
     figures = {
         "low": value.filter(within).min(),
         "q1": q1.first(),
-        "median": value.median(),
+        "median": pl.col("unlimited").median(),
         "q3": q3.first(),
         "high": value.filter(within).max(),
         "beyond": (~within).sum(),
