@@ -621,8 +621,9 @@ class Register(Checked):
 
         Returns:
             ``panel``: one row per unit and year, by unit and year: the columns of *figures*, null
-            in a year without a row (those of the unit are repeated), and ``status`` (Enum:
-            ``filed``, ``gap``, ``before`` the first and ``after`` the last year with figures).
+            in a year without a row (those of the unit are repeated, ``reason`` is
+            ``no_filing_for_year``), and ``status`` (Enum: ``filed``, ``gap``, ``before`` the first
+            and ``after`` the last year with figures).
 
             ``flows``: one row per year: ``year`` (Int32), ``units`` with figures, of which
             ``enter`` (the first time), ``stay`` and ``return`` (after a gap); of those of the year

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import polars as pl
 
+from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import filings, items
 from finstat_kit.frames.financials.content import OWN, REFUSED, Content, has_tables, of_items
 from finstat_kit.frames.reports.reasons import REASON
@@ -57,6 +58,35 @@ def schema(items_chosen: Sequence[str] | None = None) -> pl.Schema:
     """Return the columns of financials with some items, by default with all."""
     figures = items.names() if items_chosen is None else items_chosen
     return pl.Schema({**IDENTITY, **dict.fromkeys(figures, pl.Float64()), **PROVENANCE})
+
+
+def check_types(columns: pl.Schema, used: Iterable[str], argument: str) -> None:
+    """Refuse columns of financials whose type does not hold what they mean.
+
+    Categories are as good as texts, times as days, and any width of a number.
+    """
+    expected = schema()
+    for name in used:
+        wanted, dtype = expected.get(name), columns.get(name, pl.Null())
+        if wanted is None or dtype == pl.Null or _holds(dtype, wanted):
+            continue
+        is_text = isinstance(wanted, pl.String | pl.Enum)
+        why = ": a code read as a number loses its leading zeros" if is_text else ""
+        raise UsageError(
+            f": the column {name!r} is {dtype}",
+            argument=argument,
+            cure=f"give it as {'String' if is_text else wanted}{why}",
+        )
+
+
+def _holds(dtype: pl.DataType, wanted: pl.DataType) -> bool:
+    if isinstance(wanted, pl.String | pl.Enum):
+        return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+    if wanted == pl.Date:
+        return isinstance(dtype, pl.Date | pl.Datetime)
+    if wanted == pl.Boolean:
+        return dtype == pl.Boolean
+    return dtype.is_numeric() if wanted.is_float() else dtype.is_integer()
 
 
 def with_own_items(figures: pl.DataFrame, if_none: items.Family = "business") -> pl.DataFrame:

@@ -17,7 +17,7 @@ import polars as pl
 
 from finstat_kit.arguments import not_polars
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials import items
+from finstat_kit.frames.financials import assemble, items
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
@@ -291,7 +291,8 @@ def ratios(
         return listed()
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
         raise not_polars("frame", frame)
-    columns = frame.lazy().collect_schema().names()
+    schema = frame.lazy().collect_schema()
+    columns = schema.names()
     computable = [name for name in NAMES if set(columns_of(name)).issubset(columns)]
     if not computable:
         absent = next(name for name in columns_of("roa") if name not in columns)
@@ -300,6 +301,8 @@ def ratios(
             argument="frame",
             cure="give what fk.financials returns; fk.ratios() lists the items of each ratio",
         )
+    used = dict.fromkeys(part for name in computable for part in columns_of(name))
+    assemble.check_types(schema, used, "frame")
     if isinstance(frame, pl.DataFrame) and "family" in columns:
         families = set(frame["family"].drop_nulls())
         computable = [name for name in computable if family_of(name) in families] or computable

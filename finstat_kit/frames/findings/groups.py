@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 import polars as pl
 
 from finstat_kit.errors import UsageError
+from finstat_kit.frames.financials import assemble
 from finstat_kit.protocol.shipped import data_folder
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -104,6 +105,7 @@ def check(by: str, columns: pl.Schema, argument: str = "by") -> None:
             value=by,
             cure=f"give a frame as {maker} returns it",
         )
+    assemble.check_types(columns, needs, "frame")
 
 
 def with_group(frame: Frame, by: str, today: date | None = None) -> Frame:
@@ -147,6 +149,7 @@ def _end(columns: pl.Schema) -> pl.Expr:
             value="age",
             cure="give a frame as fk.financials returns it",
         )
+    assemble.check_types(columns, ("period_to", "year"), "frame")
     return pl.coalesce(ends)
 
 

@@ -68,9 +68,9 @@ def growth(
     """
     names = arguments.names("value", value)
     arguments.one_of("basis", basis, ("previous_year", "previous_column"))
-    check_columns(panel, [])
+    check_columns(panel, [], "panel")
     also = {"ico", "name", "status", "statement_id"}
-    table = values.narrowed(panel, names, also)
+    table = values.narrowed(panel, names, also, "panel")
     own_column = basis == "previous_column"
     previous = table.clear()
     if own_column:

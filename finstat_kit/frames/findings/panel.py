@@ -13,6 +13,7 @@ from finstat_kit.frames.financials import assemble
 from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
 from finstat_kit.frames.findings.summary import check_columns
 from finstat_kit.frames.places import labels
+from finstat_kit.frames.reports.reasons import REASON
 
 STATUS: Final = pl.Enum(["filed", "gap", "before", "after"])
 FLOWS: Final = pl.Schema(
@@ -32,6 +33,7 @@ FLOWS: Final = pl.Schema(
 # What belongs to a unit and not to one of its years.
 _OF_UNITS: Final = ("ico", "name", *assemble.CARRIED, "datumZalozenia", "datumZrusenia")
 _PRESENT: Final = " present"
+_NO_ROW: Final = "no_filing_for_year"  # why a year has no row
 
 
 def panel(
@@ -40,15 +42,18 @@ def panel(
     """Arrange figures as a panel, and count the flows; see `Register.panel`."""
     check_columns(figures, [])
     table, _ = one_row_per_year(figures.lazy().collect())
-    table = table.drop_nulls(["unit_id", "year"]).with_columns(has_figures(table).alias(_PRESENT))
+    table = table.with_columns(has_figures(table).alias(_PRESENT))
+    # Those of a panel that is arranged anew are determined anew.
+    table = table.drop_nulls(["unit_id", "year"]).drop("status", strict=False)
     span = _years(years, table)
     table = table.filter(pl.col("year").is_in(span))
     units = table.filter(_PRESENT)["unit_id"].unique().sort()
     if units.is_empty():
         raise UsageError(
-            f": no unit has figures in {span[0]} to {span[-1]}", argument="years",
-            cure="give years that the figures have",
-        )  # fmt: skip
+            f": no unit has figures in {span[0]} to {span[-1]}" if span else ": no row has any",
+            argument="figures" if years is None else "years",
+            cure="give figures of units that filed, and years of theirs",
+        )
     calendar = pl.DataFrame({"year": span}, schema={"year": table.schema["year"]})
     grid = (
         units.to_frame()
@@ -61,6 +66,10 @@ def panel(
     known = [name for name in _OF_UNITS if name in grid.columns]
     latest = table.sort("year").group_by("unit_id").agg(pl.col(known).drop_nulls().last())
     grid = grid.update(latest, on="unit_id", how="left") if known else grid
+    if "reason" in grid.columns:
+        reason = pl.col("reason").cast(pl.String)
+        without = pl.when(~pl.col(_PRESENT)).then(pl.lit(_NO_ROW))
+        grid = grid.with_columns(pl.coalesce(reason, without).cast(REASON).alias("reason"))
     flows = _flows(grid, today)
     if balanced:
         grid = grid.filter(pl.col(_PRESENT).all().over("unit_id"))
@@ -69,6 +78,8 @@ def panel(
 
 def has_figures(table: pl.DataFrame) -> pl.Expr:
     """Return whether a row has figures: of those with a reason only where a cell is no number."""
+    if table.schema.get("status") == STATUS:  # of a panel, which has a row for each year
+        return pl.col("status") == "filed"
     if "reason" not in table.columns:
         return pl.lit(value=True)
     reason = pl.col("reason").cast(pl.String)
@@ -77,8 +88,8 @@ def has_figures(table: pl.DataFrame) -> pl.Expr:
 
 def _years(years: int | Iterable[int] | None, table: pl.DataFrame) -> list[int]:
     if years is None:
-        given = table.filter(_PRESENT)["year"].to_list() or [0]
-        return list(range(min(given), max(given) + 1))
+        given = table.filter(_PRESENT)["year"].to_list()
+        return list(range(min(given), max(given) + 1)) if given else []
     several = [years] if isinstance(years, int) else years
     listed = sorted(set(several)) if isinstance(several, Iterable) else []
     if not listed or not all(type(year) is int for year in listed):
@@ -112,21 +123,19 @@ def _flows(grid: pl.DataFrame, today: date) -> pl.DataFrame:
         "pause": was & (pl.col("status") == "gap"),
         "leave": was & (pl.col("status") == "after"),
     }
+    if "datumZrusenia" in grid.columns:
+        steps["dissolved"] = steps["leave"] & pl.col("datumZrusenia").is_not_null()
     marked = grid.with_columns(former=former, **steps)
-    dissolved = pl.col("datumZrusenia").is_not_null() if "datumZrusenia" in grid.columns else None
-    gone = pl.lit(None, pl.Boolean) if dissolved is None else pl.col("leave") & dissolved
     counts = marked.group_by("year").agg(
-        pl.len().alias("all"),
         units=now.sum(),
         **{name: pl.when(pl.col("former").is_not_null().any()).then(pl.col(name).sum())
            for name in steps},
-        dissolved=pl.when(pl.col("former").is_not_null().any() & gone.is_not_null().any())
-        .then(gone.sum()),
     )  # fmt: skip
-    reason = pl.col("reason").cast(pl.String) if "reason" in grid.columns else pl.lit(None)
+    if "dissolved" not in steps:
+        counts = counts.with_columns(dissolved=None)
     why = (
         marked.filter("leave")
-        .with_columns(why=reason.cast(pl.String).fill_null("no_filing_for_year"))
+        .with_columns(why=pl.col("reason") if "reason" in grid.columns else pl.lit(_NO_ROW))
         .group_by("year", "why")
         .agg(count=pl.len().cast(pl.Int64))
         .sort("count", "why", descending=[True, False])

@@ -10,7 +10,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Grouping
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials import ratios
+from finstat_kit.frames.financials import assemble, ratios
 from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
 from finstat_kit.frames.findings import groups, outliers, values
 from finstat_kit.frames.places import labels
@@ -67,14 +67,15 @@ def groupings(by: object, argument: str = "by") -> list[str]:
     return fields
 
 
-def check_columns(frame: labels.Frame, by: Sequence[str]) -> pl.Schema:
-    """Refuse a frame without units, years or a group."""
-    schema = labels.schema_of(frame)
+def check_columns(frame: labels.Frame, by: Sequence[str], argument: str = "figures") -> None:
+    """Refuse a frame without units, years or a group, or with other types of them."""
+    schema = labels.schema_of(frame, argument)
     absent = [name for name in ("unit_id", "year") if name not in schema]
     if absent:
         raise UsageError(
-            f": no column {absent[0]!r}", argument="figures", cure="give what fk.financials returns"
+            f": no column {absent[0]!r}", argument=argument, cure="give what fk.financials returns"
         )
+    assemble.check_types(schema, ("unit_id", "year", *needed(by)), argument)
     for field in by:
         if field in groups.GROUPS:
             groups.check(field, schema)
@@ -83,7 +84,6 @@ def check_columns(frame: labels.Frame, by: Sequence[str]) -> pl.Schema:
                 "is not a column of the frame", argument="by", value=field,
                 cure="fk.financials carries kraj, okres, pravnaForma, skNace, velkostOrganizacie",
             )  # fmt: skip
-    return schema
 
 
 def needed(by: Sequence[str]) -> set[str]:
@@ -257,4 +257,5 @@ def _parts(table: pl.DataFrame, name: str) -> tuple[pl.Expr, pl.Expr]:
         return nothing, nothing
     if not set(ratios.columns_of(name)) <= set(table.columns):
         return nothing, nothing
-    return ratios.sum_of(formula.over), ratios.sum_of(formula.under)
+    over, under = ratios.sum_of(formula.over), ratios.sum_of(formula.under)
+    return over.cast(pl.Float64), under.cast(pl.Float64)

@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit.arguments import near
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials import ratios
+from finstat_kit.frames.financials import assemble, ratios
 from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
 from finstat_kit.frames.places import labels
 
@@ -37,6 +37,8 @@ def of_frame(frame: labels.Frame, value: str) -> Values:
         UsageError: There is no such column, or individual and consolidated figures are mixed.
     """
     table = with_value(frame, value)
+    if {"unit_id", "year"} <= set(table.columns):
+        assemble.check_types(table.schema, ("unit_id", "year"), "frame")
     number = labels.column_of(table.schema, value).cast(pl.Float64).alias("value")
     rows, left_out = one_row_per_year(table.with_columns(number))
     finite = pl.when(pl.col("value").is_finite()).then("value")
@@ -56,28 +58,36 @@ def with_value(frame: labels.Frame, value: str) -> pl.DataFrame:
 
 def check(value: str, schema: pl.Schema) -> bool:
     """Refuse what is neither a column of numbers nor a ratio; return whether it is computed."""
-    computable = value in ratios.NUMBERS and set(ratios.columns_of(value)) <= set(schema)
-    if value not in schema and computable:
-        return True
+    if value in ratios.NUMBERS and value not in schema:
+        absent = [name for name in ratios.columns_of(value) if name not in schema]
+        if not absent:
+            return True
+        raise UsageError(
+            f": no column {absent[0]!r}, which it is computed from", argument="value", value=value,
+            cure="give a frame as fk.financials returns it, or its fk.ratios",
+        )  # fmt: skip
     # A column without any value may have no type either.
     if value not in schema or not (schema[value].is_numeric() or schema[value] == pl.Null):
         problem = f"is {schema[value]}" if value in schema else "is not a column"
         known = [name for name, dtype in schema.items() if dtype.is_numeric()]
         raise UsageError(
-            f"{value!r} {problem}",
+            problem, argument="value", value=value,
             cure=f"{near(value, [*known, *ratios.NUMBERS])}give a column of numbers, such as an "
             "item of fk.financials or a ratio of fk.ratios",
-        )
+        )  # fmt: skip
     return False
 
 
-def narrowed(frame: labels.Frame, values: Sequence[str], also: Collection[str]) -> pl.DataFrame:
+def narrowed(
+    frame: labels.Frame, values: Sequence[str], also: Collection[str], argument: str = "figures"
+) -> pl.DataFrame:
     """Return what is used of a frame, collected at once, with the columns of all values.
 
     Args:
         frame: Financials or ratios.
         values: Items or ratios.
         also: Further columns.
+        argument: What the frame is called.
     """
     schema = labels.schema_of(frame)
     used = {*_USED, *also}
@@ -87,6 +97,7 @@ def narrowed(frame: labels.Frame, values: Sequence[str], also: Collection[str]) 
             used.add(value)
         if value in ratios.NUMBERS:
             used.update(ratios.columns_of(value))
+    assemble.check_types(schema, used, argument)
     table = frame.lazy().select(name for name in schema if name in used).collect()
     for value in values:
         if value not in table.columns:

@@ -139,13 +139,13 @@ def holds_codes(dtype: pl.DataType) -> bool:
     return isinstance(dtype, pl.String | pl.Null | pl.Categorical | pl.Enum)
 
 
-def schema_of(frame: object) -> pl.Schema:
+def schema_of(frame: object, argument: str = "frame") -> pl.Schema:
     """Return the schema of a polars frame; refuse anything else."""
     if isinstance(frame, pl.LazyFrame):
         return frame.collect_schema()
     if isinstance(frame, pl.DataFrame):
         return frame.schema
-    raise not_polars("frame", frame)
+    raise not_polars(argument, frame)
 
 
 def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.frames.findings import growth as changes
@@ -143,6 +144,40 @@ def test_growth_is_null_where_years_do_not_compare(figures: pl.DataFrame) -> Non
     assert seen["None"] > 1_000
 
 
+def test_a_year_that_a_frame_has_no_row_of_is_a_gap(figures: pl.DataFrame) -> None:
+    """In a panel of the rows with figures alone, and in a panel of a panel; with its reason."""
+    filed = figures.filter(pl.col("reason").is_null())
+
+    panel, flows = fk.panel(filed)
+    again, flows_again = fk.panel(panel)
+
+    assert_frame_equal(again, panel)
+    assert_frame_equal(flows_again, flows)
+    rows = ["unit_id", "year", "sales_before", "sales_change", "sales_reason"]
+    of_rows = fk.growth(filed, "sales").select(rows)
+    of_panel = fk.growth(panel, "sales").join(of_rows, on=["unit_id", "year"], how="semi")
+    assert_frame_equal(of_panel.select(rows), of_rows)
+    absent = panel.filter(pl.col("status") != "filed")
+    assert set(absent["reason"]) == {"no_filing_for_year"}
+    reasons = fk.summary(panel, "total_assets", by=None)["reasons"].explode().struct.unnest()
+    counted = reasons.filter(reason="no_filing_for_year")["count"].sum()
+    assert counted == absent.height > 100
+
+
+def test_what_a_frame_does_not_have_is_null_in_its_flows(figures: pl.DataFrame) -> None:
+    """Without days of dissolution and without reasons: a frame of one's own."""
+    own = figures.filter(pl.col("reason").is_null()).select("unit_id", "year", "sales")
+
+    panel, flows = fk.panel(own)
+
+    _, whole = fk.panel(figures.filter(pl.col("reason").is_null()))
+    assert flows["dissolved"].null_count() == flows.height
+    assert_frame_equal(flows.drop("dissolved"), whole.drop("dissolved"))
+    assert panel.columns == [*own.columns, "status"]
+    gaps = fk.growth(panel, "sales").filter(sales_reason="gap")
+    assert gaps.height == fk.growth(own, "sales").filter(sales_reason="gap").height > 50
+
+
 def test_the_filings_own_column_shows_restatements() -> None:
     """The year before as the filing itself states it, and where its former filing differs."""
     units = SAMPLE.units.get(SAMPLE.units.ids()).sample(110, seed=8)
@@ -177,6 +212,8 @@ def test_the_filings_own_column_shows_restatements() -> None:
         (lambda m: fk.panel(m, years=NO_YEAR), "years='2020' is not a year or several"),
         (lambda m: fk.panel(m, years=1999), "years: no unit has figures in 1999"),
         (lambda m: fk.panel(m.drop("year")), "figures: no column 'year'"),
+        (lambda m: fk.panel(m.clear()), "figures: no row has any; give figures of units that"),
+        (lambda m: fk.growth(m.to_dicts(), "sales"), "panel is a list; give a polars DataFrame"),
         (lambda m: fk.growth(m, "salse"), "'salse' is not a column; did you mean 'sales'"),
         (lambda m: fk.growth(m, "sales", basis=NO_BASIS), "basis='before' is not known"),
         (lambda m: fk.growth(m, "sales", basis="previous_column"), "from_previous=True"),

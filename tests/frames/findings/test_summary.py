@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from statistics import mean, median
 from typing import Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from tests.frames.findings.plain import age_of, quantile, section_of, size_of
@@ -218,3 +220,50 @@ def test_a_frame_of_something_else_is_refused(figures: pl.DataFrame) -> None:
         fk.summary(figures.drop("balance_difference"), "sales", max_difference=1)
     with pytest.raises(fk.UsageError, match=r"no column 'datumZalozenia'.*fk\.financials"):
         fk.summary(figures.drop("datumZalozenia"), "sales", by="age")
+
+
+def test_a_ratio_names_what_it_lacks(figures: pl.DataFrame) -> None:
+    """Not the ratio itself as the name that was meant."""
+    text = "value='roa': no column 'net_profit', which it is computed from; give a frame as"
+    with pytest.raises(fk.UsageError, match=text):
+        fk.summary(figures.drop("net_profit"), "roa")
+
+
+def test_columns_of_other_widths_are_the_same_figures(figures: pl.DataFrame) -> None:
+    """Narrow numbers, categories and decimals, of a frame that was stored elsewhere."""
+    own = figures.with_columns(
+        pl.col("unit_id", "template").cast(pl.Int32),
+        pl.col("year").cast(pl.UInt16),
+        pl.col("skNace", "family", "reason", "source_column").cast(pl.String).cast(pl.Categorical),
+        pl.col("period_to", "datumZalozenia").cast(pl.Datetime),
+        pl.col(pl.Float64).cast(pl.Float32),
+    )
+    for by in ("section", "age", "size_by_law"):
+        ours = fk.summary(own, ["total_assets", "roa"], by=by)
+        expected = fk.summary(figures, ["total_assets", "roa"], by=by)
+        assert_frame_equal(ours, expected, rel_tol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("column", "dtype", "text"),
+    [
+        ("year", pl.String, "figures: the column 'year' is String; give it as Int32"),
+        ("unit_id", pl.String, "figures: the column 'unit_id' is String; give it as Int64"),
+        ("skNace", pl.Int64, "'skNace' is Int64; give it as String: a code read as a number"),
+        ("velkostOrganizacie", pl.Int64, "'velkostOrganizacie' is Int64; give it as String"),
+        ("period_to", pl.String, "the column 'period_to' is String; give it as Date"),
+        ("template", pl.String, "the column 'template' is String; give it as Int32"),
+    ],
+)
+def test_a_column_of_another_type_is_refused(
+    column: str, dtype: type[pl.DataType], text: str, figures: pl.DataFrame
+) -> None:
+    """Before a code without its leading zeros is a section, or polars has an error of its own."""
+    mangled = figures.with_columns(pl.col(column).cast(dtype))
+    calls: list[Callable[[], object]] = [
+        lambda: fk.summary(mangled, ["sales", "in05"], by=["section", "size_by_law"]),
+        lambda: fk.peers(mangled, 210, ["sales", "in05"]),
+    ]
+    for call in calls:
+        with pytest.raises(fk.UsageError, match=re.escape(text)):
+            call()
