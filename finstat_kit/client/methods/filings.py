@@ -107,9 +107,11 @@ def by_chunks(
     expected = int(plan(session, units, years)["requests"].sum())
 
     def finished() -> pl.DataFrame:
+        if done:
+            return shape(pl.concat(done))
         none, statements = units.clear(), KINDS["statements"].frame([])
         filed = rule.by_rule(none, statements, years, consolidated=consolidated)
-        return shape(pl.concat([finish(none, filed, lambda n: None), *done]))
+        return shape(finish(none, filed, lambda n: None))
 
     def text() -> Either:
         number = sum(chunk["unit_id"].n_unique() for chunk in done)

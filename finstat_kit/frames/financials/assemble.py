@@ -9,7 +9,14 @@ import polars as pl
 
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import filings, items
-from finstat_kit.frames.financials.content import OWN, REFUSED, Content, has_tables, of_items
+from finstat_kit.frames.financials.content import (
+    OWN,
+    REFUSED,
+    Content,
+    has_tables,
+    of_items,
+    of_none,
+)
 from finstat_kit.frames.reports.reasons import REASON
 from finstat_kit.frames.reports.templates import PERIOD
 
@@ -120,7 +127,7 @@ class Choice:
         self._filings = filings
         self._read = read
         self.reports = reports
-        self.content = read(reports)
+        self.content = of_none()
         self._not_held = reports["id"].clear()
         self._by_kinds: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame] | None = None
 

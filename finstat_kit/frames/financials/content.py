@@ -7,7 +7,7 @@ reports, of a mirror from its files, where only the cells of the wanted items ar
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from typing import Final, NamedTuple
 
@@ -21,6 +21,7 @@ from finstat_kit.frames.reports.form_sums import totals
 from finstat_kit.frames.reports.reasons import REASON
 from finstat_kit.frames.reports.templates import PERIOD
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.records.decode import KINDS
 
 # Returns the filled cells of some reports, and perhaps of others.
 CellsOf = Callable[[pl.Series], pl.LazyFrame]
@@ -67,6 +68,12 @@ def read(reports: pl.DataFrame, form_of: FormOf, live: FormOf, activity: items.A
     cells = Reader(form_of).read(reports.filter(of_items()))[0].lazy()
     sizes = pl.col(wire.TABLES).list.eval(pl.element().list.len())
     return of_cells(reports.with_columns(sizes), lambda _: cells, form_of, live, activity)
+
+
+@cache
+def of_none() -> Content:
+    """Return what no report says."""
+    return read(KINDS["reports"].frame([]), lambda _: None, lambda _: None, "total")
 
 
 def of_cells(
