@@ -104,7 +104,9 @@ def span(name: str, value: object) -> float:
         "is not a valid duration",
         argument=name,
         value=value,
-        cure="give a timedelta, '7d', '12h', '30min' or seconds",
+        cure=Either(
+            "give a timedelta, '7d', '12h', '30min' or seconds", "give 7d, 12h, 30min or 90s"
+        ),
     )
 
 

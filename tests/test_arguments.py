@@ -126,9 +126,9 @@ def test_columns_of_pandas_are_refused_with_the_cure() -> None:
         ),
         (
             lambda: fk.count_by(pl.DataFrame({"a": ["b"]}), "kraj"),
-            "columns",
+            "by",
             ...,
-            "columns: the frame has no column 'kraj'; it has ['a']",
+            "by: the frame has no column 'kraj'; it has ['a']",
         ),
         (
             lambda: fk.units.count(after_id=10**5_000),

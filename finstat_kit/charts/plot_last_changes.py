@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import StepPatch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts import panels
 from finstat_kit.charts.parts import colours, drawing, texts
@@ -20,7 +21,7 @@ from finstat_kit.charts.values import periods, series
 from finstat_kit.charts.values.series import Series
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
-from finstat_kit.frames.counts.count_by import Every
+from finstat_kit.frames.counts.count_by import PERIODS, Every
 from finstat_kit.frames.financials.quartiles import FEWEST
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
@@ -134,6 +135,7 @@ def plot_last_changes(
     around = texts.given(register, lang, title, note)
     lang = around.lang
     reg = around.source or current.register()
+    arguments.one_of("every", every, tuple(PERIODS))
     changes = reg.count_by(units, by, last_change=every, lang=lang)
     codes = reg._lookup(wire.BY_FIELD[by].name)["code"]
     today = reg.today

@@ -51,9 +51,11 @@ def financials(
     units finished before are written.
     """
     from finstat_kit.frames.financials import items as items_of
-    from finstat_kit.frames.financials.assemble import schema, with_own_items
+    from finstat_kit.frames.financials.assemble import schema
 
     wanted = None if items is None else items.split(",")
+    if family is not None and wanted is None:
+        wanted = items_of.of_families([family])
     output.check(schema(items_of.chosen(wanted)).names())
     if output.columns is not None:  # an item that no filing has is a column too
         wanted = [name for name in items_of.chosen(wanted) if name in output.columns] or None
@@ -76,6 +78,4 @@ def financials(
         raise
     if family is not None:
         figures = figures.filter(family=family)
-        if wanted is None:
-            figures = with_own_items(figures, family)
     output.write(figures)

@@ -60,9 +60,7 @@ def _listed(rows: pl.DataFrame, lang: Lang) -> pl.DataFrame:
 @click.option(
     "--table",
     type=click.Choice(["income", "balance", "assets", "liabilities"]),
-    default="income",
-    show_default=True,
-    help="With --ico: which table.",
+    help="With --ico: which table; default: income.",
 )
 @click.option("--blanks", is_flag=True, help="With --ico: blank rows too.")
 @options.lang
@@ -71,7 +69,7 @@ def statement(
     id_: tuple[str, ...],
     ico: str | None,
     years: int | None,
-    table: Statement,
+    table: Statement | None,
     blanks: bool,
     lang: Lang | None,
     chosen: options.Chosen,
@@ -83,13 +81,15 @@ def statement(
     """
     if (ico is None) == (not id_):
         raise click.UsageError("give either ids of statements or --ico")
+    if ico is None and (years, table, blanks) != (None, None, False):
+        raise click.UsageError("--years, --table and --blanks go with --ico")
     if ico is not None:
         reg = chosen()
         units = reg.units.get(reg.units.ids(ico=ico))
         if units.is_empty():
             raise NotFound(f"no unit has the IČO {ico}")
         texts = (
-            str(reg.statement_history(unit, years, table, blanks=blanks, lang=lang))
+            str(reg.statement_history(unit, years, table or "income", blanks=blanks, lang=lang))
             for unit in units.iter_slices(1)
         )
     else:

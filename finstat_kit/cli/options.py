@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -54,8 +54,8 @@ lang = click.option(
 )
 _REGISTER: Final = _together(
     click.option("--url", metavar="URL", help="The register at a base URL."),
-    click.option("--live", "named", flag_value="live", help="The real register."),
-    click.option("--sample", "named", flag_value="sample", help="Invented data, no network."),
+    click.option("--live", is_flag=True, help="The real register."),
+    click.option("--sample", is_flag=True, help="Invented data, no network."),
     click.option("--mirror", metavar="PATH", help="A mirror on disk."),
     click.option(
         "--cache", metavar="FILE", help="Keep replies in a file; --url cache:FILE replays them."
@@ -70,12 +70,14 @@ def register(command: F) -> F:
     def with_register(
         *,
         url: str | None,
-        named: str | None,
+        live: bool,
+        sample: bool,
         mirror: str | None,
         cache: str | None,
         **others: Any,  # noqa: ANN401 - whatever the command has
     ) -> object:
-        return command(chosen=partial(_chosen, url, named, mirror, cache), **others)
+        names = [url, "live" if live else None, "sample" if sample else None]
+        return command(chosen=partial(_chosen, names, mirror, cache), **others)
 
     return _REGISTER(cast("F", with_register))
 
@@ -129,11 +131,11 @@ selection = _together(
 )
 
 
-def _chosen(url: str | None, named: str | None, mirror: str | None, cache: str | None) -> Register:
+def _chosen(named: Sequence[str | None], mirror: str | None, cache: str | None) -> Register:
     """Return the register of the options, else of the environment."""
     from finstat_kit.client import current
 
-    given = [url, named, None if mirror is None else f"mirror:{mirror}"]
+    given = [*named, None if mirror is None else f"mirror:{mirror}"]
     names = [name for name in given if name is not None]
     if len(names) > 1:
         raise click.UsageError("--url, --live, --sample and --mirror exclude each other")

@@ -548,7 +548,7 @@ class Register(Checked):
         if last_change is None:
             return counts.count_by(frame, by, self._lookup, lang=lang, today=self.today)
         return counts.count_last_changes(
-            frame, by, self._lookup, every=last_change, lang=lang, today=self.today
+            frame, by, self._lookup, last_change=last_change, lang=lang, today=self.today
         )
 
     def compare(

@@ -208,6 +208,7 @@ def test_filings_of_several_units_lists_these() -> None:
     [
         (["count"], 2, "--sample .*--live .*--url URL"),
         (["count", "--sample", "--url", "http://127.0.0.1:9"], 2, "exclude each other"),
+        (["count", "--sample", "--live"], 2, "exclude each other"),
         (["count", "--url", "127.0.0.1"], 2, "--url 127.0.0.1 is not a register; give a URL"),
         (["count", "--sample", "--changed-since", "1.7.2026"], 2, "YYYY-MM-DD"),
         (["codelist", "kraje", "--sample"], 2, "regions"),
@@ -219,6 +220,7 @@ def test_filings_of_several_units_lists_these() -> None:
         (["find", "x", "--units", "--lang", "en", "--sample"], 2, "go with places"),
         (["find", "x", "--units", "--url", "http://127.0.0.1:9"], 2, "--mirror FOLDER after"),
         (["filings", "nowhere", "--sample"], 2, "UNIT nowhere: there is no such unit"),
+        (["filings", "?", "--sample"], 2, "UNIT '[?]' is not allowed; give words of a name"),
         (["nonsense"], 2, "No such command"),
     ],
 )

@@ -44,6 +44,15 @@ def test_all_years_into_a_file(units: pl.DataFrame, tmp_path: Path) -> None:
     assert pl.read_parquet(file).equals(fk.sample().financials([id_]))
 
 
+def test_a_family_that_no_unit_is_of_gives_its_columns_without_rows() -> None:
+    """A company has no rows of public forms."""
+    seen = called("financials", "365", "--family", "public", "--sample")
+
+    assert (seen.returncode, seen.stderr) == (0, "")
+    assert len(seen.stdout.splitlines()) == 1
+    assert {"public_settlement_receivable", "reason"} <= set(seen.stdout.strip().split(","))
+
+
 def test_wrong_arguments() -> None:
     """They are refused with the cure; usage ends with 2."""
     assert "is not an id" in called("financials", "x", "--sample").stderr

@@ -83,6 +83,7 @@ def test_a_statement_over_years_is_printed_for_an_ico() -> None:
     [
         ((), 2, "give either ids of statements or --ico"),
         (("5", "--ico", "00372491"), 2, "give either ids of statements or --ico"),
+        (("5", "--years", "2"), 2, "--years, --table and --blanks go with --ico"),
         (("--ico", "99999999"), 1, "no unit has the IČO 99999999"),
         (("--ico", "00372491", "--years", "300"), 2, "--years 300 is not allowed"),
         (("--ico", "00372491", "--table", "cash"), 2, "'income', 'balance'"),

@@ -166,8 +166,7 @@ def test_a_span_of_days_counts_back_from_the_registers_day() -> None:
          "the column 'titulnaStrana' holds structs, which csv and xlsx cannot; write parquet or "
          "ndjson"),
         (["sync", "r", "--sample", "--budget", "long"],
-         "--budget long is not a valid duration; give a timedelta, '7d', '12h', '30min' or "
-         "seconds"),
+         "--budget long is not a valid duration; give 7d, 12h, 30min or 90s"),
         (["form", "3", "--sample"], "the register has no template 3"),
         (["statement", "5", "--sample"], "1 of 1 ids have no record: 5"),
     ],

@@ -17,29 +17,37 @@ _KEYS: Final = {8: "ico", 12: "ico", 10: "dic"}  # by the number of digits
 _LISTED: Final = 10  # units in an error
 
 
-def matches(session: Session, text: str, limit: int | None) -> tuple[pl.Series, int]:
+def matches(
+    session: Session, text: str, limit: int | None, argument: str = "text"
+) -> tuple[pl.Series, int]:
     """Return the ids of the units that match a text, best first, and how many there are.
 
-    See `Units.find`.
+    Args:
+        session: Of the register.
+        text: As given, see `Units.find`.
+        limit: Maximum number of ids, None for all.
+        argument: What the text is given by.
     """
     if not isinstance(text, str) or not any(sign.isalnum() for sign in text):
         raise UsageError(
             "is not allowed",
-            argument="text",
+            argument=argument,
             value=text,
             cure="give words of a name, an IČO, a DIČ or an id, as text",
         )
     number = "".join(text.split())
     is_number = number.isascii() and number.isdigit() and int(number) <= wire.MAX_ID
-    if is_number and (ids := _of_number(session, number)).len():
-        return ids.head(ids.len() if limit is None else limit), ids.len()
+    # An IČO that was read as a number has lost its zeros.
+    for written in dict.fromkeys((number, number.zfill(8))) if is_number else ():
+        if (ids := _of_number(session, written)).len():
+            return ids.head(ids.len() if limit is None else limit), ids.len()
     if session.names is not None:
         return unit_names.matching(session.names(), text, limit)
     if is_number:
         return pl.Series("id", dtype=pl.Int64), 0
     raise UsageError(
         f": {text!r} is a name, and the register has no search for names",
-        argument="text",
+        argument=argument,
         cure=Either(
             "search a mirror, fk.use('mirror:FOLDER') after fk.Mirror('FOLDER').sync(), or give an "
             "IČO, as text or by ico=",
@@ -69,7 +77,7 @@ def unit_of(session: Session, text: str, argument: str) -> int:
     Raises:
         UsageError: There is none, or there are several, of which the best matches are listed.
     """
-    ids, number = matches(session, text, _LISTED)
+    ids, number = matches(session, text, _LISTED, argument)
     records = get_records("units", ids, session, keep=True, max_requests=None, progress=False)
     return int(one_unit(records, argument, text, number)["id"].item())
 

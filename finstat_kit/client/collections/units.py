@@ -234,8 +234,9 @@ class Units(Collection):
 
         Each word of the text must be a word of the name or its beginning, in any order. Accents,
         case and signs do not matter, and a legal form at the end (*s. r. o.*, *a.s.*) may be absent
-        from the name. A text of 8 or 12 digits is an IČO, of 10 a DIČ, any other number an id; if
-        no unit has the number, it is searched for in the names.
+        from the name. A text of 8 or 12 digits is an IČO, of 10 a DIČ, any other number an id, or
+        an IČO without its leading zeros; if no unit has the number, it is searched for in the
+        names.
 
         Names are searched in the units of a sample or a mirror; the names of a mirror are read at
         the first search after each sync. The register itself has no search: there only numbers are

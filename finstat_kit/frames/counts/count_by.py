@@ -75,12 +75,12 @@ def count_last_changes(
     by: str,
     lookup: labels.Lookup,
     *,
-    every: Every = "month",
+    last_change: Every = "month",
     lang: Lang = "sk",
     today: date | None = None,
 ) -> pl.DataFrame:
     """Count units by period of their last change and code; see `Register.count_by`."""
-    arguments.one_of("every", every, tuple(PERIODS))
+    arguments.one_of("last_change", last_change, tuple(PERIODS))
     schema = labels.schema_of(frame)
     dtype = schema.get(CHANGED)
     if dtype not in (pl.Date, pl.Null):
@@ -88,7 +88,7 @@ def count_last_changes(
         raise UsageError(
             f"the column {CHANGED!r} {found}", cure="give records as fk.units.get returns"
         )
-    period = pl.col(CHANGED).cast(pl.Date).dt.truncate(PERIODS[every])
+    period = pl.col(CHANGED).cast(pl.Date).dt.truncate(PERIODS[last_change])
     order = ("period", pl.col("kind").cast(pl.Enum(KINDS)), "count", "code")
     return (
         _counted(frame, by, lookup, lang, {"period": period}, today)
@@ -112,7 +112,7 @@ def _counted(
     if by in groups.GROUPS:
         frame = groups.with_group(frame.lazy(), by, today)
         schema = frame.collect_schema()
-    (column,) = labels.code_columns(schema, [by])
+    (column,) = labels.code_columns(schema, [by], "by")
     codelist = labels.entries(column.codelist, lookup)
     # A mirror marks removed rows in its own column, including rows missing from the register.
     marks = [pl.col(STATE).is_not_null()] if STATE in schema else []

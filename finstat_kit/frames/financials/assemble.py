@@ -96,9 +96,9 @@ def _holds(dtype: pl.DataType, wanted: pl.DataType) -> bool:
     return dtype.is_numeric() if wanted.is_float() else dtype.is_integer()
 
 
-def with_own_items(figures: pl.DataFrame, if_none: items.Family = "business") -> pl.DataFrame:
-    """Return financials with the items of the families that occur, of one if none does."""
-    families = figures["family"].drop_nulls().unique().to_list() or [if_none]
+def with_own_items(figures: pl.DataFrame) -> pl.DataFrame:
+    """Return financials with the items of the families that occur, of businesses if none does."""
+    families = figures["family"].drop_nulls().unique().to_list() or ["business"]
     return figures.select(schema(items.of_families(families)).names())
 
 

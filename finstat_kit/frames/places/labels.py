@@ -148,8 +148,16 @@ def schema_of(frame: object, argument: str = "frame") -> pl.Schema:
     raise not_polars(argument, frame)
 
 
-def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
-    """Return the columns to resolve and their codelists, checked against the frame."""
+def code_columns(
+    schema: pl.Schema, columns: Columns, argument: str = "columns"
+) -> list[CodeColumn]:
+    """Return the columns to resolve and their codelists, checked against the frame.
+
+    Args:
+        schema: Of the frame.
+        columns: As given, see `resolve_labels`.
+        argument: What they are given by.
+    """
     if columns is None:
         present = [field for field in LOCATION_FIELDS if field in schema]
         if not present:
@@ -186,7 +194,7 @@ def code_columns(schema: pl.Schema, columns: Columns) -> list[CodeColumn]:
         if column.code not in schema:
             raise UsageError(
                 f": the frame has no column {column.code!r}",
-                argument="columns",
+                argument=argument,
                 cure=f"{near(column.code, schema)}it has {schema.names()}",
             )
         dtype = schema[column.code]

@@ -14,7 +14,12 @@ _SHORT: Final = ("sro", "as", "vos", "ks", "jsa", "sp", "oz", "no", "nf", "ops")
 # Written with dots or blanks or without, each is one word.
 _ABBREVIATIONS: Final = {f" {' '.join(short)} ": f" {short} " for short in _SHORT}
 _FORMS: Final = ("", "spol sro ", *(f"{short} " for short in _SHORT))  # the end of a name
-_FORM: Final = re.compile(rf"(?<= )(?:spol )?(?:s r|{'|'.join(_SHORT)}) $")
+_WRITTEN_OUT: Final = {
+    " spolocnost s rucenim obmedzenym ": " sro ", " akciova spolocnost ": " as ",
+    " verejna obchodna spolocnost ": " vos ", " komanditna spolocnost ": " ks ",
+    " jednoducha spolocnost na akcie ": " jsa ",
+}  # fmt: skip
+_FORM: Final = re.compile(rf"(?<= )(?:spol(?:ocnost)? )?(?:s r|{'|'.join(_SHORT)}) $")
 
 
 def prepared(records: pl.LazyFrame) -> pl.LazyFrame:
@@ -39,6 +44,9 @@ def matching(names: pl.DataFrame, text: str, limit: int | None) -> tuple[pl.Seri
         limit: Maximum number of ids, None for all.
     """
     whole: str = pl.select(_joined(pl.lit(text))).item()
+    for written, short in _WRITTEN_OUT.items():
+        if whole.endswith(written):
+            whole = whole.removesuffix(written) + short
     bare = _FORM.sub("", whole)
     if bare.isspace():
         bare = whole

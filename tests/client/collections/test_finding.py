@@ -25,6 +25,7 @@ def sample() -> Sample:
     register = fk.sample(0)
     for name in ALL:
         register.publish(nazovUJ=name, ico=f"{10_000_000 + ALL.index(name):08d}", dic="2020123456")
+    register.publish(nazovUJ="Nuly", ico="00401234")
     return register
 
 
@@ -66,6 +67,9 @@ def test_spelling_and_order_of_words_do_not_matter(source: fk.Register, text: st
         ("orol sro", "Orol, s. r. o."),
         ("Orol, s.r.o.", "Orol, s. r. o."),
         ("orol spol. s r. o.", "Orol, s. r. o."),
+        ("orol spoločnosť s r. o.", "Orol, s. r. o."),
+        ("OROL, Spoločnosť s ručením obmedzeným", "Orol, s. r. o."),
+        ("orol akciová spoločnosť", "Orol, a.s."),
         ("orol as", "Orol, a.s."),
         ("orol a. s.", "Orol, a.s."),
     ],
@@ -84,13 +88,14 @@ def test_a_legal_form_alone_is_a_word(source: fk.Register) -> None:
 
 
 def test_a_number_is_that_of_a_unit(source: fk.Register) -> None:
-    """IČO, also in groups, DIČ and id; a number that no unit has is sought in the names."""
+    """IČO, also in groups or without zeros, DIČ, id; one that no unit has is sought in names."""
     every = source.units.find("2020123456")
     assert every["nazovUJ"].to_list() == ALL
     second = every["id"][1]
 
     assert source.units.find("10 000 001")["id"].to_list() == [second]
     assert source.units.find(str(second))["id"].to_list() == [second]
+    assert found(source, "00401234") == found(source, "401234") == ["Nuly"]
     assert found(source, "24") == ["Žriebä 24 & syn"]
     assert found(source, "99999999") == []
 

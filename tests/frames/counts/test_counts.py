@@ -79,5 +79,7 @@ def test_an_unknown_column_is_refused_with_those_that_count() -> None:
     """What can be counted by is told."""
     with pytest.raises(fk.UsageError, match=r"by='region' is not known.*'kraj'"):
         REG.count_by(pl.DataFrame({"region": ["x"]}), "region")  # type: ignore[arg-type]
+    with pytest.raises(fk.UsageError, match=r"last_change='2h' is not known; give one of"):
+        REG.count_by(pl.DataFrame({"kraj": ["x"]}), "kraj", last_change="2h")  # type: ignore[arg-type]
     with pytest.raises(fk.UsageError, match=r"by=\['kraj'\] is not known; give one of"):
         REG.count_by(pl.DataFrame({"kraj": ["x"]}), ["kraj"])  # type: ignore[arg-type]
