@@ -44,6 +44,7 @@ _STATISTICS: Final = pl.Schema(
     }
 )
 _QUANTILES: Final = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}
+_ORDERED: Final = " ordered"
 OVER: Final = " over"
 UNDER: Final = " under"
 
@@ -207,7 +208,6 @@ def _of_value(
     total = value.sum()
     excluded = (~has & (pl.col("why") == values.DIVISOR)).sum()
     excluded = excluded if name in ratios.NUMBERS else pl.lit(None)
-    top = pl.when(value.min() >= 0, total > 0).then(value.top_k(_TOP).sum() / total)
     weighted = pl.col(OVER).sum() / pl.col(UNDER).sum()
     statistics = rows.group_by(keys).agg(
         units=pl.len().cast(pl.Int64),
@@ -215,13 +215,19 @@ def _of_value(
         without=value.null_count().cast(pl.Int64),
         sum=pl.when(value.count() > 0).then(total),
         mean=pl.col("limited").mean(),
-        **{key: value.quantile(share, "linear") for key, share in _QUANTILES.items()},
-        share_top5=top,
+        **{_ORDERED: value.drop_nulls().sort()},  # once, and not for each quantile
         weighted=pl.when(pl.col(UNDER).count() > 0).then(weighted),
         n_excluded=excluded.cast(pl.Int64),
         limit_low=pl.col("limit_low").first(),
         limit_high=pl.col("limit_high").first(),
     )
+    ordered = pl.col(_ORDERED)
+    largest = ordered.list.tail(_TOP).list.sum()
+    has_share = (ordered.list.first() >= 0) & (pl.col("sum") > 0)
+    statistics = statistics.with_columns(
+        share_top5=pl.when(has_share).then(largest / pl.col("sum")),
+        **{name: _quantile(ordered, share) for name, share in _QUANTILES.items()},
+    ).drop(_ORDERED)
     without = _listed(rows.filter(~has), keys, "why", "reason").rename({"why": "reasons"})
     forms = _listed(rows.filter(has), keys, "template", "template").rename({"template": "forms"})
     parts = (without, forms, left_out)
@@ -235,6 +241,16 @@ def _of_value(
         pl.col("forms").fill_null(pl.lit([], _FORMS)),
         value=pl.lit(name),
     )
+
+
+def _quantile(ordered: pl.Expr, share: float) -> pl.Expr:
+    """Return a quantile of ordered values, linear between two; null of none."""
+    place = (ordered.list.len().cast(pl.Int64) - 1) * share
+    low, high = (
+        ordered.list.get(end.cast(pl.Int64), null_on_oob=True)
+        for end in (place.floor(), place.ceil())
+    )
+    return low + (high - low) * (place - place.floor())
 
 
 def _listed(rows: pl.DataFrame, keys: list[str], column: str, name: str) -> pl.DataFrame:
