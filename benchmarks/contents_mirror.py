@@ -12,6 +12,7 @@ from datetime import date
 from pathlib import Path
 from statistics import mean, median
 
+import findings
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ _SUBJECT = "mirror of the contents"
 _BATCH = 10_000
 _YEARS = range(2014, 2024)  # each unit files once a year, all units of a year before the next
 _DAY = date(2026, 6, 30)
+_SECTORS = ("01110", "10710", "41200", "47110", "56101", "62010", "69201", "86210")
 _VIEW = """
     WITH newest AS (
         SELECT id, version FROM read_parquet($reports) WHERE kind = 'record'
@@ -80,6 +82,7 @@ def main(filings: int) -> None:
         )
         peak = memory("VmHWM")  # without what DuckDB keeps for itself
         taken |= side_by_side(3, duckdb=lambda: by_duckdb(Path(folder)))
+        by_sector = findings.on_mirror(mirror, units // 2, _YEARS[-1])
         found: list[tuple[str, float, float | None, str]] = [
             ("one item of all", taken["one"], 0.2, " s"),
             ("one item of all, from a new call of cells()", taken["again"], None, " s"),
@@ -95,7 +98,8 @@ def main(filings: int) -> None:
             ("last fifth of the batches to the first",
              median(times[-fifth:]) / median(times[:fifth]), 1.5, "x"),
             ("bytes on disk per filing", size / filings, 900.0, " B"),
-            ("peak memory of all but DuckDB", peak, 500.0, " MB"),
+            ("peak memory of all but DuckDB and findings", peak, 500.0, " MB"),
+            *by_sector,
         ]  # fmt: skip
         print(json.dumps(found))
 
@@ -171,6 +175,8 @@ def _units(ids: NDArray[np.int64], filings: int) -> pl.DataFrame:
     return pl.DataFrame({"id": ids}).with_columns(
         ico=pl.col("id").cast(pl.String).str.zfill(8), nazovUJ=pl.format("Firma {}", "id"),
         kraj=pl.format("SK0{}0", pl.col("id") % 8), datumPoslednejUpravy=pl.lit(_DAY),
+        skNace=pl.lit(list(_SECTORS)).list.get(pl.col("id") % len(_SECTORS)),
+        velkostOrganizacie=pl.format("0{}", pl.col("id") % 8),
         idUctovnychZavierok=pl.concat_list(pl.col("id") + year * many for year in years),
     )  # fmt: skip
 

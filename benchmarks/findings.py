@@ -1,14 +1,20 @@
-"""Summaries and peers of a million filings, beside collecting their columns and beside DuckDB."""
+"""Summaries and peers of a million filings, beside collecting their columns and beside DuckDB.
+
+Of a frame here; of a mirror in `contents_mirror`, which writes one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
+from unittest.mock import patch
 
+import deltalake
 import duckdb
 import polars as pl
-from timing import Figure, side_by_side
+from timing import Figure, seconds, side_by_side
 
 import finstat_kit as fk
 from finstat_kit.frames.financials.assemble import CARRIED
@@ -24,6 +30,33 @@ _QUERY: Final = """
     SELECT substr(skNace, 1, 2) AS division, year, count(*), count(sales), sum(sales), avg(sales),
         quantile_cont(sales, [0.1, 0.25, 0.5, 0.75, 0.9])
     FROM '{path}' GROUP BY ALL
+"""
+
+# The same of the files of a mirror: the newest records, and the rows that sales are a sum of.
+_ON_MIRROR: Final = """
+    WITH filed AS (
+        SELECT id AS report_id, version, idUctovnejZavierky AS statement
+        FROM read_parquet($reports) WHERE kind = 'record'
+        QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1
+    ), years AS (
+        SELECT id AS statement, year(obdobieDo) AS year
+        FROM read_parquet($statements) WHERE kind = 'record'
+        QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1
+    ), divisions AS (
+        SELECT substr(skNace, 1, 2) AS division, unnest(idUctovnychZavierok) AS statement
+        FROM read_parquet($units) WHERE kind = 'record'
+        QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1
+    ), amounts AS (
+        SELECT report_id, version, sum(value) AS sales FROM read_parquet($cells)
+        WHERE "table" = 2 AND "column" = 0
+            AND (template = 699 AND "row" IN (2, 3, 4) OR template = 687 AND "row" IN (1, 2))
+        GROUP BY ALL
+    )
+    SELECT division, year, count(*), count(sales), sum(sales), avg(sales),
+        quantile_cont(sales, [0.1, 0.25, 0.5, 0.75, 0.9])
+    FROM divisions JOIN years USING (statement) JOIN filed USING (statement)
+        LEFT JOIN amounts USING (report_id, version)
+    GROUP BY ALL
 """
 
 
@@ -58,3 +91,48 @@ def figures(quick: bool) -> Iterator[Figure]:
             _SUBJECT, f"{rows}: {name} beyond collecting", beyond, _MOST, least=False, unit=" s"
         )
     yield Figure(_SUBJECT, f"{rows}: the summary's numbers in DuckDB", times["duckdb"], unit=" s")
+
+
+def on_mirror(
+    mirror: fk.Mirror, unit: int, year: int
+) -> list[tuple[str, float, float | None, str]]:
+    """Return text, value, goal and unit of what findings take on a mirror of businesses.
+
+    Both numbers are of one call, because the time of reading a mirror varies by more than the rest.
+    """
+    money = mirror.financials()
+    summary, read = _apart(lambda: fk.summary(money, "sales", by="section"))
+    peers, read_of_peers = _apart(lambda: fk.peers(money, unit, "sales", year=year))
+    files = {
+        name: deltalake.DeltaTable(Path(mirror.path) / name).file_uris()
+        for name in ("cells", "reports", "statements", "units")
+    }
+    rows: list[Any] = []
+    duck = seconds(lambda: rows.extend(duckdb.execute(_ON_MIRROR, files).fetchall()))
+    ours = fk.summary(money, "sales", by="division").sort("division", "year")
+    rounded = ours.select("units", "n", pl.col("sum").round()).rows()
+    assert rounded == [(*row[2:4], round(row[4])) for row in sorted(rows)]
+    return [
+        ("collecting the columns of a summary by section and year", read, None, " s"),
+        ("the summary beyond collecting", summary - read, _MOST, " s"),
+        ("the summary's numbers in DuckDB, from the files", duck, None, " s"),
+        ("collecting the columns of the peers of a unit", read_of_peers, None, " s"),
+        ("the peers beyond collecting", peers - read_of_peers, _MOST, " s"),
+    ]
+
+
+def _apart(work: Callable[[], object]) -> tuple[float, float]:
+    """Return the seconds of a call, and those in which it collects its lazy frame."""
+    collect, taken, inside = pl.LazyFrame.collect, [0.0], [False]
+
+    def timed(frame: pl.LazyFrame, **options: Any) -> object:  # noqa: ANN401
+        if inside[0]:  # by the mirror
+            return collect(frame, **options)
+        inside[0] = True
+        result: list[object] = []
+        taken[0] += seconds(lambda: result.append(collect(frame, **options)))
+        inside[0] = False
+        return result[0]
+
+    with patch.object(pl.LazyFrame, "collect", timed):
+        return seconds(work), taken[0]
