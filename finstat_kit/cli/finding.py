@@ -67,7 +67,7 @@ def filings(unit: str, max_requests: int | None, chosen: options.Chosen, output:
     from finstat_kit.client.collections.finding import unit_of
 
     reg = chosen()
-    record = reg.units.get(unit_of(reg._session, unit, "unit"))
+    record = reg.units.get(unit_of(reg.units, unit, "unit"))
     output.write(_listed(reg, reg.filings(record, max_requests=max_requests)))
 
 

@@ -15,7 +15,9 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
+from finstat_kit.client.collections.units import Units
 from finstat_kit.client.register import Register
+from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.text import numbers as number_format, unit_names
 from finstat_kit.protocol import replies
@@ -33,6 +35,17 @@ from finstat_kit.transport import forks
 from finstat_kit.transport.base import InProcess
 
 Ids = int | Iterable[int] | pl.Series | pl.DataFrame
+
+
+class _Units(Units):
+    """The units of a sample, which holds their names."""
+
+    def __init__(self, session: Session, names: Callable[[], pl.DataFrame]) -> None:
+        super().__init__("units", session)
+        self._names_of_sample = names
+
+    def _names(self) -> pl.DataFrame:
+        return self._names_of_sample()
 
 
 class Sample(Register):
@@ -61,7 +74,7 @@ class Sample(Register):
         self._named: tuple[Store, pl.DataFrame] | None = None  # a state and its names
         self._changing = threading.Lock()
         super().__init__("sample:", lang=lang, transport=InProcess(self._answer))
-        self._session.names = self._names
+        self.units = _Units(self._session, self._names)
         forks.renew_in_child(self)
 
     def _after_fork(self) -> None:

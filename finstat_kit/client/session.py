@@ -53,6 +53,9 @@ class Copy(Protocol):
     def form(self, template: int) -> Form | None:
         """Return a form, None if it holds no such template."""
 
+    def names(self) -> pl.DataFrame:
+        """Return the names of all units, prepared for a search."""
+
     def filings(
         self, units: pl.DataFrame, years: Sequence[int] | None, *, consolidated: bool
     ) -> pl.DataFrame:
@@ -98,8 +101,6 @@ class Session:
         today: Returns the register's day.
         copy: Answers from disk instead of requests; None if every record is requested.
         max_age: Seconds for which cached records are used without checking for changes.
-        names: Returns the names of all units, prepared for a search; None where a search would need
-            the records of a whole register.
         replayed: Whether all replies come from a file: nothing is sent, no bars are shown.
         fetched: Codelists and forms fetched so far.
     """
@@ -111,7 +112,6 @@ class Session:
     remote: bool
     today: Callable[[], date]
     copy: Copy | None = None
-    names: Callable[[], pl.DataFrame] | None = None
     max_age: float = 0.0
     replayed: bool = False
     fetched: Fetched = field(default_factory=Fetched)

@@ -65,7 +65,6 @@ class LocalRegister(Register):
         self._served = Served(self._state, self._records_of)
         super().__init__("mirror:", tries=1, transport=InProcess(self._served.answer))
         self._session.copy = _Door(self)
-        self._session.names = lambda: self._state().names()
         self._session.today = lambda: self._state().today  # of the newest sync
         # Properties and the repr look no more; what is damaged is an error where it is read.
         with contextlib.suppress(MirrorError):
@@ -453,6 +452,10 @@ class _Door:
     def form(self, template: int) -> Form | None:
         form: Form | None = self._register._state().form(template)
         return form
+
+    def names(self) -> pl.DataFrame:
+        state: State = self._register._state()
+        return state.names()
 
     def filings(
         self, units: pl.DataFrame, years: Sequence[int] | None, *, consolidated: bool

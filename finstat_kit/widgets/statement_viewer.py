@@ -307,12 +307,12 @@ class StatementViewer(base.Picker):
 
     def _find(self, text: str, given_up: Callable[[], bool]) -> tuple[pl.DataFrame, int]:
         """Return records of the units that match a text, and how many match."""
-        units, session = self._register.units, self._register._session
-        number = "".join(text.split())
-        able = session.names is not None or (number.isdigit() and len(number) >= _LEAST_DIGITS)
+        units, number = self._register.units, "".join(text.split())
+        is_number = number.isdigit() and len(number) >= _LEAST_DIGITS
+        able = is_number or base.has_names(self._register)
         if not able or not any(sign.isalnum() for sign in text):
             return KINDS["units"].frame([]), 0
-        ids, many = matches(session, text, _OFFERED)
+        ids, many = matches(units, text, _OFFERED)
         return units.get(ids.clear() if given_up() else ids, errors="keep", progress=False), many
 
     def _found(self) -> None:
@@ -445,7 +445,7 @@ class StatementViewer(base.Picker):
         outcome_of_search = self._finding.outcome
         if outcome_of_search is not None and outcome_of_search.error is not None:
             return f"{texts.failed}: {one_line(outcome_of_search.error)}"
-        if self._given or self._register._session.names is not None:
+        if self._given or base.has_names(self._register):
             return ""
         return texts.only_numbers
 

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
 from finstat_kit.client.collections import walk
-from finstat_kit.client.collections.records import get_records
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Either, UsageError
 from finstat_kit.frames.text import unit_names
 from finstat_kit.protocol import wire
+
+if TYPE_CHECKING:
+    from finstat_kit.client.collections.units import Units
 
 _KEYS: Final = {8: "ico", 12: "ico", 10: "dic"}  # by the number of digits
 _LISTED: Final = 10  # units in an error
 
 
 def matches(
-    session: Session, text: str, limit: int | None, argument: str = "text"
+    units: Units, text: str, limit: int | None, argument: str = "text"
 ) -> tuple[pl.Series, int]:
     """Return the ids of the units that match a text, best first, and how many there are.
 
     Args:
-        session: Of the register.
+        units: Of the register.
         text: As given, see `Units.find`.
         limit: Maximum number of ids, None for all.
         argument: What the text is given by.
@@ -39,10 +41,10 @@ def matches(
     is_number = number.isascii() and number.isdigit() and int(number) <= wire.MAX_ID
     # An IČO that was read as a number has lost its zeros.
     for written in dict.fromkeys((number, number.zfill(8))) if is_number else ():
-        if (ids := _of_number(session, written)).len():
+        if (ids := _of_number(units._session, written)).len():
             return ids.head(ids.len() if limit is None else limit), ids.len()
-    if session.names is not None:
-        return unit_names.matching(session.names(), text, limit)
+    if (names := units._names()) is not None:
+        return unit_names.matching(names, text, limit)
     if is_number:
         return pl.Series("id", dtype=pl.Int64), 0
     raise UsageError(
@@ -71,14 +73,14 @@ def _of_number(session: Session, number: str) -> pl.Series:
     return walk.ids(session, "units", query, progress=False)["id"]
 
 
-def unit_of(session: Session, text: str, argument: str) -> int:
+def unit_of(units: Units, text: str, argument: str) -> int:
     """Return the id of the only unit that matches a text.
 
     Raises:
         UsageError: There is none, or there are several, of which the best matches are listed.
     """
-    ids, number = matches(session, text, _LISTED, argument)
-    records = get_records("units", ids, session, keep=True, max_requests=None, progress=False)
+    ids, number = matches(units, text, _LISTED, argument)
+    records = units.get(ids, errors="keep", progress=False)
     return int(one_unit(records, argument, text, number)["id"].item())
 
 

@@ -266,8 +266,12 @@ class Units(Collection):
             [15900.0]
         """
         limit = None if limit is None else arguments.whole("limit", limit, 1, wire.MAX_ID)
-        ids, number = finding.matches(self._session, text, limit)
+        ids, number = finding.matches(self, text, limit)
         if ids.len() < number:
             best = f"the {ids.len():,} best of {number:,} units that match"
             warn(f"{best}; a greater limit returns more")
         return self.get(ids, errors="keep", progress=False)
+
+    def _names(self) -> pl.DataFrame | None:
+        """Return the names of all units; None where they would need the records of a register."""
+        return None if self._session.copy is None else self._session.copy.names()

@@ -153,8 +153,12 @@ def is_local(register: Register) -> bool:
     What is chosen is then answered before the call returns, so that a saved notebook does not
     depend on timing.
     """
-    session = register._session
-    return isinstance(register, Sample) or session.copy is not None or session.replayed
+    return has_names(register) or register._session.replayed
+
+
+def has_names(register: Register) -> bool:
+    """Whether units can be searched by name: in a sample or a copy."""
+    return isinstance(register, Sample) or register._session.copy is not None
 
 
 def records(frame: pl.DataFrame | pl.LazyFrame, needed: Sequence[str]) -> pl.DataFrame:
