@@ -16,30 +16,12 @@ from finstat_kit.charts.parts import colours, drawing
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.values import figures
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.catalogue import Words
 
 _BINS: Final = 40
 _WIDE: Final = 100  # from here on, the largest by a quarter of the values, the scale is a log one
 _ENDS: Final = (0.005, 0.995)  # shares of values that a linear scale shows
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "rows": "počet jednotiek",
-        "years": "počet jednotkorokov",
-        "median": "medián {x}",
-        "limits": "obmedzené na {low} až {high}",
-        "log": "Logaritmická mierka, okolo nuly lineárna.",
-        "negative": "Záporné hodnoty: {n}.",
-        "outside": "Mimo obrázka: {n}.",
-    },
-    "en": {
-        "rows": "number of units",
-        "years": "number of unit-years",
-        "median": "median {x}",
-        "limits": "limited to {low} to {high}",
-        "log": "Logarithmic scale, linear around zero.",
-        "negative": "Negative values: {n}.",
-        "outside": "Outside the picture: {n}.",
-    },
-}
+_WORDS: Final = Words("distribution")
 
 
 def draw(ax: Axes, rows: pl.DataFrame, item: str, lang: Lang, *, mark: float | None) -> list[str]:

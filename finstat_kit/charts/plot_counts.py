@@ -22,6 +22,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.frames.findings import groups
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.catalogue import Words
 
 MOST_BARS: Final = 200
 _BARS: Final = 30  # by default
@@ -30,20 +31,7 @@ _LEAST_HEIGHT: Final = 0.19  # of a bar in the caller's axes
 _GAP: Final = 0.15  # inches between a bar, its number and the edge
 _LETTER: Final = 0.6  # of the height of a bar
 _TOO_LONG: Final = 2  # times the longest bar; a longer rest would dwarf all others
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "count": "počet jednotiek a ich podiel na všetkých",
-        "difference": "o koľko jednotiek viac (+) alebo menej\u00a0(−)",
-        "with": "jednotky s hodnotou",
-        "off": "Pruh „ostatné“ je dlhší, než sa sem zmestí.",
-    },
-    "en": {
-        "count": "number of units and their share of all",
-        "difference": "how many units more (+) or fewer\u00a0(−)",
-        "with": "units with a value",
-        "off": "The bar “other” is longer than fits here.",
-    },
-}
+_WORDS: Final = Words("plot_counts")
 
 
 def plot_counts(

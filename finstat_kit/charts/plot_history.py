@@ -19,28 +19,12 @@ from finstat_kit.charts.values.figures import Figures
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.places import labels
+from finstat_kit.frames.text.catalogue import Words
 
 _MOST: Final = 6  # lines
 _YEARS: Final = 1.4  # per inch of the axes that names at the ends of lines make narrower
 _NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes")
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "by year": "{item} podľa rokov",
-        "items": "Vybrané položky podľa rokov",
-        "corrected": "Krúžok: hodnota je z opravnej závierky.",
-        "previous": "Prázdny bod: zo stĺpca predchádzajúceho obdobia.",
-        "short": "Šrafované: obdobie iné ako 12 mesiacov.",
-        "gap": "Kde čiara chýba, nie sú čísla.",
-    },
-    "en": {
-        "by year": "{item} by year",
-        "items": "Selected items by year",
-        "corrected": "Ring: from a correction.",
-        "previous": "Hollow point: from the previous-period column.",
-        "short": "Hatched: a period of other than 12 months.",
-        "gap": "Where the line breaks there are no numbers.",
-    },
-}
+_WORDS: Final = Words("plot_history")
 
 
 def plot_history(

@@ -25,6 +25,7 @@ from finstat_kit.frames.counts.count_by import PERIODS, Every
 from finstat_kit.frames.financials.quartiles import FEWEST
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import wire
 
 _MOST_STACKS: Final = 23  # beside each other
@@ -32,52 +33,7 @@ _BROAD: Final = 5.6  # inches of a line of text that is read with ease
 _FEW_PERIODS: Final = 7  # with fewer bounds, periods have the width of those of so many
 _BESIDE_LEGEND: Final = 0.75  # of the width of axes is left beside a legend, at least
 _GAP: Final = 0.15  # inches between dates
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "count": "počet jednotiek",
-        "heading": "Účtovné jednotky podľa {period} poslednej zmeny a {by}",
-        "day": "dňa",
-        "week": "týždňa",
-        "month": "mesiaca",
-        "quarter": "štvrťroka",
-        "year": "roka",
-        "axis": "{period} poslednej zmeny jednotky",
-        "axis day": "deň",
-        "axis week": "týždeň",
-        "axis month": "mesiac",
-        "axis quarter": "štvrťrok",
-        "axis year": "rok",
-        "not": (
-            "Každá jednotka je tu raz, v čase svojej poslednej zmeny. Po ďalšej zmene sa posunie "
-            "doprava, preto staršie stĺpce časom klesajú. Nie je to vývoj počtu zmien."
-        ),
-        "undated": "Bez dátumu zmeny (nezobrazené): {n}.",
-        "few": "Menej než 5 jednotiek, nezobrazené: {names}.",
-        "part": "Posledný {period} je neúplný (šrafovaný): {to}.",
-    },
-    "en": {
-        "count": "number of units",
-        "heading": "Accounting units by {period} of last change and {by}",
-        "day": "day",
-        "week": "week",
-        "month": "month",
-        "quarter": "quarter",
-        "year": "year",
-        "axis": "{period} of the unit's last change",
-        "axis day": "day",
-        "axis week": "week",
-        "axis month": "month",
-        "axis quarter": "quarter",
-        "axis year": "year",
-        "not": (
-            "Each unit appears here once, at its last change. When it changes again it moves "
-            "right, so that older bars shrink. This is not the number of changes over time."
-        ),
-        "undated": "Without a date of change (not shown): {n}.",
-        "few": "Fewer than 5 units, not drawn: {names}.",
-        "part": "The last {period} is unfinished (hatched): {to}.",
-    },
-}
+_WORDS: Final = Words("plot_last_changes")
 
 
 def plot_last_changes(

@@ -22,35 +22,11 @@ from finstat_kit.frames.counts.count_by import KINDS
 from finstat_kit.frames.financials.quartiles import FEWEST
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.catalogue import Words
 
 _ABSENT: Final = {"bare": "–", "zero": "0"}
 _MOST_NAMED: Final = 4  # codes without a tile
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "other": "{value} podľa {by}",
-        "median": "medián",
-        "few": "menej než 5 jednotiek s hodnotou",
-        "count": "počet jednotiek",
-        "difference": "rozdiel v počte jednotiek",
-        "breaks": ", triedy podľa prirodzených hraníc",
-        "none": "žiadna jednotka",
-        "missing": "bez hodnoty",
-        "off": "Mimo mapy: ",
-        "more": "ďalšie kódy",
-    },
-    "en": {
-        "other": "{value} by {by}",
-        "median": "median",
-        "few": "fewer than 5 units with a value",
-        "count": "number of units",
-        "difference": "difference in the number of units",
-        "breaks": ", classes by natural breaks",
-        "none": "no units",
-        "missing": "no value",
-        "off": "Not on the map: ",
-        "more": "further codes",
-    },
-}
+_WORDS: Final = Words("plot_map")
 
 
 class _Grid(NamedTuple):
@@ -307,9 +283,7 @@ def _draw_tiles(
     absent: str,
     lang: Lang,
 ) -> None:
-    named = {
-        code: tile.name_sk if lang == "sk" else tile.name_en for code, tile in grid.tiles.items()
-    }
+    named = {code: tiles.NAMES[lang][code] for code in grid.tiles}
     written = {code: texts.get(code, absent) for code in grid.tiles}
     lines = grid.two_lines if any("\n" in text for text in written.values()) else grid.lines
     # One size for all names and one for all numbers, set by the longest.

@@ -25,44 +25,14 @@ from finstat_kit.frames.financials.quartiles import FEWEST, spread
 from finstat_kit.frames.findings import groups
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.catalogue import Words
 
 _MOST: Final = 30  # boxes
 _HEIGHT: Final = 0.3  # inches of a box and the gap below it
 _BOX: Final = 0.56
 _TICKS: Final = 22  # points of the numbers below the axes
 _WIDE: Final = 100  # from here on, highest by lowest, values are drawn on a log scale
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "heading": "{item} podľa {by}",
-        "how": "Pás: prostredná polovica hodnôt, čiara: medián, fúzy: najviac 1,5 dĺžky pásu.",
-        "unit-years": "n: jednotkoroky.",
-        "few": "Kódy s menej ako 5 jednotkami, nezobrazené: {n} (n = {values}).",
-        "log": "Logaritmická mierka.",
-        "lost": "Nuly a záporné hodnoty, vľavo od obrázka: {n}.",
-        "beyond": "Za fúzmi, nezobrazené: {n}.",
-        "of a summary": (
-            "Pás: prostredná polovica hodnôt, čiara: medián, fúzy: 10. a 90. percentil."
-        ),
-        "marked": "Vyznačená modrou: {name}",
-        "unmarked": "Bez hodnoty, nevyznačená: {name}",
-        "more": "Ďalšie kódy, nezobrazené: {n} (n = {values}).",
-    },
-    "en": {
-        "heading": "{item} by {by}",
-        "how": "Box: the middle half of values, line: median, whiskers: up to 1.5 box lengths.",
-        "unit-years": "n: unit-years.",
-        "few": "Codes of fewer than 5 units, not shown: {n} (n = {values}).",
-        "log": "Logarithmic scale.",
-        "lost": "Zeros and negative values, left of the chart: {n}.",
-        "beyond": "Beyond the whiskers, not shown: {n}.",
-        "of a summary": (
-            "Box: the middle half of values, line: median, whiskers: 10th and 90th percentile."
-        ),
-        "marked": "Marked in blue: {name}",
-        "unmarked": "Without a value, not marked: {name}",
-        "more": "Further codes, not shown: {n} (n = {values}).",
-    },
-}
+_WORDS: Final = Words("plot_spread")
 
 
 def plot_spread(

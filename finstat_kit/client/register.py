@@ -27,6 +27,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts import count_by as counts
 from finstat_kit.frames.financials.items import Activity
 from finstat_kit.frames.places import labels, locations as places
+from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import wire
 from finstat_kit.transport.base import Transport, is_loopback
 from finstat_kit.transport.exchange import Exchange, Stats
@@ -43,22 +44,7 @@ if TYPE_CHECKING:
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
 Auto = Literal["auto"]
 _LANG: Final = "FINSTAT_KIT_LANG"
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "live": "Register účtovných závierok",
-        "licence": "licencia CC0",
-        "invented": "vymyslené údaje",
-        "no reply": "zatiaľ bez odpovede",
-        "received": "údaje prevzaté {first} až {last}",
-    },
-    "en": {
-        "live": "Register of Financial Statements (Slovakia)",
-        "licence": "CC0",
-        "invented": "invented data",
-        "no reply": "no reply yet",
-        "received": "data received {first} to {last}",
-    },
-}
+_WORDS: Final = Words("register")
 
 
 class Register(Checked):

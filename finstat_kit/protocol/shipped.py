@@ -33,6 +33,11 @@ def template_bodies() -> dict[int, bytes]:
     return {int(path.stem): path.read_bytes() for path in sorted(paths, key=lambda p: int(p.stem))}
 
 
+def read(name: str, kind: type[T]) -> T:
+    """Return the content of ``data/NAME.json``."""
+    return msgspec.json.decode((data_folder() / f"{name}.json").read_bytes(), type=kind)
+
+
 def facts(name: str, kind: type[T]) -> T:
     """Return the facts in ``data/facts/NAME.json``, which the sample is drawn by."""
-    return msgspec.json.decode((data_folder() / "facts" / f"{name}.json").read_bytes(), type=kind)
+    return read(f"facts/{name}", kind)

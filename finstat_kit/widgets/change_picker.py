@@ -155,10 +155,10 @@ class ChangePicker(base.Picker):
 
     def _relabel(self) -> None:
         texts = words(self.lang)
-        self.calendar.description = texts.since
+        self.calendar.description = texts["since"]
         for name, button in self.quick.items():
-            button.description = getattr(texts, name)
-            button.tooltip = f"{texts.since}: {button.description}"
+            button.description = texts[name]
+            button.tooltip = f"{texts['since']}: {button.description}"
 
     def _count(self, day: date | None, _: Callable[[], bool]) -> int:
         if is_later(self._register, day):
@@ -175,21 +175,21 @@ class ChangePicker(base.Picker):
         texts, register = words(self.lang), self._register
         day = outcome.question if outcome else self.value
         if outcome is None:
-            return texts.counting.format(since=self._since(day))
+            return texts["counting"].format(since=self._since(day))
         if outcome.error is not None:
-            return f"{texts.failed}: {one_line(outcome.error)}"
+            return f"{texts['failed']}: {one_line(outcome.error)}"
         if day is not None and is_later(register, day):
             days = {"day": day_text(day, self.lang), "today": day_text(register.today, self.lang)}
-            return texts.later.format(**days)
+            return texts["later"].format(**days)
         units = number_format.units(outcome.answer or 0, self.lang)
-        return texts.in_register.format(units=units, since=self._since(day))
+        return texts["in_register"].format(units=units, since=self._since(day))
 
     def _static(self) -> str:
         day = self.value and day_text(self.value, self.lang)
         texts = words(self.lang)
         rows = [
-            [texts.since, day or texts.everything],
-            [texts.units, self._text(self._counts.outcome)],
+            [texts["since"], day or texts["everything"]],
+            [texts["units"], self._text(self._counts.outcome)],
         ]
         return base.table(["", ""], rows)
 

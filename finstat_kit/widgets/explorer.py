@@ -143,7 +143,7 @@ class Explorer(base.Picker):
             RegisterError: The records could not be fetched.
         """
         if self._given is None and self._register._session.remote:
-            raise UsageError(words("en").pass_frame.format(name="Explorer"))
+            raise UsageError(words("en")["pass_frame"].format(name="Explorer"))
         while (frame := self.frame) is None:
             self._records.result()
             self._arrived()
@@ -203,7 +203,7 @@ class Explorer(base.Picker):
             self._draw()
 
     def _relabel(self) -> None:
-        views = words(self.lang).views
+        views = words(self.lang, "views")
         with self._quietly(), self.view.hold_sync():
             chosen = self.view.value or "map"
             self.view.options = [(text, view) for view, text in views.items()]
@@ -251,11 +251,11 @@ class Explorer(base.Picker):
             counts = "" if picture and mapped_already else panel(shown, view)
             line = head(shown)
         elif self._register._session.remote:
-            line = base.status(texts.pass_frame.format(name="Explorer"))
+            line = base.status(texts["pass_frame"].format(name="Explorer"))
         elif (outcome := self._records.outcome) is not None and outcome.error is not None:
-            line = base.status(f"{texts.failed}: {one_line(outcome.error)}")
+            line = base.status(f"{texts['failed']}: {one_line(outcome.error)}")
         else:
-            self.line.value = base.status(texts.loading)
+            self.line.value = base.status(texts["loading"])
             return
         self._draw_map(picture)
         self.panel.value = counts
@@ -268,7 +268,7 @@ class Explorer(base.Picker):
         with self._quietly(), self.map.hold_sync():
             self.map.picture = picture
             self.map.layout.display = None if picture else "none"
-            self.map.hint = words(self.lang).on_map if picture else ""
+            self.map.hint = words(self.lang)["on_map"] if picture else ""
             self.map.value = self.location.value or ""
             self.map.up = next(filter(None, reversed(above)), "")
 

@@ -180,15 +180,15 @@ class LocationPicker(base.Picker):
             for level, control in zip(LEVELS, self._controls, strict=True):
                 with control.hold_sync():
                     control.texts = {
-                        "label": texts.levels[level],
-                        "placeholder": texts.every[level],
-                        "clear": texts.clear[level],
-                        "none": texts.nothing_found,
-                        "elsewhere": texts.elsewhere,
-                        "more": texts.more,
+                        "label": words(self.lang, "levels")[level],
+                        "placeholder": words(self.lang, "every")[level],
+                        "clear": words(self.lang, "clear")[level],
+                        "none": texts["nothing_found"],
+                        "elsewhere": texts["elsewhere"],
+                        "more": texts["more"],
                     }
                     control.items = self._places.items(
-                        level, self.lang, texts.district_of, texts.no_district
+                        level, self.lang, texts["district_of"], texts["no_district"]
                     )
 
     def _static(self) -> str:
@@ -197,8 +197,8 @@ class LocationPicker(base.Picker):
         for level, code in zip(LEVELS, self._path, strict=True):
             path = self._places.path(level, code) if code else None
             name = self._places.name(path, self.lang) if path else None
-            rows.append([texts.levels[level], name or texts.nothing_chosen, code])
-        return base.table(["", "", texts.code], rows)
+            rows.append([words(self.lang, "levels")[level], name or texts["nothing_chosen"], code])
+        return base.table(["", "", texts["code"]], rows)
 
 
 def _code(path: Path) -> str | None:

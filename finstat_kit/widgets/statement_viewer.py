@@ -262,29 +262,31 @@ class StatementViewer(base.Picker):
 
     def _relabel(self) -> None:
         texts = words(self.lang)
-        self.year.description = texts.year
-        self.tabs.titles = (texts.statement, texts.years)
+        self.year.description = texts["year"]
+        self.tabs.titles = (texts["statement"], texts["years"])
         with self._quietly():
             chosen = self.table.value
-            self.table.description = texts.table
-            self.table.options = [(name, table) for table, name in texts.tables.items()]
+            self.table.description = texts["table"]
+            self.table.options = [
+                (name, table) for table, name in words(self.lang, "tables").items()
+            ]
             self.table.value = chosen or "income"
-        self.blanks.description = texts.blank_rows
+        self.blanks.description = texts["blank_rows"]
         self.unit.texts = {
-            "label": texts.unit,
-            "placeholder": texts.name_or_ico,
-            "clear": texts.clear_unit,
-            "none": texts.nothing_found,
-            "elsewhere": texts.elsewhere,
-            "more": texts.more,
-            "searching": texts.searching,
+            "label": texts["unit"],
+            "placeholder": texts["name_or_ico"],
+            "clear": texts["clear_unit"],
+            "none": texts["nothing_found"],
+            "elsewhere": texts["elsewhere"],
+            "more": texts["more"],
+            "searching": texts["searching"],
         }
 
     def _offer(self) -> None:
         """Give the field the units to choose from."""
         if self._units is not None:
             with self._quietly(), self.unit.hold_sync():
-                self.unit.items = filing_panel.units(self._units, words(self.lang).unnamed)
+                self.unit.items = filing_panel.units(self._units, words(self.lang)["unnamed"])
                 self._show_unit()
 
     def _show_unit(self) -> None:
@@ -420,9 +422,9 @@ class StatementViewer(base.Picker):
             return
         shown = self._history()
         outcome = None if self._read is None else self._fetching_years.outcome
-        text = words(self.lang).loading_statements if self._read else ""
+        text = words(self.lang)["loading_statements"] if self._read else ""
         if outcome is not None and outcome.error is not None:
-            text = f"{words(self.lang).failed}: {one_line(outcome.error)}"
+            text = f"{words(self.lang)['failed']}: {one_line(outcome.error)}"
         status = base.status(text) if text else ""
         self.history.value = status if shown is None else shown._repr_html_()
 
@@ -440,18 +442,18 @@ class StatementViewer(base.Picker):
         if self.value is not None:
             outcome = None if self._read else self._reading.outcome
             if outcome is not None and outcome.error is not None:
-                return f"{texts.failed}: {one_line(outcome.error)}"
-            return "" if self._read else texts.loading_statements
+                return f"{texts['failed']}: {one_line(outcome.error)}"
+            return "" if self._read else texts["loading_statements"]
         outcome_of_search = self._finding.outcome
         if outcome_of_search is not None and outcome_of_search.error is not None:
-            return f"{texts.failed}: {one_line(outcome_of_search.error)}"
+            return f"{texts['failed']}: {one_line(outcome_of_search.error)}"
         if self._given or base.has_names(self._register):
             return ""
-        return texts.only_numbers
+        return texts["only_numbers"]
 
     def _shown(self, read: _Read) -> filing_panel.Shown:
         record = read.record.row(0, named=True)
-        name = record.get("nazovUJ") or words(self.lang).unnamed.format(id=self.value)
+        name = record.get("nazovUJ") or words(self.lang)["unnamed"].format(id=self.value)
         return filing_panel.Shown(
             name=name,
             ico=record.get("ico") or "",
@@ -466,8 +468,10 @@ class StatementViewer(base.Picker):
     def _static(self) -> str:
         texts = words(self.lang)
         if self._read is None:
-            chosen = texts.nothing_chosen if self.value is None else str(self.value)
-            return base.table(["", ""], [[texts.unit, chosen], [texts.year, texts.nothing_chosen]])
+            chosen = texts["nothing_chosen"] if self.value is None else str(self.value)
+            return base.table(
+                ["", ""], [[texts["unit"], chosen], [texts["year"], texts["nothing_chosen"]]]
+            )
         shown = self._history() if self.tabs.selected_index == 1 else None
         return (
             filing_panel.static(self._shown(self._read)) if shown is None else shown._repr_html_()

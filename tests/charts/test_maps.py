@@ -41,11 +41,11 @@ def test_every_district_has_a_tile() -> None:
     regions, districts = fk.regions()["code"], fk.districts()["code"]
 
     assert set(tiles.DISTRICTS) == set(districts)
-    assert len(tiles.DISTRICTS) == len(tiles._DISTRICT_NAMES) == 79
+    assert len(tiles.DISTRICTS) == 79
     assert set(tiles.REGIONS) == {code for code in regions if not code.startswith("SKZ")}
     for grid in (tiles.DISTRICTS, tiles.REGIONS):
         assert len({(tile.column, tile.row) for tile in grid.values()}) == len(grid)
-        assert len({tile.name_sk for tile in grid.values()}) == len(grid)
+        assert len({tiles.NAMES["sk"][code] for code in grid}) == len(grid)
         assert min(tile.column for tile in grid.values()) == 0
         assert min(tile.row for tile in grid.values()) == 0
 
@@ -67,7 +67,8 @@ def test_regions_are_in_one_piece() -> None:
 
 def test_tiles_lie_as_the_districts_do() -> None:
     """West of, north of, and neighbours, for pairs that everybody in Slovakia knows."""
-    at = {tile.name_sk.replace("\n", " "): tile for tile in tiles.DISTRICTS.values()}
+    names = tiles.NAMES["sk"]
+    at = {names[code].replace("\n", " "): tile for code, tile in tiles.DISTRICTS.items()}
     chain = ["Bratislava I", "Nitra", "Zvolen", "Rimavská Sobota", "Košice I", "Trebišov"]
     columns = [at[name].column for name in chain]
     north = [at[name].row for name in ("Čadca", "Žilina", "Martin", "Zvolen", "Veľký Krtíš")]

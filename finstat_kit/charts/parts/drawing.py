@@ -21,6 +21,7 @@ from finstat_kit.frames.counts.compare import COMPARISON
 from finstat_kit.frames.counts.count_by import COUNTS, KINDS, MADE_BY, are_those_of, check_made_by
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.catalogue import Words
 
 # Fixed sizes, in points, prevent overlaps under any user style.
 TITLE_SIZE: Final = 11
@@ -29,66 +30,7 @@ LONGEST: Final = 40  # letters of a label
 GROWTH: Final = 1.2  # of the axes, at least, when the figure is laid out to its edges
 NARROW: Final = 6.0  # inches; narrower axes have no room for long labels beside them
 
-WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "kraj": "kraja",
-        "okres": "okresu",
-        "sidlo": "obce",
-        "pravnaForma": "právnej formy",
-        "skNace": "činnosti (SK NACE)",
-        "druhVlastnictva": "druhu vlastníctva",
-        "velkostOrganizacie": "veľkosti organizácie",
-        "section": "sekcie činnosti (SK NACE)",
-        "division": "divízie činnosti (SK NACE)",
-        "age": "veku",
-        "size_by_law": "veľkosti podľa prahov zákona z údajov roka",
-        "by": "Účtovné jednotky podľa {by}",
-        "difference": "Rozdiel v počte účtovných jednotiek podľa {by}",
-        "rest": "ostatné",
-        "unknown code": "neznámy kód",
-        "unknown codes": "neznáme kódy",
-        "no code": "bez kódu",
-        "gone": "zmazané alebo neverejné",
-        "no record": "bez záznamu",
-        "unreadable": "nečitateľný záznam",
-        "sides": "„{b}“ oproti „{a}“: ",
-        "unnamed": "druhá strana oproti prvej: ",
-        "windows": (
-            "Obe strany sú obdobia poslednej zmeny: jednotka sa po ďalšej zmene presunie do "
-            "neskoršieho, preto rozdiel nie je vývoj v čase."
-        ),
-        "nothing": "Nie je čo zobraziť.",
-    },
-    "en": {
-        "kraj": "region",
-        "okres": "district",
-        "sidlo": "municipality",
-        "pravnaForma": "legal form",
-        "skNace": "activity (SK NACE)",
-        "druhVlastnictva": "type of ownership",
-        "velkostOrganizacie": "size of organisation",
-        "section": "section of activity (SK NACE)",
-        "division": "division of activity (SK NACE)",
-        "age": "age",
-        "size_by_law": "size by the thresholds of the year's figures",
-        "by": "Accounting units by {by}",
-        "difference": "Difference in the number of accounting units by {by}",
-        "rest": "other",
-        "unknown code": "unknown code",
-        "unknown codes": "unknown codes",
-        "no code": "no code",
-        "gone": "deleted or non-public",
-        "no record": "no record",
-        "unreadable": "unreadable record",
-        "sides": "“{b}” against “{a}”: ",
-        "unnamed": "the second side against the first: ",
-        "windows": (
-            "Both sides are windows of last changes: a unit that changes again leaves the earlier "
-            "one, so that the difference is not a change over time."
-        ),
-        "nothing": "Nothing to show.",
-    },
-}
+WORDS: Final = Words("drawing")
 
 
 @contextmanager
@@ -200,12 +142,9 @@ def _short_regions() -> dict[str, str]:
     """Return the short name of each region by its labels in the codelist."""
     return {
         label: name
-        for tile in tiles.REGIONS.values()
-        for label, name in (
-            (f"{tile.name_sk} kraj", tile.name_sk),
-            (f"Region of {tile.name_en}", tile.name_en),
-            (f"Reg.of {tile.name_en}", tile.name_en),
-        )
+        for code in tiles.REGIONS
+        for sk, en in [(tiles.NAMES["sk"][code], tiles.NAMES["en"][code])]
+        for label, name in ((f"{sk} kraj", sk), (f"Region of {en}", en), (f"Reg.of {en}", en))
     }
 
 

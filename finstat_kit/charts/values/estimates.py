@@ -16,29 +16,11 @@ from finstat_kit.frames.counts.count_by import are_those_of
 from finstat_kit.frames.counts.estimate import ESTIMATES
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.catalogue import Words
 
 _MANY: Final = 100_000  # from here on, tiles show thousands
 _TO: Final = "\u00a0–\u00a0"  # no line breaks in an interval
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "drawn": "odhad {n} {N} {units}",
-        "one": "jednotky",
-        "many": "jednotiek",
-        "count": "odhad počtu jednotiek",
-        "thousands": "odhad počtu jednotiek v tisícoch",
-        "interval": "95\u00a0% interval spoľahlivosti",
-        "alone": "každý sám osebe",
-    },
-    "en": {
-        "drawn": "estimate from {n} of {N} {units}",
-        "one": "unit",
-        "many": "units",
-        "count": "estimated number of units",
-        "thousands": "estimated number of units in thousands",
-        "interval": "95% confidence interval",
-        "alone": "each by itself",
-    },
-}
+_WORDS: Final = Words("estimates")
 
 
 class Estimate(NamedTuple):

@@ -15,65 +15,12 @@ from finstat_kit.frames.financials import items, ratios
 from finstat_kit.frames.findings import outliers, values
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import Noun
 
 _NOUGHTS = re.compile(r"(?:[.,]|([.,][0-9]*[1-9]))0+(?![0-9.,])")
 _MICRO: Final = 687  # the form that holds accruals in other rows than the others do
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "without": "Bez hodnoty: {n}.",
-        "why": "Bez hodnoty: {n} ({why}).",
-        "uncoded": "Bez kódu: {n}.",
-        "left out": "Z viacerých riadkov jednotky a roku je tu jeden, vynechané: {n}.",
-        "differing": "Vynechané závierky, ktorých súčty nesedia: {n}.",
-        "forms": "Výkaz 687 ({micro}) a ostatné ({others}) tu nie sú porovnateľné.",
-        "comparable": "Porovnateľné medzi výkazmi: {value}.",
-        # Why there is no value.
-        "deleted": "zmazané",
-        "non_public": "neverejné",
-        "unreadable": "nečitateľné",
-        "not_held": "nie je v kópii registra",
-        "not_own": "závierka inej jednotky",
-        "no_filing": "bez závierky",
-        "interim_only": "len priebežná závierka",
-        "other_kind": "iný druh závierky",
-        "attachments_only": "len PDF",
-        "no_content": "výkaz bez obsahu",
-        "not_a_number": "nie je číslo",
-        "other_currency": "iná mena",
-        "form": "výkaz sa nedá prečítať",
-        "item_not_in_form": "nie je vo výkaze",
-        "equity": "záporné alebo nulové vlastné imanie",
-        "divisor": "deliteľ nie je kladný",
-        "all_blank": "nevyplnené",
-    },
-    "en": {
-        "without": "Without a value: {n}.",
-        "why": "Without a value: {n} ({why}).",
-        "uncoded": "Without a code: {n}.",
-        "left out": "One row is taken per unit and year, left out: {n}.",
-        "differing": "Filings left out because their sums differ: {n}.",
-        "forms": "Form 687 ({micro}) and the others ({others}) are not comparable here.",
-        "comparable": "Comparable across forms: {value}.",
-        "deleted": "deleted",
-        "non_public": "non-public",
-        "unreadable": "unreadable",
-        "not_held": "not in the copy of the register",
-        "not_own": "statement of another unit",
-        "no_filing": "no filing",
-        "interim_only": "an interim filing alone",
-        "other_kind": "another kind of filing",
-        "attachments_only": "PDF only",
-        "no_content": "report without content",
-        "not_a_number": "not a number",
-        "other_currency": "another currency",
-        "form": "form that cannot be read",
-        "item_not_in_form": "not on the form",
-        "equity": "negative or zero equity",
-        "divisor": "divisor not above zero",
-        "all_blank": "blank",
-    },
-}
+_WORDS: Final = Words("figures")
 # Reasons without words of their own.
 _TOGETHER: Final = {"no_filing_for_year": "no_filing"}
 _OTHER: Final = "form"

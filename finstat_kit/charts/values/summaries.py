@@ -16,53 +16,11 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.findings import groups, summary
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.catalogue import Words
 
 _LONGEST: Final = 24  # letters of a label beside another
 _BETWEEN: Final = " · "
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "covered": "{n} {of} jednotiek",
-        "whole": "spolu",
-        "and": " a ",
-        "by": "podľa {by}",
-        "limits": "hodnoty obmedzené na {low} až {high}",
-        "differing": "Vynechané závierky, ktorých súčty nesedia: {n}.",
-        "n": "počet jednotiek s hodnotou",
-        "units": "počet jednotiek",
-        "without": "počet jednotiek bez hodnoty",
-        "n_excluded": "počet jednotiek s deliteľom, ktorý nie je kladný",
-        "sum": "súčet",
-        "mean": "priemer",
-        "p10": "10. percentil",
-        "p25": "dolný kvartil",
-        "median": "medián",
-        "p75": "horný kvartil",
-        "p90": "90. percentil",
-        "share_top5": "podiel piatich najväčších",
-        "weighted": "vážený",
-    },
-    "en": {
-        "covered": "{n} of {of} units",
-        "whole": "total",
-        "and": " and ",
-        "by": "by {by}",
-        "limits": "values limited to {low} to {high}",
-        "differing": "Filings left out because their sums differ: {n}.",
-        "n": "number of units with a value",
-        "units": "number of units",
-        "without": "number of units without a value",
-        "n_excluded": "number of units with a divisor not above zero",
-        "sum": "sum",
-        "mean": "mean",
-        "p10": "10th percentile",
-        "p25": "lower quartile",
-        "median": "median",
-        "p75": "upper quartile",
-        "p90": "90th percentile",
-        "share_top5": "share of the five largest",
-        "weighted": "weighted",
-    },
-}
+_WORDS: Final = Words("summaries")
 COUNTS: Final = ("n", "units", "without", "n_excluded")
 STATISTICS: Final = ("sum", "mean", "p10", "p25", "median", "p75", "p90", "share_top5", "weighted")
 

@@ -12,6 +12,7 @@ from finstat_kit.frames.financials import assemble, items
 from finstat_kit.frames.reports.cells import FormOf, Reader
 from finstat_kit.frames.reports.filed import Filed, Line, Part
 from finstat_kit.frames.reports.printed_form import amount, form_name, printed_row, table_name
+from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.forms.form import Form, Row
 
 Statement = Literal["income", "balance", "assets", "liabilities"]
@@ -34,24 +35,7 @@ FILINGS: Final = pl.Schema(
     }
 )  # fmt: skip
 _YEAR: Final = 12  # months of a usual period
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "income": "Výkaz ziskov a strát", "balance": "Súvaha", "assets": "Strana aktív",
-        "liabilities": "Strana pasív", "source": "Zdroj", "form": "Tlačivo", "forms": "Tlačivá",
-        "unit": "Účtovná jednotka {id}", "months": "{n} mes.", "euro": "v eurách",
-        "filled": "len vyplnené riadky", "without": "Bez čísel: {years}",
-        "items": "Riadky sú položky, lebo tlačivá sa líšia ({forms}); roky jedného tlačiva "
-        "majú jeho riadky.",
-    },
-    "en": {
-        "income": "Income statement", "balance": "Balance sheet", "assets": "Assets",
-        "liabilities": "Liabilities and equity", "source": "Source", "form": "Form",
-        "forms": "Forms", "unit": "Unit {id}", "months": "{n} months", "euro": "in euro",
-        "filled": "filled rows only", "without": "No numbers: {years}",
-        "items": "The rows are items, because the forms differ ({forms}); the years of one form "
-        "have its rows.",
-    },
-}  # fmt: skip
+_WORDS: Final = Words("history")
 
 
 class History(Filed):

@@ -14,35 +14,13 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.reports.cells import FormOf, Reader, checked
 from finstat_kit.frames.reports.filed import Filed, Line, Part
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms.columns import Column
 from finstat_kit.protocol.forms.form import Form, Row, Table
 
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "report": "výkaz", "unit": "Účtovná jednotka", "ico": "IČO", "dic": "DIČ",
-        "seat": "Sídlo", "period": "Obdobie", "kind": "Závierka", "compiled": "Zostavená",
-        "approved": "Schválená", "current": "bežné obdobie", "previous": "predch. obdobie",
-        "gross": "brutto", "correction": "korekcia", "net": "netto", "main": "hlavná činnosť",
-        "business": "podnikanie", "total": "spolu", "untaxed": "nezdaňovaná",
-        "taxed": "zdaňovaná", "euro": "v eurách", "files": "Prílohy",
-        "none": "Bez čísel", "filled": "len vyplnené riadky",
-        "person": "Titulná strana fyzickej osoby sa neuvádza (title=True ju uvedie).",
-        "translated": "", "only_sk": "",
-    },
-    "en": {
-        "report": "report", "unit": "Unit", "ico": "IČO", "dic": "DIČ", "seat": "Seat",
-        "period": "Period", "kind": "Statement", "compiled": "Compiled", "approved": "Approved",
-        "current": "current period", "previous": "preceding period", "gross": "gross",
-        "correction": "correction", "net": "net", "main": "main activity",
-        "business": "business", "total": "total", "untaxed": "untaxed", "taxed": "taxed",
-        "euro": "in euro", "files": "Attachments", "none": "No numbers",
-        "filled": "filled rows only",
-        "person": "The title page of a natural person is not shown (title=True shows it).",
-        "translated": ", unofficial translation", "only_sk": "[sk]: a caption without English",
-    },
-}  # fmt: skip
+_WORDS: Final = Words("printed_form")
 _KINDS: Final = {
     "Riadna": "Ordinary", "Mimoriadna": "Extraordinary", "Priebežná": "Interim",
     "Kombinovaná": "Combined",

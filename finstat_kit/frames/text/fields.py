@@ -8,13 +8,15 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.frames.text.meanings import MEANINGS
+from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records.decode import KINDS
 
 FIELDS: Final = pl.Schema(
     dict.fromkeys(("field", "dtype", "meaning_sk", "meaning_en", "codelist"), pl.String())
 )
+
+_MEANINGS: Final = Words("fields")
 
 
 def fields(collection: str = "units") -> pl.DataFrame:
@@ -42,7 +44,7 @@ def fields(collection: str = "units") -> pl.DataFrame:
     """
     arguments.one_of("collection", collection, tuple(KINDS))
     rows = [
-        (field, dtype, *MEANINGS[collection][field], _codelist(field))
+        (field, dtype, *_meanings(collection, field), _codelist(field))
         for field, dtype in _nested(KINDS[collection].schema.items())
     ]
     return pl.DataFrame(rows, schema=FIELDS, orient="row")
@@ -60,6 +62,13 @@ def _nested(
         yield above + name, "Struct" if within is dtype else "List(Struct)"
         inner = [(field.name, field.dtype) for field in within.fields]
         yield from _nested(inner, f"{above}{name}.")  # type: ignore[arg-type]
+
+
+def _meanings(collection: str, field: str) -> tuple[str, str]:
+    """Return what a field means; most mean the same in all records."""
+    keys = (f"{collection}.{field}", field, field.rpartition(".")[2])
+    key = next(key for key in keys if key in _MEANINGS["sk"])
+    return _MEANINGS["sk"][key], _MEANINGS["en"][key]
 
 
 def _codelist(field: str) -> str | None:

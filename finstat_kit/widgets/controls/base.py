@@ -97,7 +97,7 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _mime_(self) -> tuple[str, str]:
         # Called by marimo, which shows single anywidgets, but no box of ipywidgets.
         self._settle()
-        line = escape(words(self.lang).still.format(name=type(self).__name__))
+        line = escape(words(self.lang)["still"].format(name=type(self).__name__))
         return "text/html", f"<p>{line}</p>{self._static()}"
 
     def _kept(self) -> dict[str, object]:
@@ -139,7 +139,7 @@ def language(picker: Picker) -> ipywidgets.Dropdown:
 
     def follow(_: object = None) -> None:
         control.value = picker.lang
-        control.description = words(picker.lang).language
+        control.description = words(picker.lang)["language"]
 
     follow()
     picker.observe(follow, "lang")

@@ -49,8 +49,8 @@ class Export(anywidget.AnyWidget):
 
     def relabel(self, lang: Lang) -> None:
         """Set the language of the buttons."""
-        self.texts = {**words(lang).exports, "hints": words(lang).export_hints}
-        self._failed = words(lang).failed
+        self.texts = {**words(lang, "exports"), "hints": words(lang, "export_hints")}
+        self._failed = words(lang)["failed"]
 
     def _on_click(self, _: object, content: dict[str, str], __: object) -> None:
         self.note = ""

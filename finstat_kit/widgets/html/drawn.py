@@ -122,7 +122,7 @@ def _tile(
     """Return a tile in a shade, or in the colour of the page."""
     ink = _INK if shade is None else colours.ink_on(shade)
     x, y = tile.column * _WIDTH, tile.row * _HEIGHT
-    short = tile.name_sk if lang == "sk" else tile.name_en
+    short = tiles.NAMES[lang][code]
     name = _DIVIDED.get(short, short).split("\n")
     size = min(_TEXT, (_WIDTH - 6) / _LETTER / max(map(len, name)))
     first = 19 if len(name) > 1 else 26
@@ -154,7 +154,7 @@ def _legend(shades: list[str], classed: list[list[float]], off: int, lang: Lang)
         bounds = " – ".join(dict.fromkeys(ends))
         entries.append(f'<span><span style="{swatch}"></span>{bounds}</span>')
     if off:
-        text = words(lang).off_map.format(units=number_format.units(off, lang))
+        text = words(lang)["off_map"].format(units=number_format.units(off, lang))
         entries.append(f"<span>{escape(text)}</span>")
     row = "display:flex;flex-wrap:wrap;gap:0 1em;line-height:1.6;margin-top:4px"
     return f'<div style="{row}">{"".join(entries)}</div>'

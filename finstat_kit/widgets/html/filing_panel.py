@@ -12,6 +12,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.frames.reports.filed import Filed
 from finstat_kit.frames.reports.printed_form import amount, kind_text
 from finstat_kit.frames.text import slovak_order
+from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.widgets.controls.base import heading, scrolling, section, table
 
@@ -25,40 +26,7 @@ _INCOME: Final = {
     "non_profit": ("revenue", "revenue_total"),
     "single_entry": ("receipts", "receipts_total"),
 }
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "years": "Závierky podľa rokov",
-        "year": "Rok", "months": "Mesiace", "kind": "Druh", "filed": "Podaná", "state": "Stav",
-        "statement": "Závierka {id}", "on": "podaná {day}",
-        "counts": "platí", "superseded": "nahradená",
-        "superseded_by": "Nahradila ju neskôr podaná závierka {id}.",
-        "supersedes": "Nahrádza skôr podanú závierku {id}.",
-        "deleted": "zmazaná", "non_public": "neverejná", "unreadable": "záznam sa nedá prečítať",
-        "not_held": "kópia registra závierky nemá", "not_own": "závierka inej jednotky",
-        "no_filing": "nijaká závierka",
-        "sales": "Tržby", "revenue": "Výnosy", "receipts": "Príjmy",
-        "result": "Výsledok", "assets": "Majetok",
-        "no reports": "Závierka nemá výkazy.",
-        "former report": "Platí výkaz s vyšším číslom na tom istom tlačive.",
-        "month": "{n} mes.",
-    },
-    "en": {
-        "years": "Statements by year",
-        "year": "Year", "months": "Months", "kind": "Kind", "filed": "Filed", "state": "State",
-        "statement": "Statement {id}", "on": "filed {day}",
-        "counts": "counts", "superseded": "superseded",
-        "superseded_by": "Superseded by statement {id}, filed later.",
-        "supersedes": "Supersedes statement {id}, filed earlier.",
-        "deleted": "deleted", "non_public": "non-public", "unreadable": "unreadable record",
-        "not_held": "the copy of the register has no statements",
-        "not_own": "statement of another unit", "no_filing": "no statement",
-        "sales": "Sales", "revenue": "Revenue", "receipts": "Receipts",
-        "result": "Result", "assets": "Total assets",
-        "no reports": "The statement has no reports.",
-        "former report": "Superseded by the report with the higher id on the same form.",
-        "month": "{n} months",
-    },
-}  # fmt: skip
+_WORDS: Final = Words("filing_panel")
 
 
 @dataclass(frozen=True, slots=True)

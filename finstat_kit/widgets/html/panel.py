@@ -47,7 +47,7 @@ class Shown:
             parts.append(since_text(self.day, self.lang))
         if self.given is not None:
             number = number_format.whole(self.given, self.lang)
-            parts.append(words(self.lang).of_given.format(n=number))
+            parts.append(words(self.lang)["of_given"].format(n=number))
         return " · ".join(parts)
 
     @property
@@ -59,8 +59,8 @@ class Shown:
 
 def title(by: str | None, place: str | None, lang: Lang) -> str:
     """Return the heading: units by a column, and the place."""
-    texts = words(lang)
-    what = f"{texts.units} {texts.by[by]}" if by else texts.units
+    units = words(lang)["units"]
+    what = f"{units} {words(lang, 'by')[by]}" if by else units
     return f"{place}: {what[0].lower()}{what[1:]}" if place else what
 
 
@@ -71,7 +71,7 @@ def source(register: Register, lang: Lang) -> str:
 
 def head(shown: Shown) -> str:
     """Return title and summary, and a line for an empty selection."""
-    nothing = "" if shown.counts.height else f"<p>{escape(words(shown.lang).nothing)}</p>"
+    nothing = "" if shown.counts.height else f"<p>{escape(words(shown.lang)['nothing'])}</p>"
     return heading(shown.title, shown.summary) + nothing
 
 
@@ -86,7 +86,7 @@ def panel(shown: Shown, view: str) -> str:
 
 def folded_table(shown: Shown) -> str:
     """Return the table as a line that a click unfolds, without a kernel."""
-    summary = words(shown.lang).views["table"]
+    summary = words(shown.lang, "views")["table"]
     return f"<details><summary>{summary}</summary>{_table(shown)}</details>"
 
 
@@ -98,7 +98,12 @@ def _table(shown: Shown) -> str:
     if not shown.counts.height:
         return ""
     texts = words(shown.lang)
-    head = [texts.levels[BY_FIELD[shown.by].label], texts.code, texts.units, texts.share]
+    head = [
+        words(shown.lang, "levels")[BY_FIELD[shown.by].label],
+        texts["code"],
+        texts["units"],
+        texts["share"],
+    ]
     rows = [
         [
             _label(row, shown.lang),
@@ -124,4 +129,4 @@ def _in_words(shown: Shown) -> str:
         for row in rows
     ]
     more = " …" if shown.counts.height > len(rows) else ""
-    return words(shown.lang).chart.format(title=shown.title, rows="; ".join(texts) + more)
+    return words(shown.lang)["chart"].format(title=shown.title, rows="; ".join(texts) + more)
