@@ -4,14 +4,15 @@ It writes ``sample.npz``, ``forms/``, ``items.json`` and, as `description` descr
 register, ``openapi/``.
 
 The other files here are facts: ``codelists/`` holds codes and labels of the Statistical Office in
-the form of the register's replies. In ``facts/`` six files say how the sample is drawn.
+the form of the register's replies. In ``facts/`` seven files say how the sample is drawn.
 ``weights.json``: how often a region (per mille) and a district within its region is drawn, by the
 number of its municipalities, for the city districts of Bratislava and Košice an estimate; and the
 largest municipalities of districts without a seat, largest first. ``codes.json``: the weights of
 the codes that are common; of any other it is 2. ``names.json``: the words of invented names.
 ``employees.json``: how many people work in a unit of a size class. ``filers.json``: which family of
 forms a legal form files on, from which year on, and the activities, owners and sizes that fit it.
-``plans.json``: the common rows of each kind of filing, with their weight and how many of a hundred
+``cases.json``: the difficulties of filings, of how many in a thousand, and the fields that they
+replace. ``plans.json``: the common rows of each kind of filing, with their weight and how many of a hundred
 units fill them.
 ``facts/forms.tsv`` holds the rows of the forms of businesses, of municipalities and other public
 bodies, and of non-profits as the decrees lay them down, with the sums that they state; their names,
@@ -21,7 +22,9 @@ statement, ``n`` costs, ``y`` revenue, ``r`` receipts, ``x`` payments) and print
 to mind.
 
 ``facts/english.tsv`` is read as it is: English of captions, headers and tables, for forms that the
-register has in Slovak only.
+register has in Slovak only. ``texts.json`` holds the words that the package shows, Slovak and English
+side by side, a single text where they are the same: by the part that shows them; ``fields`` says what
+the fields of records mean.
 """
 
 from __future__ import annotations

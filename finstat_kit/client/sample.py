@@ -24,7 +24,7 @@ from finstat_kit.protocol import replies
 from finstat_kit.protocol.records import decode as shaped
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.service.filings import changes as filing_changes, records
-from finstat_kit.service.filings.cases import CASES
+from finstat_kit.service.filings.cases import all_cases
 from finstat_kit.service.filings.filing import FIRST_YEAR
 from finstat_kit.service.filings.store import FiledStore, with_filings
 from finstat_kit.service.http import routes
@@ -432,7 +432,7 @@ def _checked_day(on: str | date | None) -> date | None:
 
 def _check_case(case: str | None) -> None:
     if case is not None:
-        arguments.one_of("case", case, tuple(CASES))
+        arguments.one_of("case", case, tuple(all_cases()))
 
 
 def _checked_fields(fields: dict[str, object]) -> dict[str, object]:

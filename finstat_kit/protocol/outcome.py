@@ -26,7 +26,9 @@ T = TypeVar("T")
 _LONGEST_PAUSE: Final = 1e9  # seconds; a longer Retry-After is cut to keep it readable
 _RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
 _WORDS_OF: Final = 20_000  # bytes of a body
-_HIDDEN: Final = re.compile(r"<(script|style)\b", re.IGNORECASE)
+_TAGS: Final = re.compile(
+    r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL
+)
 _FIREWALL: Final = re.compile(
     r"request rejected|support id|access denied|forbidden|blocked|captcha|firewall|zablokovan",
     re.IGNORECASE,
@@ -147,32 +149,9 @@ def retry_after(value: str | None, now: float) -> float | None:
 
 def first_words(body: bytes) -> str:
     """Return the first words of a body for an error message, tags stripped."""
-    text = _without_tags(body[:_WORDS_OF].decode("utf-8", errors="replace"))
+    text = _TAGS.sub(" ", body[:_WORDS_OF].decode("utf-8", errors="replace"))
     words = shown(" ".join(html.unescape(text).split()))
     return f": “{words}”" if words else ""
-
-
-def _without_tags(text: str) -> str:
-    """Return a text without tags, comments, scripts and styles."""
-    parts: list[str] = []
-    start, unclosed = 0, set()
-    while (opening := text.find("<", start)) >= 0:
-        end = -1
-        hidden = _HIDDEN.match(text, opening)
-        kind = "--" if text.startswith("<!--", opening) else hidden and hidden[1].lower()
-        if kind and kind not in unclosed:
-            closing = re.compile("-->" if kind == "--" else rf"</{kind}\s*>", re.IGNORECASE)
-            found = closing.search(text, opening)
-            end = found.end() if found else -1
-            if found is None:
-                unclosed.add(kind)  # later ones have no end either: search each kind once
-        if end < 0:
-            end = text.find(">", opening) + 1
-        if end == 0:
-            break
-        parts.append(text[start:opening])
-        start = end
-    return " ".join([*parts, text[start:]])
 
 
 def shown(text: str, most: int | None = 200) -> str:

@@ -21,7 +21,7 @@ from finstat_kit.mirror.versions import LENGTHS
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms.form import shipped
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.filings.cases import CASES
+from finstat_kit.service.filings.cases import all_cases
 from tests.support.examples import examples
 from tests.support.mirrors import RECORDS
 from tests.support.registers import Watched
@@ -164,7 +164,7 @@ def awkward(tmp_path_factory: pytest.TempPathFactory) -> tuple[fk.Mirror, Sample
     units = sample.units.scan().filter(pl.col("stav").is_null()).collect()
     filings = sample.filings(units).filter("counts", kind="Riadna")
     found: list[int] = []
-    for year, cases in ((2016, [case for case in CASES if case != "half"]), (2012, ["half"])):
+    for year, cases in ((2016, [case for case in all_cases() if case != "half"]), (2012, ["half"])):
         filed = filings.filter(year=year, months=12).unique("unit_id", maintain_order=True)
         filed = filed.filter(~pl.col("unit_id").is_in(found)).head(len(cases))
         for case, (unit, statement) in zip(

@@ -15,7 +15,6 @@ import finstat_kit as fk
 from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.guarded_json import NotJson
-from finstat_kit.protocol.outcome import first_words
 from finstat_kit.protocol.records.decode import KINDS
 from tests.conftest import Told
 from tests.support.examples import examples
@@ -169,22 +168,6 @@ def seconds(read: Callable[[bytes], object], body: bytes, runs: int) -> float:
             read(body)
         times.append(time.thread_time() - began)
     return min(times)
-
-
-PAGES = {
-    "scripts": lambda n: b"<script>" * (n // 8),
-    "scripts that end at the end": lambda n: b"<script>" * (n // 8) + b"</script>",
-    "comments": lambda n: b"<!--" * (n // 4),
-    "brackets": lambda n: b"<" * n,
-    "closed by blanks": lambda n: b"<style>" * (n // 14) + b"</style " * (n // 16),
-    "entities": lambda n: b"&amp" * (n // 4),
-}
-
-
-@pytest.mark.parametrize("family", PAGES)
-def test_the_first_words_of_a_page_cost_little(family: str) -> None:
-    """However a page of HTML is made: the part that is read for a message takes milliseconds."""
-    assert seconds(first_words, PAGES[family](20_000), 3) < 0.05
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from finstat_kit.protocol.wire import (
     STATE,
     STATEMENTS,
 )
-from finstat_kit.service.filings.cases import CASES, NO_CASE, Case
+from finstat_kit.service.filings.cases import Case, all_cases
 from finstat_kit.service.filings.filers import Unit, period_of, tabular
 from finstat_kit.service.filings.filing import (
     CORRECTION,
@@ -143,7 +143,7 @@ def annual_report(filings: Filings, id_: int) -> Json | None:
 def examples(filings: Filings, most: int) -> list[tuple[str, int, int]]:
     """Return case, statement and its first report with tables, up to *most* of each case."""
     by_case: dict[str, list[tuple[str, int, int]]] = {}
-    cases = {name for name, case in CASES.items() if case.share} | {"cents", *_ROLES.values()}
+    cases = {name for name, case in all_cases().items() if case.share} | {"cents", *_ROLES.values()}
     kinds = {"municipality", "organisation", "non_profit", "single_entry", "trader"}
     # The newest first: they are the ones that people look at.
     added = np.array([filing.slot for filing in filings.added], dtype=np.int64)
@@ -295,7 +295,7 @@ def _title(filing: Filing, unit: Unit, *, texts: bool) -> Json:
 
 
 def _fields(filing: Filing) -> Case:
-    return CASES[filing.case] if filing.case else NO_CASE
+    return all_cases()[filing.case] if filing.case else Case()
 
 
 def _month(number: int) -> str:
