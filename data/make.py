@@ -12,8 +12,8 @@ the codes that are common; of any other it is 2. ``names.json``: the words of in
 ``employees.json``: how many people work in a unit of a size class. ``filers.json``: which family of
 forms a legal form files on, from which year on, and the activities, owners and sizes that fit it.
 ``cases.json``: the difficulties of filings, of how many in a thousand, and the fields that they
-replace. ``plans.json``: the common rows of each kind of filing, with their weight and how many of a hundred
-units fill them.
+replace. ``plans.json``: the common rows of each kind of filing, with their weight and how many of a
+hundred units fill them.
 ``facts/forms.tsv`` holds the rows of the forms of businesses, of municipalities and other public
 bodies, and of non-profits as the decrees lay them down, with the sums that they state; their names,
 headers and decrees stand here. ``facts/items.tsv`` holds the
@@ -22,9 +22,9 @@ statement, ``n`` costs, ``y`` revenue, ``r`` receipts, ``x`` payments) and print
 to mind.
 
 ``facts/english.tsv`` is read as it is: English of captions, headers and tables, for forms that the
-register has in Slovak only. ``texts.json`` holds the words that the package shows, Slovak and English
-side by side, a single text where they are the same: by the part that shows them; ``fields`` says what
-the fields of records mean.
+register has in Slovak only. ``texts.json`` holds the words that the package shows, by the part that
+shows them, Slovak and English side by side, or one text for both; ``fields`` in it says what the
+fields of records mean.
 """
 
 from __future__ import annotations
