@@ -269,6 +269,13 @@ def _with_text_codes(name: str, value: object) -> str:
     return f"{name}.convert_dtypes().astype({texts})" if texts else name
 
 
+def collected(name: str, value: object) -> pl.DataFrame:
+    """Return a polars frame, collected."""
+    if not isinstance(value, pl.DataFrame | pl.LazyFrame):
+        raise not_polars(name, value)
+    return value.lazy().collect()
+
+
 def ids(value: object, name: str = "ids") -> pl.Series:
     """Return the ids given as an int, an iterable, a Series or a frame with a column ``id``."""
     if isinstance(value, pl.LazyFrame):

@@ -64,8 +64,7 @@ def draw(ax: Axes, rows: pl.DataFrame, item: str, lang: Lang, *, mark: float | N
     ax.tick_params(labelsize=TEXT_SIZE)
     ax.set_ylabel(words["years" if figures.counted(rows) == "unit-years" else "rows"],
                   fontsize=TEXT_SIZE)  # fmt: skip
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
     outside = int(numbers.size - counts.sum())
     notes = {"log": log, "negative": int((numbers < 0).sum()), "outside": outside}
     return [words[key].format(n=number_format.whole(int(n), lang)) for key, n in notes.items() if n]

@@ -74,8 +74,7 @@ def draw(
         panel.set_title(
             drawing.literal("\n".join(lines[n])), loc="left", fontsize=TEXT_SIZE, pad=2, color=ink
         )
-        for side in ("top", "right"):
-            panel.spines[side].set_visible(False)
+        panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelsize=_SIZE, colors=ink, labelleft=column == 0 and greatest <= shared)
         panel.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=3, min_n_ticks=1))
         panel.yaxis.set_major_formatter(

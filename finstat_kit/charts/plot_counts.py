@@ -185,8 +185,7 @@ def _draw_bars(
     groups: Groups | None = None,
 ) -> None:
     lang = around.lang
-    for spine in ("top", "right", "bottom"):
-        ax.spines[spine].set_visible(False)
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
     width, height = drawing.inches(ax)
     size = min(TEXT_SIZE, _LETTER * 72 * height / placed.height)
     ink = colours.ink(ax)

@@ -181,5 +181,4 @@ def _finish(ax: Axes, item: str, lang: Lang) -> None:
         ax.set_ylim(0, high)
     elif low < 0 < high:
         ax.axhline(0, color=colours.ink(ax), linewidth=0.8)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)

@@ -101,8 +101,7 @@ def plot_last_changes(
     with drawing.axes(ax, 9, 4.8) as ax:
         heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
         around.write_title(ax, heading, int(changes["count"].sum()), beside=panels.BESIDE / 2)
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
+        ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=TEXT_SIZE)
         n_undated = number_format.whole(undated, lang)
         without_day = words["undated"].format(n=n_undated) if undated else ""

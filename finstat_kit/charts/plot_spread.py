@@ -324,8 +324,7 @@ def _draw(
     ax.set_yticks(placed.ticks, [drawing.literal(name) for name in placed.names])
     ax.tick_params(axis="y", labelsize=TEXT_SIZE, length=0)
     ax.set_ylim(placed.height - 0.4, -0.6)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
     # The median and the number of values, to the right of the axes.
     broadest = 0.0
     for row, n, median in zip(placed.at, boxes["n"], boxes["median"], strict=True):

@@ -23,6 +23,7 @@ from finstat_kit.cli.output import Output, harmless, silence
 from finstat_kit.cli.records import count, get, ids
 from finstat_kit.cli.words import worded
 from finstat_kit.errors import Interrupted, RegisterError, UsageError
+from finstat_kit.protocol.wire import CODELISTS
 
 if TYPE_CHECKING:
     from finstat_kit.arguments import Lang
@@ -30,10 +31,6 @@ if TYPE_CHECKING:
 # Modules that load polars are imported where they are used, so that --help answers at once.
 
 _COMPLETION: Final = "_FINSTAT_KIT_COMPLETE"  # the variable that click documents
-CODELISTS = (
-    "regions", "districts", "municipalities", "legal-forms", "activities", "ownership-types",
-    "size-classes",
-)  # fmt: skip
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -91,7 +88,7 @@ def doctor(chosen: options.Chosen, output: Output) -> None:
 
 
 @cli.command()
-@click.argument("name", type=click.Choice(CODELISTS))
+@click.argument("name", type=click.Choice([name.replace("_", "-") for name in CODELISTS]))
 @options.register
 @options.output
 def codelist(name: str, chosen: options.Chosen, output: Output) -> None:

@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.counts.count_by import PERIODS, Every
+from finstat_kit.frames.text.numbers import MONTHS
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
 
@@ -22,12 +23,6 @@ FORMATS: Final[dict[Every, str]] = {
     "month": "%Y-%m",
     "quarter": "%Y-%m",
     "year": "%Y",
-}
-_MONTHS: Final[dict[Lang, str]] = {
-    "sk": (
-        "januára februára marca apríla mája júna júla augusta septembra októbra novembra decembra"
-    ),
-    "en": "January February March April May June July August September October November December",
 }
 
 
@@ -54,7 +49,7 @@ def unfinished(bounds: pl.Series, today: date, lang: Lang) -> str | None:
     start, end = bounds[-2], bounds[-1]
     if not start <= today < end - timedelta(days=1):
         return None
-    month = _MONTHS[lang].split()[today.month - 1]
+    month = MONTHS[lang][str(today.month)]
     return f"do {today.day}. {month}" if lang == "sk" else f"to {today.day} {month}"
 
 

@@ -110,17 +110,14 @@ def _folder(folder: object) -> Path:
 
 
 def _files(attachments: object, folder: Path) -> list[_File]:
-    if isinstance(attachments, pl.LazyFrame):
-        attachments = attachments.collect()
-    if not isinstance(attachments, pl.DataFrame):
-        raise arguments.not_polars("attachments", attachments)
-    if "id" not in attachments.columns or "report_id" not in attachments.columns:
+    listed = arguments.collected("attachments", attachments)
+    if "id" not in listed.columns or "report_id" not in listed.columns:
         raise UsageError(
             "is not a frame of attachments",
             argument="attachments",
             cure="give what fk.attachments(reports) returns",
         )
-    rows = attachments.unique("id", keep="first", maintain_order=True).rows(named=True)
+    rows = listed.unique("id", keep="first", maintain_order=True).rows(named=True)
     return [
         _File(
             row["id"],

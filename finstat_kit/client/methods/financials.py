@@ -8,7 +8,6 @@ from typing import get_args
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import not_polars
 from finstat_kit.client.collections.records import kept_records
 from finstat_kit.client.methods.contents import form_lookup
 from finstat_kit.client.methods.filings import Given, Year, by_chunks, plan, units_given, years_of
@@ -30,10 +29,7 @@ def items(
     arguments.one_of("activity", activity, get_args(reading.Activity))
     if frame is None:
         return reading.listed()
-    if isinstance(frame, pl.LazyFrame):
-        frame = frame.collect()
-    if not isinstance(frame, pl.DataFrame):
-        raise not_polars("frame", frame)
+    frame = arguments.collected("frame", frame)
     absent = [name for name in CELLS if name not in frame.columns]
     if absent:
         raise UsageError(

@@ -66,10 +66,7 @@ def write(
         ...     fk.write(fk.regions(), f"{folder}/regions.xlsx", note=fk.cite()).name
         'regions.xlsx'
     """
-    if isinstance(frame, pl.LazyFrame):
-        frame = frame.collect()
-    if not isinstance(frame, pl.DataFrame):
-        raise arguments.not_polars("frame", frame)
+    frame = arguments.collected("frame", frame)
     if not isinstance(path, str | os.PathLike):
         raise UsageError(
             "is not a path", argument="path", value=path, cure="give a string or a pathlib.Path"

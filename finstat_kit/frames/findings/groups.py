@@ -14,6 +14,7 @@ import polars as pl
 
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble
+from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.shipped import data_folder
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -49,21 +50,7 @@ ORDERED: Final = frozenset({"velkostOrganizacie", "age", "size_by_law"})
 UNKNOWN: Final = "unknown"  # size
 _AGES: Final = {"00-01": 2, "02-04": 5, "05-09": 10, "10-19": 20}  # under so many years
 _OLD: Final = "20+"
-_LABELS: Final = {
-    "age": {
-        "00-01": ("0 – 1 rok", "0–1 years"),
-        "02-04": ("2 – 4 roky", "2–4 years"),
-        "05-09": ("5 – 9 rokov", "5–9 years"),
-        "10-19": ("10 – 19 rokov", "10–19 years"),
-        _OLD: ("20 a viac rokov", "20 years and more"),
-    },
-    "size_by_law": {
-        "micro": ("mikro", "micro"),
-        "small": ("malá", "small"),
-        "large": ("veľká", "large"),
-        UNKNOWN: ("neznáma", "not known"),
-    },
-}
+_SCALES: Final = {"age": Words("age"), "size_by_law": Words("size_by_law")}
 # Act 431/2002, section 2(5)-(8): assets and net turnover in euro until the day before, and from
 # that balance-sheet day on, after Act 105/2024; employees.
 _RAISED: Final = date(2023, 12, 31)
@@ -80,8 +67,9 @@ _ENOUGH: Final = 2  # criteria of three
 def codelist(by: str) -> pl.DataFrame:
     """Return ``code``, ``name_sk`` and ``name_en`` of a derived group, in its order."""
     names = ("code", "name_sk", "name_en")
-    if by in _LABELS:
-        rows = [(code, *labels) for code, labels in _LABELS[by].items()]
+    if by in _SCALES:
+        scale = _SCALES[by]
+        rows = [(code, label, scale["en"][code]) for code, label in scale["sk"].items()]
         return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
     is_section = pl.col("code").str.len_chars() == 1
     return _nace().filter(is_section if by == "section" else ~is_section).select(names)
@@ -202,7 +190,7 @@ def _holds(criteria: tuple[pl.Expr, ...]) -> pl.Expr:
 
 def in_order(by: str, code: pl.Expr) -> pl.Expr:
     """Return the place of each code on the scale of its group."""
-    if by not in _LABELS:
+    if by not in _SCALES:
         return code
-    places = {code: place for place, code in enumerate(_LABELS[by])}
+    places = {code: place for place, code in enumerate(_SCALES[by]["sk"])}
     return code.replace_strict(places, default=None, return_dtype=pl.Int64)

@@ -58,12 +58,9 @@ def schema_of_cells(*, labels: bool) -> pl.Schema:
 
 def checked(reports: object) -> pl.Schema:
     """Return the columns of a frame of reports; refuse a frame without the columns of cells."""
-    if isinstance(reports, pl.LazyFrame):
-        schema = reports.collect_schema()
-    elif isinstance(reports, pl.DataFrame):
-        schema = reports.schema
-    else:
+    if not isinstance(reports, pl.DataFrame | pl.LazyFrame):
         raise not_polars("reports", reports)
+    schema = reports.collect_schema()
     missing = [name for name in _NEEDED if name not in schema]
     if missing:
         raise UsageError(

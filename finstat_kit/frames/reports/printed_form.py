@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from finstat_kit.arguments import Lang, not_polars
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.reports.cells import FormOf, Reader, checked
 from finstat_kit.frames.reports.filed import Filed, Line, Part
@@ -38,12 +39,11 @@ def as_filed(
     title: bool | None = None,
 ) -> Filed:
     """Show a report laid out as its form; see `Register.as_filed`."""
-    record = _one(report)
+    frame = _one(report)
+    record = frame.row(0, named=True)
     words = _WORDS[lang]
     template = record["idSablony"]
-    cells, without = Reader(form_of, blanks=True).read(
-        pl.DataFrame([record], schema=_schema(report))
-    )
+    cells, without = Reader(form_of, blanks=True).read(frame)
     form = form_of(template) if isinstance(template, int) and cells.height else None
     named = f"{words['report']} {record['id']}"
     heading = named[:1].upper() + named[1:]
@@ -97,22 +97,16 @@ def together(forms: Sequence[Filed]) -> Filed:
     )
 
 
-def _one(report: object) -> dict[str, Any]:
-    if not isinstance(report, pl.DataFrame | pl.LazyFrame):
-        raise not_polars("report", report)
-    checked(report)
-    frame = report.lazy().collect()
+def _one(report: object) -> pl.DataFrame:
+    frame = arguments.collected("report", report)
+    checked(frame)
     if frame.height != 1:
         raise UsageError(
             f": the frame has {frame.height} rows",
             argument="report",
             cure="give one report, such as reports.filter(id=5), or those of one statement",
         )
-    return frame.row(0, named=True)
-
-
-def _schema(report: pl.DataFrame | pl.LazyFrame) -> pl.Schema:
-    return report.collect_schema()
+    return frame
 
 
 def _parts(

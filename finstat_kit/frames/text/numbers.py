@@ -7,13 +7,11 @@ from decimal import Decimal
 from typing import Final, Literal
 
 from finstat_kit.arguments import Lang
+from finstat_kit.frames.text.catalogue import Words
 
 NO_BREAK = "\u00a0"
 # Not strftime's, which follow the locale of the machine.
-_MONTHS: Final = [
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-]
+MONTHS: Final = Words("months")
 Noun = Literal["units", "unit-years", "rows"]
 _NOUNS: Final[dict[Noun, tuple[str, str, str]]] = {
     "units": ("jednotka", "jednotky", "jednotiek"),
@@ -72,7 +70,7 @@ def day_text(day: date, lang: Lang) -> str:
     """
     if lang == "sk":
         return f"{day.day}.{NO_BREAK}{day.month}.{NO_BREAK}{day.year}"
-    return f"{day.day}{NO_BREAK}{_MONTHS[day.month - 1]}{NO_BREAK}{day.year}"
+    return f"{day.day}{NO_BREAK}{MONTHS[lang][str(day.month)]}{NO_BREAK}{day.year}"
 
 
 def percent(share: float, lang: Lang) -> str:

@@ -167,10 +167,7 @@ def records(frame: pl.DataFrame | pl.LazyFrame, needed: Sequence[str]) -> pl.Dat
     Raises:
         UsageError: Not a polars frame, or a required column is missing.
     """
-    if isinstance(frame, pl.LazyFrame):
-        frame = frame.collect()
-    if not isinstance(frame, pl.DataFrame):
-        raise arguments.not_polars("units", frame)
+    frame = arguments.collected("units", frame)
     missing = [name for name in needed if name not in frame.columns]
     if missing:
         raise UsageError(
