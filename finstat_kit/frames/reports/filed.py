@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from functools import cache
 from html import escape
 from itertools import groupby
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from finstat_kit.arguments import Lang
@@ -17,50 +20,6 @@ _INDENT: Final = 2  # per level
 _GAP: Final = "  "
 # A form with more rows than this is folded but for its first table.
 _UNFOLDED: Final = 100
-# Doubled, the class goes before the rules of JupyterLab and of exported notebooks, which fix the
-# widths of columns and colour every other row. A table scrolls in a box of its own, because in an
-# output of JupyterLab nothing else would keep its head in sight.
-_RULES: Final = {
-    "": "font-size:13px;line-height:1.35",
-    "details": "margin:0.8em 0",
-    "summary": "font-weight:bold;font-size:1.1em;padding:0.2em 0;cursor:pointer",
-    "summary small": "font-weight:normal",
-    ".b": "contain:inline-size;overflow:auto;max-height:44em;border:solid "
-    "color-mix(in srgb,currentColor 15%,transparent);border-width:0 0 1px",
-    "table": "table-layout:auto;border-collapse:separate;border-spacing:0;margin:0;width:100%",
-    "tbody tr:nth-child(n)": "background:none;break-inside:avoid",
-    "th": "font-weight:normal;text-align:left",
-    "td,.fk-filed.fk-filed th": "padding:2px 6px;vertical-align:top;border:0;"
-    "border-top:1px solid color-mix(in srgb,currentColor 15%,transparent)",
-    "thead": "position:sticky;top:0;z-index:2;background:_PAGE_",
-    "thead th": "text-align:right;vertical-align:bottom;border:0",
-    "thead td": "border:0",
-    "thead tr:first-child>*": "border-top:2px solid",
-    "thead tr:last-child>*": "border-bottom:1px solid",
-    "tbody tr:first-child>*": "border-top:0",
-    "tbody tr:last-child>*": "border-bottom:2px solid",
-    "tbody th": "position:sticky;left:0;background:_PAGE_;width:99%;min-width:12em",
-    "td": "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums",
-    "td.m": "text-align:left",
-    "tr.s>*": "font-weight:bold",
-    "dl": "display:grid;grid-template-columns:max-content minmax(0,1fr);gap:0 1em;margin:0.4em 0",
-    "dd": "margin:0;overflow-wrap:anywhere",
-}
-_PRINTED: Final = (
-    "@media print{.fk-filed.fk-filed .b{max-height:none;overflow:visible}"
-    ".fk-filed.fk-filed thead,.fk-filed.fk-filed tbody th{position:static}"
-    ".fk-filed.fk-filed details::details-content{content-visibility:visible;block-size:auto}}"
-)
-# Behind what stays in sight while the rest scrolls: the page, in a tab of widgets that of the tab.
-_PAGE: Final = "var(--fk-page,var(--jp-layout-color0,var(--color-background-primary,Canvas)))"
-_IN_A_TAB: Final = ".widget-tab-contents{--fk-page:var(--jp-layout-color1,Canvas)}"
-_STYLE: Final = (
-    "<style>"
-    + "".join(f".fk-filed.fk-filed {name}{{{rules}}}" for name, rules in _RULES.items()).replace(
-        "_PAGE_", _PAGE
-    )
-    + f"{_IN_A_TAB}{_PRINTED}</style>"
-)
 
 
 class Line(NamedTuple):
@@ -192,9 +151,16 @@ def html(filed: Filed) -> str:
     # As wide as its columns need, beside captions that are read easily.
     width = 32 + 8 * max((len(part.heads) for part in filed.parts), default=4)
     return (
-        f'{_STYLE}<section class="fk-filed" lang="{filed.lang}" style="max-width:{width}em">'
+        f"<style>{_style()}</style>"
+        f'<section class="fk-filed" lang="{filed.lang}" style="max-width:{width}em">'
         f"{head}{title}{tables}{notes}</section>"
     )
+
+
+@cache
+def _style() -> str:
+    css = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+    return re.sub(r"/\*.*?\*/|\n *", "", css, flags=re.DOTALL)
 
 
 def _table(part: Part, lang: Lang, *, folded: bool) -> str:
