@@ -278,13 +278,9 @@ def _names(boxes: pl.DataFrame, by: Grouping, lang: Lang, source: Register | Non
         return [drawing.shortened(code) for code in boxes["code"]]
     columns = {"code": labels.FIELDS[by].codelist}
     lookup = source._lookup if source is not None else groups.codelist
-    found = labels.resolve_labels(boxes.select("code"), lookup, lang=lang, columns=columns)
-    assert isinstance(found, pl.DataFrame)
-    named = found.select(
-        "code", label="code_label",
-        kind=pl.when(pl.col("code_label").is_null()).then(pl.lit("unknown code"))
-        .otherwise(pl.lit("labelled")),
-    )  # fmt: skip
+    coded = labels.resolve_labels(boxes.select("code"), lookup, lang=lang, columns=columns)
+    label = pl.col("code_label")
+    named = coded.select("code", label=label, kind=labels.kind_of(pl.col("code"), label))
     return drawing.names(named, lang, among=named)
 
 

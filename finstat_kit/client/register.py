@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self, overload
+from typing import TYPE_CHECKING, Final, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -386,32 +386,14 @@ class Register(Checked):
         """
         return self._citation(self._language(lang))
 
-    @overload
     def resolve_labels(
         self,
-        frame: pl.DataFrame,
+        frame: Frame,
         *,
         lang: Lang | None = None,
         columns: labels.Columns = None,
         front: bool = False,
-    ) -> pl.DataFrame: ...
-    @overload
-    def resolve_labels(
-        self,
-        frame: pl.LazyFrame,
-        *,
-        lang: Lang | None = None,
-        columns: labels.Columns = None,
-        front: bool = False,
-    ) -> pl.LazyFrame: ...
-    def resolve_labels(
-        self,
-        frame: pl.DataFrame | pl.LazyFrame,
-        *,
-        lang: Lang | None = None,
-        columns: labels.Columns = None,
-        front: bool = False,
-    ) -> pl.DataFrame | pl.LazyFrame:
+    ) -> Frame:
         """Add the label behind each code, directly after the code's column.
 
         A code gets the label of the entry with exactly that code; without such an entry, null.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from hashlib import sha256
@@ -183,7 +184,7 @@ class Sample(Register):
         """Move the sample's day, the default day of changes."""
         today = arguments.day("day", day)
         with self._changing:
-            self._store = changes.dated(self._store, today)
+            self._store = replace(self._store, today=today)
 
     def publish(
         self, n: int = 1, *, on: str | date | None = None, **fields: object

@@ -29,7 +29,7 @@ from finstat_kit.widgets.controls.background import LatestWins
 from finstat_kit.widgets.controls.options import FIELDS
 from finstat_kit.widgets.controls.tilemap import TileMap
 from finstat_kit.widgets.html import drawn, reproduce
-from finstat_kit.widgets.html.panel import Shown, folded_table, head, panel, source, title
+from finstat_kit.widgets.html.panel import Shown, folded_table, head, panel, title
 from finstat_kit.widgets.html.texts import words
 from finstat_kit.widgets.location_picker import LocationPicker
 
@@ -297,7 +297,7 @@ class Explorer(base.Picker):
             narrowed=self.location.level != "municipality",
             day=self.change.value or (self._register.since if self._given is None else None),
             given=None if self._given is None else self._given.height,
-            source=source(self._register, self.lang),
+            source=self._register._source_name(self.lang),
             lang=self.lang,
         )
 

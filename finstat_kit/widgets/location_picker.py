@@ -183,9 +183,7 @@ class LocationPicker(base.Picker):
                         "label": words(self.lang, "levels")[level],
                         "placeholder": words(self.lang, "every")[level],
                         "clear": words(self.lang, "clear")[level],
-                        "none": texts["nothing_found"],
-                        "elsewhere": texts["elsewhere"],
-                        "more": texts["more"],
+                        **words(self.lang, "search"),
                     }
                     control.items = self._places.items(
                         level, self.lang, texts["district_of"], texts["no_district"]

@@ -27,7 +27,6 @@ from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins
 from finstat_kit.widgets.controls.typeahead import TypeAhead
 from finstat_kit.widgets.html import filing_panel, reproduce
-from finstat_kit.widgets.html.panel import source
 from finstat_kit.widgets.html.texts import words
 
 _NEEDED = ("id", "ico", "nazovUJ")
@@ -276,10 +275,7 @@ class StatementViewer(base.Picker):
             "label": texts["unit"],
             "placeholder": texts["name_or_ico"],
             "clear": texts["clear_unit"],
-            "none": texts["nothing_found"],
-            "elsewhere": texts["elsewhere"],
-            "more": texts["more"],
-            "searching": texts["searching"],
+            **words(self.lang, "search"),
         }
 
     def _offer(self) -> None:
@@ -413,7 +409,7 @@ class StatementViewer(base.Picker):
         return history(
             years.record.row(0, named=True), years.figures, years.listed,
             form_lookup(self._register._session), self.table.value,
-            source=source(self._register, self.lang), blanks=self.blanks.value, lang=self.lang,
+            source=self._register._source_name(self.lang), blanks=self.blanks.value, lang=self.lang,
         )  # fmt: skip
 
     def _draw_history(self) -> None:
@@ -461,7 +457,7 @@ class StatementViewer(base.Picker):
             figures=None if self._years is None else self._years.figures,
             statement=read.statement,
             forms=self._forms(read),
-            source=source(self._register, self.lang),
+            source=self._register._source_name(self.lang),
             lang=self.lang,
         )
 

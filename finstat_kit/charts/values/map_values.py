@@ -135,9 +135,4 @@ def _described(table: pl.DataFrame, by: By, lang: Lang, register: Register | Non
     table = table.with_columns(label.alias("label"))
     if "kind" in table.columns:
         return table
-    kind = (
-        pl.when(pl.col("code").is_null()).then(pl.lit("no code"))
-        .when(pl.col("label").is_null()).then(pl.lit("unknown code"))
-        .otherwise(pl.lit("labelled"))
-    )  # fmt: skip
-    return table.with_columns(kind.alias("kind"))
+    return table.with_columns(kind=labels.kind_of(pl.col("code"), pl.col("label")))

@@ -176,7 +176,6 @@ def _labelled(
     empty = groups.codelist("age").clear()
     lookup = source._lookup if source is not None else lambda name: empty
     named = labels.resolve_labels(table, lookup, lang=lang, columns=fields)
-    assert isinstance(named, pl.DataFrame)
     order = [
         pl.col(field).rank("dense") if field not in groups.ORDERED
         else groups.in_order(field, pl.col(field)).cast(pl.UInt32)
@@ -186,12 +185,8 @@ def _labelled(
         field = fields[0]
         label = pl.col(labels.FIELDS[field].label)
         label = label if source is not None or field in groups.GROUPS else pl.col(field)
-        kind = (
-            pl.when(pl.col(field).is_null()).then(pl.lit("no code"))
-            .when(label.is_null()).then(pl.lit("unknown code"))
-            .otherwise(pl.lit("labelled"))
-        )  # fmt: skip
         code = pl.col(field)
+        kind = labels.kind_of(code, label)
         return named.with_columns(code=code, label=label, kind=kind, place=order[0].rank("ordinal"))
     parts = [
         pl.coalesce(labels.FIELDS[field].label, field, pl.lit(words["no code"])) for field in fields

@@ -129,7 +129,8 @@ class Collection(Checked):
         If the query needs only ``id``, no record is fetched (to count rows, select it first).
         ``id > a``, ``id.is_in(ids)`` and the like, joined by ``&`` or ``|``, choose the parts of
         the list that are walked, ``head(n)`` the size of its pages, ``datumPoslednejUpravy >= day``
-        the change date. Any other predicate is applied to the fetched records. From
+        the change date. Of units, ``ico == x``, ``dic == x`` and ``pravnaForma == x`` are
+        parameters of the request. Any other predicate is applied to the fetched records. From
         ``/api/<list>`` and ``/api/<record>``.
 
         Args:
@@ -147,9 +148,9 @@ class Collection(Checked):
             >>> import finstat_kit as fk
             >>> import polars as pl
             >>> with fk.using(fk.sample()) as reg:
-            ...     late = fk.statements.scan().filter(pl.col("id") > 6_690_000)
+            ...     late = fk.units.scan().filter(pl.col("id") >= 2_618_000)
             ...     late.select("id").collect().height, reg.stats.requests
-            (2, 1)
+            (6, 1)
         """
         return scan(self._session, self._name, changed_since, max_requests)
 
@@ -163,9 +164,9 @@ class Collection(Checked):
     ) -> pl.DataFrame:
         """Fetch the records of ids.
 
-        From ``/api/uctovna-zavierka`` (statements), ``/api/uctovny-vykaz`` (reports) or
-        ``/api/vyrocna-sprava`` (annual reports), one request per id; a repeated id is fetched once.
-        `fk.fields` lists the columns of each.
+        From ``/api/uctovna-jednotka`` (units), ``/api/uctovna-zavierka`` (statements),
+        ``/api/uctovny-vykaz`` (reports) or ``/api/vyrocna-sprava`` (annual reports), one request
+        per id; a repeated id is fetched once. `fk.fields` lists the columns of each.
 
         Args:
             ids: An id, a list or Series of ids, or a frame with a column ``id``.
@@ -176,11 +177,13 @@ class Collection(Checked):
             progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
 
         Returns:
-            One row per id, in the order requested, always with all columns. A field missing from
-            the record is null. ``obdobieOd`` is the first day of its month and ``obdobieDo`` the
-            last (Date). A report's ``titulnaStrana`` is a Struct with all its fields, ``tabulky``
-            a List of Lists of String, each table's cells as they were sent, ``prilohy`` a List of
-            Structs.
+            One row per id, in the order requested, always with all columns: ``id`` (Int64), texts
+            and codes (String), ``datum…`` (Date), ``konsolidovana`` (Boolean), lists of ids (List
+            of Int64, not sorted). A field missing from the record is null; a deleted or non-public
+            record has only ``id``, ``stav`` and ``datumPoslednejUpravy``. ``obdobieOd`` is the
+            first day of its month and ``obdobieDo`` the last (Date). A report's ``titulnaStrana``
+            is a Struct with all its fields, ``tabulky`` a List of Lists of String, each table's
+            cells as they were sent, ``prilohy`` a List of Structs.
 
         Raises:
             UsageError: More requests than *max_requests*; the message states their duration.
@@ -191,8 +194,18 @@ class Collection(Checked):
         Example:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
+            ...     fk.units.get([365, 210]).select("id", "ico", "kraj")
             ...     filed = fk.statements.get(fk.statements.ids(limit=2))
             ...     fk.reports.get(filed["idUctovnychVykazov"][0]).select("id", "idSablony").rows()
+            shape: (2, 3)
+            ┌─────┬──────────┬───────┐
+            │ id  ┆ ico      ┆ kraj  │
+            │ --- ┆ ---      ┆ ---   │
+            │ i64 ┆ str      ┆ str   │
+            ╞═════╪══════════╪═══════╡
+            │ 365 ┆ 00372491 ┆ SK023 │
+            │ 210 ┆ 00470439 ┆ SK010 │
+            └─────┴──────────┴───────┘
             [(1, 21), (12, 22)]
         """
         arguments.one_of("errors", errors, ("raise", "keep"))

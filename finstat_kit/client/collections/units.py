@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -11,12 +11,11 @@ from finstat_kit.arguments import Since
 from finstat_kit.client.collections import finding, walk
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.pages import Pages
-from finstat_kit.client.collections.scan import scan
 from finstat_kit.errors import UsageError, warn
 from finstat_kit.protocol import wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 
 class Units(Collection):
@@ -148,86 +147,6 @@ class Units(Collection):
             self._session, self._name, changed_since, after_id, page_size, filters
         )
         return walk.pages(self._session, self._name, query, limit)
-
-    def scan(self, *, changed_since: Since = None, max_requests: int | None = None) -> pl.LazyFrame:
-        """Scan the units lazily: only the data that the query needs are fetched.
-
-        If the query needs only ``id``, no record is fetched (to count rows, select it first).
-        ``id > a``, ``id.is_in(ids)`` and the like, joined by ``&`` or ``|``, choose the parts of
-        the list that are walked, ``head(n)`` the size of its pages, ``datumPoslednejUpravy >= day``
-        the change date, and ``ico == x``, ``dic == x``, ``pravnaForma == x`` parameters of the
-        request. Any other predicate is applied to the fetched records. From
-        ``/api/uctovne-jednotky`` and ``/api/uctovna-jednotka``.
-
-        Args:
-            changed_since: Only units changed on this day or later; None is everything.
-            max_requests: Maximum number of records to fetch; None is 10,000 for a real host and
-                no limit elsewhere.
-
-        Returns:
-            A LazyFrame with the columns of `get`, by ascending id.
-
-        Raises:
-            UsageError: When collected, for more records than *max_requests*.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> import polars as pl
-            >>> with fk.using(fk.sample()) as reg:
-            ...     late = fk.units.scan().filter(pl.col("id") >= 2_618_000)
-            ...     late.select("id").collect().height, reg.stats.requests
-            (6, 1)
-        """
-        return scan(self._session, self._name, changed_since, max_requests)
-
-    def get(
-        self,
-        ids: int | Iterable[int] | pl.Series | pl.DataFrame,
-        *,
-        errors: Literal["raise", "keep"] = "raise",
-        max_requests: int | None = None,
-        progress: bool | None = None,
-    ) -> pl.DataFrame:
-        """Fetch the records of units.
-
-        From ``/api/uctovna-jednotka``, one request per id; a repeated id is fetched once.
-
-        Args:
-            ids: An id, a list or Series of ids, or a frame with a column ``id``.
-            errors: ``"keep"`` continues after an id without a record, or with one that breaks the
-                register's format; its row has the id alone.
-            max_requests: Maximum number of requests; None is 10,000 for a real host, to prevent
-                an unintended wait of days, and no limit elsewhere.
-            progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
-
-        Returns:
-            One row per id, in the order requested, always with all columns of the register:
-            ``id`` (Int64), texts and codes (String), ``datum…`` (Date), ``konsolidovana``
-            (Boolean), ``idUctovnychZavierok`` and ``idVyrocnychSprav`` (List of Int64, not
-            sorted). A field missing from the record is null. A deleted or non-public unit has
-            only ``id``, ``stav`` and ``datumPoslednejUpravy``.
-
-        Raises:
-            UsageError: More requests than *max_requests*; the message states their duration.
-            NotFound: Some ids have no record: ``.ids``; all others are in ``.partial``.
-            ProtocolError: A record breaks the register's format; the message names id and field.
-            RegisterError: With ``.partial``, the rows before the error.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.units.get([365, 210]).select("id", "ico", "kraj")
-            shape: (2, 3)
-            ┌─────┬──────────┬───────┐
-            │ id  ┆ ico      ┆ kraj  │
-            │ --- ┆ ---      ┆ ---   │
-            │ i64 ┆ str      ┆ str   │
-            ╞═════╪══════════╪═══════╡
-            │ 365 ┆ 00372491 ┆ SK023 │
-            │ 210 ┆ 00470439 ┆ SK010 │
-            └─────┴──────────┴───────┘
-        """
-        return super().get(ids, errors=errors, max_requests=max_requests, progress=progress)
 
     def find(self, text: str, *, limit: int | None = 20) -> pl.DataFrame:
         """Find units by name, or by a number: IČO, DIČ or id.

@@ -6,7 +6,7 @@ The rule of the specification: the entry whose code equals the value, otherwise 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -21,6 +21,7 @@ UNRESOLVED: Final = pl.Schema(
 )
 
 Frame = pl.DataFrame | pl.LazyFrame
+SameFrame = TypeVar("SameFrame", pl.DataFrame, pl.LazyFrame)
 Columns = Sequence[str] | Mapping[str, str] | None
 # Called with the name of a codelist only if a column needs it, to avoid needless requests.
 Lookup = Callable[[str], pl.DataFrame]
@@ -49,8 +50,13 @@ def entries(codelist: str, lookup: Lookup) -> pl.DataFrame:
 
 
 def resolve_labels(
-    frame: Frame, lookup: Lookup, *, lang: Lang = "sk", columns: Columns = None, front: bool = False
-) -> Frame:
+    frame: SameFrame,
+    lookup: Lookup,
+    *,
+    lang: Lang = "sk",
+    columns: Columns = None,
+    front: bool = False,
+) -> SameFrame:
     """Add the label behind each code; see `Register.resolve_labels`."""
     name = f"name_{checked_lang(lang)}"
     schema = schema_of(frame)
@@ -220,6 +226,15 @@ def _known_field(field: str) -> CodeColumn:
             f"columns={{{field!r}: 'regions'}}",
         )
     return FIELDS[field]
+
+
+def kind_of(code: pl.Expr, label: pl.Expr) -> pl.Expr:
+    """Return the kind of a row of counts by its code and the label of that."""
+    return (
+        pl.when(code.is_null()).then(pl.lit("no code"))
+        .when(label.is_null()).then(pl.lit("unknown code"))
+        .otherwise(pl.lit("labelled"))
+    )  # fmt: skip
 
 
 def _likely(codelist: str, old: str, codes: Iterable[str]) -> str | None:

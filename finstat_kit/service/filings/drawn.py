@@ -197,25 +197,25 @@ class Drawn:
         if row is None:
             return []
         slots = []
-        for number, (factor, _, shift) in enumerate(self._orders):
-            slots.append(number * self.places + (row * factor + shift) % self.places)
-            if (FIRST_YEAR + number) % EVERY == row % EVERY:
-                element = self.n + row // EVERY
-                if element < self.places:
-                    slots.append(number * self.places + (element * factor + shift) % self.places)
+        for number in range(YEARS):
+            slots.append(self._slot(number, row))
+            if (beside := self._beside(row, number)) is not None:
+                slots.append(self._slot(number, beside))
         return slots
+
+    def _slot(self, number: int, element: int) -> int:
+        """Return the place of an element of a year."""
+        factor, _, shift = self._orders[number]
+        return number * self.places + (element * factor + shift) % self.places
 
     def was_corrected(self, row: int, year: int) -> bool:
         """Return whether a unit filed a correction for a year."""
-        number, element = year - FIRST_YEAR, self.n + row // EVERY
+        number = year - FIRST_YEAR
         # Only the year in which it has two places can have one.
-        if number < 0 or year % EVERY != row % EVERY or element >= self.places:
+        if number < 0 or (element := self._beside(row, number)) is None:
             return False
-        factor, _, shift = self._orders[number]
-        start = number * self.places
-        slot = start + (element * factor + shift) % self.places
         correction = _role(mixed(self.seed, year, element)) == CORRECTION
-        return correction and bool(self.slots.changed[slot])
+        return correction and bool(self.slots.changed[self._slot(number, element)])
 
     def filing(self, slot: int) -> Filing | None:
         """Return the statement at a place."""
@@ -224,19 +224,18 @@ class Drawn:
             return None
         number, place = divmod(slot, self.places)
         year = FIRST_YEAR + number
-        factor, inverse, shift = self._orders[number]
+        _, inverse, shift = self._orders[number]
         element = (place - shift) * inverse % self.places
         key = mixed(self.seed, year, element)
         row, role = element, MAIN
-        twin = self._beside(element, year, factor, shift)
-        if element >= self.n:
-            row = (element - self.n) * EVERY + year % EVERY
-            role = _role(key)
+        twin = self._beside(element, number)
+        if element >= self.n and twin is not None:
+            row, role = twin, _role(key)
         # Of the two the one that was filed later corrects the other.
         if twin is not None:
-            second = max(element, twin[0])
+            second = max(element, twin)
             if _role(mixed(self.seed, year, second)) == CORRECTION:
-                role = CORRECTION if place > twin[1] else MAIN
+                role = CORRECTION if slot > self._slot(number, twin) else MAIN
         day = day_number(date(year + 1, 1, 1)) + int(
             np.searchsorted(self._ends[number], place, side="right")
         )
@@ -245,15 +244,13 @@ class Drawn:
         case = "attachments_only" if files_only else drawn_case(key)
         return Filing(slot, unit, row, year, role, key, day, changed, reports, bool(annual), case)
 
-    def _beside(self, element: int, year: int, factor: int, shift: int) -> tuple[int, int] | None:
-        """Return the other element of the same unit and year, and its place."""
+    def _beside(self, element: int, number: int) -> int | None:
+        """Return the other element of the same unit and year, None where there is one alone."""
+        turn = (FIRST_YEAR + number) % EVERY
         if element >= self.n:
-            other = (element - self.n) * EVERY + year % EVERY
-        elif element % EVERY == year % EVERY and self.n + element // EVERY < self.places:
-            other = self.n + element // EVERY
-        else:
-            return None
-        return other, (other * factor + shift) % self.places
+            return (element - self.n) * EVERY + turn
+        other = self.n + element // EVERY
+        return other if element % EVERY == turn and other < self.places else None
 
 
 def joined(parts: Sequence[Mapping[str, Line]]) -> Mapping[str, Line]:

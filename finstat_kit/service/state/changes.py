@@ -23,11 +23,6 @@ from finstat_kit.service.state.store import LIVING, Store, day_number, ico_numbe
 AnyStore = TypeVar("AnyStore", bound=Store)
 
 
-def dated(store: AnyStore, today: date) -> AnyStore:
-    """Move the register's day."""
-    return replace(store, today=today)
-
-
 def published(
     store: AnyStore, n: int, record: Mapping[str, object], *, on: date | None = None
 ) -> tuple[AnyStore, Ints]:

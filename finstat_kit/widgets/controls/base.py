@@ -194,15 +194,6 @@ def heading(title: str, summary: str) -> str:
     )
 
 
-def section(lang: Lang, name: str, head: str, gap: str, *parts: str) -> str:
-    """Return a panel: its head, and its parts side by side."""
-    return (
-        f'<section lang="{lang}" aria-label="{escape(name)}">{head}'
-        f'<div style="display:flex;flex-wrap:wrap;gap:{gap};align-items:flex-start">'
-        f"{''.join(parts)}</div></section>"
-    )
-
-
 def scrolling(name: str, style: str, inner: str) -> str:
     """Return a box that scrolls; it is in the order of the Tab key, so that the keyboard can."""
     style += "overflow:auto;padding-right:1em"

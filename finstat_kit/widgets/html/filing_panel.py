@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Final
 
 import polars as pl
@@ -14,7 +15,7 @@ from finstat_kit.frames.reports.printed_form import amount, kind_text
 from finstat_kit.frames.text import slovak_order
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
-from finstat_kit.widgets.controls.base import heading, scrolling, section, table
+from finstat_kit.widgets.controls.base import heading, scrolling, table
 
 _ORDINARY: Final = "Riadna"
 _YEAR: Final = 12  # months of a usual period
@@ -96,7 +97,11 @@ def panel(shown: Shown) -> str:
     years = scrolling(words["years"], "flex:0 1 auto;max-height:28em;", _years(shown))
     # Each table of a form scrolls by itself.
     forms = f'<div style="flex:1 1 46em;min-width:0">{_forms(shown)}</div>'
-    return section(shown.lang, shown.name, _head(shown), "1em 2em", years, forms)
+    return (
+        f'<section lang="{shown.lang}" aria-label="{escape(shown.name)}">{_head(shown)}'
+        '<div style="display:flex;flex-wrap:wrap;gap:1em 2em;align-items:flex-start">'
+        f"{years}{forms}</div></section>"
+    )
 
 
 def static(shown: Shown) -> str:

@@ -11,7 +11,6 @@ import polars as pl
 
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts.parts import drawing
-from finstat_kit.client.register import Register
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.wire import BY_FIELD
 from finstat_kit.widgets.controls.base import heading, scrolling, table
@@ -64,11 +63,6 @@ def title(by: str | None, place: str | None, lang: Lang) -> str:
     return f"{place}: {what[0].lower()}{what[1:]}" if place else what
 
 
-def source(register: Register, lang: Lang) -> str:
-    """Name the source of the data."""
-    return register._source_name(lang)
-
-
 def head(shown: Shown) -> str:
     """Return title and summary, and a line for an empty selection."""
     nothing = "" if shown.counts.height else f"<p>{escape(words(shown.lang)['nothing'])}</p>"
@@ -79,7 +73,8 @@ def panel(shown: Shown, view: str) -> str:
     """Return the counts once: as bars or, in the view ``table``, as a table."""
     if not shown.counts.height:
         return ""
-    drawn_counts = _table(shown) if view == "table" else _bars(shown)
+    bars = drawn.bars(shown.counts, shown.lang, _in_words(shown))
+    drawn_counts = _table(shown) if view == "table" else bars
     box = scrolling(shown.title, "max-height:26em;", drawn_counts)
     return f'<section lang="{shown.lang}" aria-label="{escape(shown.title)}">{box}</section>'
 
@@ -88,10 +83,6 @@ def folded_table(shown: Shown) -> str:
     """Return the table as a line that a click unfolds, without a kernel."""
     summary = words(shown.lang, "views")["table"]
     return f"<details><summary>{summary}</summary>{_table(shown)}</details>"
-
-
-def _bars(shown: Shown) -> str:
-    return drawn.bars(shown.counts, shown.lang, _in_words(shown))
 
 
 def _table(shown: Shown) -> str:
