@@ -474,7 +474,8 @@ class Register(Checked):
         Args:
             frame: Records, or any frame with the column *by*, and with ``datumPoslednejUpravy``
                 (Date) for *last_change*. A row is a unit; in a frame with ``unit_id``, such as
-                financials of several years, each unit is counted once.
+                financials of several years, each unit is counted once, by its latest row that
+                has figures.
             by: A code field: ``kraj``, ``okres``, ``sidlo``, ``pravnaForma``, ``skNace``,
                 ``druhVlastnictva`` or ``velkostOrganizacie``; or a group made from other columns:
                 ``section`` or ``division`` (NACE Rev. 2, from ``skNace``), ``age`` (whole years

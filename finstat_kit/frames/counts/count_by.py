@@ -119,16 +119,20 @@ def _counted(
     if schema.get("gone") == pl.String:  # a column of another type is the user's
         marks.append(pl.col("gone").is_not_null())
     gone = pl.any_horizontal(pl.lit(value=False), *marks)
-    # Figures have one row per unit and year, and a unit is counted once.
-    rows = pl.col("unit_id").n_unique() if "unit_id" in schema else pl.len()
-    unit = [pl.col("unit_id")] if "unit_id" in schema else []
+    lazy = frame.lazy()
+    if "unit_id" in schema:
+        # Figures have one row per unit and year, and a unit is counted once: its size is another
+        # in other years.
+        latest = [pl.col("reason").is_null()] if "reason" in schema else []
+        latest += [pl.col("year")] if "year" in schema else []
+        lazy = lazy.sort(latest, nulls_last=False) if latest else lazy
+        lazy = lazy.unique("unit_id", keep="last", maintain_order=True)
     counts = (
-        frame.lazy()
-        .select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), *unit, **also)
+        lazy.select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), **also)
         # A removed record is not counted under its former code.
-        .select("gone", *unit, pl.when(~pl.col("gone")).then("code").alias("code"), *also)
+        .select("gone", pl.when(~pl.col("gone")).then("code").alias("code"), *also)
         .group_by("gone", "code", *also)
-        .agg(rows.cast(pl.Int64).alias("count"))
+        .agg(pl.len().cast(pl.Int64).alias("count"))
         .collect()
     )
     label = labels.label_of(pl.col("code"), pl.String(), codelist["code"], codelist[name])

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 import finstat_kit as fk
 from finstat_kit.frames.findings import groups
 from tests.frames.findings.conftest import SAMPLE
-from tests.frames.findings.plain import NO_DIVISIONS, SECTIONS, age_of, section_of, size_of
+from tests.frames.findings.plain import NO_DIVISIONS, SECTIONS, Row, age_of, section_of, size_of
 from tests.support.pictures import axes, written
 
 
@@ -51,6 +51,20 @@ def test_groups_are_counted_in_units_and_in_figures(figures: pl.DataFrame) -> No
     found = ages.filter(pl.col("kind").is_in(["labelled", "no code"]))
     assert dict(found.select("code", "count").iter_rows()) == expected
     plain = Counter(size_of(row) for row in figures.filter(year=2023).to_dicts())
+    assert dict(sizes.select("code", "count").iter_rows()) == plain
+
+
+def test_a_unit_of_several_years_is_counted_by_its_latest_figures(figures: pl.DataFrame) -> None:
+    """Once, whatever its size was before and in whatever order the rows are."""
+    latest: dict[int, Row] = {}
+    for row in figures.sort("year").to_dicts():
+        if row["reason"] is None or latest.get(row["unit_id"], row)["reason"] is not None:
+            latest[row["unit_id"]] = row
+
+    sizes = fk.count_by(figures.sample(fraction=1, shuffle=True, seed=2), "size_by_law")
+
+    assert sizes["count"].sum() == figures["unit_id"].n_unique()
+    plain = Counter(size_of(row) for row in latest.values())
     assert dict(sizes.select("code", "count").iter_rows()) == plain
 
 
