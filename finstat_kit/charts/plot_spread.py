@@ -26,6 +26,7 @@ from finstat_kit.frames.findings import groups
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.protocol.wire import MAX_ID
 
 _MOST: Final = 30  # boxes
 _HEIGHT: Final = 0.3  # inches of a box and the gap below it
@@ -97,7 +98,16 @@ def plot_spread(
     """
     around = texts.given(register, lang, title, note)
     source, lang = around.source, around.lang
+    if mark is not None:
+        arguments.whole("mark", mark, 0, MAX_ID)
     if summaries.is_summary(frame):
+        of_units = {"mark": mark, "limits": limits, "max_difference": max_difference}
+        for name, option in of_units.items():
+            if option is not None:
+                raise UsageError(
+                    ": a summary has no values of units", argument=name, value=option,
+                    cure="give the figures that it was made of",
+                )  # fmt: skip
         return _summary(summaries.of_frame(frame, by, lang, source, value), around, ax)
     if by is not None:
         arguments.one_of("by", by, tuple(labels.FIELDS))

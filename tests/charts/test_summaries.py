@@ -98,6 +98,8 @@ def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
         (lambda s: fk.plot_spread(s, "roe"), r"value='roe' is not in the summary"),
         (lambda s: fk.plot_map(s.filter(year=2016, value="roa")), r"was made by \['section'\]"),
         (lambda s: fk.plot_spread(s, "roa", by="okres"), r"by='okres': the summary was made by"),
+        (lambda s: fk.plot_spread(s, "roa", mark=210), r"mark=210: a summary has no values of"),
+        (lambda s: fk.plot_spread(s, "roa", limits=(0.1, 0.9)), r"limits=\(0.1, 0.9\): a summary"),
     ],
 )
 def test_a_chart_is_of_one_value_and_year(draw: Any, message: str, money: pl.DataFrame) -> None:
@@ -169,6 +171,9 @@ def test_a_unit_is_marked_at_its_value(money: pl.DataFrame) -> None:
     assert "not marked" in text(fk.plot_spread(money, "sales", mark=blank, lang="en", ax=axes()))
     with pytest.raises(fk.UsageError, match="mark=1 is not in the frame"):
         fk.plot_spread(money, "sales", mark=1)
+    no_unit: Any = "210"
+    with pytest.raises(fk.UsageError, match="mark='210' is not allowed; give a whole number"):
+        fk.plot_spread(money, "sales", mark=no_unit)
 
 
 def test_forms_that_differ_are_named_in_a_summary_too(money: pl.DataFrame) -> None:
