@@ -108,7 +108,12 @@ def _line(ax: Axes, x: float, text: str, colour: str, style: str, *, above: floa
 def thin(ax: Axes, item: str, lang: Lang, width: float = 1.0) -> None:
     """Write the numbers on the axis that have room beside each other in a part of its width."""
     low, high = ax.get_xlim()
-    ticks = sorted(float(x) for x in ax.get_xticks() if low <= x <= high)
+    of_text: dict[str, list[float]] = {}
+    places = [ax.dataLim.x0] if ax.dataLim.width == 0 else ax.get_xticks()
+    for x in sorted(float(x) for x in places if low <= x <= high):
+        of_text.setdefault(figures.tick(item, x, lang), []).append(x)
+    # A text that several ticks would have, in a narrow range, is that of the roundest.
+    ticks = [min(several, key=lambda x: len(f"{x:g}".rstrip("0"))) for several in of_text.values()]
     kept: list[float] = []
     end = -math.inf  # inches, of the last number that is written
     for x in ticks:

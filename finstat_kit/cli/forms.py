@@ -42,9 +42,9 @@ def _listed(rows: pl.DataFrame, lang: Lang) -> pl.DataFrame:
     sign = pl.when(term["sign"] < 0).then(pl.lit("-")).otherwise(pl.lit("+"))
     written = pl.concat_str(sign, term["table"], pl.lit("."), term["row"])
     return rows.select(
-        "table", "row", "number", "mark", "path", "level",
+        "table", "row", "number", "mark",
         pl.coalesce(f"label_{lang}", "label_sk").alias("label"),
-        pl.col("terms").list.eval(written).list.join(" "),
+        "path", "level", pl.col("terms").list.eval(written).list.join(" "),
     )  # fmt: skip
 
 

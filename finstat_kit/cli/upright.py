@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import accumulate
 from typing import Final
 
@@ -22,8 +23,16 @@ def fitting(table: str, width: int) -> int:
 
 
 def upright(frame: pl.DataFrame) -> str:
-    """Return one row as lines of field, value and, for a code, its label."""
-    row = flat(frame).cast(pl.String).row(0, named=True)
+    """Return one row as lines of field, value and, for a code, its label.
+
+    Of values within values only the beginning is shown, as JSON.
+    """
+    nested = [
+        pl.Series(name, [_beginning(value)], pl.String)
+        for (name, value), dtype in zip(frame.row(0, named=True).items(), frame.dtypes, strict=True)
+        if isinstance(dtype, pl.Struct) or (isinstance(dtype, pl.List) and dtype.inner.is_nested())
+    ]
+    row = flat(frame.with_columns(nested)).cast(pl.String).row(0, named=True)
     label_of = {c.field: c.label for c in BY_FIELD.values() if {c.field, c.label} <= row.keys()}
     beside = set(label_of.values())
     width = max(map(len, row))
@@ -36,3 +45,7 @@ def upright(frame: pl.DataFrame) -> str:
         # A line break in a value would look like the next field.
         lines.append("  ".join(shown(c, None) for c in (*cells, label) if c is not None))
     return "\n".join(lines)
+
+
+def _beginning(value: object) -> str | None:
+    return None if value is None else shown(json.dumps(value, ensure_ascii=False, default=str))

@@ -435,6 +435,7 @@ plot_last_changes: Any = fk.plot_last_changes
             "'SK010' appears in two rows; give each code once",
         ),
         (lambda: plot_map(pl.DataFrame({"code": [1], "count": [1]})), "Int64; codes are text"),
+        (lambda: plot_last_changes(UNITS, "section"), "by='section' is not known; give one of"),
         (lambda: plot_last_changes(UNITS, every="2h"), "every='2h' is not known; give one of"),
         (lambda: plot_last_changes(UNITS.select("kraj")), "'datumPoslednejUpravy' is not there"),
         (

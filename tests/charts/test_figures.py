@@ -168,6 +168,20 @@ def test_euro_is_written_as_the_language_does(money: pl.DataFrame) -> None:
     assert "m  (n = " in texts["en"]
 
 
+@pytest.mark.parametrize("value", [0.0, 7.0, -3.0, 84_100.0])
+@pytest.mark.parametrize("by", ["kraj", None])
+def test_numbers_on_an_axis_are_written_once(value: float, by: str, money: pl.DataFrame) -> None:
+    """Also where all units have the same, and zero has no sign."""
+    same = money.with_columns(sales=pl.lit(value))
+
+    ax = fk.plot_spread(same, "sales", by=by, lang="en", register=SAMPLE)  # type: ignore[arg-type]
+
+    texts = [label.get_text() for label in ax.get_xticklabels()]
+    assert figures.tick("sales", value, "en") in texts
+    assert len(texts) == len(set(texts))
+    assert not {"−€0", "-€0"} & set(texts)
+
+
 def test_a_district_of_few_is_grey(money: pl.DataFrame) -> None:
     """The median of fewer than five units is not shown."""
     values = fk.ratios(money).drop_nulls(["equity_ratio", "okres"])

@@ -31,6 +31,8 @@ def test_a_form_is_printed_row_by_row(lang: str) -> None:
     assert printed["terms"][profit] == expected
     assert "-" in expected
     assert printed["terms"].null_count() == template["terms"].null_count()
+    # A terminal shows the columns that fit: what a row is before how deep it stands.
+    assert printed.columns[:5] == ["table", "row", "number", "mark", "label"]
 
 
 def test_a_form_without_english_is_printed_in_translation() -> None:

@@ -215,6 +215,18 @@ def test_an_upright_record_is_a_harmless_line_per_field() -> None:
     ]
 
 
+def test_an_upright_report_has_the_beginning_of_its_tables() -> None:
+    """A record with values within values is a line per field too."""
+    report = fk.sample().reports.get(4750175)
+
+    lines = dict(re.split("  +", line, maxsplit=1) for line in upright(report).splitlines())
+
+    assert list(lines) == report.columns
+    assert lines["tabulky"].startswith('[["35341", "3240", ')
+    assert len(lines["tabulky"]) == 200
+    assert lines["titulnaStrana"].startswith('{"nazovUctovnejJednotky": ')
+
+
 @pytest.mark.slow
 def test_a_pipe_gets_the_data(url: str) -> None:
     """In csv and ndjson that go elsewhere every character is kept."""

@@ -55,10 +55,10 @@ def with_noun(number: int, noun: Noun, lang: Lang) -> str:
 def decimal(number: float | Decimal, lang: Lang, places: int = 1) -> str:
     """Write a number with decimals: ``1 234,5`` in Slovak, ``1,234.5`` in English.
 
-    >>> decimal(1234.56, "en")
-    '1,234.6'
+    >>> decimal(1234.56, "en"), decimal(-0.04, "en")
+    ('1,234.6', '0.0')
     """
-    written = f"{number:,.{places}f}"
+    written = f"{number:z,.{places}f}"  # z: what rounds to zero has no sign
     return written.translate({44: NO_BREAK, 46: ","}) if lang == "sk" else written
 
 
@@ -99,14 +99,14 @@ def euro(amount: float, lang: Lang) -> str:
 
     >>> [euro(amount, "sk") for amount in (1_234_567, -12_300, 950)]
     ['1,2\xa0mil.\xa0€', '−12\xa0tis.\xa0€', '950\xa0€']
-    >>> [euro(amount, "en") for amount in (1_234_567, -12_300, 950)]
-    ['€1.2m', '−€12k', '€950']
+    >>> [euro(amount, "en") for amount in (1_234_567, -12_300, 950, -0.3)]
+    ['€1.2m', '−€12k', '€950', '€0']
     """
     size = abs(amount)
     step = next((n for n in (9, 6, 3) if size >= 0.9995 * 10**n), 0)
     number = size / 10**step
     written = decimal(number, lang, 1 if step and number < 9.95 else 0)
-    sign = "−" if amount < 0 else ""
+    sign = "−" if amount < -0.5 else ""
     if lang == "en":
         return f"{sign}€{written}{_SHORT[lang][step]}"
     return f"{sign}{written}{NO_BREAK}{_SHORT[lang][step]}€"
