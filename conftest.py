@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import sys
 from collections.abc import Generator
 
 import pytest
@@ -17,16 +18,20 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     os.environ.setdefault("TOKIO_WORKER_THREADS", "1")
 
+# Workers, kernels and other processes of tests take over what one of them has compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Each group shares what is slow to start, a kernel or a browser with JupyterLab.
 _IN_A_BROWSER = (
     "test_browser.py", "test_keyboard.py", "test_themes.py", "test_viewer_browser.py",
 )  # fmt: skip
 
 
-class _AnyTest(LoadScopeScheduling):  # type: ignore[misc]
-    """Any test to any worker, but the cells of a notebook to one, and those in a browser.
+class _ByFile(LoadScopeScheduling):  # type: ignore[misc]
+    """The tests of a file to one worker, which computes once what they share.
 
-    Those of completion too: what jedi has parsed once stays in the memory of its process.
+    Those in a browser and those of findings share over several files. Pages of docs share nothing.
 
     ``--dist=loadgroup`` would do the same by markers, but has no effect since pytest 9.2.
     """
@@ -35,7 +40,10 @@ class _AnyTest(LoadScopeScheduling):  # type: ignore[misc]
         path = nodeid.partition("::")[0]
         if path.endswith(_IN_A_BROWSER):
             return "browser"
-        return path if path.endswith((".ipynb", "test_completion.py")) else nodeid
+        folder, _, name = path.rpartition("/")
+        if folder.endswith("findings"):
+            return folder
+        return nodeid if name == "test_docs.py" else path
 
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
@@ -47,7 +55,7 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
     """Give pytest-xdist the scheduler."""
-    return _AnyTest(config, log)
+    return _ByFile(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -55,6 +63,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     cells = [item for item in items if item.path.suffix == ".ipynb"]
     ordered = iter(sorted(cells, key=lambda cell: (cell.path, vars(cell)["cell_num"])))
     items[:] = [next(ordered) if item.path.suffix == ".ipynb" else item for item in items]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Close what examples of docs have drawn: pyplot keeps it, and warns of many figures."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")
 
 
 def pytest_collection_finish() -> None:
