@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 import finstat_kit as fk
 from finstat_kit.protocol.shipped import data_folder
+from tests.support.examples import slow
 
 tqdm.monitor_interval = 0  # its thread outlives every bar
 
@@ -148,7 +149,7 @@ def full_size(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=["shipped", "recorded"])
+@pytest.fixture(params=["shipped", *slow("recorded")])
 def collected(request: pytest.FixtureRequest) -> Path:
     """Give the facts of forms: of those that the package ships, of all where they are there."""
     if request.param == "shipped":

@@ -26,6 +26,15 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+# Of many pictures, each of which is drawn and compared.
+DRAWN = ("docs/gallery.md", "docs/howto/charts.md")
+RUN = [
+    pytest.param(page, id=name, marks=pytest.mark.slow if name in DRAWN else ())
+    for page in PAGES
+    for name in [name_of(page)]
+]
+
+
 @pytest.fixture(scope="session")
 def in_git() -> set[Path]:
     """Give the files that a fresh clone has; staged ones count."""
@@ -37,7 +46,7 @@ def in_git() -> set[Path]:
     return {ROOT / name for name in listed.stdout.split("\0") if name}
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
+@pytest.mark.parametrize("path", RUN)
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg", "ignore:both frames are windows")
 def test_python_blocks_give_what_they_show(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, tiles
 from finstat_kit.frames.counts import estimate as estimation
 from finstat_kit.frames.text import numbers as number_format
+from tests.support.examples import slow
 from tests.support.pictures import axes, bars, check_legible, own, tile_numbers, written
 
 SAMPLE = fk.sample(3_000)
@@ -84,7 +85,7 @@ def test_a_bar_of_several_codes_has_their_own_interval() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lang", ["sk", "en"])
+@pytest.mark.parametrize("lang", ["sk", *slow("en")])
 @pytest.mark.parametrize("number", [NUMBER, None])
 @pytest.mark.parametrize("by", ["kraj", "okres"])
 def test_pictures_are_legible(by: Any, number: int | None, lang: Lang) -> None:

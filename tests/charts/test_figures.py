@@ -227,8 +227,8 @@ def test_a_gap_is_a_gap(years: pl.DataFrame) -> None:
     assert [len(one.get_xdata()) > 0 for one in rings] == [True]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("size", [(8, 4.2), (5, 3)])
-@pytest.mark.parametrize("lang", ["sk", "en"])
+@pytest.mark.parametrize("size", [(5, 3), *slow(((8, 4.2),))])
+@pytest.mark.parametrize("lang", ["sk", *slow("en")])
 def test_lines_are_named_at_their_ends(
     lang: Lang, size: tuple[float, float], years: pl.DataFrame
 ) -> None:
@@ -327,7 +327,7 @@ def test_a_year_alone_is_of_units(money: pl.DataFrame) -> None:
     assert f"\n{number} rows, " in own.get_title()
 
 
-@pytest.mark.parametrize("item", ["sales", "roe", "operating_margin", "interest_coverage"])
+@pytest.mark.parametrize("item", ["roe", *slow("sales", "operating_margin", "interest_coverage")])
 def test_map_and_boxes_tell_the_same(item: str, money: pl.DataFrame) -> None:
     """Their number of units, their medians, and the rows without a value by reason."""
     negative = pl.when(pl.int_range(pl.len()) % 7 == 0).then(-pl.col("equity")).otherwise("equity")
@@ -442,7 +442,7 @@ def test_a_unit_without_filings_has_a_reason_instead_of_lines(items: str | list[
     assert none["nazovUJ"][0] in ax.get_title()
 
 
-@pytest.mark.parametrize("item", ["equity", "roe"])
+@pytest.mark.parametrize("item", ["roe", *slow("equity")])
 @pytest.mark.parametrize(
     "emptied",
     [

@@ -13,6 +13,7 @@ import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import tiles
 from finstat_kit.charts.parts.tile_text import TileText
+from tests.support.examples import slow
 from tests.support.pictures import (
     axes,
     check_legible,
@@ -94,9 +95,9 @@ def test_tiles_lie_as_the_districts_do() -> None:
         assert apart == 1, (one, other)
 
 
-@pytest.mark.parametrize("lang", ["sk", "en"])
+@pytest.mark.parametrize("lang", ["sk", *slow("en")])
 @pytest.mark.parametrize(("by", "size"), [("kraj", (8, 3.9)), ("okres", (10, 6.4))])
-@pytest.mark.parametrize("scale", [0.7, 1.5])
+@pytest.mark.parametrize("scale", [0.7, *slow(1.5)])
 def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale: float) -> None:
     """Names and numbers stay inside their tiles in a picture of any size."""
     ax = fk.plot_map(UNITS, by, lang=lang, ax=axes(size[0] * scale, size[1] * scale))

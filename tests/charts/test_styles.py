@@ -16,6 +16,7 @@ from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
 from finstat_kit.charts.parts import colours
+from tests.support.examples import slow
 from tests.support.pictures import axes, laid_out, texts, written
 from tests.support.units import SAMPLE, UNITS
 
@@ -70,10 +71,8 @@ def grounds(ax: Axes) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("name", "late"),
     [
-        ("default", False),
         ("dark_background", True),
-        ("dark_background", False),
-        ("default", True),
+        *slow(("default", False), ("dark_background", False), ("default", True)),
     ],
 )
 def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:

@@ -18,7 +18,7 @@ from tests.cli.test_commands import called, run
 @pytest.fixture(scope="module")
 def units() -> pl.DataFrame:
     sample = fk.sample()
-    records = sample.units.get(sample.units.ids(limit=60))
+    records = sample.units.get(sample.units.ids(limit=20))
     return records.filter(pl.col("idUctovnychZavierok").list.len() > 5).select("id")
 
 

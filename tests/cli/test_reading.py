@@ -13,6 +13,7 @@ import pytest
 
 import finstat_kit as fk
 from tests.cli.test_commands import called, run
+from tests.support.examples import slow
 
 CSV = (
     "id,ico,psc,kraj,okres,sid,sum,share,day,yes,padded,odd day,name,none\n"
@@ -129,7 +130,7 @@ def test_what_a_command_prints_is_counted_in_a_pipe(printed: list[str], tmp_path
         assert called("count", "--sample", stdin=redirected).stdout == "9\n"
 
 
-@pytest.mark.parametrize("form", ["csv", "ndjson", "parquet"])
+@pytest.mark.parametrize("form", ["csv", "parquet", *slow("ndjson")])
 def test_records_lead_to_those_they_name(form: str) -> None:
     """From units to statements, to reports and back: each command takes what another prints."""
     unit = UNITS.filter(pl.col("idUctovnychZavierok").list.len() > 1).head(1)

@@ -86,7 +86,6 @@ FAULTS = {
     "flipped in its last byte": flipped(1),
     "exchanged": exchange,
 }
-QUICK = ("statements", "runs")
 FOUR = ("deleted", "emptied", "flipped in a bit", "exchanged")
 # Name of the kind, a pattern within the folder, and whether anything is lost with such a file.
 KINDS = [
@@ -99,12 +98,8 @@ KINDS = [
 
 
 def quick(kind: str, fault: str) -> bool:
-    """Return whether a case is none of the slow ones: the smaller tables stand for all.
-
-    Where all of a table has to be fetched again, even that takes long.
-    """
-    lost = kind.startswith(("data", "commits")) and (kind.endswith("runs") or fault == "deleted")
-    return kind.endswith(QUICK) and not lost
+    """Return whether a case is none of the slow ones: a small table stands for all."""
+    return kind.endswith("statements") and fault in ("emptied", "flipped in a bit")
 
 
 CASES = [
@@ -120,7 +115,7 @@ CASES = [
     for fault in (FOUR if " of " in kind else [f for f in FAULTS if f != "exchanged"])
 ]
 FOLDERS = [
-    pytest.param(name + rest, marks=[] if name in QUICK else pytest.mark.slow)
+    pytest.param(name + rest, marks=[] if name == "statements" else pytest.mark.slow)
     for name in TABLES
     for rest in ("", "/_delta_log")
 ]

@@ -16,6 +16,7 @@ import finstat_kit as fk
 from finstat_kit.errors import Interrupted, MirrorError
 from finstat_kit.protocol.wire import Reply
 from tests.mirror.test_crashes import KILLED, run
+from tests.support.examples import slow
 from tests.support.mirrors import assert_in_step, register_on
 from tests.support.registers import Watched
 from tests.support.small_mirror import RECORD, looked_at, two_days_more
@@ -168,8 +169,8 @@ def test_a_commit_that_is_garbage_is_named_with_the_cure(mirror: fk.Mirror) -> N
             each.snapshot()
 
 
-@pytest.mark.parametrize("also", [(), ("codelists",), LISTS[1:]])
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("also", [LISTS[1:], *slow(((),), (("codelists",),))])
+@pytest.mark.parametrize("name", [LISTS[0], *slow(*LISTS[1:])])
 def test_a_list_lost_with_the_runs_is_fetched_again(
     mirror: fk.Mirror, register: Watched, name: str, also: tuple[str, ...]
 ) -> None:

@@ -21,6 +21,7 @@ from finstat_kit.mirror.local_register import CollectionName, Frozen
 from finstat_kit.protocol.forms import form
 from finstat_kit.protocol.forms.form import Form, shipped
 from finstat_kit.protocol.wire import Reply
+from tests.support.examples import slow
 from tests.support.mirrors import (
     CONTENTS,
     RECORDS,
@@ -92,7 +93,7 @@ def test_figures_are_answered_from_disk(mirror: fk.Mirror, register: Watched) ->
     assert money["total_assets"].is_not_null().sum() > 20
     assert_frame_equal(filed, register.sample.filings(ids))
     assert_frame_equal(money, register.sample.financials(ids, year=range(2010, 2026)))
-    for unit in money.drop_nulls("template")["unit_id"].unique(maintain_order=True).head(20):
+    for unit in money.drop_nulls("template")["unit_id"].unique(maintain_order=True).head(4):
         local, own = (source.statement_history(unit) for source in (mirror, register.sample))
         assert_frame_equal(local.frame, own.frame)
         assert_frame_equal(local.filings, own.filings)
@@ -277,10 +278,19 @@ def test_a_snapshot_has_the_records_that_are_held(tmp_path: Path, register: Watc
     assert ids.height == register.sample.annual_reports.count()
 
 
-def test_a_served_mirror_answers_whatever_it_holds(mirror: fk.Mirror, register: Watched) -> None:
+@pytest.mark.parametrize("limit", [5, *slow(None)])
+def test_a_served_mirror_answers_whatever_it_holds(
+    mirror: fk.Mirror, register: Watched, limit: int | None
+) -> None:
     """Units, statements, reports, annual reports and templates are those of the register."""
     with mirror.serve() as url, fk.using(url) as served:
-        assert_contents_in_step(served, register.sample)
+        if limit is None:
+            assert_contents_in_step(served, register.sample)
+        for name in CONTENTS:
+            ids = getattr(register.sample, name).ids(limit=limit)
+            records = getattr(register.sample, name).get(ids)
+            assert_frame_equal(getattr(served, name).ids(limit=limit), ids)
+            assert_frame_equal(getattr(served, name).get(ids), records)
         ids = served.units.ids()
         assert_frame_equal(served.units.get(ids), mirror.units.get(ids))
         assert_frame_equal(served.template(22), register.sample.template(22))

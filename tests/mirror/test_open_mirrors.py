@@ -18,6 +18,7 @@ from finstat_kit.errors import Interrupted, MirrorError
 from finstat_kit.mirror.log import Log
 from finstat_kit.protocol.wire import Reply
 from tests.mirror.test_damage import FAULTS, delete, empty
+from tests.support.examples import slow
 from tests.support.registers import Watched
 
 DAY = date(2026, 7, 2)
@@ -73,7 +74,7 @@ def test_every_file_of_a_mirror_is_of_a_kind(sound: Path) -> None:
     assert {file for kind in KINDS for file in sound.glob(kind)} == every
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", ["emptied", *slow(*(f for f in FAULTS if f != "emptied"))])
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_open_mirror_outlives_a_damaged_file(
     sound: Path, tmp_path: Path, kind: str, fault: str

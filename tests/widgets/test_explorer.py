@@ -23,7 +23,7 @@ from finstat_kit.errors import BadRequest
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.controls.options import FIELDS
-from tests.support.examples import examples
+from tests.support.examples import examples, slow
 from tests.support.pickers import (
     CODES,
     PLACES,
@@ -353,7 +353,7 @@ def test_a_register_that_fails_is_a_line_of_text() -> None:
 
 @pytest.mark.parametrize(
     "place",
-    ["SK0102", None, "SK010", "582000"],
+    ["SK0102", *slow(None, "SK010", "582000")],
 )
 @pytest.mark.parametrize("given_frame", ["none", "some", "all", "narrow"])
 def test_code_gives_the_same_selection(place: str | None, given_frame: str) -> None:

@@ -368,8 +368,10 @@ def cells_of(row: str) -> list[str]:
     ("unit", "head", "sales", "result"),
     [
         (CORRECTED, "Sales", "sales", "net_profit"),
-        (2712, "Revenue", "revenue_total", "net_profit"),
-        (5433, "Revenue", "revenue_total", "net_profit"),
+        *slow(
+            (2712, "Revenue", "revenue_total", "net_profit"),
+            (5433, "Revenue", "revenue_total", "net_profit"),
+        ),
         (3030, "Receipts", "receipts_total", "cash_result"),
     ],
 )

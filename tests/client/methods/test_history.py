@@ -12,6 +12,7 @@ import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.financials import items
 from finstat_kit.frames.financials.history import History, Statement
+from tests.support.examples import slow
 
 SAMPLE = fk.sample()
 FIRM, MUNICIPALITY, ASSOCIATION = 365, 2712, 3030  # 699; 522, 521, then 690 and 727; 1164
@@ -30,11 +31,13 @@ def of_years(shown: History) -> pl.DataFrame:
     ("unit", "years", "statement", "tables", "measure"),
     [
         (FIRM, None, "income", [2], None),
-        (FIRM, None, "assets", [0], "net"),
         (FIRM, None, "balance", [0, 1], "net"),
-        (MUNICIPALITY, range(2014, 2025), "income", [0, 1], "total"),
-        (MUNICIPALITY, range(2014, 2025), "balance", [0, 1], "net"),
         (MUNICIPALITY, [2013, 2012], "liabilities", [1], None),
+        *slow(
+            (FIRM, None, "assets", [0], "net"),
+            (MUNICIPALITY, range(2014, 2025), "income", [0, 1], "total"),
+            (MUNICIPALITY, range(2014, 2025), "balance", [0, 1], "net"),
+        ),
     ],
 )
 def test_rows_of_one_form_are_the_cells_of_its_reports(
@@ -86,6 +89,7 @@ def test_untaxed_and_taxed_activity_are_added() -> None:
     assert [(int(year), total[year].item()) for year in total.columns] == receipts
 
 
+@pytest.mark.slow
 def test_the_filing_of_each_year_is_that_of_financials() -> None:
     """Corrections, other kinds, unreadable ones: the same statement, or the same reason."""
     cases = SAMPLE.cases(1)

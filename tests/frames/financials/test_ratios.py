@@ -129,7 +129,15 @@ def test_the_listed_items_suffice_for_a_ratio(rows: list[dict[str, int | None]])
     for name, needed in fk.ratios().select("ratio", "items").iter_rows():
         few = whole.lazy().select("year", "currency", "family", "template", *needed)
         assert fk.ratios(few).collect()[name].equals(computed[name])
-        assert all(name not in fk.ratios(whole.drop(item)).columns for item in needed)
+
+
+def test_without_one_of_its_items_a_ratio_is_no_column() -> None:
+    """Each of the listed items is needed."""
+    whole = financials([dict.fromkeys((*PARTS, "year"), 1)])
+    without = {item: fk.ratios(whole.drop(item)).columns for item in PARTS}
+
+    for name, needed in fk.ratios().select("ratio", "items").iter_rows():
+        assert all(name not in without[item] for item in needed)
 
 
 def test_ratios_stand_where_the_items_stood() -> None:

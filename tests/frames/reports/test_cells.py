@@ -16,7 +16,7 @@ from finstat_kit.errors import ProtocolError
 from finstat_kit.frames.reports.cells import CELLS
 from finstat_kit.frames.reports.reasons import REASONS, WITHOUT
 from tests.support import filings
-from tests.support.examples import examples
+from tests.support.examples import examples, slow
 from tests.support.filings import BUSINESSES, drawn, frame, report, sizes
 from tests.support.registers import Scripted
 
@@ -45,7 +45,7 @@ def reasons(reports: pl.DataFrame) -> list[tuple[object, ...]]:
     ("template", "many"),
     [
         *((template, 300) for template in BUSINESSES),
-        *((template, 1_000) for template in BUSINESSES),
+        *slow(*((template, 1_000) for template in BUSINESSES)),
     ],
 )
 def test_a_second_reader_agrees(template: int, many: int) -> None:

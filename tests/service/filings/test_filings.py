@@ -421,6 +421,7 @@ def test_every_filing_balances(statements: pl.DataFrame) -> None:
 IN_USE = (699, 687, 21, 22, 690, 727, 684, 696, 522, 521, 1180, 385, 1164, 383)
 
 
+@pytest.mark.slow
 def test_who_files_in_the_sample() -> None:
     """The shares of kinds of units and of filings, as the docstring of `fk.sample` has them."""
     sample = fk.sample()
