@@ -22,9 +22,10 @@ statement, ``n`` costs, ``y`` revenue, ``r`` receipts, ``x`` payments) and print
 to mind.
 
 ``facts/english.tsv`` is read as it is: English of captions, headers and tables, for forms that the
-register has in Slovak only. ``texts.json`` holds the words that the package shows, by the part that
-shows them, Slovak and English side by side, or one text for both; ``fields`` in it says what the
-fields of records mean.
+register has in Slovak only. ``ratios.json`` holds the formulas of ratios and scores, and which
+items show that a blank one is zero. ``texts.json`` holds the words that the package shows, by the
+part that shows them, Slovak and English side by side, or one text for both; ``fields`` in it says
+what the fields of records mean.
 """
 
 from __future__ import annotations

@@ -11,22 +11,20 @@ import re
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import Final, NamedTuple, TypeVar, overload
+from typing import Final, TypeVar, overload
 
 import polars as pl
+from msgspec import Struct
 
 from finstat_kit.arguments import not_polars
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble, items
+from finstat_kit.protocol.shipped import read
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
-_DUE: Final = (
-    "current_payables + provisions_current + bank_loans_current + short_term_financial_assistance"
-)
 
-
-class Formula(NamedTuple):
+class Formula(Struct, frozen=True):
     """A ratio as two sums of items; without a divisor it is an amount."""
 
     label_sk: str
@@ -48,7 +46,7 @@ class Formula(NamedTuple):
         return (self,)
 
 
-class Term(NamedTuple):
+class Term(Struct, frozen=True):
     """A part of a score: a weight and a quotient, which may have a limit.
 
     Attributes:
@@ -63,8 +61,13 @@ class Term(NamedTuple):
     under: str
     most: float | None = None
 
+    @property
+    def quotient(self) -> Formula:
+        """The quotient without weight and limit."""
+        return Formula("", "", self.over, self.under)
 
-class Score(NamedTuple):
+
+class Score(Struct, frozen=True):
     """A weighted sum of quotients, estimated for forms with certain items."""
 
     label_sk: str
@@ -75,152 +78,61 @@ class Score(NamedTuple):
     def text(self) -> str:
         """The formula as it is printed."""
         return " + ".join(
-            f"{term.weight:g} {Formula('', '', term.over, term.under).text}"
+            f"{term.weight:g} {term.quotient.text}"
             if term.most is None
-            else f"{term.weight:g} min({Formula('', '', term.over, term.under).text}, "
-            f"{term.most:g})"
+            else f"{term.weight:g} min({term.quotient.text}, {term.most:g})"
             for term in self.terms
         )
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
         """The quotients that it is made of."""
-        return tuple(Formula("", "", term.over, term.under) for term in self.terms)
+        return tuple(term.quotient for term in self.terms)
 
 
-_BUSINESS: Final = {
-    "equity_ratio": Formula("podiel vlastného imania", "equity ratio", "equity", "total_assets"),
-    "liabilities_to_equity": Formula(
-        "záväzky k vlastnému imaniu", "liabilities to equity", "liabilities", "equity"
-    ),
-    "current_ratio": Formula(
-        "bežná likvidita", "current ratio", "current_assets - non_current_receivables", _DUE
-    ),
-    "quick_ratio": Formula(
-        "pohotová likvidita",
-        "quick ratio",
-        "current_assets - non_current_receivables - inventories",
-        _DUE,
-    ),
-    "cash_ratio": Formula("okamžitá likvidita", "cash ratio", "cash_and_bank", _DUE),
-    "roa": Formula("rentabilita aktív", "return on assets", "net_profit", "total_assets"),
-    "roe": Formula("rentabilita vlastného imania", "return on equity", "net_profit", "equity"),
-    "net_margin": Formula("čistá marža", "net margin", "net_profit", "sales"),
-    "operating_margin": Formula(
-        "prevádzková marža", "operating margin", "operating_result", "operating_revenue"
-    ),
-    "asset_turnover": Formula("obrat aktív", "asset turnover", "sales", "total_assets"),
-    "ebitda": Formula("EBITDA", "EBITDA", "operating_result + depreciation_and_impairment"),
-    "interest_coverage": Formula(
-        "úrokové krytie",
-        "interest coverage",
-        "profit_before_tax + interest_expense",
-        "interest_expense",
-    ),
-    "current_ratio_comparable": Formula(
-        "bežná likvidita porovnateľná medzi výkazmi",
-        "current ratio comparable across forms",
-        "current_assets_with_accruals - non_current_receivables_with_accruals",
-        "current_liabilities_with_accruals",
-    ),
-    "liabilities_to_equity_comparable": Formula(
-        "záväzky k vlastnému imaniu porovnateľné medzi výkazmi",
-        "liabilities to equity comparable across forms",
-        "liabilities_with_accruals",
-        "equity",
-    ),
-}
-# Of public bodies; all other ratios are of businesses.
-_PUBLIC: Final = {
-    "debt_to_revenue": Formula(
-        "úvery a výpomoci k výnosom",
-        "debt to revenue",
-        "bank_loans_and_assistance",
-        "revenue_total",
-    ),
-    "personnel_cost_share": Formula(
-        "podiel osobných nákladov", "personnel cost share", "personnel_costs", "costs_total"
-    ),
-    "transfer_share": Formula(
-        "podiel transferov na výnosoch",
-        "share of transfers",
-        "transfers_received_total",
-        "revenue_total",
-    ),
-}
-FORMULAS: Final = {**_BUSINESS, **_PUBLIC}
-_EBIT: Final = "profit_before_tax + interest_expense"
-# Estimated for businesses of today's forms; the zones are in the documentation.
-SCORES: Final = {
-    "altman_z": Score(
-        "Altmanovo Z''",
-        "Altman Z''",
-        (
-            Term(6.56, "current_assets - current_liabilities_total", "total_assets"),
-            Term(3.26, "retained_earnings", "total_assets"),
-            Term(6.72, _EBIT, "total_assets"),
-            Term(1.05, "equity", "liabilities"),
-        ),
-    ),
-    "in05": Score(
-        "index IN05",
-        "IN05 index",
-        (
-            Term(0.13, "total_assets", "liabilities"),
-            Term(0.04, _EBIT, "interest_expense", most=9),
-            Term(3.97, _EBIT, "total_assets"),
-            Term(0.21, "operating_revenue + financial_revenue", "total_assets"),
-            Term(0.09, "current_assets", "current_liabilities_total"),
-        ),
-    ),
-}
+class _Facts(Struct, frozen=True):
+    """The ratios in ``data/ratios.json``.
+
+    Attributes:
+        business: Ratios of businesses.
+        public: Ratios of public bodies; all other ratios are of businesses.
+        scores: Estimated for businesses of today's forms; the zones are in the documentation.
+        crisis: An indicator after section 67a of the Commercial Code.
+        crisis_bounds: Its bound by year; none before the first, the last for good.
+        shares: Ratios that are written in per cent.
+        essential: Items of which a blank is not zero.
+        comparable: What means the same on all forms, for values that do not.
+        sum_rows: The sum row of the block that a part stands in.
+    """
+
+    business: dict[str, Formula]
+    public: dict[str, Formula]
+    scores: dict[str, Score]
+    crisis: Formula
+    crisis_bounds: dict[int, float]
+    shares: frozenset[str]
+    essential: frozenset[str]
+    comparable: dict[str, str]
+    sum_rows: dict[str, str]
+
+
+_FACTS: Final = read("ratios", _Facts)
+_PUBLIC: Final = _FACTS.public
+FORMULAS: Final = {**_FACTS.business, **_PUBLIC}
+SCORES: Final = _FACTS.scores
 FORMS_OF_SCORES: Final = (699, 687)
-# An indicator after section 67a of the Commercial Code; none before 2016, the last for good.
 BELOW_CRISIS: Final = "below_crisis_ratio"
-CRISIS: Final = Formula("hranica krízy", "below the crisis ratio", "equity", "liabilities")
-CRISIS_BOUNDS: Final = {2016: 0.04, 2017: 0.06, 2018: 0.08}
+CRISIS: Final = _FACTS.crisis
+CRISIS_BOUNDS: Final = _FACTS.crisis_bounds
 NUMBERS: Final[dict[str, Formula | Score]] = {**FORMULAS, **SCORES}
 _ALL: Final[dict[str, Formula | Score]] = {**FORMULAS, BELOW_CRISIS: CRISIS, **SCORES}
 NAMES: Final = tuple(_ALL)
 AMOUNTS: Final = frozenset({"ebitda"})  # in euro
-SHARES: Final = frozenset(
-    {
-        "equity_ratio", "roa", "roe", "net_margin", "operating_margin", "debt_to_revenue",
-        "personnel_cost_share", "transfer_share",
-    }
-)  # fmt: skip  # written in per cent
+SHARES: Final = _FACTS.shares
 EXCLUDED: Final = "excluded"
-# What means the same on all forms, for values that do not.
-COMPARABLE: Final = {
-    "liabilities": "liabilities_with_accruals",
-    "current_assets": "current_assets_with_accruals",
-    "non_current_receivables": "non_current_receivables_with_accruals",
-    "current_liabilities_total": "current_liabilities_with_accruals",
-    "current_ratio": "current_ratio_comparable",
-    "liabilities_to_equity": "liabilities_to_equity_comparable",
-}
-
-ESSENTIAL: Final = frozenset(
-    {"total_assets", "equity", "liabilities", "current_payables", "net_profit", "sales"}
-)
-# The sum row of the block that a part stands in.
-SUM_ROWS: Final = {
-    "current_assets": "total_assets",
-    "non_current_receivables": "current_assets",
-    "inventories": "current_assets",
-    "cash_and_bank": "current_assets",
-    "provisions_current": "liabilities",
-    "bank_loans_current": "liabilities",
-    "short_term_financial_assistance": "liabilities",
-    "operating_result": "profit_before_tax",
-    "depreciation_and_impairment": "operating_result",
-    "current_liabilities_total": "liabilities",
-    "current_assets_with_accruals": "total_assets",
-    "non_current_receivables_with_accruals": "current_assets_with_accruals",
-    "bank_loans_and_assistance": "liabilities",
-    "personnel_costs": "costs_total",
-    "transfers_received_total": "revenue_total",
-}
+COMPARABLE: Final = _FACTS.comparable
+ESSENTIAL: Final = _FACTS.essential
+SUM_ROWS: Final = _FACTS.sum_rows
 LISTED: Final = pl.Schema(
     {
         "ratio": pl.String(),
@@ -388,7 +300,7 @@ def _value(name: str) -> pl.Expr:
 
 
 def _of_term(term: Term) -> pl.Expr:
-    quotient = of(Formula("", "", term.over, term.under))
+    quotient = of(term.quotient)
     if term.most is not None:
         under = sum_of(term.under).fill_null(0.0)
         # Without a divisor only where there is what would be divided.
