@@ -82,10 +82,10 @@ class ChangePicker(base.Picker):
         self._relabel()
         self._counts.submit(None)
         self._draw()
-        self.calendar.observe(self._on_calendar, "value")
+        self._when(self.calendar, lambda day: self.set_trait("value", day))
         for name, button in self.quick.items():
             button.on_click(lambda _, name=name: self._on_quick(name))
-        self.observe(self._on_lang, "lang")
+        self._when(self, self._on_lang, "lang")
 
     def __repr__(self) -> str:
         day = self.value and self.value.isoformat()
@@ -139,19 +139,13 @@ class ChangePicker(base.Picker):
             self._counts.submit(day)
             self._draw()
 
-    def _on_calendar(self, change: traitlets.Bunch) -> None:
-        with self._lock:
-            if not self._quiet:
-                self.value = change["new"]
-
     def _on_quick(self, name: str) -> None:
         with self._lock:
             self.value = _QUICK[name](self._register.today)
 
-    def _on_lang(self, _: traitlets.Bunch) -> None:
-        with self._lock:
-            self._relabel()
-            self._draw()
+    def _on_lang(self, _: object) -> None:
+        self._relabel()
+        self._draw()
 
     def _relabel(self) -> None:
         texts = words(self.lang)

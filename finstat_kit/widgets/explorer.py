@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 
 import ipywidgets
 import polars as pl
-import traitlets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -109,11 +108,11 @@ class Explorer(base.Picker):
         self._hold(*self._arranged())
         self._records = LatestWins(self._fetch, self._arrived)
         self._load()
-        self.location.observe(self._on_place, "value")
-        self.change.observe(self._on_day, "value")
-        self.map.observe(self._on_map, "value")
-        self.view.observe(self._on_view, "value")
-        self.observe(self._on_lang, "lang")
+        self._when(self.location, lambda _: self._draw())
+        self._when(self.change, lambda _: self._load())
+        self._when(self.map, lambda code: self.location.set_trait("value", code or None))
+        self._when(self.view, lambda _: self._draw())
+        self._when(self, self._on_lang, "lang")
 
     def __repr__(self) -> str:
         day = self.change.value and self.change.value.isoformat()
@@ -178,29 +177,10 @@ class Explorer(base.Picker):
             row(self.map, self.panel),
         )
 
-    def _on_place(self, _: traitlets.Bunch) -> None:
-        with self._lock:
-            self._draw()
-
-    def _on_map(self, change: traitlets.Bunch) -> None:
-        with self._lock:
-            if not self._quiet:
-                self.location.value = change["new"] or None
-
-    def _on_view(self, _: traitlets.Bunch) -> None:
-        with self._lock:
-            if not self._quiet:
-                self._draw()
-
-    def _on_day(self, _: traitlets.Bunch) -> None:
-        with self._lock:
-            self._load()
-
-    def _on_lang(self, _: traitlets.Bunch) -> None:
-        with self._lock:
-            self.location.lang = self.change.lang = self.lang
-            self._relabel()
-            self._draw()
+    def _on_lang(self, _: object) -> None:
+        self.location.lang = self.change.lang = self.lang
+        self._relabel()
+        self._draw()
 
     def _relabel(self) -> None:
         views = words(self.lang, "views")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TypeVar
 
 import polars as pl
@@ -68,8 +69,8 @@ class LocationPicker(base.Picker):
         self.export.layout.margin = base.line().layout.margin
         self._hold(*self._controls, self.export)
         for level, control in zip(LEVELS, self._controls, strict=True):
-            control.observe(lambda change, level=level: self._on_control(level, change), "value")
-        self.observe(self._on_lang, "lang")
+            self._when(control, partial(self._on_control, level))
+        self._when(self, self._on_lang, "lang")
 
     def __repr__(self) -> str:
         name = self._places.name(self._path, self.lang)
@@ -141,22 +142,16 @@ class LocationPicker(base.Picker):
             if code != _code(self._path):
                 self._choose((code and self._places.find(code)) or Path())
 
-    def _on_control(self, level: str, change: traitlets.Bunch) -> None:
-        with self._lock:
-            if not self._quiet:
-                self._choose(self._chosen(level, change["new"] or ""))
+    def _on_lang(self, _: object) -> None:
+        self._relabel()
+        self._drawn()
 
-    def _on_lang(self, _: traitlets.Bunch) -> None:
-        with self._lock:
-            self._relabel()
-            self._drawn()
-
-    def _chosen(self, level: str, code: str) -> Path:
-        """Return the choice of a control; an empty one means the choice above it."""
+    def _on_control(self, level: str, code: str) -> None:
+        """Take over the choice of a control; an empty one means the choice above it."""
         if code:
-            return self._places.path(level, code) or self._path
-        above = self._path[: LEVELS.index(level)]
-        return Path(*above)
+            self._choose(self._places.path(level, code) or self._path)
+        else:
+            self._choose(Path(*self._path[: LEVELS.index(level)]))
 
     def _choose(self, path: Path) -> None:
         self._path = path

@@ -152,13 +152,13 @@ class StatementViewer(base.Picker):
         self._relabel()
         self._offer()
         self._draw()
-        self.unit.observe(self._on_unit, "value")
-        self.unit.observe(self._on_sought, "sought")
-        self.year.observe(self._on_year, "value")
-        self.blanks.observe(self._on_blanks, "value")
-        self.table.observe(self._on_table, "value")
-        self.tabs.observe(self._on_table, "selected_index")
-        self.observe(self._on_lang, "lang")
+        self._when(self.unit, lambda code: self.set_trait("value", int(code) if code else None))
+        self._when(self.unit, self._finding.submit, "sought")
+        self._when(self.year, lambda year: None if year is None else self._request(year))
+        self._when(self.blanks, lambda _: self._draw())
+        self._when(self.table, self._on_table)
+        self._when(self.tabs, self._on_table, "selected_index")
+        self._when(self, self._on_lang, "lang")
         if self._units is not None and self._units.height == 1:
             self.value = self._units.item(0, "id")
 
@@ -228,36 +228,15 @@ class StatementViewer(base.Picker):
                 self.year.options = []
             self._request(None)
 
-    def _on_unit(self, change: traitlets.Bunch) -> None:
-        with self._lock:
-            if not self._quiet:
-                self.value = int(change["new"]) if change["new"] else None
+    def _on_table(self, _: object) -> None:
+        self._draw_history()
+        self._drawn()
 
-    def _on_sought(self, change: traitlets.Bunch) -> None:
-        with self._lock:
-            self._finding.submit(change["new"])
-
-    def _on_year(self, change: traitlets.Bunch) -> None:
-        with self._lock:
-            if not self._quiet and change["new"] is not None:
-                self._request(change["new"])
-
-    def _on_blanks(self, _: traitlets.Bunch) -> None:
-        with self._lock:
-            self._draw()
-
-    def _on_table(self, _: traitlets.Bunch) -> None:
-        with self._lock:
-            if not self._quiet:
-                self._draw_history()
-                self._drawn()
-
-    def _on_lang(self, _: traitlets.Bunch) -> None:
-        with self._lock:
-            self._relabel()
-            self._offer()
-            self._list_years()
-            self._draw()
+    def _on_lang(self, _: object) -> None:
+        self._relabel()
+        self._offer()
+        self._list_years()
+        self._draw()
 
     def _relabel(self) -> None:
         texts = words(self.lang)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
-from typing import Final
+from typing import Any, Final
 
 import ipywidgets
 import polars as pl
@@ -42,7 +42,6 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def __init__(self, register: Register | str | None, lang: Lang | None) -> None:
         self._register = current.named(register)
-        # Callbacks come from the browser on one thread while cells run on another.
         self._lock = threading.RLock()
         self._quiet = False
         super().__init__()
@@ -71,6 +70,19 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     @traitlets.validate("lang")
     def _known_lang(self, proposal: traitlets.Bunch) -> Lang:
         return arguments.lang(proposal["value"])
+
+    def _when(
+        self, control: traitlets.HasTraits, then: Callable[[Any], object], name: str = "value"
+    ) -> None:
+        """Call *then* with each new value that is not set by the picker itself, under its lock."""
+
+        # Callbacks come from the browser on one thread while cells run on another.
+        def changed(change: traitlets.Bunch) -> None:
+            with self._lock:
+                if not self._quiet:
+                    then(change["new"])
+
+        control.observe(changed, name)
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
