@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, Literal, TypeVar, get_args
 
 import polars as pl
 
@@ -23,6 +23,8 @@ By = Literal[
 # Groups made from other columns as well as code fields.
 Grouping = By | Literal["section", "division", "age", "size_by_law"]
 
+# One kind of frame in, the same out.
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Since = str | date | timedelta | None
 Span = str | float | timedelta
 

@@ -20,6 +20,7 @@ from finstat_kit.charts.values import periods
 from finstat_kit.charts.values.series import Series
 from finstat_kit.frames.counts.count_by import Every
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.catalogue import Words
 
 UNDER: Final = 22  # points for the labels of the periods
 _SIZE: Final = TEXT_SIZE - 1
@@ -28,10 +29,7 @@ _LEAST_HEIGHT: Final = 0.65
 _AROUND: Final = 1.9  # inches for title and notes
 BESIDE: Final = 0.7  # inches for the labels of the numbers
 _GAP: Final = 0.14  # inches between panels
-_OTHER_SCALE: Final[dict[Lang, str]] = {
-    "sk": "iná mierka: do {most}",
-    "en": "other scale: to {most}",
-}
+_WORDS: Final = Words("panels")
 _LINE: Final = 0.16  # inches
 
 
@@ -96,7 +94,7 @@ def _heading(one: Series, shared: float, room: float, lang: Lang) -> list[str]:
     lines = drawing.wrapped(" ".join(one.name.split()), room, TEXT_SIZE)
     if (greatest := float(one.counts.max())) > shared:
         most = number_format.whole(round(greatest), lang)
-        lines = [" ".join(lines), _OTHER_SCALE[lang].format(most=most)]
+        lines = [" ".join(lines), _WORDS[lang]["other scale"].format(most=most)]
     lines = [lines[0], " ".join(lines[1:])] if len(lines) > 1 else lines
     return [drawing.fitted(line, room, TEXT_SIZE) for line in lines]
 

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Grouping, Lang, Since, Span
+from finstat_kit.arguments import By, Frame, Grouping, Lang, Since, Span
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.units import Units
@@ -33,7 +33,6 @@ from finstat_kit.transport.base import Transport, is_loopback
 from finstat_kit.transport.exchange import Exchange, Stats
 
 if TYPE_CHECKING:
-    from finstat_kit.client.methods.contents import Frame
     from finstat_kit.client.methods.filings import Given, Year
     from finstat_kit.frames.financials.history import History, Statement
     from finstat_kit.frames.reports.filed import Filed
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
 Auto = Literal["auto"]
 _LANG: Final = "FINSTAT_KIT_LANG"
-_WORDS: Final = Words("register")
+WORDS: Final = Words("register")
 
 
 class Register(Checked):
@@ -1271,7 +1270,7 @@ class Register(Checked):
         return source_name(self.base_url, bool(self.invented), lang)
 
     def _citation(self, lang: Lang) -> str:
-        words = _WORDS[lang]
+        words = WORDS[lang]
         first, last = self.stats.first_reply, self.stats.last_reply
         when = words["no reply"]
         if first and last:
@@ -1300,7 +1299,7 @@ def source_name(url: str, invented: bool, lang: Lang, *, cited: bool = False) ->
 
     In a citation the live register has its address and licence.
     """
-    words = _WORDS[lang]
+    words = WORDS[lang]
     if invented:
         return f"{url}, {words['invented']}"
     if not is_live(url):

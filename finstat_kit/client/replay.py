@@ -7,22 +7,16 @@ from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.client.register import LIVE, Register, moment, source_name
+from finstat_kit.client.register import LIVE, WORDS, Register, moment, source_name
 from finstat_kit.errors import CacheError, Either
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess, is_loopback
 from finstat_kit.transport.cache_file import CacheFile
 from finstat_kit.transport.cache_format import CacheState
 from finstat_kit.transport.exchange import Stats
-
-_WORDS: Final[dict[Lang, str]] = {
-    "sk": "odpovede zaznamenané {first} až {last}",
-    "en": "replies recorded {first} to {last}",
-}
 
 
 class Replay(Register):
@@ -93,7 +87,7 @@ class Replay(Register):
     def _citation(self, lang: Lang) -> str:
         source = source_name(self._file.about.register, self.invented, lang, cited=True)
         first, last = self._file.fetched()
-        when = _WORDS[lang].format(first=moment(first), last=moment(last))
+        when = WORDS[lang]["recorded"].format(first=moment(first), last=moment(last))
         return f"{source}, {when}."
 
     def _answer(self, method: str, path: str, query: str) -> Reply:

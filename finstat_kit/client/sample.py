@@ -10,6 +10,7 @@ from datetime import date
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.text import numbers as number_format, unit_names
+from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import replies
 from finstat_kit.protocol.records import decode as shaped
 from finstat_kit.protocol.wire import INVENTED, Reply
@@ -35,6 +37,7 @@ from finstat_kit.service.state.store import DELETED, LIVING, NON_PUBLIC, Store
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import InProcess
 
+_WORDS: Final = Words("sample")
 Ids = int | Iterable[int] | pl.Series | pl.DataFrame
 
 
@@ -118,19 +121,11 @@ class Sample(Register):
         return self._store
 
     def _source_name(self, lang: Lang) -> str:
-        return {"sk": "ukážkové (vymyslené) údaje", "en": "sample (invented) data"}[lang]
+        return _WORDS[lang]["source"]
 
     def _citation(self, lang: Lang) -> str:
         units = number_format.whole(len(self._store.units.ids), lang)
-        if lang == "sk":
-            return (
-                f"Vymyslené údaje ukážky finstat_kit ({units} jednotiek, k {self.today}), nie "
-                "údaje Registra účtovných závierok."
-            )
-        return (
-            f"Invented data of the finstat_kit sample ({units} units, as of {self.today}), not of "
-            "the Register of Financial Statements."
-        )
+        return _WORDS[lang]["cited"].format(units=units, today=self.today)
 
     def _names(self) -> pl.DataFrame:
         """Return the names of all units, prepared once per state."""

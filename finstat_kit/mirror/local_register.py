@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, Literal, get_args, overload
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
-from finstat_kit.client.methods.contents import Frame, form_lookup
+from finstat_kit.arguments import Frame, Lang
+from finstat_kit.client.methods.contents import form_lookup
 from finstat_kit.client.methods.filings import Given, Year, years_of
 from finstat_kit.client.methods.financials import live_forms
 from finstat_kit.client.register import Register

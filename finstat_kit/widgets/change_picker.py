@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, timedelta
-from typing import Final, TypeVar
+from typing import Final
 
 import ipywidgets
 import polars as pl
 import traitlets
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Frame, Lang
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.places.labels import schema_of
@@ -22,9 +22,6 @@ from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins, Outcome
 from finstat_kit.widgets.html import reproduce
 from finstat_kit.widgets.html.texts import since_text, words
-
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
-
 
 # Seven days are today and the six before it: changed_since includes its day.
 _QUICK: Final[dict[str, Callable[[date], date | None]]] = {

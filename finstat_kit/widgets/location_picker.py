@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TypeVar
 
 import polars as pl
 import traitlets
 
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Frame, Lang
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.places.labels import schema_of
@@ -18,8 +17,6 @@ from finstat_kit.widgets.controls.options import FIELDS, Path, Places
 from finstat_kit.widgets.controls.typeahead import TypeAhead
 from finstat_kit.widgets.html import reproduce
 from finstat_kit.widgets.html.texts import words
-
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 
 class LocationPicker(base.Picker):

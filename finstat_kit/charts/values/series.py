@@ -11,14 +11,12 @@ from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import colours, drawing
 from finstat_kit.charts.values.periods import Numbers
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text.catalogue import Words
 
 MOST: Final = 8  # codes with a separate series
 _REST_COLOUR: Final = "#ababab"
 _UNLABELLED_COLOUR: Final = "#767676"
-_UNLABELLED: Final[dict[Lang, str]] = {
-    "sk": "bez známeho kódu,\nzmazané, neverejné",
-    "en": "no known code,\ndeleted, non-public",
-}
+_WORDS: Final = Words("series")
 
 
 class Series(NamedTuple):
@@ -75,7 +73,7 @@ def of_changes(
         groups.append((name, _REST_COLOUR, ~pl.col("code").is_in(commonest.implode())))
     groups = [(name, colour, is_labelled & which) for name, colour, which in groups]
     if not changes.filter(~is_labelled).is_empty():
-        groups.append((_UNLABELLED[lang], _UNLABELLED_COLOUR, ~is_labelled))
+        groups.append((_WORDS[lang]["unlabelled"], _UNLABELLED_COLOUR, ~is_labelled))
     frame = pl.DataFrame({"period": periods})
     return [
         Series(name, colour, _counts(changes.filter(which), frame), is_sum=n >= commonest.len())

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Final, TypeVar
+from typing import Final
 
 import polars as pl
 
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Frame, Lang
 from finstat_kit.client.collections.lazy import guarded
 from finstat_kit.client.methods.templates import form
 from finstat_kit.client.session import Session
@@ -22,8 +22,6 @@ from finstat_kit.frames.reports.printed_form import as_filed, together
 from finstat_kit.protocol.forms import form as forms
 from finstat_kit.protocol.forms.form import Form
 from finstat_kit.transport.threads import heeding_interrupts
-
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 _WITHOUT: Final = 'some reports gave no number; fk.check_reports(reports)["reasons"] lists why'
 

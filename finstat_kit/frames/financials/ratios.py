@@ -11,17 +11,15 @@ import re
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import Final, TypeVar, overload
+from typing import Final, overload
 
 import polars as pl
 from msgspec import Struct
 
-from finstat_kit.arguments import not_polars
+from finstat_kit.arguments import Frame, not_polars
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble, items
 from finstat_kit.protocol.shipped import read
-
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 
 class Formula(Struct, frozen=True):

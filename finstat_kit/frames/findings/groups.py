@@ -8,16 +8,15 @@ from __future__ import annotations
 from datetime import date
 from functools import cache, reduce
 from operator import add
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import polars as pl
 
+from finstat_kit.arguments import Frame
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.shipped import data_folder
-
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 
 class Group(NamedTuple):

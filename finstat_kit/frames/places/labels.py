@@ -6,10 +6,11 @@ The rule of the specification: the entry whose code equals the value, otherwise 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.arguments import Lang, lang as checked_lang, near, not_polars
 from finstat_kit.errors import Either, UsageError
 from finstat_kit.frames.findings import groups
@@ -21,7 +22,6 @@ UNRESOLVED: Final = pl.Schema(
 )
 
 Frame = pl.DataFrame | pl.LazyFrame
-SameFrame = TypeVar("SameFrame", pl.DataFrame, pl.LazyFrame)
 Columns = Sequence[str] | Mapping[str, str] | None
 # Called with the name of a codelist only if a column needs it, to avoid needless requests.
 Lookup = Callable[[str], pl.DataFrame]
@@ -50,13 +50,13 @@ def entries(codelist: str, lookup: Lookup) -> pl.DataFrame:
 
 
 def resolve_labels(
-    frame: SameFrame,
+    frame: arguments.Frame,
     lookup: Lookup,
     *,
     lang: Lang = "sk",
     columns: Columns = None,
     front: bool = False,
-) -> SameFrame:
+) -> arguments.Frame:
     """Add the label behind each code; see `Register.resolve_labels`."""
     name = f"name_{checked_lang(lang)}"
     schema = schema_of(frame)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final, TypeVar
+from typing import Final
 
 import polars as pl
 
-from finstat_kit.arguments import not_polars
+from finstat_kit.arguments import Frame, not_polars
 from finstat_kit.errors import UsageError
-
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 _FILES: Final = "prilohy"
 _FIELDS: Final[dict[str, pl.DataType]] = {

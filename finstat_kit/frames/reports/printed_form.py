@@ -22,10 +22,7 @@ from finstat_kit.protocol.forms.columns import Column
 from finstat_kit.protocol.forms.form import Form, Row, Table
 
 _WORDS: Final = Words("printed_form")
-_KINDS: Final = {
-    "Riadna": "Ordinary", "Mimoriadna": "Extraordinary", "Priebežná": "Interim",
-    "Kombinovaná": "Combined",
-}  # fmt: skip
+_KINDS: Final = Words("kinds")
 # Legal forms of natural persons: tradesmen, farmers, free professions.
 _PERSONS: Final = frozenset(str(code) for code in range(100, 111))
 
@@ -202,7 +199,7 @@ def _title(page: Mapping[str, Any], lang: Lang) -> list[tuple[str, str]]:
 
 def kind_text(kind: str, lang: Lang) -> str:
     """Return the kind of a statement in words; an unknown kind as filed."""
-    return _KINDS.get(kind, kind) if lang == "en" else kind
+    return _KINDS[lang].get(kind, kind)
 
 
 def _day(value: object, lang: Lang) -> str:
