@@ -91,7 +91,8 @@ def test_categories_of_any_kind_are_labelled(dtype: pl.DataType) -> None:
     )
     frame = texts.with_columns(pl.col("kraj").cast(dtype))
 
-    for form in (frame, frame.lazy()):
+    forms: tuple[Any, ...] = (frame, frame.lazy())
+    for form in forms:
         labelled = REG.resolve_labels(form, lang="en").lazy().collect()
         assert labelled["region"].to_list() == [
             None, "Region of Žilina", None, None, "Region of Bratislava", "Region of Žilina",
@@ -124,7 +125,8 @@ def test_a_name_that_is_a_pattern_is_a_name(dtype: pl.DataType) -> None:
     frame = texts.cast(dtype).with_columns(datumPoslednejUpravy=pl.lit(date(2026, 3, 2)))
     mapping = dict.fromkeys(PATTERNS, "regions")
 
-    for form in (frame, frame.lazy()):
+    forms: tuple[Any, ...] = (frame, frame.lazy())
+    for form in forms:
         labelled = REG.resolve_labels(form, columns=mapping).lazy().collect()
         assert labelled.columns[:4] == ["*", "*_label", "^x$", "^x$_label"]
         assert labelled.select(pl.nth(range(0, 20, 2))).equals(frame.select(pl.nth(range(10))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -58,7 +59,7 @@ def test_any_changes_in_any_order_keep_the_store_whole(
             store = changes.without(former, some(*which))
             due = [id_ for id_ in due if id_ not in which]
         elif step == "t":
-            store = changes.dated(former, DAY)
+            store = replace(former, today=DAY)
         else:
             state = {"c": None, "d": DELETED, "h": NON_PUBLIC}[step]
             store = changes.changed(former, some(*which), state=state)
@@ -78,7 +79,7 @@ def test_any_changes_in_any_order_keep_the_store_whole(
 
 def test_new_units_come_above_all_others() -> None:
     """New units come above all others, on the register's day or another, with their fields."""
-    store = changes.dated(population.draw(3), DAY)
+    store = replace(population.draw(3), today=DAY)
     record = {"ico": "00000007", "dic": "2020202020", "pravnaForma": "999", "nazovUJ": "Vzor"}
 
     after, new = changes.published(store, 2, record)
