@@ -27,9 +27,6 @@ _IN_A_BROWSER = (
     "test_browser.py", "test_keyboard.py", "test_themes.py", "test_viewer_browser.py",
 )  # fmt: skip
 
-# Notebooks with figures of thousands of units.
-_LONG = ("03", "08", "10", "11")
-
 
 class _ByFile(LoadScopeScheduling):  # type: ignore[misc]
     """The tests of a file to one worker, which computes once what they share.
@@ -62,11 +59,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark long notebooks; keep the cells of each in order, also where plugins shuffle tests."""
+    """Keep the cells of a notebook in their order, also where plugins shuffle the tests."""
     cells = [item for item in items if item.path.suffix == ".ipynb"]
-    for cell in cells:
-        if cell.path.name.startswith(_LONG):
-            cell.add_marker("slow")
     ordered = iter(sorted(cells, key=lambda cell: (cell.path, vars(cell)["cell_num"])))
     items[:] = [next(ordered) if item.path.suffix == ".ipynb" else item for item in items]
 

@@ -37,7 +37,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def test(session: nox.Session) -> None:
-    """Run the README's test command: everything that is not slow, shorter notebooks included."""
+    """Run the README's test command: everything that is not slow, notebooks included."""
     session.install("-e", ".[test]")
     session.run("pytest", *readme_tests(), *session.posargs)
 
@@ -50,7 +50,6 @@ def slow(session: nox.Session) -> None:
         "pytest",
         "-n",
         "logical",
-        "--nbval",
         "-m",
         "slow or hypothesis",
         "--hypothesis-profile=thorough",
