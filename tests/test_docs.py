@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shutil
 import subprocess
@@ -199,8 +200,8 @@ class _Targets(HTMLParser):
 
 
 @pytest.mark.slow
-def test_the_site_builds_and_is_whole(tmp_path: Path) -> None:
-    """No warning, no link to nothing, nothing loaded from the network."""
+def test_the_site_builds_is_whole_and_can_be_searched(tmp_path: Path) -> None:
+    """No warning, no link to nothing, nothing loaded from the network; what people look for."""
     pytest.importorskip("myst_nb", reason="the extra docs is not installed")
     shutil.copytree(DOCS, tmp_path / "docs", ignore=shutil.ignore_patterns("_build", "_generated"))
     for part in (
@@ -240,3 +241,21 @@ def test_the_site_builds_and_is_whole(tmp_path: Path) -> None:
                     or file not in read
                     or (unquote(parts.fragment) in read[file].anchors)
                 ), f"{path}: {target}"
+    assert "howto/counts" in _searched(site, "company by name")
+    assert "gallery" in _searched(site, "municipality total assets")
+    assert "reference/whose-figures" in _searched(site, "micro small")
+
+
+def _searched(site: Path, words: str) -> set[str]:
+    """Return the pages that the search of a site finds: those with all words, by their stems."""
+    from sphinx.search.en import SearchEnglish
+
+    text = (site / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
+    language = SearchEnglish({})
+    pages = set(index["docnames"])
+    for word in set(words.split()) - set(language.stopwords):
+        having = [index[part].get(language.stem(word), []) for part in ("terms", "titleterms")]
+        places = {n for one in having for n in ([one] if isinstance(one, int) else one)}
+        pages &= {index["docnames"][n] for n in places}
+    return pages
