@@ -335,9 +335,9 @@ MUTATIONS = [
     ),
     Mutation(
         "an item of which a part is no number has no number",
-        "items.py:Sums.amounts",
-        "self.filled & ~self.odd",
-        "self.filled",
+        "amounts.py:Sums.amounts",
+        "self.values, np.nan",
+        "np.nan_to_num(self.values), np.nan",
         "test_a_number_that_cannot_be_read_has_the_reason",
     ),
     Mutation(
@@ -371,8 +371,8 @@ MUTATIONS = [
     Mutation(
         "a sum with a part that is no number is not checked",
         "check_sums.py:_added",
-        "sums.any(filed.odd) | filed.odd[:, sums.stated]",
-        "np.zeros_like(sums.any(filed.odd))",
+        " & ~np.isnan(off)",
+        "",
         "test_cents_and_what_is_no_number",
     ),
     # Which filing counts, and what is computed from it.

@@ -27,7 +27,7 @@ from finstat_kit.frames.reports.cells import FormOf
 from finstat_kit.frames.reports.reasons import REASON
 from finstat_kit.mirror.cells import STORED
 from finstat_kit.mirror.state import State, legible
-from finstat_kit.mirror.versions import LENGTHS, MISSING, is_among, near
+from finstat_kit.mirror.versions import LENGTHS, MISSING, is_among, near, schema_of
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records.decode import KINDS
 
@@ -110,6 +110,8 @@ class Figures:
         self._form_of = form_of
         self._live = live
         self._kept = kept
+        # What forms hold is looked up once, and not for each piece of the units.
+        self._contents: dict[tuple[frozenset[str], str, bool], content.Contents] = {}
 
     def lazy(self, query: Query) -> pl.LazyFrame:
         """Return the figures of all units held."""
@@ -241,15 +243,8 @@ class Figures:
         """
         columns = _columns(title=title, files=files)
         if ids.is_empty():
-            none = (
-                KINDS["reports"]
-                .frame([])
-                .with_columns(
-                    pl.lit(None, pl.List(pl.Int32)).alias(LENGTHS),
-                    version=pl.lit(None, pl.Int64),
-                )
-            )
-            return none.select(columns), ids
+            schema = KINDS["reports"].schema | schema_of("reports")
+            return pl.DataFrame(schema=pl.Schema(schema)).select(columns), ids
         self._kept("reports")
         with legible(self._state.path):
             reports = Records(self._state, "reports")
@@ -289,9 +284,8 @@ class Figures:
                 return pl.LazyFrame(schema=STORED)
             return self._state.cells().filter(near("report_id", ids) & pl.col("row").is_not_null())
 
-        return content.of_cells(
-            reports, cells, self._form_of, self._live, activity, columns, previous=previous
-        )
+        contents = content.Contents(self._form_of, self._live, activity, columns, previous=previous)
+        return contents.of_cells(reports, cells)
 
 
 def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:

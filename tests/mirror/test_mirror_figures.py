@@ -365,11 +365,10 @@ def test_items_read_their_cells_alone(mirror: fk.Mirror, tmp_path: Path, read: R
 
     def groups(names: list[str]) -> tuple[int, int]:
         with pl.Config(verbose=True):
-            content.of_cells(
-                reports, lambda _: cells, shipped, shipped, "total", names, previous=False
-            )
-        (found,) = read()
-        return found
+            contents = content.Contents(shipped, shipped, "total", names, previous=False)
+            contents.of_cells(reports, lambda _: cells)
+        of_each_form = read()
+        return sum(some for some, _ in of_each_form), of_each_form[0][1]
 
     one, all_ = groups(["net_profit"])
     assert one <= 4

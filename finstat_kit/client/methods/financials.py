@@ -76,9 +76,8 @@ def financials(
         listed = assembling.listed_reports(taken, choice.reports)
         figures = choice.content
         if activity != "total":  # which filing is taken does not depend on it
-            figures = content.read(
-                choice.reports, form_lookup(session), live_forms(session), activity
-            )
+            contents = content.Contents(form_lookup(session), live_forms(session), activity)
+            figures = contents.of_tables(choice.reports)
         return assembling.assembled(taken, chunk, listed, figures, from_previous=from_previous)
 
     return by_chunks(
@@ -94,12 +93,8 @@ def chosen(session: Session, filed: pl.DataFrame, advance: Advance) -> assemblin
         filed: Result of `filings.by_rule`.
         advance: Counts the requests.
     """
-    form_of, live = form_lookup(session), live_forms(session)
-
-    def read(reports: pl.DataFrame) -> content.Content:
-        return content.read(reports, form_of, live, "total")
-
-    choice = assembling.Choice(filed, KINDS["reports"].frame([]), read)
+    contents = content.Contents(form_lookup(session), live_forms(session), "total")
+    choice = assembling.Choice(filed, KINDS["reports"].frame([]), contents.of_tables)
     while (ids := choice.wanted()).len():
         choice.add(kept_records("reports", ids, session))
         advance(ids.len())

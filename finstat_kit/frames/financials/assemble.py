@@ -13,6 +13,7 @@ from finstat_kit.frames.financials.content import (
     OWN,
     REFUSED,
     Content,
+    any_of_items,
     has_tables,
     of_items,
     of_none,
@@ -111,7 +112,7 @@ class Choice:
     Args:
         filings: Result of `filings.by_rule`.
         reports: None yet, in the columns of those that are added.
-        read: Returns what reports say, as `content.read` does.
+        read: Returns what reports say, as `content.Contents` does.
 
     Attributes:
         reports: Those added.
@@ -135,7 +136,9 @@ class Choice:
         """Add reports that were wanted."""
         self.reports = pl.concat([self.reports, reports])
         more = self._read(reports)
-        self.content = Content(*map(pl.concat, zip(self.content, more, strict=True)))
+        self.content = Content(
+            *(pl.concat(parts, how="diagonal") for parts in zip(self.content, more, strict=True))
+        )
 
     def lack(self, reports: pl.Series) -> None:
         """Take note of reports that are wanted and not held: their filings are taken untried."""
@@ -153,6 +156,8 @@ class Choice:
             return ids
         if contested:
             able = able.filter((pl.col("turn") + pl.col("supersedes")) > 0)
+        if able.is_empty():
+            return ids
         each = ["unit_id", "year", "undated"]
         settled = (pl.col("merit").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
         return (
@@ -208,7 +213,7 @@ class Choice:
     def _merits(self, able: pl.DataFrame) -> pl.DataFrame:
         """Return of how many statements, balance sheet and income, filings have numbers."""
         now = _figures(self.content.figures, listed_reports(able, self.reports))
-        parts = [_any_of(names).cast(pl.Int32) for names in items.by_statement()]
+        parts = [any_of_items(now, names).cast(pl.Int32) for names in items.by_statement()]
         merits = now.filter(period="current").select("statement_id", merit=pl.sum_horizontal(parts))
         untried = (
             _listed(able, self._not_held)
@@ -234,12 +239,13 @@ def next_reports(taken: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
         taken: ``statement_id`` and ``report_ids`` of filings.
         reports: Those fetched so far.
     """
-    return (
-        _listed(taken)
-        .join(_whole(listed_reports(taken, reports)), on="statement_id", how="anti")
-        .join(reports, left_on="report_id", right_on="id", how="anti")
-        .unique("statement_id", keep="first", maintain_order=True)
-    )
+    rest = _listed(taken).join(reports, left_on="report_id", right_on="id", how="anti",
+                               maintain_order="left")  # fmt: skip
+    if not rest.is_empty() and not reports.is_empty():
+        begun = taken.join(rest, on="statement_id", how="semi")
+        rest = rest.join(_whole(listed_reports(begun, reports)), on="statement_id", how="anti",
+                         maintain_order="left")  # fmt: skip
+    return rest.unique("statement_id", keep="first", maintain_order=True)
 
 
 def _whole(listed: pl.DataFrame) -> pl.DataFrame:
@@ -353,7 +359,7 @@ def _of_this_year(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFram
 
 def _of_the_year_before(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
     """Return what filings contain of the year before theirs, where they contain anything."""
-    before = figures.filter(pl.col("period") == "previous", pl.col("odd") | _any_of(items.names()))
+    before = figures.filter(pl.col("period") == "previous", pl.col("odd") | any_of_items(figures))
     first, last = pl.col("before_from"), pl.col("before_to")
     plausible = filings.is_plausible(last).fill_null(value=False)
     nothing = ("periods_in_year", "supersedes", "sums_failing", "balance_difference")
@@ -373,7 +379,8 @@ def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
 
     Amounts of another currency are none: they are not added up, and not divided, with euros.
     """
-    figures = (*items.names(), "sums_failing", "balance_difference")
+    figures = (*items.columns_of(rows), "sums_failing", "balance_difference")
+    absent = [name for name in items.names() if name not in rows.columns]
     reason = (
         pl.when(~pl.col("any_figure")).then(nothing)
         .when("odd").then(pl.lit("not_a_number", REASON))
@@ -381,21 +388,18 @@ def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
     )  # fmt: skip
     return (
         rows.with_columns(
-            any_figure=_any_of(items.names()),
+            any_figure=any_of_items(rows),
             foreign=(pl.col("currency") != EURO).fill_null(value=False),
         )
         .with_columns(in_euros=pl.col("any_figure") & ~pl.col("foreign"))
         .with_columns(
             reason.alias("reason"),
             *(pl.when("in_euros").then(name).alias(name) for name in figures),
+            *(pl.lit(None, pl.Float64).alias(name) for name in absent),
         )
         .select(schema().names())
         .cast(schema())
     )
-
-
-def _any_of(names: Sequence[str]) -> pl.Expr:
-    return pl.any_horizontal(pl.col(names).is_not_null())
 
 
 def carried(units: pl.DataFrame) -> pl.DataFrame:
@@ -453,13 +457,14 @@ def sources(listed: pl.DataFrame) -> pl.DataFrame:
 def _figures(figures: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each filing and period, a column for each item, and whether one is odd."""
     each = ["statement_id", "period"]
-    columns = [*each, "odd", *items.names()]
+    own = items.columns_of(figures)
+    columns = [*each, "odd", *own]
     rows = figures.join(listed.filter("counts").select("report_id", "statement_id"), on="report_id")
     alone = rows.filter(pl.struct(each).is_unique())
     several = (
         rows.join(alone, on=each, how="anti")
         .group_by(each, maintain_order=True)
-        .agg(pl.col("odd").any(), pl.col(items.names()).drop_nulls().first())
+        .agg(pl.col("odd").any(), pl.col(own).drop_nulls().first())
     )
     return pl.concat([alone.select(columns), several.select(columns)])
 

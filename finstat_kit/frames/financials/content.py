@@ -7,7 +7,7 @@ reports, of a mirror from its files, where only the cells of the wanted items ar
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import cache, reduce
+from functools import reduce
 from operator import or_
 from typing import Final, NamedTuple
 
@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.frames.financials import items
+from finstat_kit.frames.reports.amounts import Sums, in_cents
 from finstat_kit.frames.reports.cells import CELLS, FormOf, Reader, layout_of
-from finstat_kit.frames.reports.check_sums import failing_sums
-from finstat_kit.frames.reports.form_sums import totals
+from finstat_kit.frames.reports.check_sums import amounts_of, failing_sums
+from finstat_kit.frames.reports.form_sums import FormSums, totals
 from finstat_kit.frames.reports.reasons import REASON
 from finstat_kit.frames.reports.templates import PERIOD
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.records.decode import KINDS
 
 # Returns the filled cells of some reports, and perhaps of others.
 CellsOf = Callable[[pl.Series], pl.LazyFrame]
@@ -34,18 +34,22 @@ _ELSEWHERE: Final = 3
 _BARE: Final = 4
 # What needs all items of a filing: whether there is any figure decides it.
 _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
-# Of the balance sheet, added up as items are; no item is called so.
-_SIDES: Final = ("side of assets", "side of liabilities")
 _ANY: Final = pl.lit(value=True)
-_CHECKED: Final = 5_000  # reports with all their cells in memory
+_REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
+_AT_ONCE: Final = 10_000  # reports whose cells are in memory
+_PLACE: Final = items.CELL[1:]
+_FIGURES: Final = pl.Schema({"report_id": pl.Int64(), "period": PERIOD, "odd": pl.Boolean()})
+_CHECKS: Final = pl.Schema(
+    {"report_id": pl.Int64(), "balance_difference": pl.Float64(), "failing": pl.Int32()}
+)
 
 
 class Content(NamedTuple):
     """What the reports of filings say.
 
     Attributes:
-        figures: One row per report and period, a column per item, and ``odd``: whether an item is
-            null because a cell of it is no number.
+        figures: One row per report and period, a column per item that is wanted and that the forms
+            have, and ``odd``: whether an item is null because a cell of it is no number.
         checks: ``report_id``, ``failing`` and ``balance_difference`` of reports of the items.
         reasons: ``report_id``, ``reason`` and ``rank``: why reports have no figures; of the lowest
             rank the first reason is given.
@@ -56,42 +60,10 @@ class Content(NamedTuple):
     reasons: pl.DataFrame
 
 
-def read(reports: pl.DataFrame, form_of: FormOf, live: FormOf, activity: items.Activity) -> Content:
-    """Read reports, each once, out of their tables.
+class Contents:
+    """Reads what reports say.
 
     Args:
-        reports: Records.
-        form_of: Returns the form that cells are read by.
-        live: Returns the form whose captions are compared with those of the items.
-        activity: Which column of costs and revenue is read where there are several.
-    """
-    cells = Reader(form_of).read(reports.filter(of_items()))[0].lazy()
-    sizes = pl.col(wire.TABLES).list.eval(pl.element().list.len())
-    return of_cells(reports.with_columns(sizes), lambda _: cells, form_of, live, activity)
-
-
-@cache
-def of_none() -> Content:
-    """Return what no report says."""
-    return read(KINDS["reports"].frame([]), lambda _: None, lambda _: None, "total")
-
-
-def of_cells(
-    reports: pl.DataFrame,
-    cells: CellsOf,
-    form_of: FormOf,
-    live: FormOf,
-    activity: items.Activity,
-    columns: Collection[str] | None = None,
-    *,
-    previous: bool = True,
-) -> Content:
-    """Return what reports say by their cells.
-
-    Args:
-        reports: Records, each once, with the number of cells instead of each table; ``version``
-            where their cells have one too.
-        cells: Returns their cells; those of reports that do not fit their form are left out.
         form_of: Returns the form that cells are read by.
         live: Returns the form whose captions are compared with those of the items.
         activity: Which column of costs and revenue is read where there are several.
@@ -99,33 +71,142 @@ def of_cells(
             read.
         previous: Whether the period before is wanted too.
     """
-    used = _OF_ALL | set(items.names()) if columns is None else frozenset(columns)
-    every = previous or not used.isdisjoint(_OF_ALL)
-    own = reports.filter(of_items())
-    unfit = Reader(form_of).unfit(own, own[wire.TABLES])
-    fitting = own.join(unfit, left_on="id", right_on="report_id", how="anti").select(
-        pl.col("^version$"), report_id="id", template=pl.col("idSablony").cast(pl.Int32)
-    )
-    families = {items.FAMILY_OF[template] for template in fitting["template"].unique()}
-    names = [name for name in items.of_families(families) if every or name in used]
-    parts = _parts(fitting["template"], form_of, live, activity)
-    figures, balance = _added(fitting, cells, parts, names, previous=previous,
-                              balance="balance_difference" in used)  # fmt: skip
-    checks = fitting.select("report_id").with_columns(balance, failing=pl.lit(0, pl.Int32))
-    if "sums_failing" in used:
-        checks = checks.update(_failing(fitting, cells, form_of), on="report_id")
-    reasons = {REFUSED: [unfit]}
-    if "reason" in used:
-        now = pl.col("period") == "current"
-        filled = figures.filter(now, pl.any_horizontal(pl.col(items.names()).is_not_null()))
-        bare = fitting.join(filled, on="report_id", how="anti")
-        # Parts of the files without such a cell are not read.
-        odd = _with_cells(bare, cells, pl.col("value").is_null())
-        reasons[REFUSED].append(_because(odd, "not_a_number"))
-        others = items.mismatched(fitting["template"].unique().to_list(), live)
-        others_filed = _with_cells(fitting.filter(pl.col("template").is_in(others)), cells)
-        reasons[_CAPTIONS] = [_because(others_filed, "caption_mismatch")]
-    return Content(figures, checks, pl.concat([_ranked(reasons), _elsewhere(reports, form_of)]))
+
+    def __init__(
+        self,
+        form_of: FormOf,
+        live: FormOf,
+        activity: items.Activity,
+        columns: Collection[str] | None = None,
+        *,
+        previous: bool = True,
+    ) -> None:
+        self._reader = Reader(form_of)
+        self._form_of = form_of
+        self._live = live
+        self._activity = activity
+        self._used = _OF_ALL | set(items.names()) if columns is None else frozenset(columns)
+        self._periods = ("current", "previous") if previous else ("current",)
+        self._every = previous or not self._used.isdisjoint(_OF_ALL)
+        self._plans: dict[int, _Plan] = {}
+
+    def of_tables(self, reports: pl.DataFrame) -> Content:
+        """Read records of reports, each once, out of their tables."""
+        cells = self._reader.read(reports.filter(of_items()))[0].lazy()
+        sizes = pl.col(wire.TABLES).list.eval(pl.element().list.len())
+        return self.of_cells(reports.with_columns(sizes), lambda _: cells)
+
+    def of_cells(self, reports: pl.DataFrame, cells: CellsOf) -> Content:
+        """Return what reports say by their cells.
+
+        Args:
+            reports: Records, each once, with the number of cells instead of each table; ``version``
+                where their cells have one too.
+            cells: Returns their cells; those of reports that do not fit their form are left out.
+        """
+        own = reports.filter(of_items())
+        unfit = self._reader.unfit(own, own[wire.TABLES])
+        fitting = own.join(unfit, left_on="id", right_on="report_id", how="anti").select(
+            pl.col("^version$"), report_id="id", template=pl.col("idSablony").cast(pl.Int32)
+        )
+        figures, checks = [pl.DataFrame(schema=_FIGURES)], [pl.DataFrame(schema=_CHECKS)]
+        templates = fitting["template"].unique().sort().to_list()
+        for template in templates:
+            of_form = fitting.filter(template=template).drop("template")
+            for some in of_form.iter_slices(_AT_ONCE):
+                of_some, *by_period = self._added(some, cells, self._plan(template))
+                checks.append(of_some)
+                figures += by_period
+        all_figures = pl.concat(figures, how="diagonal")
+        reasons = {REFUSED: [unfit]}
+        if "reason" in self._used:
+            filled = all_figures.filter(pl.col("period") == "current", any_of_items(all_figures))
+            bare = fitting.join(filled, on="report_id", how="anti")
+            # Parts of the files without such a cell are not read.
+            odd = _with_cells(bare, cells, pl.col("value").is_null())
+            reasons[REFUSED].append(_because(odd, "not_a_number"))
+            odd_forms = [template for template in templates if self._plan(template).mismatched]
+            filed = _with_cells(fitting.filter(pl.col("template").is_in(odd_forms)), cells)
+            reasons[_CAPTIONS] = [_because(filed, "caption_mismatch")]
+        others = reports.filter(~of_items())
+        elsewhere = _elsewhere(others, self._reader.unfit(others, others[wire.TABLES]))
+        return Content(
+            all_figures,
+            pl.concat(checks, how="diagonal"),
+            pl.concat([_ranked(reasons), elsewhere]),
+        )
+
+    def _added(self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan) -> list[pl.DataFrame]:
+        """Return the checks of reports on one form, and their figures period by period."""
+        at = reports.with_columns(at=pl.int_range(pl.len(), dtype=pl.Int32)).lazy()
+        filed = cells(reports["report_id"]).filter(plan.cells).join(at, on=reports.columns)
+        read = filed.select("at", *_PLACE, "value").collect(engine="streaming")
+        amounts = amounts_of(read, read["at"].to_numpy(), reports.height, plan.sums)
+        checks = reports.select("report_id", balance_difference=pl.lit(None, pl.Float64))
+        if plan.sums.totals is not None:
+            sides = [amounts.up([(1.0, cell)]) for cell in plan.sums.totals]
+            off = np.subtract(*(np.nan_to_num(side.values) for side in sides))
+            either = Sums(off, sides[0].filled | sides[1].filled)
+            checks = checks.with_columns(in_cents({"balance_difference": either.amounts}))
+        parts = [checks.with_columns(failing=pl.lit(0, pl.Int32))]
+        if "sums_failing" in self._used:
+            failing = pl.Series(failing_sums(amounts, plan.sums), dtype=pl.Int32)
+            parts = [checks.with_columns(failing=failing)]
+        for period in self._periods:
+            sums = {item: amounts.up(t) for (item, of), t in plan.terms.items() if of == period}
+            odd = np.zeros(reports.height, np.bool_)
+            for each in sums.values():
+                odd |= np.isnan(each.values)
+            parts.append(
+                reports.select("report_id", pl.lit(period, PERIOD).alias("period"))
+                .with_columns(pl.Series("odd", odd))
+                .hstack(in_cents({item: each.amounts for item, each in sums.items()}))
+            )
+        return parts
+
+    def _plan(self, template: int) -> _Plan:
+        """Return what is read of reports on a form."""
+        if template not in self._plans:
+            self._plans[template] = self._planned(template)
+        return self._plans[template]
+
+    def _planned(self, template: int) -> _Plan:
+        form = self._form_of(template)
+        assert form is not None  # reports fit it
+        sums = FormSums(form)
+        parts = items.parts_of(layout_of({template: form}, CELLS), self._live, self._activity)
+        parts = parts.filter(pl.col("period").is_in(self._periods))
+        if not self._every:
+            parts = parts.filter(pl.col("item").is_in(list(self._used)))
+        wanted = parts.select(_PLACE)
+        cells = sums.places(*(wanted[name].to_numpy().astype(np.int64) for name in _PLACE))
+        condition = pl.col("template") == template
+        if "sums_failing" not in self._used:
+            sides = totals(form) if "balance_difference" in self._used else None
+            sides_of_form = pl.DataFrame(sides or (), schema=wanted.schema, orient="row")
+            condition &= _any_of(pl.concat([wanted, sides_of_form]))
+        return _Plan(
+            sums,
+            items.terms_of(parts.with_columns(pl.Series("cell", cells))),
+            condition,
+            bool(items.mismatched([template], self._live)),
+        )
+
+
+class _Plan(NamedTuple):
+    """What is read of reports on a form.
+
+    Attributes:
+        sums: Of the form.
+        terms: The cells that are added up, by item and period.
+        cells: Whether a cell is read.
+        mismatched: Whether an item expects another caption.
+    """
+
+    sums: FormSums
+    terms: dict[tuple[str, str], list[tuple[float, int]]]
+    cells: pl.Expr
+    mismatched: bool
 
 
 def of_items() -> pl.Expr:
@@ -133,91 +214,33 @@ def of_items() -> pl.Expr:
     return pl.col("idSablony").is_in(items.TEMPLATES).fill_null(value=False)
 
 
+def of_none() -> Content:
+    """Return what no report says."""
+    return Content(*(pl.DataFrame(schema=schema) for schema in (_FIGURES, _CHECKS, _REASONS)))
+
+
+def any_of_items(figures: pl.DataFrame, names: Collection[str] | None = None) -> pl.Expr:
+    """Return whether a row has an amount of an item, or of one of some."""
+    own = items.columns_of(figures) if names is None else set(names) & set(figures.columns)
+    return pl.any_horizontal(pl.lit(value=False), *(pl.col(name).is_not_null() for name in own))
+
+
 def has_tables() -> pl.Expr:
     """Return whether a report has tables."""
     return pl.col(wire.TABLES).list.len().fill_null(0) > 0
 
 
-def _added(
-    reports: pl.DataFrame,
-    cells: CellsOf,
-    parts: pl.DataFrame,
-    names: list[str],
-    *,
-    previous: bool,
-    balance: bool,
-) -> tuple[pl.DataFrame, pl.Series]:
-    """Return the figures of reports that fit their form, and what their balance sheets lack.
-
-    Args:
-        reports: ``report_id``, ``template``, and ``version`` if any.
-        cells: As of `of_cells`.
-        parts: Result of `_parts`.
-        names: Of the items that are wanted.
-        previous: Whether the period before is.
-        balance: Whether the differences of the balance sheets are.
-    """
-    periods = ["current", "previous"] if previous else ["current"]
-    parts = parts.filter(
-        pl.col("item").is_in([*names, *(_SIDES if balance else ())]),
-        pl.col("period").is_in(periods),
-    )
-    added = items.Added(cells(reports["report_id"]).filter(_any_of(parts)), reports, parts)
-    figures = []
-    for period in periods:
-        sums = {name: added.up(name, period) for name in names}
-        odd = reduce(or_, (each.odd for each in sums.values()), np.zeros(reports.height, np.bool_))
-        amounts = [
-            sums[name].amounts.alias(name) if name in sums else pl.lit(None, pl.Float64).alias(name)
-            for name in items.names()
-        ]
-        now = pl.lit(period, PERIOD).alias("period")
-        figures.append(reports.select("report_id", now, *amounts, pl.Series("odd", odd)))
-    assets, liabilities = (added.up(side, "current") for side in _SIDES)
-    difference = pl.Series("balance_difference", assets.values - liabilities.values).round(2)
-    blank = pl.Series(~(assets.filled | liabilities.filled), dtype=pl.Boolean)
-    return pl.concat(figures), difference.set(blank, None)
-
-
-def _parts(
-    templates: pl.Series, form_of: FormOf, live: FormOf, activity: items.Activity
-) -> pl.DataFrame:
-    """Return the cells that items, and the sides of the balance sheet, are made of."""
-    forms = {
-        template: form
-        for template in templates.unique().sort()
-        if (form := form_of(template)) is not None
-    }
-    parts = items.parts_of(layout_of(forms, CELLS), live, activity)
-    sides = [
-        (template, *cell, "current", side, 1.0)
-        for template, form in forms.items()
-        for side, cell in zip(_SIDES, totals(form) or (), strict=False)
-    ]
-    return pl.concat([parts, pl.DataFrame(sides, schema=parts.schema, orient="row")])
-
-
-def _any_of(parts: pl.DataFrame) -> pl.Expr:
+def _any_of(cells: pl.DataFrame) -> pl.Expr:
     """Return whether a cell is one of some, by terms that reach the statistics of files."""
     terms = [
-        (pl.col("template") == template)
-        & (pl.col("table") == table)
+        (pl.col("table") == table)
         # As lists: of a Series polars does not compare the statistics.
         & pl.col("row").is_between(own["row"].min(), own["row"].max())
         & pl.col("row").is_in(own["row"].unique().to_list())
         & pl.col("column").is_in(own["column"].unique().to_list())
-        for (template, table), own in parts.group_by("template", "table", maintain_order=True)
+        for (table,), own in cells.group_by("table", maintain_order=True)
     ]
     return reduce(or_, terms, pl.lit(value=False))
-
-
-def _failing(reports: pl.DataFrame, cells: CellsOf, form_of: FormOf) -> pl.DataFrame:
-    """Return ``report_id`` and ``failing`` of reports with cells, all of which are read."""
-    found = [pl.DataFrame(schema={"report_id": pl.Int64, "failing": pl.Int32})]
-    for some in reports.sort("report_id").iter_slices(_CHECKED):
-        filed = _of(some, cells).select("report_id", *items.CELL, "value")
-        found.append(failing_sums(filed.collect(engine="streaming").sort("report_id"), form_of))
-    return pl.concat(found)
 
 
 def _with_cells(reports: pl.DataFrame, cells: CellsOf, where: pl.Expr = _ANY) -> pl.Series:
@@ -244,10 +267,13 @@ def _ranked(reasons: Mapping[int, list[pl.DataFrame]]) -> pl.DataFrame:
     )
 
 
-def _elsewhere(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
-    """Return why reports on forms that have no items have no figures."""
-    others = reports.filter(~of_items())
-    unfit = Reader(form_of).unfit(others, others[wire.TABLES])
+def _elsewhere(others: pl.DataFrame, unfit: pl.DataFrame) -> pl.DataFrame:
+    """Return why reports on forms that have no items have no figures.
+
+    Args:
+        others: Their records.
+        unfit: Those that give no number, and why.
+    """
     tabular = others.filter(has_tables()).select(
         report_id="id", reason=pl.lit("item_not_in_form", REASON)
     )

@@ -14,10 +14,10 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from finstat_kit import arguments
 from finstat_kit.errors import Either, UsageError
+from finstat_kit.frames.reports.amounts import Amounts, in_cents
 from finstat_kit.frames.reports.cells import CELLS, FormOf
 from finstat_kit.frames.reports.reasons import REASON
 from finstat_kit.frames.reports.templates import PERIOD
@@ -138,6 +138,11 @@ def names() -> list[str]:
     return [item.name for item in item_table()]
 
 
+def columns_of(figures: pl.DataFrame) -> list[str]:
+    """Return the names of the items that a frame has as columns."""
+    return [name for name in names() if name in figures.columns]
+
+
 def listed() -> pl.DataFrame:
     """Return the items, one row each; see `Register.items`."""
     rows = [
@@ -204,69 +209,16 @@ def forms_with(parts: Sequence[str]) -> list[int]:
     ]
 
 
-class Sums(NamedTuple):
-    """Sums of cells, one per report.
-
-    Attributes:
-        values: A blank adds nothing.
-        filled: Whether any cell is filled.
-        odd: Whether a filled one is no number, which cannot be added.
-    """
-
-    values: NDArray[np.float64]
-    filled: NDArray[np.bool_]
-    odd: NDArray[np.bool_]
-
-    @property
-    def amounts(self) -> pl.Series:
-        """The sums, null where nothing is filled or something is no number."""
-        values = np.where(self.filled & ~self.odd, self.values, np.nan)
-        return pl.Series(values, dtype=pl.Float64, nan_to_null=True).round(2)
-
-
-class Added:
-    """The items of reports, added up out of their cells: the one place where figures come from.
+def terms_of(parts: pl.DataFrame) -> dict[tuple[str, str], list[tuple[float, int]]]:
+    """Return the terms of each item and period as `Amounts.up` takes them.
 
     Args:
-        cells: ``report_id``, `CELL` and ``value``, null where a filled cell is no number; each once
-            per report.
-        reports: What tells the cells of a report, each once: ``report_id`` and ``template``, and
-            ``version`` where the cells have one.
-        parts: Result of `parts_of`, as far as it is wanted.
+        parts: Result of `parts_of` with ``cell``, the row of each cell in the matrix.
     """
-
-    def __init__(self, cells: pl.LazyFrame, reports: pl.DataFrame, parts: pl.DataFrame) -> None:
-        self._many = reports.height
-        keys = parts.select(CELL).unique(maintain_order=True).with_row_index("key")
-        self._parts: dict[tuple[str, str], list[tuple[int, float]]] = {}
-        for item, period, *term in (
-            parts.join(keys, on=CELL).select("item", "period", "key", "sign").iter_rows()
-        ):
-            self._parts.setdefault((item, period), []).append((term[0], term[1]))
-        own = reports.with_columns(at=pl.int_range(pl.len(), dtype=pl.Int32))
-        terms = (
-            cells.join(own.lazy(), on=reports.columns)
-            .join(keys.lazy(), on=CELL)
-            .select("key", "at", "value")
-            .collect(engine="streaming")
-            .sort("key")
-        )
-        self._starts = terms["key"].search_sorted(pl.Series(range(keys.height + 1))).to_numpy()
-        self._at, self._values = terms["at"].to_numpy(), terms["value"].to_numpy()
-
-    def up(self, item: str, period: str) -> Sums:
-        """Add up an item."""
-        none = np.zeros(self._many, np.bool_)
-        sums = Sums(np.zeros(self._many), none, none.copy())
-        for key, sign in self._parts.get((item, period), ()):
-            cell = slice(self._starts[key], self._starts[key + 1])
-            at, values = self._at[cell], self._values[cell]
-            odd = np.isnan(values)
-            # A report has a cell once.
-            sums.values[at] += sign * np.where(odd, 0.0, values)
-            sums.filled[at] = True
-            sums.odd[at] |= odd
-        return sums
+    terms: dict[tuple[str, str], list[tuple[float, int]]] = {}
+    for item, period, *term in parts.select("item", "period", "sign", "cell").iter_rows():
+        terms.setdefault((item, period), []).append((term[0], term[1]))
+    return terms
 
 
 _NO_FIGURES: Final = pl.DataFrame(
@@ -291,17 +243,26 @@ def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFr
     cells = cells.unique(["report_id", *CELL], keep="first", maintain_order=True)
     reports = cells.select("report_id", "template").unique(maintain_order=True)
     parts = parts_of(cells.select(*CELL, "period", "measure").unique(), live, activity)
-    added = Added(cells.lazy(), reports, parts)
+    keys = parts.select(CELL).unique(maintain_order=True).with_row_index("cell")
+    terms = terms_of(parts.join(keys, on=CELL, maintain_order="left"))
+    placed = cells.join(reports.with_row_index("report"), on=["report_id", "template"]).join(
+        keys, on=CELL
+    )
+    amounts = Amounts(
+        (keys.height, reports.height), placed["cell"].to_numpy(), placed["report"].to_numpy(),
+        placed["value"].fill_null(np.nan).to_numpy(),
+    )  # fmt: skip
     templates = reports["template"].unique().sort().to_list()
     figures = [
         reports.select(
             "report_id", "template", pl.lit(period, PERIOD).alias("period"), item=pl.lit(name),
             at=pl.int_range(pl.len()),
-            value=sums.amounts, odd=pl.Series(sums.odd, dtype=pl.Boolean),
+            value=in_cents({"value": sums.amounts})["value"],
+            odd=pl.Series(np.isnan(sums.values), dtype=pl.Boolean),
         )
         for period in ("current", "previous")
         for name in of_families(FAMILY_OF[template] for template in templates)
-        for sums in [added.up(name, period)]
+        for sums in [amounts.up(terms.get((name, period), ()))]
     ]  # fmt: skip
     return (
         pl.concat(figures or [_NO_FIGURES])

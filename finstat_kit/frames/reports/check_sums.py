@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Final, NamedTuple, TypeVar
+import math
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from finstat_kit.frames.reports.amounts import Amounts, Floats, Ints, Mask
 from finstat_kit.frames.reports.cells import FormOf, Reader
-from finstat_kit.frames.reports.form_sums import Floats, FormSums
+from finstat_kit.frames.reports.form_sums import FormSums
 from finstat_kit.frames.reports.former_reports import former_reports
 from finstat_kit.frames.reports.reasons import REASON, WITHOUT
 
@@ -54,9 +55,6 @@ _OF_CELLS: Final = pl.Schema(
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
 _HALF_A_CENT: Final = 0.005
 _KEY: Final = ("table", "row", "column")
-
-Mask = NDArray[np.bool_]
-_Cell = TypeVar("_Cell", np.float64, np.bool_)
 
 
 def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
@@ -127,25 +125,26 @@ def _per_report(
     )
 
 
-def failing_sums(cells: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
-    """Return ``report_id`` and ``failing`` of reports with a filled cell.
+def amounts_of(cells: pl.DataFrame, report: Ints, reports: int, sums: FormSums) -> Amounts:
+    """Return the cells of reports on one form as a matrix.
 
     Args:
-        cells: All filled cells of some reports, grouped by report.
-        form_of: Returns the form that cells are read by.
+        cells: Those that are filled.
+        report: The place of the report of each among the reports.
+        reports: Their number.
+        sums: Of the form.
     """
-    sums_of: dict[int, FormSums] = {}
-    parts = [pl.DataFrame(schema={name: CHECKS[name] for name in ("report_id", "failing")})]
-    for (template,), cells_of_form in cells.group_by("template", maintain_order=True):
-        sums = _sums_of(int(template), form_of, sums_of)
-        ends_of_reports = cells_of_form["report_id"].rle().struct.field("len").cum_sum()
-        ends = [*ends_of_reports.gather_every(_SLICE, _SLICE - 1), cells_of_form.height]
-        for start, end in pairwise([0, *ends]):
-            if end > start:
-                filed = _filed(cells_of_form[start:end], sums)
-                checks = {"report_id": filed.ids, "failing": _added(filed, sums).fails.sum(axis=1)}
-                parts.append(pl.DataFrame(checks, schema=parts[0].schema))
-    return pl.concat(parts)
+    table, row, column = (cells[name].to_numpy().astype(np.int64) for name in _KEY)
+    values = cells["value"].fill_null(np.nan).to_numpy()
+    return Amounts((sums.cells, reports), sums.places(table, row, column), report, values)
+
+
+def failing_sums(amounts: Amounts, sums: FormSums) -> Ints:
+    """Return the number of failing sums of each report on one form."""
+    failing = np.zeros(amounts.values.shape[1], dtype=np.int64)
+    for each in _added(amounts, sums):
+        failing += each.fails
+    return failing
 
 
 def _sums_of(template: int, form_of: FormOf, sums_of: dict[int, FormSums]) -> FormSums:
@@ -156,38 +155,8 @@ def _sums_of(template: int, form_of: FormOf, sums_of: dict[int, FormSums]) -> Fo
     return sums_of[template]
 
 
-class _Filed(NamedTuple):
-    """The cells of reports on one form: one row per report, one column per cell of the form.
-
-    Attributes:
-        ids: Ids of the reports.
-        values: 0 if a cell is blank or not a number.
-        filled: Whether a cell is not blank.
-        odd: Whether a filled cell is not a number.
-    """
-
-    ids: pl.Series
-    values: Floats
-    filled: Mask
-    odd: Mask
-
-
-def _filed(cells: pl.DataFrame, sums: FormSums) -> _Filed:
-    ids = cells["report_id"].unique(maintain_order=True)
-    report = np.repeat(np.arange(len(ids)), cells["report_id"].rle().struct.field("len").to_numpy())
-    columns = np.array([len(table.columns) for table in sums.form.tables])
-    table, row, column = (cells[name].to_numpy().astype(np.int64) for name in _KEY)
-    cell = sums.starts[table] + row * columns[table] + column
-    shape = len(ids), int(sums.starts[-1])
-    values, filled, odd = np.zeros(shape), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-    values[report, cell] = cells["value"].fill_null(0.0).to_numpy()
-    filled[report, cell] = True
-    odd[report, cell] = cells["value"].is_null().to_numpy()
-    return _Filed(ids, values, filled, odd)
-
-
 class _Added(NamedTuple):
-    """The sums of reports on one form: one row per report, one column per sum."""
+    """A sum of reports on one form, one of each: or several, one row per sum."""
 
     stated: Floats
     computed: Floats
@@ -195,18 +164,18 @@ class _Added(NamedTuple):
     fails: Mask
 
 
-def _added(filed: _Filed, sums: FormSums) -> _Added:
-    computed, stated = sums.added(filed.values), filed.values[:, sums.stated]
-    # A sum of blanks only states nothing; a text that is not a number cannot be added.
-    checked = (sums.any(filed.filled) | filed.filled[:, sums.stated]) & ~(
-        sums.any(filed.odd) | filed.odd[:, sums.stated]
-    )
-    off = np.abs(computed - stated)
-    fails = checked & (off > _HALF_A_CENT)
-    some = np.flatnonzero(fails.any(axis=1))  # few: for them the rounding of floats is known too
-    rounding = 1e-15 * sums.added(np.abs(filed.values[some]), signed=False)
-    fails[some] &= off[some] > _HALF_A_CENT + rounding
-    return _Added(stated, computed, checked, fails)
+def _added(amounts: Amounts, sums: FormSums) -> Iterator[_Added]:
+    """Yield each sum of the form."""
+    for sum_ in sums.sums:
+        stated, (computed, filled) = amounts.values[sum_.place], amounts.up(sum_.terms)
+        off = np.abs(computed - stated)
+        # A sum of blanks only states nothing; a text that is not a number cannot be added.
+        checked = (filled | amounts.filled[sum_.place]) & ~np.isnan(off)
+        fails = checked & (off > _HALF_A_CENT)
+        if fails.any():  # rarely: then the rounding of floats is known too
+            size = sum(np.abs(amounts.values[cell]) for _, cell in sum_.terms)
+            fails &= off > _HALF_A_CENT + 1e-15 * size
+        yield _Added(stated, computed, checked, fails)
 
 
 def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) -> pl.DataFrame:
@@ -217,22 +186,28 @@ def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) ->
         sums: The sums of the form.
         former: The reports of the previous period among these.
     """
-    filed = _filed(cells, sums)
-    added = _added(filed, sums)
+    report = cells["report_id"].rle()
+    ids, lengths = report.struct.field("value"), report.struct.field("len").to_numpy()
+    amounts = amounts_of(cells, np.repeat(np.arange(len(ids)), lengths), len(ids), sums)
+    each, shape = list(_added(amounts, sums)), (len(sums.sums), len(ids))
+    added = _Added(
+        *(np.array([one[n] for one in each], dtype).reshape(shape)
+          for n, dtype in enumerate((np.float64, np.float64, np.bool_, np.bool_)))
+    )  # fmt: skip
     off = np.where(added.fails, np.abs(added.computed - added.stated), 0.0)
     return pl.DataFrame(
         {
-            "report_id": filed.ids,
-            "template": [sums.form.id] * len(filed.ids),
-            "checked": added.checked.sum(axis=1),
-            "failing": added.fails.sum(axis=1),
+            "report_id": ids,
+            "template": [sums.form.id] * len(ids),
+            "checked": added.checked.sum(axis=0),
+            "failing": added.fails.sum(axis=0),
             "largest_difference": _largest(off, added.checked),
-            "balance_difference": _balance(filed, sums),
-            "columns_difference": _across(filed, sums),
-            "previous_difference": _previous(filed, sums, former),
+            "balance_difference": _balance(amounts, sums),
+            "columns_difference": _across(amounts, sums),
+            "previous_difference": _previous(ids, amounts, sums, former),
             "failures": _failures(added, sums),
-            "in_balance": _result(filed, sums.in_balance),
-            "in_income": _result(filed, sums.in_income),
+            "in_balance": _result(amounts, sums.in_balance),
+            "in_income": _result(amounts, sums.in_income),
         },
         schema=_OF_CELLS,
     )
@@ -240,70 +215,72 @@ def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) ->
 
 def _largest(differences: Floats, counted: Mask) -> list[float | None]:
     """Return the largest difference of each report, with its sign; None if no cell is compared."""
-    if not differences.shape[1]:
-        return [None] * len(differences)
+    if not len(differences):
+        return [None] * differences.shape[1]
     compared = np.where(counted, differences, 0.0)
-    widest = np.abs(compared).argmax(axis=1)[:, None]
-    largest = np.round(np.take_along_axis(compared, widest, axis=1)[:, 0], 2) + 0.0  # no -0.0
-    any_counted: Mask = np.any(counted, axis=1)
+    widest = np.abs(compared).argmax(axis=0)[None]
+    largest = np.round(np.take_along_axis(compared, widest, axis=0)[0], 2) + 0.0  # no -0.0
+    any_counted: Mask = np.any(counted, axis=0)
     return [
         value if has_value else None
         for value, has_value in zip(largest.tolist(), any_counted, strict=True)
     ]
 
 
-def _balance(filed: _Filed, sums: FormSums) -> list[float | None]:
+def _balance(amounts: Amounts, sums: FormSums) -> list[float | None]:
     """Return assets less equity and liabilities, None if the form has no balance sheet."""
     if sums.totals is None:
-        return [None] * len(filed.ids)
-    assets, liabilities = ([place] for place in sums.totals)
-    counted = filed.filled[:, assets] | filed.filled[:, liabilities]
-    return _largest(filed.values[:, assets] - filed.values[:, liabilities], counted)
+        return [None] * amounts.values.shape[1]
+    sides = list(sums.totals)
+    values, filled = np.nan_to_num(amounts.values[sides]), amounts.filled[sides]
+    return _largest(values[:1] - values[1:], filled[:1] | filled[1:])
 
 
-def _across(filed: _Filed, sums: FormSums) -> list[float | None]:
+def _across(amounts: Amounts, sums: FormSums) -> list[float | None]:
     """Return the largest difference between two columns of a row and their total."""
     first, sign, second, third = sums.across.T
-    filled, odd = (
-        cells[:, first] | cells[:, second] | cells[:, third] for cells in (filed.filled, filed.odd)
-    )
-    made_up = filed.values[:, first] + sign * filed.values[:, second]
-    return _largest(made_up - filed.values[:, third], filled & ~odd)
+    values, filled = amounts.values, amounts.filled
+    off = values[first] + sign[:, None] * values[second] - values[third]
+    return _largest(off, (filled[first] | filled[second] | filled[third]) & ~np.isnan(off))
 
 
-def _previous(filed: _Filed, sums: FormSums, former: dict[int, int]) -> list[float | None]:
+def _previous(
+    ids: pl.Series, amounts: Amounts, sums: FormSums, former: dict[int, int]
+) -> list[float | None]:
     """Return the largest difference of the previous-period column from the former report."""
-    row_of = {id_: row for row, id_ in enumerate(filed.ids)}
-    pairs = [(row, row_of[former[id_]]) for id_, row in row_of.items() if former.get(id_) in row_of]
+    place_of = {id_: place for place, id_ in enumerate(ids)}
+    pairs = [
+        (place, place_of[former[id_]])
+        for id_, place in place_of.items()
+        if former.get(id_) in place_of
+    ]
     later, earlier = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-
-    def both(cells: NDArray[_Cell]) -> tuple[NDArray[_Cell], NDArray[_Cell]]:
-        return cells[later][:, sums.previous], cells[earlier][:, sums.current]
-
-    (filled, filled_then), (odd, odd_then) = both(filed.filled), both(filed.odd)
+    now, then = np.ix_(sums.previous, later), np.ix_(sums.current, earlier)
+    off = amounts.values[now] - amounts.values[then]
+    filled, filled_then = amounts.filled[now], amounts.filled[then]
     # Blanks only are not compared: a first year, a form left empty.
-    is_filled, was_filled = (
-        np.any(cells, axis=1, keepdims=True) for cells in (filled, filled_then)
-    )
-    counted = (filled | filled_then) & ~(odd | odd_then) & is_filled & was_filled
-    values, values_then = both(filed.values)
-    differences: list[float | None] = [None] * len(row_of)
-    for row, difference in zip(later, _largest(values - values_then, counted), strict=True):
-        differences[row] = difference
+    both = filled.any(axis=0) & filled_then.any(axis=0)
+    counted = (filled | filled_then) & ~np.isnan(off) & both
+    differences: list[float | None] = [None] * len(ids)
+    for place, difference in zip(later, _largest(off, counted), strict=True):
+        differences[place] = difference
     return differences
 
 
-def _result(filed: _Filed, cell: int | None) -> list[float | None]:
+def _result(amounts: Amounts, cell: int | None) -> list[float | None]:
     """Return a result as `_RESULTS` has it."""
+    values, filled = amounts.values, amounts.filled
     if cell is None:
-        return [None] * len(filed.ids)
-    values = np.where(filed.filled[:, cell], filed.values[:, cell], np.nan).tolist()
-    return [None if odd else v for v, odd in zip(values, filed.odd[:, cell].tolist(), strict=True)]
+        return [None] * values.shape[1]
+    return [
+        (None if math.isnan(value) else value) if is_filled else math.nan
+        for value, is_filled in zip(values[cell].tolist(), filled[cell].tolist(), strict=True)
+    ]
 
 
 def _failures(added: _Added, sums: FormSums) -> pl.Series:
     """Return the failing sums of each report, null where all hold."""
-    report, which = np.nonzero(added.fails)
+    report, which = np.nonzero(added.fails.T)
     lines = [(one, sums.form.tables[one.table].rows[one.row]) for one in sums.sums]
     each = pl.DataFrame(
         [(*one[:3], line.number, line.label_sk) for one, line in lines],
@@ -313,8 +290,8 @@ def _failures(added: _Added, sums: FormSums) -> pl.Series:
     values = pl.DataFrame(
         {
             "report": report,
-            "stated": added.stated[report, which],
-            "computed": added.computed[report, which].round(2),
+            "stated": added.stated[which, report],
+            "computed": added.computed[which, report].round(2),
         }
     )
     return (
@@ -323,7 +300,7 @@ def _failures(added: _Added, sums: FormSums) -> pl.Series:
         .group_by("report")
         .agg(pl.struct(field.name for field in _FAILURE.fields).cast(_FAILURE))
         .join(
-            pl.DataFrame({"report": range(len(added.fails))}),
+            pl.DataFrame({"report": range(added.fails.shape[1])}),
             on="report", how="right", maintain_order="right",
         )
         .to_series(0)

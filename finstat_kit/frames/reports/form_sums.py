@@ -8,8 +8,8 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from finstat_kit.frames.reports.amounts import Ints
 from finstat_kit.protocol.forms.form import Form, Table
 
 _ASSETS: Final = re.compile(r"(strana )?(aktív|a k t í v)", re.IGNORECASE)
@@ -25,8 +25,6 @@ _ACROSS: Final = (
     ("untaxed", 1, "taxed", "total"),
 )
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Cell = tuple[int, int, int]  # table, row and column
 
 
@@ -41,12 +39,10 @@ class Sum(NamedTuple):
 
 
 class FormSums:
-    """The sums of a form, their terms one after the other, so that many reports are added at once.
-
-    A term is one of a few hundred cells: a matrix of all cells by all sums is nearly empty.
+    """The sums of a form.
 
     Attributes:
-        starts: The place of each table's first cell among all cells of the form.
+        cells: The number of cells of the form, table by table.
         sums: The sums of captions, in every column.
         stated: The places of their totals.
         totals: Places of the totals of the balance sheet, None if the form has none.
@@ -59,7 +55,9 @@ class FormSums:
 
     def __init__(self, form: Form) -> None:
         self.form = form
-        self.starts = np.cumsum([0, *(table.cells for table in form.tables)])
+        self._starts = np.cumsum([0, *(table.cells for table in form.tables)])
+        self._widths = np.array([len(table.columns) for table in form.tables], dtype=np.int64)
+        self.cells = int(self._starts[-1])
         self.sums = [
             sum_
             for table, part in enumerate(form.tables)
@@ -68,10 +66,6 @@ class FormSums:
             for column in range(len(part.columns))
             if (sum_ := self._sum(table, row, column)) is not None
         ]
-        terms = [term for sum_ in self.sums for term in sum_.terms]
-        self._signs = np.array([sign for sign, _ in terms], dtype=np.float64)
-        self._places = np.array([place for _, place in terms], dtype=np.int64)
-        self._begins = np.cumsum([0, *(len(sum_.terms) for sum_ in self.sums)])[:-1]
         self.stated = np.array([sum_.place for sum_ in self.sums], dtype=np.int64)
         sides = totals(form)
         self.totals = None if sides is None else (self._place(sides[0]), self._place(sides[1]))
@@ -83,22 +77,14 @@ class FormSums:
         before = np.array(list(self._before()), dtype=np.int64).reshape(-1, 2)
         self.previous, self.current = before[:, 0], before[:, 1]
 
-    def added(self, cells: Floats, *, signed: bool = True) -> Floats:
-        """Add the terms of each sum in each row of *cells*, which has a column per cell."""
-        if not self.sums:
-            return np.zeros((len(cells), 0))
-        terms = cells[:, self._places]
-        return np.add.reduceat(terms * self._signs if signed else terms, self._begins, axis=1)
-
-    def any(self, cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return whether any term of each sum is marked, in each row of *cells*."""
-        if not self.sums:
-            return np.zeros((len(cells), 0), np.bool_)
-        return np.logical_or.reduceat(cells[:, self._places], self._begins, axis=1)
+    def places(self, table: Ints, row: Ints, column: Ints) -> Ints:
+        """Return the places of cells among all cells of the form."""
+        places: Ints = self._starts[table] + row * self._widths[table] + column
+        return places
 
     def _place(self, cell: Cell) -> int:
         table, row, column = cell
-        return int(self.starts[table]) + row * len(self.form.tables[table].columns) + column
+        return int(self._starts[table]) + row * len(self.form.tables[table].columns) + column
 
     def _sum(self, table: int, row: int, column: int) -> Sum | None:
         part, terms = self.form.tables[table], []
