@@ -321,7 +321,7 @@ class Log:
         # In memory first: a full disk is then an error of the system, which says what it is.
         body = io.BytesIO()
         rows.sink_parquet(
-            body, compression="zstd", compression_level=3, row_group_size=_ROW_GROUP,
+            body, compression="zstd", compression_level=1, row_group_size=_ROW_GROUP,
             maintain_order=True, engine="streaming",
         )  # fmt: skip
         content = body.getvalue()
