@@ -184,7 +184,7 @@ class Contents:
         if "sums_failing" not in self._used:
             sides = totals(form) if "balance_difference" in self._used else None
             sides_of_form = pl.DataFrame(sides or (), schema=wanted.schema, orient="row")
-            condition &= _any_of(pl.concat([wanted, sides_of_form]))
+            condition &= _near(pl.concat([wanted, sides_of_form]))
         return _Plan(
             sums,
             items.terms_of(parts.with_columns(pl.Series("cell", cells))),
@@ -230,17 +230,22 @@ def has_tables() -> pl.Expr:
     return pl.col(wire.TABLES).list.len().fill_null(0) > 0
 
 
-def _any_of(cells: pl.DataFrame) -> pl.Expr:
-    """Return whether a cell is one of some, by terms that reach the statistics of files."""
+def _near(cells: pl.DataFrame) -> pl.Expr:
+    """Return a condition that some cells fulfil, and few others, and that spares parts of files."""
     terms = [
-        (pl.col("table") == table)
-        # As lists: of a Series polars does not compare the statistics.
-        & pl.col("row").is_between(own["row"].min(), own["row"].max())
-        & pl.col("row").is_in(own["row"].unique().to_list())
-        & pl.col("column").is_in(own["column"].unique().to_list())
+        (pl.col("table") == table) & _is_near("row", own["row"]) & _is_near("column", own["column"])
         for (table,), own in cells.group_by("table", maintain_order=True)
     ]
     return reduce(or_, terms, pl.lit(value=False))
+
+
+def _is_near(name: str, values: pl.Series) -> pl.Expr:
+    wanted = values.unique().sort().to_list()
+    between = pl.col(name).is_between(wanted[0], wanted[-1])
+    if wanted[-1] - wanted[0] < 2 * len(wanted):
+        return between  # a few more cells are read faster than each is looked up
+    # As a list: of a Series polars does not compare the statistics.
+    return between & pl.col(name).is_in(wanted)
 
 
 def _with_cells(reports: pl.DataFrame, cells: CellsOf, where: pl.Expr = _ANY) -> pl.Series:
