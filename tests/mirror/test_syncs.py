@@ -18,6 +18,7 @@ from finstat_kit.errors import Interrupted, MirrorError, ProtocolError, Register
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
 from tests.support.clock import FakeClock
+from tests.support.examples import slow
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
 from tests.support.syncs import PAGE, RECORD, SEED, UNITS, fail_at, next_day, well
@@ -88,7 +89,7 @@ def test_an_increment_fetches_what_changed(mirror: fk.Mirror, register: Watched)
     assert_in_step(mirror, register.sample)
 
 
-@pytest.mark.parametrize("number", [170, 1, UNITS])
+@pytest.mark.parametrize("number", [170, *slow(1, UNITS)])
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt(), Reply(403, {}, b"<p>Forbidden")], ids=["Ctrl-C", "403"]
 )
@@ -183,7 +184,7 @@ def test_the_window_only_moves_at_the_end(mirror: fk.Mirror, register: Watched) 
     assert f"zmenene-od={second - timedelta(days=1)}" in windows[-1]
 
 
-@pytest.mark.parametrize("when", ["during", "before", "after"])
+@pytest.mark.parametrize("when", ["during", *slow("before", "after")])
 def test_what_changes_during_a_walk_comes_with_the_next_sync(
     mirror: fk.Mirror, register: Watched, when: str
 ) -> None:
@@ -211,9 +212,9 @@ def test_what_changes_during_a_walk_comes_with_the_next_sync(
     "answer",
     [
         pytest.param(Reply(200, {}, b'{"id":1}'), id="another record"),
-        pytest.param(Reply(404, {}, b""), id="404"),
         pytest.param(Reply(500, {}, b""), id="500"),
-        pytest.param(Reply(400, {}, b"{}"), id="400"),
+        pytest.param(Reply(404, {}, b""), id="404", marks=pytest.mark.slow),
+        pytest.param(Reply(400, {}, b"{}"), id="400", marks=pytest.mark.slow),
     ],
 )
 def test_a_record_that_cannot_be_read_is_tried_again(

@@ -84,7 +84,8 @@ def test_years_are_listed_and_marked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "word"), [("combined", "Combined"), ("interim", "Interim"), ("unknown_kind", None)]
+    ("case", "word"),
+    [("combined", "Combined"), ("unknown_kind", None), *slow(("interim", "Interim"))],
 )
 def test_kinds_and_days_are_in_the_language(case: str, word: str | None) -> None:
     """In the list of years, the table and the form alike; a kind that nobody knows as filed."""
