@@ -169,7 +169,7 @@ class Mirror(LocalRegister):
             return Sync(
                 self._folder, register, self._first, self._contents, self._only,
                 Budget(register, seconds), max_missing, progress,
-            ).go(full=full)  # fmt: skip
+            ).go(full=bool(full))  # fmt: skip
 
     def snapshot(
         self, collection: CollectionName = "units", *, as_of: str | date | None = None

@@ -82,6 +82,8 @@ def test_a_unit_outside_an_extract_is_not_missing(mirror: fk.Mirror, small: fk.R
 
     with pytest.raises(fk.NotFound, match="extract of some units, the register may have them"):
         small.units.get(other)
+    with pytest.warns(UserWarning, match="no unit matches; this mirror is an extract"):
+        assert small.units.find(str(other)).is_empty()
 
 
 @pytest.mark.parametrize(

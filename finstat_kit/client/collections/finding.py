@@ -8,7 +8,7 @@ import polars as pl
 
 from finstat_kit.client.collections import walk
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, UsageError
+from finstat_kit.errors import Either, UsageError, warn
 from finstat_kit.frames.text import unit_names
 from finstat_kit.protocol import wire
 
@@ -58,6 +58,17 @@ def matches(
     )
 
 
+def searched(
+    units: Units, text: str, limit: int | None, argument: str = "text"
+) -> tuple[pl.Series, int]:
+    """Return what `matches` returns; nothing in a mirror that is a part is not nothing at all."""
+    ids, number = matches(units, text, limit, argument)
+    copy = units._session.copy
+    if number == 0 and copy is not None and (why := copy.why_missing("units", ids)):
+        warn(f"no unit matches{why}")
+    return ids, number
+
+
 def _of_number(session: Session, number: str) -> pl.Series:
     """Return the ids of the units with an IČO, a DIČ or an id."""
     key = _KEYS.get(len(number), "id")
@@ -79,7 +90,7 @@ def unit_of(units: Units, text: str, argument: str) -> int:
     Raises:
         UsageError: There is none, or there are several, of which the best matches are listed.
     """
-    ids, number = matches(units, text, _LISTED, argument)
+    ids, number = searched(units, text, _LISTED, argument)
     records = units.get(ids, errors="keep", progress=False)
     return int(one_unit(records, argument, text, number)["id"].item())
 

@@ -185,7 +185,7 @@ class Units(Collection):
             [15900.0]
         """
         limit = None if limit is None else arguments.whole("limit", limit, 1, wire.MAX_ID)
-        ids, number = finding.matches(self, text, limit)
+        ids, number = finding.searched(self, text, limit)
         if ids.len() < number:
             best = f"the {ids.len():,} best of {number:,} units that match"
             warn(f"{best}; a greater limit returns more")
