@@ -21,6 +21,7 @@ from finstat_kit import progress
 from finstat_kit.client.collections import records
 from finstat_kit.errors import BadRequest
 from finstat_kit.frames.places.locations import LOCATIONS
+from tests.support.examples import slow
 from tests.support.faults import HANG, FaultServer, Step, reply
 from tests.support.registers import Scripted
 
@@ -169,7 +170,7 @@ def test_a_pipe_is_written_into(tmp_path: Path, suffix: str, linked: bool) -> No
     assert read[:4] == again.read_bytes()[:4] if suffix == "xlsx" else read == again.read_bytes()
 
 
-@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "ndjson"])
+@pytest.mark.parametrize("suffix", ["xlsx", *slow("csv", "parquet", "ndjson")])
 def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path, suffix: str) -> None:
     """It is told as the system tells it, and nothing is left behind."""
     line = f"""
