@@ -286,7 +286,11 @@ def items() -> bytes:
     found = [
         {name: fact[name] for name in ("item", "label_sk", "label_en")}
         | {"statement": statement(fact), "note": fact["note"] or None}
-        | {"forms": [part for form in ITEM_TABLES for part in item_rows(fact, form, forms)]}
+        | {
+            "forms": {
+                str(form): rows for form in ITEM_TABLES if (rows := item_rows(fact, form, forms))
+            }
+        }
         for fact in facts("items")
     ]
     return b"[\n" + b",\n".join(orjson.dumps(item) for item in found) + b"\n]\n"
@@ -301,13 +305,15 @@ def statement(fact: dict[str, str]) -> str:
     return kind
 
 
-def item_rows(fact: dict[str, str], form: int, forms: list[dict[str, str]]) -> list[Json]:
-    """Return the rows of an item on a form: none where the form has no such item."""
+def item_rows(
+    fact: dict[str, str], form: int, forms: list[dict[str, str]]
+) -> tuple[int, list[tuple[int, int, int]]] | None:
+    """Return table and rows (sign, place, number) of an item on a form, None where it has none."""
     tables = ITEM_TABLES[form]
     parts = re.findall(r"([+-]?)\s*([a-z])(\d+)", fact[ITEM_COLUMNS[form]])
     parts = [part for part in parts if part[1] in tables]
     if not parts:
-        return []
+        return None
     (letter,) = {letter for _, letter, _ in parts}
     rows = [row for row in forms if (row["form"], row["table"]) == (str(form), str(tables[letter]))]
     places = {int(row["number"]): place for place, row in enumerate(rows)}
@@ -319,8 +325,7 @@ def item_rows(fact: dict[str, str], form: int, forms: list[dict[str, str]]) -> l
         blocks = set.union(*below.values()).intersection(below)
         around = [number for number in blocks if below[number].issuperset(n for _, n in signed)]
         signed += [(0, number) for number in sorted(around, key=lambda n: len(below[n]))[:1]]
-    lines = [{"sign": sign, "row": places[number], "number": number} for sign, number in signed]
-    return [{"template": form, "table": tables[letter], "rows": lines}]
+    return tables[letter], [(sign, places[number], number) for sign, number in signed]
 
 
 def addends(number: int, rows: list[dict[str, str]]) -> set[int]:

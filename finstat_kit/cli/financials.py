@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from finstat_kit.cli import options
-from finstat_kit.cli.output import Output
+from finstat_kit.cli.output import Output, cut_off
 from finstat_kit.cli.records import ids_given
 from finstat_kit.errors import Interrupted, RegisterError, UsageError
 
@@ -70,11 +70,7 @@ def financials(
         if rows is not None and "unit_id" in rows.columns and rows.height:
             output.write(rows)
             done = rows["unit_id"].n_unique()
-            click.echo(
-                f"cut off after {done:,} units; to resume, give the ids from {ids[done]} on, "
-                f"number {done + 1:,} of {ids.len():,}",
-                err=True,
-            )
+            cut_off(f"{done:,} units", ids, done)
         raise
     if family is not None:
         figures = figures.filter(family=family)

@@ -156,6 +156,15 @@ def rendered(frame: pl.DataFrame, form: str, *, header: bool = True) -> bytes:
     return whole.getvalue()
 
 
+def cut_off(after: str, ids: pl.Series, done: int) -> None:
+    """Report after how much a command was cut off, and with which ids to resume."""
+    click.echo(
+        f"cut off after {after}; to resume, give the ids from {ids[done]} on, number {done + 1:,} "
+        f"of {ids.len():,}",
+        err=True,
+    )
+
+
 def write_all(data: bytes) -> None:
     """Write all of it: with polars loaded, a signal makes a write return early."""
     left = memoryview(data)

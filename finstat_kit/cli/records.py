@@ -12,6 +12,7 @@ import click
 from finstat_kit.cli import options, reading
 from finstat_kit.cli.output import (
     Output,
+    cut_off,
     harmless,
     uninterrupted,
     write_all,
@@ -208,11 +209,7 @@ def get(
             _write(rows, reg, output)
         if done:
             many = "" if rows.count == 1 else "s"
-            click.echo(
-                f"cut off after {rows.count:,} row{many}; to resume, give the ids from "
-                f"{ids[done]} on, number {done + 1:,} of {ids.len():,}",
-                err=True,
-            )
+            cut_off(f"{rows.count:,} row{many}", ids, done)
         _report(unreadable)
         raise
     _write(rows, reg, output)

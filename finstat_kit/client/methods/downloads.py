@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -32,7 +32,6 @@ DOWNLOADS: Final = pl.Schema(
         "problem": pl.String(),
     }
 )
-_PIECE: Final = 2**20
 
 
 class _File(NamedTuple):
@@ -158,11 +157,8 @@ def _is_there(file: _File) -> bool:
         return False
     if file.digest is None:
         return True
-    found = sha256()
     with file.path.open("rb") as opened:
-        while piece := opened.read(_PIECE):
-            found.update(piece)
-    return found.hexdigest() == file.digest
+        return file_digest(opened, "sha256").hexdigest() == file.digest
 
 
 def _check(file: _File, body: bytes) -> None:

@@ -6,7 +6,6 @@ whose rows differ from those of the package's form gives no number for the item.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from finstat_kit import arguments
 from finstat_kit.errors import Either, UsageError
@@ -23,7 +23,7 @@ from finstat_kit.frames.reports.reasons import REASON
 from finstat_kit.frames.reports.templates import PERIOD
 from finstat_kit.protocol.forms import form as forms
 from finstat_kit.protocol.forms.form import Form, Row
-from finstat_kit.protocol.shipped import data_folder
+from finstat_kit.protocol.shipped import read
 
 ITEMS: Final = pl.Schema(
     {
@@ -97,7 +97,7 @@ class Line(NamedTuple):
     number: int
 
 
-class Item(NamedTuple):
+class Item(Struct, frozen=True, rename={"name": "item"}):
     """A line item: for each form that has it the table and the rows."""
 
     name: str
@@ -116,21 +116,7 @@ class Item(NamedTuple):
 @cache
 def item_table() -> tuple[Item, ...]:
     """Return the items in the order of the file."""
-    entries = json.loads((data_folder() / "items.json").read_bytes())
-    return tuple(
-        Item(
-            entry["item"],
-            entry["label_sk"],
-            entry["label_en"],
-            entry["statement"],
-            entry["note"],
-            {
-                form["template"]: (form["table"], tuple(Line(**line) for line in form["rows"]))
-                for form in entry["forms"]
-            },
-        )
-        for entry in entries
-    )
+    return read("items", tuple[Item, ...])
 
 
 def names() -> list[str]:
