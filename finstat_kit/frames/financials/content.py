@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.frames.financials import items
-from finstat_kit.frames.reports.amounts import Sums, in_cents
+from finstat_kit.frames.reports.amounts import in_cents
 from finstat_kit.frames.reports.cells import CELLS, FormOf, Reader, layout_of
 from finstat_kit.frames.reports.check_sums import amounts_of, failing_sums
 from finstat_kit.frames.reports.form_sums import FormSums, totals
@@ -144,10 +144,8 @@ class Contents:
         amounts = amounts_of(read, read["at"].to_numpy(), reports.height, plan.sums)
         checks = reports.select("report_id", balance_difference=pl.lit(None, pl.Float64))
         if plan.sums.totals is not None:
-            sides = [amounts.up([(1.0, cell)]) for cell in plan.sums.totals]
-            off = np.subtract(*(np.nan_to_num(side.values) for side in sides))
-            either = Sums(off, sides[0].filled | sides[1].filled)
-            checks = checks.with_columns(in_cents({"balance_difference": either.amounts}))
+            off = amounts.up(zip((1.0, -1.0), plan.sums.totals, strict=True))
+            checks = checks.with_columns(in_cents({"balance_difference": off.amounts}))
         parts = [checks.with_columns(failing=pl.lit(0, pl.Int32))]
         if "sums_failing" in self._used:
             failing = pl.Series(failing_sums(amounts, plan.sums), dtype=pl.Int32)

@@ -232,8 +232,9 @@ def _balance(amounts: Amounts, sums: FormSums) -> list[float | None]:
     if sums.totals is None:
         return [None] * amounts.values.shape[1]
     sides = list(sums.totals)
-    values, filled = np.nan_to_num(amounts.values[sides]), amounts.filled[sides]
-    return _largest(values[:1] - values[1:], filled[:1] | filled[1:])
+    values, filled = amounts.values[sides], amounts.filled[sides]
+    off = values[:1] - values[1:]
+    return _largest(off, (filled[:1] | filled[1:]) & ~np.isnan(off))
 
 
 def _across(amounts: Amounts, sums: FormSums) -> list[float | None]:

@@ -538,6 +538,7 @@ def test_a_number_that_cannot_be_read_has_the_reason() -> None:
     row = row_of(sample, unit, 2016)
 
     assert (row["total_assets"], row["reason"]) == (None, "not_a_number")
+    assert row["balance_difference"] is None
     assert row["equity"] is not None
     with pytest.warns(UserWarning, match="some reports gave no number"):
         cells = sample.cells(sample.reports.get([row["report_id"]]))

@@ -125,6 +125,17 @@ def test_the_balance() -> None:
     assert check["failing"] == 2  # the total itself, and the result that starts from it
 
 
+def test_a_total_that_is_no_number_is_not_compared() -> None:
+    """Neither side of the balance sheet differs from a text by its whole amount."""
+    tables = [summed(699, n) for n in (4, 5)]
+    tables[0][0][2] = tables[1][1][0] = "1e3"
+
+    checks = fk.check_reports(frame(*(report(n, 699, t) for n, t in enumerate(tables))))
+
+    assert checks["balance_difference"].to_list() == [None, None]
+    assert checks["failing"].to_list() == [0, 0]
+
+
 def test_blanks_count_as_nothing() -> None:
     """A sum of nothing but blanks is not checked; a blank addend is 0."""
     blank = [[""] * many for many in sizes(687)]
