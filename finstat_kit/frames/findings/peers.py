@@ -78,16 +78,18 @@ def peers(
     names, fields = arguments.names("value", value), groupings(by)
     arguments.whole("unit", unit, 0, MAX_ID)
     check_columns(figures, fields)
-    own = _rows(figures.lazy().filter(pl.col("unit_id") == unit), names, fields).sort("year")
+    own = _rows(figures.lazy().filter(pl.col("unit_id") == unit), names, fields)
+    own = own.drop_nulls("year").sort("year")
     if own.is_empty():
         raise UsageError(
-            "is not in the figures", argument="unit", value=unit, cure="give a unit_id of theirs"
-        )
+            "is in no year of the figures", argument="unit", value=unit,
+            cure="give a unit_id of theirs",
+        )  # fmt: skip
     if year is None:
         filled = own.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in names))
-        year = (own if filled.is_empty() else filled)["year"].drop_nulls().max()  # type: ignore[assignment]
+        year = (own if filled.is_empty() else filled)["year"].max()  # type: ignore[assignment]
     elif arguments.whole("year", year, 1, 9_999) not in own["year"]:
-        known = ", ".join(map(str, own["year"].drop_nulls()))
+        known = ", ".join(map(str, own["year"]))
         raise UsageError(
             ": the unit has no row of it", argument="year", value=year, cure=f"give one of {known}"
         )

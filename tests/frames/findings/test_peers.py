@@ -58,10 +58,27 @@ def test_several_values_in_a_year_of_ones_choice(figures: pl.DataFrame) -> None:
     assert whole["n"][0] == figures.filter(year=2016)["sales"].count()
 
 
+def test_a_filing_without_a_period_is_of_no_year(figures: pl.DataFrame) -> None:
+    """It is not the unit's latest, and alone it has no peers."""
+    place = pl.int_range(pl.len())
+    unit = figures.filter(pl.col("year") == 2016).drop_nulls("sales")["unit_id"][0]
+    undated = figures.with_columns(
+        year=pl.when((pl.col("unit_id") != unit) | (place % 2 == 0)).then("year")
+    )
+
+    one = fk.peers(undated, unit, "sales")
+
+    assert (
+        one["year"][0] == undated.filter(unit_id=unit).drop_nulls(["year", "sales"])["year"].max()
+    )
+    with pytest.raises(fk.UsageError, match=f"unit={unit} is in no year of the figures"):
+        fk.peers(undated.filter(pl.col("year").is_null()), unit, "sales")
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"unit": 1}, "unit=1 is not in the figures"),
+        ({"unit": 1}, "unit=1 is in no year of the figures"),
         ({"unit": NO_UNIT}, "unit='365' is not allowed"),
         ({"year": 1999}, "year=1999: the unit has no row of it; give one of 2012, "),
         ({"by": "sekcia"}, "by='sekcia' is not known"),
