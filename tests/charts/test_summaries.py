@@ -91,6 +91,18 @@ def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
         assert "by age and size by the thresholds of the year's figures" in text(ax)
 
 
+def test_a_summary_without_rows_has_nothing_to_show(money: pl.DataFrame) -> None:
+    """In each chart, under the title of its groups."""
+    regions = fk.summary(money.filter(pl.col("year") < 0), "sales", by="kraj")
+
+    for draw in (fk.plot_counts, fk.plot_map, lambda s, **o: fk.plot_spread(s, "sales", **o)):
+        ax = draw(regions, lang="en", ax=axes())
+
+        heading, units = ax.get_title().split("\n")
+        assert heading in ("Units with a value by region", "(median) by region", "Sales by region")
+        assert units == "0 of 0 units, sample (invented) data"
+
+
 @pytest.mark.parametrize(
     ("draw", "message"),
     [

@@ -53,7 +53,8 @@ class Summary(NamedTuple):
         named = words["and"].join(drawing.WORDS[lang][field] for field in self.fields)
         by = f" {words['by'].format(by=named)}" if self.fields else ""
         year = "" if self.year is None else f", {self.year}"
-        return f"{figures.capitalized(called)}{by}{year}"
+        # Of a summary without rows the value has no name.
+        return f"{figures.capitalized(called.lstrip(': '))}{by}{year}"
 
     def called(self, lang: Lang, statistic: str) -> str:
         """Return what a statistic of the value is called."""
@@ -134,7 +135,11 @@ def of_frame(
         UsageError: There are several values or years, or it is one by other groups.
     """
     table = frame.lazy().collect()
-    fields = [] if table.is_empty() else table["by"][0].to_list()
+    fields = (
+        [name for name in table.columns if name in labels.FIELDS]
+        if table.is_empty()
+        else table["by"][0].to_list()
+    )
     wanted = [by] if isinstance(by, str) else list(by) if isinstance(by, Sequence) else []
     if wanted not in (["kraj"], fields) and not table.is_empty():
         raise UsageError(
