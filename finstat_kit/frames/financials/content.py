@@ -6,7 +6,7 @@ reports, of a mirror from its files, where only the cells of the wanted items ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import reduce
 from operator import or_
 from typing import Final, NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.frames.financials import items
-from finstat_kit.frames.reports.amounts import in_cents
+from finstat_kit.frames.reports.amounts import Amounts, in_cents
 from finstat_kit.frames.reports.cells import CELLS, FormOf, Reader, layout_of
 from finstat_kit.frames.reports.check_sums import amounts_of, failing_sums
 from finstat_kit.frames.reports.form_sums import FormSums, totals
@@ -36,7 +36,7 @@ _BARE: Final = 4
 _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
 _ANY: Final = pl.lit(value=True)
 _REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
-_AT_ONCE: Final = 10_000  # reports whose cells are in memory
+_SLICE: Final = 5_000  # reports whose cells are in memory as a matrix at a time
 _PLACE: Final = items.CELL[1:]
 _FIGURES: Final = pl.Schema({"report_id": pl.Int64(), "period": PERIOD, "odd": pl.Boolean()})
 _CHECKS: Final = pl.Schema(
@@ -112,9 +112,9 @@ class Contents:
         figures, checks = [pl.DataFrame(schema=_FIGURES)], [pl.DataFrame(schema=_CHECKS)]
         templates = fitting["template"].unique().sort().to_list()
         for template in templates:
-            of_form = fitting.filter(template=template).drop("template")
-            for some in of_form.iter_slices(_AT_ONCE):
-                of_some, *by_period = self._added(some, cells, self._plan(template))
+            of_form, plan = fitting.filter(template=template).drop("template"), self._plan(template)
+            for some, amounts in _amounts(of_form, cells, plan):
+                of_some, *by_period = self._added(some, amounts, plan)
                 checks.append(of_some)
                 figures += by_period
         all_figures = pl.concat(figures, how="diagonal")
@@ -136,12 +136,8 @@ class Contents:
             pl.concat([_ranked(reasons), elsewhere]),
         )
 
-    def _added(self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan) -> list[pl.DataFrame]:
+    def _added(self, reports: pl.DataFrame, amounts: Amounts, plan: _Plan) -> list[pl.DataFrame]:
         """Return the checks of reports on one form, and their figures period by period."""
-        at = reports.with_columns(at=pl.int_range(pl.len(), dtype=pl.Int32)).lazy()
-        filed = cells(reports["report_id"]).filter(plan.cells).join(at, on=reports.columns)
-        read = filed.select("at", *_PLACE, "value").collect(engine="streaming")
-        amounts = amounts_of(read, read["at"].to_numpy(), reports.height, plan.sums)
         checks = reports.select("report_id", balance_difference=pl.lit(None, pl.Float64))
         if plan.sums.totals is not None:
             off = amounts.up(zip((1.0, -1.0), plan.sums.totals, strict=True))
@@ -205,6 +201,20 @@ class _Plan(NamedTuple):
     terms: dict[tuple[str, str], list[tuple[float, int]]]
     cells: pl.Expr
     mismatched: bool
+
+
+def _amounts(
+    reports: pl.DataFrame, cells: CellsOf, plan: _Plan
+) -> Iterator[tuple[pl.DataFrame, Amounts]]:
+    """Yield reports on one form in pieces, each with its cells."""
+    at = reports.with_columns(at=pl.int_range(pl.len(), dtype=pl.Int32)).lazy()
+    # All at once: each query reads the ids of all rows in the files that it opens.
+    filed = cells(reports["report_id"]).filter(plan.cells).join(at, on=reports.columns)
+    read = filed.select("at", *_PLACE, "value").collect(engine="streaming")
+    for start in range(0, reports.height, _SLICE):
+        some = reports[start : start + _SLICE]
+        own = read.filter(pl.col("at").is_between(start, start + _SLICE - 1))
+        yield some, amounts_of(own, own["at"].to_numpy() - start, some.height, plan.sums)
 
 
 def of_items() -> pl.Expr:
