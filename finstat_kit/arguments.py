@@ -256,6 +256,8 @@ def not_polars(
     """Return the error for a value that is not a polars object; for pandas, with the conversion."""
     kind, module = type(value).__name__, type(value).__module__.partition(".")[0]
     cure = f"pl.from_pandas({_with_text_codes(name, value)})" if module == "pandas" else wanted
+    if isinstance(getattr(value, "frame", None), pl.DataFrame):  # such as a statement over years
+        cure = "the polars DataFrame in it, .frame"
     whose = "" if module == "builtins" else f"{module} "
     article = "an" if whose == "" and kind[0] in "aeiou" else "a"
     return UsageError(f"is {article} {whose}{kind}", argument=name, cure=f"give {cure}")

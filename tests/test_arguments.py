@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pandas
@@ -53,6 +54,16 @@ def test_frames_of_pandas_are_refused_with_the_cure(name: str) -> None:
     """The text names the line that makes it one of polars."""
     with pytest.raises(fk.UsageError, match=r"is a pandas DataFrame; give pl.from_pandas\("):
         TAKING[name]()
+
+
+def test_the_error_for_a_statement_over_years_names_its_table(tmp_path: Path) -> None:
+    """It is shown, and its table is what is written."""
+    history = fk.sample().statement_history(365, years=2)
+
+    with pytest.raises(fk.UsageError, match=r"a finstat_kit History; give the polars .*\.frame"):
+        fk.write(history, tmp_path / "history.xlsx")  # type: ignore[arg-type]
+
+    assert fk.write(history.frame, tmp_path / "history.xlsx").exists()
 
 
 def test_the_line_for_a_pandas_frame_keeps_codes_as_text() -> None:
