@@ -172,9 +172,9 @@ def test_a_unit_without_filings_says_why() -> None:
 
     assert viewer.fetch().is_empty()
     assert viewer.year.options == ()
-    assert ">no statement</td>" in viewer.panel.value
+    assert ">no filing</td>" in viewer.panel.value
     viewer.lang = "sk"
-    assert ">nijaká závierka</td>" in viewer.panel.value
+    assert ">bez závierky</td>" in viewer.panel.value
     assert f"print(fk.filings([{SILENT}]))" in viewer.code()
 
 
@@ -338,7 +338,7 @@ def test_a_mirror_says_that_it_has_no_statements(tmp_path: Path) -> None:
     viewer.value = units.filter(pl.col("idUctovnychZavierok").list.len() > 0)["id"][0]
 
     assert viewer.fetch().is_empty()
-    wait_for(viewer.panel, "the copy of the register has no statements")
+    wait_for(viewer.panel, "not in the copy of the register")
 
 
 @pytest.mark.slow

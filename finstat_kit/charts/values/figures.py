@@ -14,6 +14,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import items, ratios
 from finstat_kit.frames.findings import outliers, values
 from finstat_kit.frames.places import labels
+from finstat_kit.frames.reports.reasons import TEXTS
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import Noun
@@ -21,9 +22,6 @@ from finstat_kit.frames.text.numbers import Noun
 _NOUGHTS = re.compile(r"(?:[.,]|([.,][0-9]*[1-9]))0+(?![0-9.,])")
 _MICRO: Final = 687  # the form that holds accruals in other rows than the others do
 _WORDS: Final = Words("figures")
-# Reasons without words of their own.
-_TOGETHER: Final = {"no_filing_for_year": "no_filing"}
-_OTHER: Final = "form"
 
 
 class Figures(NamedTuple):
@@ -114,15 +112,15 @@ def without(reasons: Iterable[tuple[str, int]], item: str, lang: Lang) -> str:
     """Write how many rows have no value, most frequent reason first; "" if all have one."""
     words = _WORDS[lang]
     formula = ratios.FORMULAS.get(item)
-    together = _TOGETHER | ({"divisor": "equity"} if formula and formula.under == "equity" else {})
+    divisor = words["equity" if formula and formula.under == "equity" else "divisor"]
+    texts = {**TEXTS[lang], "divisor": divisor}
     counts: Counter[str] = Counter()
     for reason, n in reasons:
-        why = together.get(reason, reason)
-        counts[why if why in _WORDS["en"] else _OTHER] += n
+        counts[texts.get(reason, reason)] += n  # a user's own reason stays
     if not counts:
         return ""
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
-    counted = (f"{words[why]} {number_format.whole(n, lang)}" for why, n in ordered)
+    counted = (f"{why} {number_format.whole(n, lang)}" for why, n in ordered)
     total = number_format.whole(counts.total(), lang)
     return words["why"].format(n=total, why=", ".join(counted))
 

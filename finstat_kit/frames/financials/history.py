@@ -12,6 +12,7 @@ from finstat_kit.frames.financials import assemble, items
 from finstat_kit.frames.reports.cells import FormOf, Reader
 from finstat_kit.frames.reports.filed import Filed, Line, Part
 from finstat_kit.frames.reports.printed_form import amount, form_name, printed_row, table_name
+from finstat_kit.frames.reports.reasons import TEXTS
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.forms.form import Form, Row
 
@@ -110,8 +111,9 @@ def history(
     notes = [words["euro"] + ("" if blanks else f", {words['filled']}")] if parts else []
     if len(forms) > 1:
         notes.append(words["items"].format(forms=_forms_by_year(filings)))
+    reasons = TEXTS[lang]
     without = [
-        f"{row['year']} ({row['reason']})" if row["year"] else row["reason"]
+        f"{row['year']} ({reasons[row['reason']]})" if row["year"] else reasons[row["reason"]]
         for row in figures.drop_nulls("reason").iter_rows(named=True)
     ]
     if without:

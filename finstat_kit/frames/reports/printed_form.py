@@ -14,6 +14,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.reports.cells import FormOf, Reader, checked
 from finstat_kit.frames.reports.filed import Filed, Line, Part
+from finstat_kit.frames.reports.reasons import TEXTS
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
@@ -53,7 +54,9 @@ def as_filed(
             notes.append(words["only_sk"])
         notes.insert(0, words["euro"] + (f", {words['filled']}" if filled else ""))
     else:
-        reasons = ", ".join(without["reason"].unique(maintain_order=True))
+        reasons = ", ".join(
+            TEXTS[lang][why] for why in without["reason"].unique(maintain_order=True)
+        )
         notes.append(f"{words['none']}: {reasons}")
     attached: list[dict[str, object]] = record.get("prilohy") or []
     files = [str(file.get("meno") or file.get("id")) for file in attached]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import wire
 
 Ints = NDArray[np.int64]
@@ -37,6 +38,7 @@ REASONS: Final = (
     "item_not_in_form",
 )
 REASON: Final = pl.Enum(REASONS)
+TEXTS: Final = Words("reasons")
 WITHOUT: Final = pl.Schema({"report_id": pl.Int64(), "table": pl.Int16(), "reason": REASON})
 # The columns of records that are read if present.
 READ: Final = (

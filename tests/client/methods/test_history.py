@@ -132,7 +132,7 @@ def test_a_year_without_figures_has_a_blank_column_and_its_reason() -> None:
     assert shown.frame.columns[3:] == ["2019", "2020", "2021"]
     assert shown.frame["2021"].is_null().all()
     assert not shown.frame["2019"].is_null().all()
-    assert "No numbers: 2020 (no_filing_for_year), 2021 (attachments_only)" in shown.notes
+    assert "No numbers: 2020 (no filing), 2021 (PDF only)" in shown.notes
     assert sample.statement_history(FIRM).frame.columns[-2:] == ["2019", "2021"]
 
 
@@ -242,5 +242,5 @@ def test_a_unit_without_filings_has_no_table() -> None:
 
     shown = SAMPLE.statement_history(record)
 
-    assert (shown.parts, shown.notes) == ([], ["Bez čísel: no_filing"])
+    assert (shown.parts, shown.notes) == ([], ["Bez čísel: bez závierky"])
     assert shown.frame.columns == ["label", "number", "item"]

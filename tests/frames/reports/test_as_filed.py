@@ -238,11 +238,11 @@ def test_a_report_without_numbers() -> None:
     assert str(shown).splitlines() == [
         "Report 9",
         "",
-        "No numbers: attachments_only",
+        "No numbers: PDF only",
         "Attachments: poznamky.pdf",
     ]
     short = frame(report(9, 687, [["1"]] * 3))
-    assert "length_mismatch" in str(fk.as_filed(short, lang="sk"))
+    assert "Bez čísel: iný počet buniek ako v tlačive" in str(fk.as_filed(short, lang="sk"))
 
 
 def test_one_report() -> None:

@@ -9,6 +9,7 @@ from string import Formatter
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.frames.reports.reasons import REASONS, TEXTS
 from finstat_kit.frames.text.catalogue import Words, _catalogue
 
 PARTS = sorted(_catalogue())
@@ -27,6 +28,11 @@ def test_a_text_has_the_same_blanks_in_both_languages(part: str) -> None:
     assert {name: blanks(text) for name, text in slovak.items()} == {
         name: blanks(text) for name, text in english.items()
     }
+
+
+def test_every_reason_has_words() -> None:
+    """Charts, the viewer and a statement over years show the same ones."""
+    assert list(TEXTS["sk"]) == list(TEXTS["en"]) == list(REASONS)
 
 
 def test_every_part_of_the_catalogue_is_shown() -> None:
