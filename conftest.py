@@ -28,10 +28,11 @@ _IN_A_BROWSER = (
 )  # fmt: skip
 
 
-class _ByFile(LoadScopeScheduling):  # type: ignore[misc]
-    """The tests of a file to one worker, which computes once what they share.
+class _Groups(LoadScopeScheduling):  # type: ignore[misc]
+    """The quick tests of a file to one worker, which computes once what they share.
 
-    Those in a browser and those of findings share over several files. Pages of docs share nothing.
+    Those in a browser and those of findings share over several files. Pages of docs share nothing,
+    and slow tests each take longer than what they share: any worker takes any.
 
     ``--dist=loadgroup`` would do the same by markers, but has no effect since pytest 9.2.
     """
@@ -43,7 +44,9 @@ class _ByFile(LoadScopeScheduling):  # type: ignore[misc]
         folder, _, name = path.rpartition("/")
         if folder.endswith("findings"):
             return folder
-        return nodeid if name == "test_docs.py" else path
+        slow = "not slow" not in self.config.getoption("markexpr")
+        alone = name == "test_docs.py" or (slow and not name.endswith(".ipynb"))
+        return nodeid if alone else path
 
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
@@ -55,7 +58,7 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
     """Give pytest-xdist the scheduler."""
-    return _ByFile(config, log)
+    return _Groups(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
