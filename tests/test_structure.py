@@ -107,6 +107,24 @@ def test_importing_loads_nothing() -> None:
     assert seen.stdout.strip() == "[]"
 
 
+def test_codelists_and_counts_of_units_load_nothing_of_figures() -> None:
+    """Who never reads a statement does not wait for the modules that assemble figures."""
+    script = (
+        "import sys, finstat_kit as fk\n"
+        "fk.use(fk.sample(50))\n"
+        "fk.regions(), fk.count_by(fk.units.get(fk.units.ids()), 'kraj')\n"
+        "heavy = ['matplotlib', 'ipywidgets', 'deltalake']\n"
+        "heavy += ['finstat_kit.frames.financials.assemble']\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+
+    seen = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert seen.stdout.strip() == "[]"
+
+
 NAMES = sorted(dir(fk))
 
 

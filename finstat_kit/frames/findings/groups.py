@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from functools import cache, reduce
 from operator import add
@@ -14,7 +15,6 @@ import polars as pl
 
 from finstat_kit.arguments import Frame
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials import assemble
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.shipped import data_folder
 
@@ -92,7 +92,7 @@ def check(by: str, columns: pl.Schema, argument: str = "by") -> None:
             value=by,
             cure=f"give a frame as {maker} returns it",
         )
-    assemble.check_types(columns, needs, "frame")
+    _check_types(columns, needs)
 
 
 def with_group(frame: Frame, by: str, today: date | None = None) -> Frame:
@@ -136,7 +136,7 @@ def _end(columns: pl.Schema) -> pl.Expr:
             value="age",
             cure="give a frame as fk.financials returns it",
         )
-    assemble.check_types(columns, ("period_to", "year"), "frame")
+    _check_types(columns, ("period_to", "year"))
     return pl.coalesce(ends)
 
 
@@ -193,3 +193,10 @@ def in_order(by: str, code: pl.Expr) -> pl.Expr:
         return code
     places = {code: place for place, code in enumerate(_SCALES[by]["sk"])}
     return code.replace_strict(places, default=None, return_dtype=pl.Int64)
+
+
+def _check_types(columns: pl.Schema, used: Iterable[str]) -> None:
+    # Whoever counts units has no figures: what they are assembled from is loaded when it is needed.
+    from finstat_kit.frames.financials import assemble
+
+    assemble.check_types(columns, used, "frame")
