@@ -92,35 +92,25 @@ def test_the_folders_hold_what_design_says() -> None:
     assert root == {"__init__", "__main__", "arguments", "errors", "progress"}
 
 
-def test_importing_loads_nothing() -> None:
-    """The names are loaded when they are used, not when the package is imported."""
-    script = (
-        "import sys, finstat_kit\n"
-        "heavy = ['numpy', 'httpx', 'matplotlib', 'ipywidgets', 'deltalake', 'polars']\n"
-        "print([name for name in heavy if name in sys.modules])"
-    )
+@pytest.mark.parametrize(
+    ("script", "never"),
+    [
+        ("", ("numpy", "httpx", "matplotlib", "ipywidgets", "deltalake", "polars")),
+        (
+            "fk.use(fk.sample(50)); fk.regions(); fk.units.get(fk.units.ids()).pipe(fk.count_by)",
+            ("matplotlib", "ipywidgets", "deltalake", "finstat_kit.frames.financials.assemble"),
+        ),
+    ],
+    ids=["import", "codelists and counts of units"],
+)
+def test_only_what_is_used_is_loaded(script: str, never: tuple[str, ...]) -> None:
+    """Importing loads nothing; who reads no statement waits for nothing that assembles figures."""
+    report = f"print([name for name in {never} if name in sys.modules])"
 
     seen = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-
-    assert seen.stdout.strip() == "[]"
-
-
-def test_codelists_and_counts_of_units_load_nothing_of_figures() -> None:
-    """Who never reads a statement does not wait for the modules that assemble figures."""
-    script = (
-        "import sys, finstat_kit as fk\n"
-        "fk.use(fk.sample(50))\n"
-        "fk.regions(), fk.count_by(fk.units.get(fk.units.ids()), 'kraj')\n"
-        "heavy = ['matplotlib', 'ipywidgets', 'deltalake']\n"
-        "heavy += ['finstat_kit.frames.financials.assemble']\n"
-        "print([name for name in heavy if name in sys.modules])"
-    )
-
-    seen = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+        [sys.executable, "-c", f"import sys, finstat_kit as fk\n{script}\n{report}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
 
     assert seen.stdout.strip() == "[]"
 

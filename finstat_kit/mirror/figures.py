@@ -110,8 +110,6 @@ class Figures:
         self._form_of = form_of
         self._live = live
         self._kept = kept
-        # What forms hold is looked up once, and not for each piece of the units.
-        self._contents: dict[tuple[frozenset[str], str, bool], content.Contents] = {}
 
     def lazy(self, query: Query) -> pl.LazyFrame:
         """Return the figures of all units held."""
