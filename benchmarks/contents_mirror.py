@@ -31,6 +31,7 @@ _SUBJECT = "mirror of the contents"
 _BATCH = 10_000
 _YEARS = range(2014, 2024)  # each unit files once a year, all units of a year before the next
 _DAY = date(2026, 6, 30)
+_IMPORTED = memory("VmRSS")
 _SECTORS = ("01110", "10710", "41200", "47110", "56101", "62010", "69201", "86210")
 _VIEW = """
     WITH newest AS (
@@ -45,63 +46,77 @@ _VIEW = """
 
 
 def figures(quick: bool) -> Iterator[Figure]:
-    """Measure in a process of its own, so that its peak memory is that of the mirror."""
+    """Write in a process and read in another, so that each peak of memory is that of the mirror."""
     filings = 100_000 if quick else 1_000_000
-    seen = subprocess.run(
-        [sys.executable, __file__, str(filings)], check=True, stdout=subprocess.PIPE, text=True
-    )
     what = f"{filings:,} filings of 699 and 687"
-    for text, value, goal, unit in json.loads(seen.stdout.splitlines()[-1]):
-        yield Figure(_SUBJECT, f"{what}: {text}", value, goal, least=False, unit=unit)
-
-
-def main(filings: int) -> None:
-    """Write a mirror of so many filings, read it, and print the figures."""
     with tempfile.TemporaryDirectory() as folder:
-        times = write(Path(folder), filings)
-        size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
-        fifth = max(len(times) // 5, 1)
-        mirror = fk.Mirror(folder)
-        units = filings // len(_YEARS)
-        year = mirror.financials(year=_YEARS[-1])
-        assert year.select("equity").collect()["equity"].count() > units / 2
-        of_year = f"figures of {units:,} units, one year"
-        cells = mirror.cells()
-        key = {"template": 687, "table": 0, "column": 0}
-        rows = pl.col("row").is_in(list(range(10)))
-        taken = side_by_side(
-            3,
-            one=lambda: cells.filter(**key, row=0).select("report_id", "value").collect(),
-            ten=lambda: cells.filter(rows, **key).select("report_id", "row", "value").collect(),
-            again=lambda: mirror.cells().filter(**key, row=0).select("value").collect(),
-            year=lambda: year.drop("sums_failing").collect(),
-            few=lambda: year.select("unit_id", "template", "equity", "net_profit").collect(),
-            narrow=lambda: year.filter(unit_id=units // 2, template=687).collect(),
-            sums=lambda: year.collect(),
-            report=lambda: mirror.reports.get([filings // 2]),
-        )
-        peak = memory("VmHWM")  # without what DuckDB keeps for itself
-        taken |= side_by_side(3, duckdb=lambda: by_duckdb(Path(folder)))
-        by_sector = findings.on_mirror(mirror, units // 2, _YEARS[-1])
-        found: list[tuple[str, float, float | None, str]] = [
-            ("one item of all", taken["one"], 0.2, " s"),
-            ("one item of all, from a new call of cells()", taken["again"], None, " s"),
-            ("ten items of all", taken["ten"], 0.3, " s"),
-            ("one item by DuckDB, by the view of the docs", taken["duckdb"], None, " s"),
-            (f"{of_year}, without sums_failing", taken["year"], 3.0, " s"),
-            (f"{of_year}, all columns", taken["sums"], 4.0, " s"),
-            (f"{of_year}, two items", taken["few"], None, " s"),
-            (f"figures of one unit of {units:,}, one year", taken["narrow"], None, " s"),
-            ("one report by its id", taken["report"], None, " s"),
-            ("batch of 10,000 reports, median", median(times), 0.9, " s"),
-            ("batch of 10,000 reports, with compaction", mean(times), None, " s"),
-            ("last fifth of the batches to the first",
-             median(times[-fifth:]) / median(times[:fifth]), 1.5, "x"),
-            ("bytes on disk per filing", size / filings, 900.0, " B"),
-            ("peak memory of all but DuckDB and findings", peak, 500.0, " MB"),
-            *by_sector,
-        ]  # fmt: skip
-        print(json.dumps(found))
+        for task in ("write", "read"):
+            seen = subprocess.run(
+                [sys.executable, __file__, task, folder, str(filings)],
+                check=True, stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            for text, value, goal, unit in json.loads(seen.stdout.splitlines()[-1]):
+                yield Figure(_SUBJECT, f"{what}: {text}", value, goal, least=False, unit=unit)
+
+
+Found = list[tuple[str, float, float | None, str]]
+
+
+def written(folder: str, filings: int) -> Found:
+    """Write a mirror of so many filings; return the figures of that."""
+    records = _records()
+    held = memory("VmRSS") - _IMPORTED  # the reports, and what the register drew for them
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins here
+    times = write(Path(folder), filings, records)
+    peak = memory("VmHWM") - held
+    size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
+    fifth = max(len(times) // 5, 1)
+    return [
+        ("batch of 10,000 reports, median", median(times), 0.9, " s"),
+        ("batch of 10,000 reports, with compaction", mean(times), None, " s"),
+        ("last fifth of the batches to the first",
+         median(times[-fifth:]) / median(times[:fifth]), 1.5, "x"),
+        ("bytes on disk per filing", size / filings, 900.0, " B"),
+        ("peak memory while it is written, without the register", peak, 500.0, " MB"),
+    ]  # fmt: skip
+
+
+def read(folder: str, filings: int) -> Found:
+    """Read a mirror of so many filings; return the figures of that."""
+    mirror = fk.Mirror(folder)
+    units = filings // len(_YEARS)
+    year = mirror.financials(year=_YEARS[-1])
+    assert year.select("equity").collect()["equity"].count() > units / 2
+    of_year = f"figures of {units:,} units, one year"
+    cells = mirror.cells()
+    key = {"template": 687, "table": 0, "column": 0}
+    rows = pl.col("row").is_in(list(range(10)))
+    taken = side_by_side(
+        3,
+        one=lambda: cells.filter(**key, row=0).select("report_id", "value").collect(),
+        ten=lambda: cells.filter(rows, **key).select("report_id", "row", "value").collect(),
+        again=lambda: mirror.cells().filter(**key, row=0).select("value").collect(),
+        year=lambda: year.drop("sums_failing").collect(),
+        few=lambda: year.select("unit_id", "template", "equity", "net_profit").collect(),
+        narrow=lambda: year.filter(unit_id=units // 2, template=687).collect(),
+        sums=lambda: year.collect(),
+        report=lambda: mirror.reports.get([filings // 2]),
+    )
+    peak = memory("VmHWM")  # without what DuckDB keeps for itself
+    taken |= side_by_side(3, duckdb=lambda: by_duckdb(Path(folder)))
+    return [
+        ("one item of all", taken["one"], 0.2, " s"),
+        ("one item of all, from a new call of cells()", taken["again"], None, " s"),
+        ("ten items of all", taken["ten"], 0.3, " s"),
+        ("one item by DuckDB, by the view of the docs", taken["duckdb"], None, " s"),
+        (f"{of_year}, without sums_failing", taken["year"], 3.0, " s"),
+        (f"{of_year}, all columns", taken["sums"], 4.0, " s"),
+        (f"{of_year}, two items", taken["few"], None, " s"),
+        (f"figures of one unit of {units:,}, one year", taken["narrow"], None, " s"),
+        ("one report by its id", taken["report"], None, " s"),
+        ("peak memory of all but DuckDB and findings", peak, 500.0, " MB"),
+        *findings.on_mirror(mirror, units // 2, _YEARS[-1]),
+    ]
 
 
 def by_duckdb(folder: Path) -> object:
@@ -116,10 +131,8 @@ def by_duckdb(folder: Path) -> object:
     return duckdb.execute(_VIEW, files).fetchall()
 
 
-def write(folder: Path, filings: int) -> list[float]:
+def write(folder: Path, filings: int, records: pl.DataFrame) -> list[float]:
     """Write a complete mirror of so many reports; return the seconds of each batch."""
-    records = _records()
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins here
     mirror, about = Folder(folder), written_by("finstat_kit sample; seed=0; units=" + str(filings))
     logs, times, many = mirror.logs, [], filings // len(_YEARS)
     begin(mirror, about, ("statements", "reports"))
@@ -208,4 +221,5 @@ def _records() -> pl.DataFrame:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    task = {"write": written, "read": read}[sys.argv[1]]
+    print(json.dumps(task(sys.argv[2], int(sys.argv[3]))))

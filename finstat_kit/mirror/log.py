@@ -28,7 +28,8 @@ from finstat_kit.errors import MirrorError
 
 MANY_FILES: Final = 64
 CURE: Final = "sync(full=True) drops it and fetches what it held again"
-_ROW_GROUP: Final = 131_072
+_FEW_ROWS: Final = 16_384  # in a row group: records of ids are read one by one, all over the files
+_MANY_ROWS: Final = 131_072  # what is sorted is read in long runs
 _LARGE: Final = 4 * 2**20  # bytes; larger files are not merged again
 _DRAFT: Final = "_draft"  # other readers ignore names with an underscore
 _COMMITS: Final = "_delta_log"
@@ -77,6 +78,7 @@ class Log:
         self.schema = schema
         self._keys = keys
         self._order = order
+        self._row_group = _MANY_ROWS if order else _FEW_ROWS
         self._delta: deltalake.DeltaTable | None = None
         self._entries: tuple[Entry, ...] | None = None
         self._verified: dict[str, Stamp] = {}
@@ -151,7 +153,7 @@ class Log:
         """
         with self._lock, failures_named(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            added = self._written(rows.lazy().select(self.schema.names()))
+            added = self._written(rows.select(self.schema.names()))
             if self._delta is None:
                 create_table_with_add_actions(
                     str(self.path), deltalake.Schema.from_arrow(self.schema), [added],
@@ -316,16 +318,16 @@ class Log:
         self._delta.update_incremental()
         self._loaded()
 
-    def _written(self, rows: pl.LazyFrame, *, changed: bool = True) -> AddAction:
+    def _written(self, rows: pl.DataFrame | pl.LazyFrame, *, changed: bool = True) -> AddAction:
         """Write a file under its name; return the action that lists it."""
         # In memory first: a full disk is then an error of the system, which says what it is.
         body = io.BytesIO()
-        rows.sink_parquet(
-            body, compression="zstd", compression_level=1, row_group_size=_ROW_GROUP,
+        rows.lazy().sink_parquet(
+            body, compression="zstd", compression_level=1, row_group_size=self._row_group,
             maintain_order=True, engine="streaming",
         )  # fmt: skip
         content = body.getvalue()
-        stats = self._stats(pl.scan_parquet(content))
+        stats = self._stats(rows if isinstance(rows, pl.DataFrame) else pl.scan_parquet(content))
         draft, name = self.path / _DRAFT, f"{sha256(content).hexdigest()}.parquet"
         with draft.open("wb") as opened:
             opened.write(content)
@@ -334,9 +336,9 @@ class Log:
         draft.replace(self.path / name)
         return AddAction(name, len(content), {}, _now(), changed, stats)
 
-    def _stats(self, rows: pl.LazyFrame) -> str:
+    def _stats(self, rows: pl.DataFrame | pl.LazyFrame) -> str:
         keys = pl.col(self._keys)
-        limits = rows.select(
+        limits = rows.lazy().select(
             pl.len(), keys.min().name.prefix("min."), keys.max().name.prefix("max.")
         ).collect().row(0, named=True)  # fmt: skip
         bounds = {

@@ -36,7 +36,7 @@ _BARE: Final = 4
 _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
 _ANY: Final = pl.lit(value=True)
 _REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
-_SLICE: Final = 5_000  # reports whose cells are in memory as a matrix at a time
+_SLICE: Final = 1_000  # reports whose cells are in memory as a matrix at a time
 _PLACE: Final = items.CELL[1:]
 _FIGURES: Final = pl.Schema({"report_id": pl.Int64(), "period": PERIOD, "odd": pl.Boolean()})
 _CHECKS: Final = pl.Schema(
@@ -112,11 +112,10 @@ class Contents:
         figures, checks = [pl.DataFrame(schema=_FIGURES)], [pl.DataFrame(schema=_CHECKS)]
         templates = fitting["template"].unique().sort().to_list()
         for template in templates:
-            of_form, plan = fitting.filter(template=template).drop("template"), self._plan(template)
-            for some, amounts in _amounts(of_form, cells, plan):
-                of_some, *by_period = self._added(some, amounts, plan)
-                checks.append(of_some)
-                figures += by_period
+            of_form = fitting.filter(template=template).drop("template")
+            of_some, *by_period = self._added(of_form, cells, self._plan(template))
+            checks.append(of_some)
+            figures += by_period
         all_figures = pl.concat(figures, how="diagonal")
         reasons = {REFUSED: [unfit]}
         if "reason" in self._used:
@@ -136,27 +135,30 @@ class Contents:
             pl.concat([_ranked(reasons), elsewhere]),
         )
 
-    def _added(self, reports: pl.DataFrame, amounts: Amounts, plan: _Plan) -> list[pl.DataFrame]:
-        """Return the checks of reports on one form, and their figures period by period."""
-        checks = reports.select("report_id", balance_difference=pl.lit(None, pl.Float64))
-        if plan.sums.totals is not None:
-            off = amounts.up(zip((1.0, -1.0), plan.sums.totals, strict=True))
-            checks = checks.with_columns(in_cents({"balance_difference": off.amounts}))
-        parts = [checks.with_columns(failing=pl.lit(0, pl.Int32))]
-        if "sums_failing" in self._used:
-            failing = pl.Series(failing_sums(amounts, plan.sums), dtype=pl.Int32)
-            parts = [checks.with_columns(failing=failing)]
+    def _added(self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan) -> Iterator[pl.DataFrame]:
+        """Yield the checks of reports on one form, then their figures period by period."""
+        many = reports.height
+        off, failing = np.full(many, np.nan), np.zeros(many, np.int32)
+        items_of = {key: np.full(many, np.nan) for key in plan.terms}
+        odd = {period: np.zeros(many, np.bool_) for period in self._periods}
+        for some, amounts in _amounts(reports, cells, plan):
+            if plan.sums.totals is not None:
+                off[some] = amounts.up(zip((1.0, -1.0), plan.sums.totals, strict=True)).amounts
+            if "sums_failing" in self._used:
+                failing[some] = failing_sums(amounts, plan.sums)
+            for (item, period), terms in plan.terms.items():
+                sums = amounts.up(terms)
+                items_of[item, period][some] = sums.amounts
+                odd[period][some] |= np.isnan(sums.values)
+        checks = in_cents({"balance_difference": off}).with_columns(pl.Series("failing", failing))
+        yield reports.select("report_id").hstack(checks)
         for period in self._periods:
-            sums = {item: amounts.up(t) for (item, of), t in plan.terms.items() if of == period}
-            odd = np.zeros(reports.height, np.bool_)
-            for each in sums.values():
-                odd |= np.isnan(each.values)
-            parts.append(
+            own = {item: values for (item, of), values in items_of.items() if of == period}
+            yield (
                 reports.select("report_id", pl.lit(period, PERIOD).alias("period"))
-                .with_columns(pl.Series("odd", odd))
-                .hstack(in_cents({item: each.amounts for item, each in sums.items()}))
+                .with_columns(pl.Series("odd", odd[period]))
+                .hstack(in_cents(own))
             )
-        return parts
 
     def _plan(self, template: int) -> _Plan:
         """Return what is read of reports on a form."""
@@ -203,18 +205,19 @@ class _Plan(NamedTuple):
     mismatched: bool
 
 
-def _amounts(
-    reports: pl.DataFrame, cells: CellsOf, plan: _Plan
-) -> Iterator[tuple[pl.DataFrame, Amounts]]:
-    """Yield reports on one form in pieces, each with its cells."""
+def _amounts(reports: pl.DataFrame, cells: CellsOf, plan: _Plan) -> Iterator[tuple[slice, Amounts]]:
+    """Yield the cells of reports on one form, some reports at a time."""
     at = reports.with_columns(at=pl.int_range(pl.len(), dtype=pl.Int32)).lazy()
     # All at once: each query reads the ids of all rows in the files that it opens.
     filed = cells(reports["report_id"]).filter(plan.cells).join(at, on=reports.columns)
     read = filed.select("at", *_PLACE, "value").collect(engine="streaming")
     for start in range(0, reports.height, _SLICE):
-        some = reports[start : start + _SLICE]
-        own = read.filter(pl.col("at").is_between(start, start + _SLICE - 1))
-        yield some, amounts_of(own, own["at"].to_numpy() - start, some.height, plan.sums)
+        end = min(start + _SLICE, reports.height)
+        own = read.filter(pl.col("at").is_between(start, end - 1))
+        yield (
+            slice(start, end),
+            amounts_of(own, own["at"].to_numpy() - start, end - start, plan.sums),
+        )
 
 
 def of_items() -> pl.Expr:
