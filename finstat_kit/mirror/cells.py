@@ -165,7 +165,8 @@ def text_of(value: pl.Expr) -> pl.Expr:
     sign = pl.when(value < 0).then(pl.lit("-")).otherwise(pl.lit(""))
     parts = (cents // 100).cast(pl.String), (cents % 100).cast(pl.String).str.zfill(2)
     decimal = pl.concat_str(sign, parts[0], pl.lit("."), parts[1])
-    exact = cents.cast(pl.Float64) / 100 == value.abs()
+    # Not by a division: with a number polars divides one row and many rows differently.
+    exact = decimal.cast(pl.Float64, strict=False) == value
     return (
         pl.when((value == value.round()) & (value.abs() < _WHOLE)).then(whole)
         .when(exact & (value.abs() < _CENTS)).then(decimal)

@@ -54,6 +54,16 @@ def test_every_text_comes_back(filed: list[tuple[int | None, Any]]) -> None:
     assert_frame_equal(cells.select(ORDER), cells.select(ORDER).sort(ORDER))
 
 
+def test_a_text_does_not_depend_on_its_neighbours() -> None:
+    """Cents are given back the same from one row and from many."""
+    for texts in (["62331622.73"], ["0", "62331622.73"], ["1.50", "-62331622.73"] * 50):
+        stored, cells = split(frame(report(1, 699, [texts])), 3, shipped)
+
+        assert cells["raw"].null_count() == len(texts)
+        again = joined(stored.with_columns(version=pl.lit(3, pl.Int64)), cells)
+        assert again["tabulky"].to_list() == [[texts]]
+
+
 def test_texts_are_kept_only_where_the_number_does_not_give_them_back() -> None:
     """Whole numbers and cents need none."""
     _, cells = split(frame(report(1, 9, [ODD])), 1, shipped)
