@@ -25,6 +25,7 @@ _ALSO_CALLED: Final = {
     "legal_form_code": ("legal_form", "pravnaForma", "pravna_forma"),
 }
 _MEANT: Final = {other: name for name, others in _ALSO_CALLED.items() for other in others}
+_SWITCH: Final = {"bool": "give True or False", "bool | None": "give True, False or None"}
 _UPPER_BOUNDS: Final = ("changed_until", "changed_before", "until", "to", "to_date", "before")
 
 
@@ -43,14 +44,22 @@ class Checked:
 
 def _checked(method: Callable[P, T]) -> Callable[P, T]:
     signature = inspect.signature(method)
+    # Annotations are texts here. Any other value would silently count as True: "no", too.
+    switches = {n: p.annotation for n, p in signature.parameters.items() if p.annotation in _SWITCH}
 
     @wraps(method)
     def checked(*args: P.args, **options: P.kwargs) -> T:
         try:
-            signature.bind(*args, **options)
+            given = signature.bind(*args, **options).arguments
         except TypeError as error:
             fault = f"{method.__name__}(){_cure(signature, args, options, str(error))}"
             raise WrongCall(fault) from None
+        for name, annotation in switches.items():
+            value = given.get(name, False)
+            if not isinstance(value, bool) and (value is not None or annotation == "bool"):
+                raise UsageError(
+                    "is not a boolean", argument=name, value=value, cure=_SWITCH[annotation]
+                )
         return method(*args, **options)
 
     return checked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inspect import getattr_static
+from inspect import getattr_static, signature
 from types import FunctionType
 
 import polars as pl
@@ -89,3 +89,26 @@ def test_a_former_name_names_what_took_its_place(former: str, now: str) -> None:
     with pytest.raises(AttributeError, match=now):
         getattr(fk.sample(5), former)
     assert not hasattr(fk.sample(5), "nothing_of_the_kind")
+
+
+def test_what_is_no_boolean_is_refused() -> None:
+    """A text would count as True, also "no"."""
+    reg = fk.sample(1_000)
+    owners = (reg, reg.units, reg.reports)
+    methods = [getattr(owner, name) for owner in owners for name in dir(owner) if name[0] != "_"]
+    switches = [
+        (method, name, parameter.annotation)
+        for method in methods
+        if callable(method)
+        for name, parameter in signature(method).parameters.items()
+        if parameter.annotation in ("bool", "bool | None")
+    ]
+    assert {"financials", "get", "codelist"} <= {method.__name__ for method, _, _ in switches}
+    for method, name, annotation in switches:
+        needed = [p for p in signature(method).parameters.values() if p.default is p.empty]
+        arguments = [365 for parameter in needed if parameter.kind != parameter.VAR_POSITIONAL]
+        for wrong in ("no", 1, None)[: 2 if "None" in annotation else 3]:
+            with pytest.raises(
+                fk.UsageError, match=f"^{name}={wrong!r} is not a boolean; give True"
+            ):
+                method(*arguments, **{name: wrong})
