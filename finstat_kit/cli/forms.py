@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from finstat_kit.arguments import Lang
     from finstat_kit.client.register import Register
     from finstat_kit.frames.financials.history import Statement
+    from finstat_kit.frames.reports.filed import Filed
 
 
 @click.command()
@@ -89,7 +92,9 @@ def statement(
         if units.is_empty():
             raise NotFound(f"no unit has the IČO {ico}")
         texts = (
-            str(reg.statement_history(unit, years, table or "income", blanks=blanks, lang=lang))
+            _fitting(
+                reg.statement_history(unit, years, table or "income", blanks=blanks, lang=lang)
+            )
             for unit in units.iter_slices(1)
         )
     else:
@@ -106,4 +111,11 @@ def _printed(reg: Register, id_: int, lang: Lang | None) -> str:
         raise NotFound(f"statement {id_} is {filed['stav']} in the register", ids=[id_])
     if not filed["idUctovnychVykazov"]:
         raise NotFound(f"statement {id_} has no reports", ids=[id_])
-    return str(reg.as_filed(reg.reports.get(filed["idUctovnychVykazov"]), lang=lang))
+    return _fitting(reg.as_filed(reg.reports.get(filed["idUctovnychVykazov"]), lang=lang))
+
+
+def _fitting(filed: Filed) -> str:
+    """Return a form as text, on a terminal as wide as that."""
+    from finstat_kit.frames.reports.filed import text
+
+    return text(filed, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)

@@ -10,6 +10,7 @@ import pty
 import re
 import subprocess
 import termios
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ import finstat_kit as fk
 from finstat_kit.cli.commands import cli
 from finstat_kit.cli.output import Output
 from finstat_kit.cli.upright import upright
+from finstat_kit.frames.reports.filed import text
 from finstat_kit.protocol.outcome import shown
 from finstat_kit.protocol.wire import BY_FIELD
 from tests.cli.test_commands import COMMAND
@@ -121,6 +123,32 @@ def test_a_record_too_wide_for_the_terminal_stands_upright() -> None:
     assert "2 rows, 6 of 23 columns; --wide shows all" in two
     assert "│ municipality ┆ " in on_a_terminal(*found, columns=80)
     assert "level     municipality\n" in on_a_terminal(*found, columns=30)
+
+
+@pytest.mark.slow
+def test_a_statement_is_as_wide_as_the_terminal() -> None:
+    """Its captions are wrapped; a pipe gets them as wide as always."""
+    over_years = ("statement", "--ico", "00372491", "--years", "4", "--sample", "--lang", "en")
+
+    lines = on_a_terminal(*over_years, columns=80).splitlines()
+
+    assert "─" * 80 in lines
+    assert max(map(len, lines)) == 80
+
+
+def test_captions_of_a_form_are_wrapped_to_a_width() -> None:
+    """No letter is lost, and numbers keep their room; narrower captions could not be read."""
+    statement = fk.sample().statement_history(365, 4, lang="en")
+    (widest,) = [line for line in str(statement).splitlines() if line.startswith("─")]
+    letters = Counter("".join(str(statement).split()).replace("─", ""))
+
+    for width in (10, *range(60, 120, 7), 200):
+        lines = text(statement, width).splitlines()
+
+        (rule,) = [line for line in lines if line.startswith("─")]
+        assert max(map(len, lines)) == len(rule)
+        assert len(rule) == min(max(width, len(widest) - 56 + 24), len(widest))
+        assert Counter("".join("".join(lines).split()).replace("─", "")) == letters
 
 
 def shown_on(width: int, frame: pl.DataFrame, **options: Any) -> list[str]:

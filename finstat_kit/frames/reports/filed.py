@@ -15,7 +15,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.outcome import shown
 
-_CAPTION: Final = 56  # letters of a caption in a line of text
+_CAPTIONS: Final = (24, 56)  # letters of a caption in a line of text, at least and at most
 _INDENT: Final = 2  # per level
 _GAP: Final = "  "
 # A form with more rows than this is folded but for its first table.
@@ -75,23 +75,32 @@ class Filed:
         return html(self)
 
 
-def text(filed: Filed) -> str:
-    """Return a report as text; captions are wrapped, numbers aligned."""
+def text(filed: Filed, width: int | None = None) -> str:
+    """Return a report as text; captions are wrapped, numbers aligned.
+
+    Args:
+        filed: The report.
+        width: Letters of a line, as far as captions can be wrapped to it; None is any number.
+    """
     blocks = [shown(filed.heading, None)]
     if filed.title:
-        width = max(len(name) for name, _ in filed.title)
-        blocks.append("\n".join(f"{name:<{width}}  {shown(v, None)}" for name, v in filed.title))
-    blocks += [_part(part) for part in filed.parts]
+        names = max(len(name) for name, _ in filed.title)
+        blocks.append("\n".join(f"{name:<{names}}  {shown(v, None)}" for name, v in filed.title))
+    blocks += [_part(part, width) for part in filed.parts]
     if filed.notes:
         blocks.append("\n".join(shown(note, None) for note in filed.notes))
     return "\n\n".join(blocks)
 
 
-def _part(part: Part) -> str:
+def _part(part: Part, width: int | None) -> str:
     numbers = max((len(line.number) for line in part.lines), default=0)
     marks = max((len(line.mark) for line in part.lines), default=0)
     widths = _widths(part)
-    left = numbers + len(_GAP) + marks + len(_GAP) + _CAPTION
+    before = numbers + len(_GAP) + marks + len(_GAP)
+    least, most = _CAPTIONS
+    room = most if width is None else width - before - sum(widths) - len(_GAP) * len(widths)
+    captions = min(max(room, least), most)
+    left = before + captions
     rows = [shown(part.name, None) + (" [sk]" if part.marked else "")]
     periods, measures = [period for period, _ in part.heads], [m for _, m in part.heads]
     above = "".join(
@@ -104,10 +113,10 @@ def _part(part: Part) -> str:
     for line in part.lines:
         indent = " " * (_INDENT * line.level)
         caption = shown(line.caption, None) + (" [sk]" if line.marked else "")
-        wrapped = textwrap.wrap(indent + caption, _CAPTION, subsequent_indent=indent) or [""]
+        wrapped = textwrap.wrap(indent + caption, captions, subsequent_indent=indent) or [""]
         first = f"{line.number:>{numbers}}{_GAP}{line.mark:<{marks}}{_GAP}"
         cells = [shown(value, None) for value in line.values]
-        rows.append(f"{first}{wrapped[0]:<{_CAPTION}}{_GAP}{_aligned(cells, widths)}".rstrip())
+        rows.append(f"{first}{wrapped[0]:<{captions}}{_GAP}{_aligned(cells, widths)}".rstrip())
         rows += [" " * len(first) + rest for rest in wrapped[1:]]
     return "\n".join(rows)
 
