@@ -15,7 +15,6 @@ from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import colours, drawing
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.values import figures
-from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 
 _BINS: Final = 40
@@ -66,8 +65,8 @@ def draw(ax: Axes, rows: pl.DataFrame, item: str, lang: Lang, *, mark: float | N
                   fontsize=TEXT_SIZE)  # fmt: skip
     ax.spines[["top", "right"]].set_visible(False)
     outside = int(numbers.size - counts.sum())
-    notes = {"log": log, "negative": int((numbers < 0).sum()), "outside": outside}
-    return [words[key].format(n=number_format.whole(int(n), lang)) for key, n in notes.items() if n]
+    notes = {"log": int(log), "negative": int((numbers < 0).sum()), "outside": outside}
+    return figures.numbered(words, notes, lang)
 
 
 def limits_text(rows: pl.DataFrame, item: str, lang: Lang) -> str:

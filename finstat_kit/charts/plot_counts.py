@@ -137,8 +137,7 @@ def _summary(summary: Summary, around: Texts, top: int | None, ax: Axes | None) 
     count = pl.col("n").alias("count")
     table = summary.table.select("code", "label", count, share=count / count.sum(), kind="kind",
                                  place="place").filter(pl.col("count") > 0)  # fmt: skip
-    ordered = len(summary.fields) > 1 or not groups.ORDERED.isdisjoint(summary.fields)
-    order = pl.col("place") if ordered else None
+    order = pl.col("place") if summary.ordered else None
     bars = cut(table, _BARS if top is None else top, order=order)
     # A sum of codes belongs to none of the groups.
     bars = bars.with_columns(code=pl.when(pl.col("kind") != "rest").then("code"))

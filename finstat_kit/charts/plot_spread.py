@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -18,6 +18,7 @@ from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.parts.rows import Groups, Rows
 from finstat_kit.charts.parts.texts import Texts
 from finstat_kit.charts.values import figures, summaries
+from finstat_kit.charts.values.figures import Figures
 from finstat_kit.charts.values.summaries import Summary
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
@@ -108,7 +109,8 @@ def plot_spread(
                     ": a summary has no values of units", argument=name, value=option,
                     cure="give the figures that it was made of",
                 )  # fmt: skip
-        return _summary(summaries.of_frame(frame, by, lang, source, value), around, ax)
+        summary = summaries.of_frame(frame, by, lang, source, value)
+        return _draw(_of_summary(summary, lang), around, ax)
     if by is not None:
         arguments.one_of("by", by, tuple(labels.FIELDS))
         assert isinstance(by, str)
@@ -120,101 +122,117 @@ def plot_spread(
     marked = None if mark is None else values.marked(mark)
     if by is None:
         return _distribution(values, marked, around, ax)
-    coded = values.present.drop_nulls(by)
-    boxes = spread(coded, "value", by, limited="limited")
-    boxes = boxes.with_columns(marked=pl.lit(None, pl.Float64))
-    if marked is not None:
-        own = pl.col("code") == marked[by]
-        boxes = boxes.with_columns(marked=pl.when(own).then(marked["limited"]))
-    enough = boxes.drop_nulls("median")
+    return _draw(_of_units(values, by, marked, lang, source), around, ax)
+
+
+class _Content(NamedTuple):
+    boxes: pl.DataFrame  # one row per code, the median null of too few units
+    item: str
+    heading: str
+    number: str
+    order: pl.Expr | None  # None: by median
+    how: Sequence[str]  # the chart is read
+    notes: Sequence[str]
+    groups: Groups | None = None
+    longest: int = drawing.LONGEST
+
+
+def _of_units(
+    values: Figures,
+    by: Grouping,
+    marked: dict[str, Any] | None,
+    lang: Lang,
+    source: Register | None,
+) -> _Content:
+    """Return the boxes of the units of a frame."""
+    words, item, coded = _WORDS[lang], values.item, values.present.drop_nulls(by)
+    code = pl.col(by).cast(pl.String).alias("code")
+    lost = coded.filter(pl.col("value") <= 0).group_by(code).len("lost")
+    boxes = spread(coded, "value", by, limited="limited").join(
+        lost, on="code", how="left", maintain_order="left"
+    )
+    at, is_marked = (
+        (None, False) if marked is None else (marked["limited"], pl.col("code") == marked[by])
+    )
+    boxes = boxes.with_columns(marked=pl.when(is_marked).then(pl.lit(at, pl.Float64)))
+    heading = words["heading"].format(
+        item=figures.capitalized(figures.called(item, lang)), by=drawing.WORDS[lang][by]
+    )
+    return _Content(
+        _labelled(boxes, by, lang, source),
+        item,
+        heading + values.years + distribution.limits_text(values.rows, item, lang),
+        figures.number_of(coded, lang),
+        groups.in_order(by, pl.col("code")) if by in groups.ORDERED else None,
+        [words["how"]] + [words["unit-years"]] * (figures.counted(coded) == "unit-years"),
+        values.notes(lang, by) + _mark_note(marked, lang),
+    )
+
+
+def _of_summary(summary: Summary, lang: Lang) -> _Content:
+    """Return the quartiles of a summary; groups without any value are in its notes alone."""
+    boxes = summary.table.filter(pl.col("n") > 0).with_columns(
+        median=pl.when(pl.col("n") >= FEWEST).then("median"),
+        low="p10", q1="p25", q3="p75", high="p90",
+        beyond=0, lost=0, marked=pl.lit(None, pl.Float64),
+    )  # fmt: skip
+    return _Content(
+        boxes,
+        summary.item,
+        summary.heading(lang, figures.called(summary.item, lang)),
+        summary.covered(lang),
+        pl.col("place") if summary.ordered else None,
+        [_WORDS[lang]["of a summary"]],
+        summary.notes(lang),
+        summary.groups,
+        summary.longest,
+    )
+
+
+def _draw(content: _Content, around: Texts, ax: Axes | None) -> Axes:
+    """Draw boxes with a title, and notes below."""
+    lang, of_groups = around.lang, content.groups
+    enough = content.boxes.drop_nulls("median")
     is_shown = pl.col("n").rank("ordinal", descending=True) <= _MOST
     is_shown |= pl.col("marked").is_not_null()
-    shown = enough.filter(is_shown)
-    if by in groups.ORDERED:
-        shown = shown.sort(groups.in_order(by, pl.col("code")))
+    by_median = [-pl.col("median")] if content.order is None else [content.order]
+    shown = enough.filter(is_shown).sort(*by_median, "code")
     log = _needs_log(shown)
-    apart = {"few": boxes.filter(pl.col("median").is_null()), "more": enough.filter(~is_shown)}
-    notes = _notes(coded, shown, apart, by, lang, log=log) + values.notes(lang, by)
-    notes += _mark_note(marked, lang)
-    heading = _WORDS[lang]["heading"].format(
-        item=figures.capitalized(figures.called(value, lang)), by=drawing.WORDS[lang][by]
-    )
-    heading += values.years + distribution.limits_text(values.rows, value, lang)
-    number = figures.number_of(coded, lang)
-    names = _names(shown, by, lang, source)
-    return _boxes(shown, value, names, notes, (heading, number), around, ax, log=log)
-
-
-def _boxes(
-    shown: pl.DataFrame,
-    item: str,
-    names: list[str],
-    notes: list[str],
-    title: tuple[str, str],
-    around: Texts,
-    ax: Axes | None,
-    *,
-    log: bool,
-    groups: Groups | None = None,
-) -> Axes:
-    """Draw boxes with a title, heading and number, and notes below."""
-    placed = rows.placed(shown["code"], names, groups)
+    apart = {
+        "few": content.boxes.filter(pl.col("median").is_null()),
+        "more": enough.filter(~is_shown),
+    }
+    beyond, lost = (int(shown[name].sum()) for name in ("beyond", "lost"))
+    counts = {"beyond": beyond, "log": int(log), "lost": lost if log else 0}
+    notes = [*(content.how if shown.height else []), *(
+        _WORDS[lang][key].format(n=number_format.whole(boxes.height, lang),
+                                 values=number_format.whole(int(boxes["n"].sum()), lang))
+        for key, boxes in apart.items() if boxes.height
+    )]  # fmt: skip
+    notes += [*figures.numbered(_WORDS[lang], counts, lang), *content.notes]
+    names = drawing.names(shown, lang, among=shown, longest=content.longest)
+    placed = rows.placed(shown["code"], names, of_groups)
     with drawing.axes(ax, 8, 1.7 + _HEIGHT * placed.height) as ax:
         placed, beside = placed.beside(ax)
-        heading, number = title
-        around.write_title(ax, heading, number, beside=beside)
+        around.write_title(ax, content.heading, content.number, beside=beside)
         if shown.is_empty():
             around.write_nothing(ax, *notes)
             return ax
-        of_groups = {} if groups is None else groups.colour_of
-        colour = [of_groups.get(code, colours.PALE) for code in shown["code"]]
-        numbers = _draw(ax, shown, item, placed, colour, around.lang, log=log)
+        colour_of = {} if of_groups is None else of_groups.colour_of
+        colour = [colour_of.get(code, colours.PALE) for code in shown["code"]]
+        numbers = _draw_boxes(ax, shown, content.item, placed, colour, lang, log=log)
         width = drawing.inches(ax)[0]
         room = max(width * drawing.GROWTH - beside - numbers, 0.3)
-        distribution.thin(ax, item, around.lang, room / width)
+        distribution.thin(ax, content.item, lang, room / width)
         pad = 4.0
-        if groups is not None:
-            pad = legend.below(ax, groups.drawn(shown["code"]), beside=beside, ticks=_TICKS)
+        if of_groups is not None:
+            pad = legend.below(ax, of_groups.drawn(shown["code"]), beside=beside, ticks=_TICKS)
         around.write_notes(ax, " ".join(notes), beside=beside, pad=pad)
     return ax
 
 
-def _summary(summary: Summary, around: Texts, ax: Axes | None) -> Axes:
-    """Draw the quartiles of a summary; those of a few units alone are counted below."""
-    lang = around.lang
-    table = summary.table.with_columns(
-        low="p10", q1="p25", q3="p75", high="p90", beyond=pl.lit(0), marked=pl.lit(None, pl.Float64)
-    )
-    # Groups without any value have nothing to show, and are in the notes.
-    table = table.filter(pl.col("n") > 0)
-    enough = table.filter(pl.col("n") >= FEWEST)
-    ordered = len(summary.fields) > 1 or not groups.ORDERED.isdisjoint(summary.fields)
-    shown = enough.filter(pl.col("n").rank("ordinal", descending=True) <= _MOST)
-    if ordered:
-        shown = shown.sort("place")
-    else:
-        shown = shown.sort("median", "code", descending=[True, False])
-    log = _needs_log(shown)
-    few = table.filter(pl.col("n") < FEWEST)
-    more = enough.join(shown, on="code", how="anti", nulls_equal=True)
-    numbers = {"few": few, "more": more}
-    words = _WORDS[lang]
-    notes = [words["of a summary"]] if shown.height else []
-    notes += [
-        words[key].format(n=number_format.whole(rows.height, lang),
-                          values=number_format.whole(int(rows["n"].sum()), lang))
-        for key, rows in numbers.items() if rows.height
-    ]  # fmt: skip
-    notes += [words["log"]] if log else []
-    names = drawing.names(shown, lang, among=shown, longest=summary.longest)
-    heading = summary.heading(lang, figures.called(summary.item, lang))
-    return _boxes(shown, summary.item, names, notes + summary.notes(lang),
-                  (heading, summary.covered(lang)), around, ax, log=log,
-                  groups=summary.groups)  # fmt: skip
-
-
 def _distribution(
-    values: figures.Figures,
+    values: Figures,
     marked: dict[str, Any] | None,
     around: Texts,
     ax: Axes | None,
@@ -246,35 +264,6 @@ def _mark_note(marked: dict[str, Any] | None, lang: Lang) -> list[str]:
     return [_WORDS[lang][words].format(name=name).removesuffix(".") + "."]
 
 
-def _notes(
-    coded: pl.DataFrame,
-    shown: pl.DataFrame,
-    apart: Mapping[str, pl.DataFrame],
-    by: Grouping,
-    lang: Lang,
-    *,
-    log: bool,
-) -> list[str]:
-    """Return the notes: how the chart is read, and the numbers of values that it does not show."""
-    codes = pl.col(by).cast(pl.String).is_in(shown["code"].implode())
-    not_above_zero = coded.filter(codes, pl.col("value") <= 0).height
-    numbers = {
-        "how": (shown.height, 0),
-        "unit-years": (figures.counted(coded) == "unit-years", 0),
-        **{key: (boxes.height, int(boxes["n"].sum())) for key, boxes in apart.items()},
-        "beyond": (int(shown["beyond"].sum()), 0),
-        "log": (log, 0),
-        "lost": (log and not_above_zero, 0),
-    }
-    return [
-        _WORDS[lang][key].format(
-            n=number_format.whole(n, lang), values=number_format.whole(many, lang)
-        )
-        for key, (n, many) in numbers.items()
-        if n
-    ]
-
-
 def _needs_log(boxes: pl.DataFrame) -> bool:
     """Return whether the boxes are too far apart for a linear scale, and fit on a log one."""
     if boxes.is_empty() or (boxes["q1"] <= 0).any():
@@ -282,19 +271,21 @@ def _needs_log(boxes: pl.DataFrame) -> bool:
     return float(boxes["q3"].to_numpy().max()) > _WIDE * float(boxes["q1"].to_numpy().min())
 
 
-def _names(boxes: pl.DataFrame, by: Grouping, lang: Lang, source: Register | None) -> list[str]:
-    """Return the name of each code: its label, or the code itself without one."""
+def _labelled(
+    boxes: pl.DataFrame, by: Grouping, lang: Lang, source: Register | None
+) -> pl.DataFrame:
+    """Add the label of each code, without a register the code itself."""
     if source is None and by not in groups.GROUPS:
-        return [drawing.shortened(code) for code in boxes["code"]]
+        return boxes.with_columns(label="code", kind=pl.lit("labelled"))
     columns = {"code": labels.FIELDS[by].codelist}
     lookup = source._lookup if source is not None else groups.codelist
-    coded = labels.resolve_labels(boxes.select("code"), lookup, lang=lang, columns=columns)
     label = pl.col("code_label")
-    named = coded.select("code", label=label, kind=labels.kind_of(pl.col("code"), label))
-    return drawing.names(named, lang, among=named)
+    return labels.resolve_labels(boxes, lookup, lang=lang, columns=columns).with_columns(
+        label=label, kind=labels.kind_of(pl.col("code"), label)
+    )
 
 
-def _draw(
+def _draw_boxes(
     ax: Axes,
     boxes: pl.DataFrame,
     item: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -66,13 +66,10 @@ class Figures(NamedTuple):
 
     def notes(self, lang: Lang, by: str | None = None) -> list[str]:
         """Return the note on rows that the chart does not show, and on mixed forms."""
-        words = _WORDS[lang]
         coded = self.present if by is None else self.present.drop_nulls(by)
-        numbers = {"uncoded": self.present.height - coded.height, "left out": self.left_out}
-        numbers["differing"] = self.differing
-        notes = [self.without(lang)] + [
-            words[key].format(n=number_format.whole(n, lang)) for key, n in numbers.items() if n
-        ]
+        uncoded = self.present.height - coded.height
+        numbers = {"uncoded": uncoded, "left out": self.left_out, "differing": self.differing}
+        notes = [self.without(lang), *numbered(_WORDS[lang], numbers, lang)]
         if "template" in coded.columns:
             counts = coded["template"].drop_nulls().value_counts().rows()
             notes += forms(counts, self.item, lang)
@@ -137,6 +134,11 @@ def forms(templates: Iterable[tuple[int, int]], item: str, lang: Lang) -> list[s
     if other := ratios.COMPARABLE.get(item):
         notes.append(_WORDS[lang]["comparable"].format(value=other))
     return notes
+
+
+def numbered(words: Mapping[str, str], numbers: Mapping[str, int], lang: Lang) -> list[str]:
+    """Return the texts whose number is not zero, with it."""
+    return [words[key].format(n=number_format.whole(n, lang)) for key, n in numbers.items() if n]
 
 
 def counted(rows: pl.DataFrame) -> Noun:

@@ -47,6 +47,11 @@ class Summary(NamedTuple):
         """The longest label in letters; those of pairs are of parts that are cut already."""
         return drawing.LONGEST if len(self.fields) < 2 else 2 * drawing.LONGEST
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the groups have an order of their own."""
+        return len(self.fields) > 1 or not groups.ORDERED.isdisjoint(self.fields)
+
     def heading(self, lang: Lang, called: str) -> str:
         """Return a heading: what is drawn, the groups and the year."""
         words = _WORDS[lang]
@@ -85,8 +90,7 @@ class Summary(NamedTuple):
         ]  # fmt: skip
         if limits := self._limits(lang):
             notes.append(f"{figures.capitalized(words['mean'])}: {limits}.")
-        if differing := int(self.table["n_differing"].sum()):
-            notes.append(words["differing"].format(n=number_format.whole(differing, lang)))
+        notes += figures.numbered(words, {"differing": int(self.table["n_differing"].sum())}, lang)
         return [note for note in notes if note]
 
     def _limits(self, lang: Lang) -> str | None:
