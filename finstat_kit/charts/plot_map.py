@@ -131,11 +131,11 @@ def plot_map(
     with drawing.axes(ax, *grid.inches) as ax:
         around.write_title(ax, content.heading, content.units)
         spread = content.estimate.intervals() if content.estimate else {}
-        written = {
+        written = dict.fromkeys(grid.tiles, _ABSENT[absent]) | {
             code: f"{content.write(number)}\n{spread.get(code, '')}".strip()
             for code, number in values.items()
         }
-        _draw_tiles(ax, grid, values, scale, written, _ABSENT[absent], lang)
+        _draw_tiles(ax, grid, values, scale, written, lang)
         _draw_borders(ax, grid)
         pad = legend.below(ax, entries, content.measure + breaks)
         off = _off_the_map(content, content.table.filter(~tiled), lang)
@@ -279,33 +279,23 @@ def _draw_tiles(
     grid: _Grid,
     values: Mapping[str, float],
     scale: scales.Scale,
-    texts: Mapping[str, str],
-    absent: str,
+    written: Mapping[str, str],
     lang: Lang,
 ) -> None:
-    named = {code: tiles.NAMES[lang][code] for code in grid.tiles}
-    written = {code: texts.get(code, absent) for code in grid.tiles}
+    names = {code: tiles.NAMES[lang][code] for code in grid.tiles}
     lines = grid.two_lines if any("\n" in text for text in written.values()) else grid.lines
     # One size for all names and one for all numbers, set by the longest.
-    name_width = max(
-        drawing.breadth(line, 72) for name in named.values() for line in name.split("\n")
-    )
-    number_width = max(
-        drawing.breadth(line, 72) for number in set(written.values()) for line in number.split("\n")
-    )
-    between = ax.get_facecolor()
+    of_tiles = []
+    for y, texts_of in zip(lines, (names, written), strict=True):
+        parts = set("\n".join(texts_of.values()).split("\n"))
+        of_tiles.append((y, texts_of, max(drawing.breadth(part, 72) for part in parts)))
     for code, tile in grid.tiles.items():
-        x, y = tile.column, tile.row
         colour = scale.colour_of(values[code]) if code in values else colours.NO_VALUE
-        tile_of = Rectangle((x, y), 1, 1, facecolor=colour, edgecolor=between, linewidth=1.5)
-        ax.add_patch(tile_of)
-        ink = colours.ink_on(colour)
-        ax.add_artist(
-            TileText(ax, (x + 0.5, y + lines[0]), named[code], grid.text, name_width, ink)
-        )
-        ax.add_artist(
-            TileText(ax, (x + 0.5, y + lines[1]), written[code], grid.text, number_width, ink)
-        )
+        edge = ax.get_facecolor()
+        ax.add_patch(Rectangle(tile, 1, 1, facecolor=colour, edgecolor=edge, linewidth=1.5))
+        for y, texts_of, width in of_tiles:
+            xy, ink = (tile.column + 0.5, tile.row + y), colours.ink_on(colour)
+            ax.add_artist(TileText(ax, xy, texts_of[code], grid.text, width, ink))
     # Tiles fill the axes: with a fixed aspect, constrained layout would cut off the texts below.
     ax.set_xlim(0, 1 + max(tile.column for tile in grid.tiles.values()))
     ax.set_ylim(1 + max(tile.row for tile in grid.tiles.values()), 0)
@@ -315,16 +305,16 @@ def _draw_tiles(
 
 def _draw_borders(ax: Axes, grid: _Grid) -> None:
     """Draw a line around each region of a district map."""
-    region = {(tile.column, tile.row): code[:5] for code, tile in grid.tiles.items()}
+    region = {tuple(tile): code[:5] for code, tile in grid.tiles.items()}
     if len(set(region.values())) == len(region):
         return
     lines = []
     for (x, y), code in region.items():
-        sides = {(x - 1, y): (0, 0, 0, 1), (x + 1, y): (1, 0, 1, 1)}
-        sides |= {(x, y - 1): (0, 0, 1, 0), (x, y + 1): (0, 1, 1, 1)}
-        for beside, (x0, y0, x1, y1) in sides.items():
-            if region.get(beside) != code:
-                lines.append([(x + x0, y + y0), (x + x1, y + y1)])
+        sides = {
+            (x - 1, y): [(x, y), (x, y + 1)], (x + 1, y): [(x + 1, y), (x + 1, y + 1)],
+            (x, y - 1): [(x, y), (x + 1, y)], (x, y + 1): [(x, y + 1), (x + 1, y + 1)],
+        }  # fmt: skip
+        lines += [side for beside, side in sides.items() if region.get(beside) != code]
     ax.add_collection(
         LineCollection(
             lines, colors=colours.ink(ax), linewidths=1.1, capstyle="projecting", clip_on=False

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import partial, reduce, wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -25,10 +26,20 @@ COLLECTIONS: Final = ("units", "statements", "reports", "annual-reports")
 
 
 def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Add several options to a command."""
+    return lambda command: reduce(lambda added, option: option(added), reversed(options), command)
+
+
+def _as_one(name: str, make: Callable[..., object], *options: Callable[[F], F]) -> Callable[[F], F]:
+    """Add options to a command, which gets what *make* returns for their values."""
+
     def add(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
+        @wraps(command)
+        def with_options(**values: object) -> object:
+            own = {option: values.pop(option) for option in signature(make).parameters}
+            return command(**{name: make(**own)}, **values)
+
+        return _together(*options)(cast("F", with_options))
 
     return add
 
@@ -52,42 +63,15 @@ lang = click.option(
     type=click.Choice(["sk", "en"]),
     help="Language of labels and numbers; default: FINSTAT_KIT_LANG, else sk.",
 )
-_REGISTER: Final = _together(
-    click.option("--url", metavar="URL", help="The register at a base URL."),
-    click.option("--live", is_flag=True, help="The real register."),
-    click.option("--sample", is_flag=True, help="Invented data, no network."),
-    click.option("--mirror", metavar="PATH", help="A mirror on disk."),
-    click.option(
-        "--cache", metavar="FILE", help="Keep replies in a file; --url cache:FILE replays them."
-    ),
-)
-
-
-def register(command: F) -> F:
-    """Add the options that choose a register; the command gets a function that returns it."""
-
-    @wraps(command)
-    def with_register(
-        *,
-        url: str | None,
-        live: bool,
-        sample: bool,
-        mirror: str | None,
-        cache: str | None,
-        **others: Any,  # noqa: ANN401 - whatever the command has
-    ) -> object:
-        names = [url, "live" if live else None, "sample" if sample else None]
-        return command(chosen=partial(_chosen, names, mirror, cache), **others)
-
-    return _REGISTER(cast("F", with_register))
-
-
 max_requests = click.option(
     "--max-requests",
     type=click.IntRange(0),
     help="Maximum number of requests for records; default: 10,000 for a real host.",
 )
-_OUTPUT: Final = _together(
+# The command gets an `Output`.
+output = _as_one(
+    "output",
+    lambda form, output, columns, wide: Output(form, output, columns, wide=wide),
     click.option(
         "--format",
         "form",
@@ -103,25 +87,6 @@ _OUTPUT: Final = _together(
     click.option("--columns", metavar="NAME,…", help="Only these columns."),
     click.option("--wide", is_flag=True, help="All columns, even if the terminal is narrower."),
 )
-
-
-def output(command: F) -> F:
-    """Add the options of the output; the command gets an `Output`."""
-
-    @wraps(command)
-    def with_output(
-        *,
-        form: str | None,
-        output: Path | None,
-        columns: str | None,
-        wide: bool,
-        **others: Any,  # noqa: ANN401 - whatever the command has
-    ) -> object:
-        return command(output=Output(form, output, columns, wide=wide), **others)
-
-    return _OUTPUT(cast("F", with_output))
-
-
 selection = _together(
     click.option(
         "--collection", type=click.Choice(COLLECTIONS), default="units", show_default=True
@@ -131,23 +96,44 @@ selection = _together(
 )
 
 
-def _chosen(named: Sequence[str | None], mirror: str | None, cache: str | None) -> Register:
-    """Return the register of the options, else of the environment."""
+def _later(
+    url: str | None, live: bool, sample: bool, mirror: str | None, cache: str | None
+) -> Chosen:
+    """Return a function that returns the register of the options, else of the environment."""
+    copy = None if mirror is None else f"mirror:{mirror}"
+    given = [url, "live" if live else None, "sample" if sample else None, copy]
+    names = [name for name in given if name is not None]
+    return partial(_chosen, names, mirror, cache)
+
+
+# The command gets a function that returns the register.
+register = _as_one(
+    "chosen",
+    _later,
+    click.option("--url", metavar="URL", help="The register at a base URL."),
+    click.option("--live", is_flag=True, help="The real register."),
+    click.option("--sample", is_flag=True, help="Invented data, no network."),
+    click.option("--mirror", metavar="PATH", help="A mirror on disk."),
+    click.option(
+        "--cache", metavar="FILE", help="Keep replies in a file; --url cache:FILE replays them."
+    ),
+)
+
+
+def _chosen(names: Sequence[str], mirror: str | None, cache: str | None) -> Register:
     from finstat_kit.client import current
 
-    given = [*named, None if mirror is None else f"mirror:{mirror}"]
-    names = [name for name in given if name is not None]
     if len(names) > 1:
         raise click.UsageError("--url, --live, --sample and --mirror exclude each other")
-    variable = [] if names else [os.environ.get("FINSTAT_KIT_URL") or ""]
-    names = names or variable
-    if not names[0]:
+    variable = not names
+    name = os.environ.get("FINSTAT_KIT_URL") if variable else names[0]
+    if not name:
         raise click.UsageError(
             "no register is chosen; give --sample (invented data), --live (the real register), "
             "--mirror PATH or --url URL, or set FINSTAT_KIT_URL"
         )
     try:
-        return current.use(names[0], cache=cache)
+        return current.use(name, cache=cache)
     except UsageError as error:
         if error.argument == "register" and variable:
             error.argument = "FINSTAT_KIT_URL"

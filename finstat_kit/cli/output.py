@@ -64,24 +64,31 @@ class Output:
 
     def rendered(self, frame: pl.DataFrame, *, header: bool = True) -> bytes:
         """Return the chosen columns of a frame, or of its next part, as bytes of the format."""
-        return rendered(self._chosen(frame), self.form, header=header)
+        from finstat_kit.frames.files.write import write_to
+
+        frame = self._chosen(frame)
+        if self.form == "table":
+            return harmless(f"{_table(frame)}\n").encode()
+        whole = io.BytesIO()
+        written: Format = self.form  # type: ignore[assignment]
+        write_to(whole, frame, written, header=header)
+        return whole.getvalue()
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write the chosen columns of a frame."""
         from finstat_kit.frames.files.write import replaced, write
 
-        frame = self._chosen(frame)
         if self.shown:
-            write_all(harmless(f"{self._for_terminal(frame)}\n").encode())
+            write_all(harmless(f"{self._for_terminal(self._chosen(frame))}\n").encode())
             return
         if self.path is None:
-            write_all(for_output(rendered(frame, self.form)))
+            write_all(for_output(self.rendered(frame)))
             return
         try:
             if self.form != "table" and self.path.suffix.lower() == f".{self.form}":
-                write(frame, self.path)
+                write(self._chosen(frame), self.path)
                 return
-            data = rendered(frame, self.form)
+            data = self.rendered(frame)
             with replaced(self.path) as file:
                 file.write(data)
         except UsageError as error:
@@ -142,18 +149,6 @@ def _format_of(form: str | None, output: Path | None) -> str:
     if output is None and form in ("parquet", "xlsx") and sys.stdout.isatty():
         raise click.UsageError(f"{form} is not for a terminal; give --output FILE")
     return form
-
-
-def rendered(frame: pl.DataFrame, form: str, *, header: bool = True) -> bytes:
-    """Return a frame, or the next part of one, as bytes of a format."""
-    from finstat_kit.frames.files.write import write_to
-
-    if form == "table":
-        return harmless(f"{_table(frame)}\n").encode()
-    whole = io.BytesIO()
-    written: Format = form  # type: ignore[assignment]
-    write_to(whole, frame, written, header=header)
-    return whole.getvalue()
 
 
 def cut_off(after: str, ids: pl.Series, done: int) -> None:

@@ -21,16 +21,10 @@ def found(reg: Register, text: str, level: Level | None, lang: Lang | None) -> p
     """
     lang = reg._language(lang)
     other = "en" if lang == "sk" else "sk"
-    places = (
-        reg.locations()
-        .drop("district", "region")
-        .with_columns(pl.coalesce(f"name_{lang}", f"name_{other}").alias("name"))
-    )
-    names = places.select("code", "name")
+    name = pl.coalesce(f"name_{lang}", f"name_{other}").alias("name")
+    names = reg.locations().select("code", name).unique("code", keep="first", maintain_order=True)
+    places = reg.locations(text, level=level).drop("district", "region").with_columns(name)
     for part in ("district", "region"):
-        up = names.rename({"code": f"{part}_code", "name": part}).unique(f"{part}_code")
-        places = places.join(up, on=f"{part}_code", how="left", maintain_order="left")
-    order = reg.locations(text, level=level).select("level", "code")
-    return order.join(
-        places, on=["level", "code"], how="left", maintain_order="left", validate="m:1"
-    ).select("level", "code", "name", "district", "region")
+        above = names.rename({"code": f"{part}_code", "name": part})
+        places = places.join(above, on=f"{part}_code", how="left", maintain_order="left")
+    return places.select("level", "code", "name", "district", "region")

@@ -30,6 +30,8 @@ LONGEST: Final = 40  # letters of a label
 GROWTH: Final = 1.2  # of the axes, at least, when the figure is laid out to its edges
 NARROW: Final = 6.0  # inches; narrower axes have no room for long labels beside them
 
+_REGION: Final = r" kraj$|^Region of |^Reg\.of "  # of a region's label
+
 WORDS: Final = Words("drawing")
 
 
@@ -119,8 +121,10 @@ def names(
     """
     words = WORDS[lang]
     if short:
-        of_regions = pl.col("label").replace(_short_regions())
-        rows, among = rows.with_columns(of_regions), among.with_columns(of_regions)
+        short_name = pl.col("label").str.replace(_REGION, "")
+        of_regions = pl.when(pl.col("code").is_in(list(tiles.REGIONS))).then(short_name)
+        named = {"label": of_regions.otherwise("label")}
+        rows, among = rows.with_columns(**named), among.with_columns(**named)
     repeats = Counter(shortened(label, longest) for label in among["label"].drop_nulls())
     texts = []
     for row in rows.iter_rows(named=True):
@@ -136,16 +140,6 @@ def names(
         else:
             texts.append(words[kind])
     return texts
-
-
-def _short_regions() -> dict[str, str]:
-    """Return the short name of each region by its labels in the codelist."""
-    return {
-        label: name
-        for code in tiles.REGIONS
-        for sk, en in [(tiles.NAMES["sk"][code], tiles.NAMES["en"][code])]
-        for label, name in ((f"{sk} kraj", sk), (f"Region of {en}", en), (f"Reg.of {en}", en))
-    }
 
 
 def all_units(number: int, lang: Lang) -> str:

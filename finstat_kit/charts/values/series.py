@@ -49,10 +49,10 @@ def of_changes(
         short: Whether names must be short.
     """
     ordered = codes.sort().to_list()
-    is_labelled = pl.col("kind") == "labelled"
+    labelled = changes.filter(kind="labelled")
+    others = changes.filter(pl.col("kind") != "labelled")
     totals = (
-        changes.filter(is_labelled)
-        .group_by("code", "label", "kind")
+        labelled.group_by("code", "label", "kind")
         .agg(pl.col("count").sum())
         .sort("count", "code", descending=[True, False])
     )
@@ -63,21 +63,20 @@ def of_changes(
         (
             name,
             colours.OF_CODES[ordered.index(code)] if few else colours.BLUE,
-            pl.col("code") == code,
+            labelled.filter(code=code),
         )
         for name, code in zip(names, commonest, strict=False)
     ]
     if totals.height > most:
-        others = number_format.whole(totals.height - most, lang)
-        name = f"{drawing.WORDS[lang]['rest']} ({others})"
-        groups.append((name, _REST_COLOUR, ~pl.col("code").is_in(commonest.implode())))
-    groups = [(name, colour, is_labelled & which) for name, colour, which in groups]
-    if not changes.filter(~is_labelled).is_empty():
-        groups.append((_WORDS[lang]["unlabelled"], _UNLABELLED_COLOUR, ~is_labelled))
+        name = f"{drawing.WORDS[lang]['rest']} ({number_format.whole(totals.height - most, lang)})"
+        rest = labelled.filter(~pl.col("code").is_in(commonest.implode()))
+        groups.append((name, _REST_COLOUR, rest))
+    if not others.is_empty():
+        groups.append((_WORDS[lang]["unlabelled"], _UNLABELLED_COLOUR, others))
     frame = pl.DataFrame({"period": periods})
     return [
-        Series(name, colour, _counts(changes.filter(which), frame), is_sum=n >= commonest.len())
-        for n, (name, colour, which) in enumerate(groups)
+        Series(name, colour, _counts(rows, frame), is_sum=n >= commonest.len())
+        for n, (name, colour, rows) in enumerate(groups)
     ]
 
 

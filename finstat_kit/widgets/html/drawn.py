@@ -10,7 +10,7 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import colours, drawing, tiles
-from finstat_kit.charts.values.classes import natural
+from finstat_kit.charts.values.classes import Scale, by_breaks
 from finstat_kit.charts.values.cutting import cut
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.widgets.html.texts import words
@@ -74,15 +74,14 @@ def tile_map(
         title: The heading, used as the map's alternative text.
         lang: Language of numbers.
     """
-    every = tiles.REGIONS if by == "kraj" else tiles.DISTRICTS
-    grid = {code: tile for code, tile in every.items() if code in names}
+    grid = {code: tile for code, tile in tiles.LEVELS[by].items() if code in names}
     if not grid:
         return ""
     count_of = {code: n for code, n in counts.select("code", "count").iter_rows() if code in grid}
-    classed = natural(list(count_of.values()), min(_CLASSES, max(2, len(grid) // 2)))
-    shades = colours.graded(colours.BLUES, len(classed)) if classed else []
-    shade_of = {count: shade for shade, group in zip(shades, classed, strict=True)
-                for count in group}  # fmt: skip
+    scale = by_breaks(
+        list(count_of.values()), min(_CLASSES, max(2, len(grid) // 2)),
+        lambda count: number_format.whole(int(count), lang),
+    )  # fmt: skip
     west = min(tile.column for tile in grid.values())
     north = min(tile.row for tile in grid.values())
     drawn = [
@@ -91,7 +90,7 @@ def tile_map(
             tile._replace(column=tile.column - west, row=tile.row - north),
             _facts(names[code], count_of.get(code, 0), counts, code, lang),
             number_format.whole(count_of.get(code, 0), lang),
-            shade_of[count_of[code]] if code in count_of else None,
+            scale.colour_of(count_of[code]) if code in count_of else None,
             lang,
             chosen=code == chosen,
         )
@@ -106,7 +105,7 @@ def tile_map(
         f'max-width:{width}px;height:auto;forced-color-adjust:none">{"".join(drawn)}</svg>'
     )
     off = int(counts["count"].sum()) - sum(count_of.values())
-    return f'<div class="fk-map">{picture}{_legend(shades, classed, off, lang)}</div>'
+    return f'<div class="fk-map">{picture}{_legend(scale, off, lang)}</div>'
 
 
 def _facts(name: str, count: int, counts: pl.DataFrame, code: str, lang: Lang) -> str:
@@ -143,15 +142,13 @@ def _tile(
     )
 
 
-def _legend(shades: list[str], classed: list[list[float]], off: int, lang: Lang) -> str:
+def _legend(scale: Scale, off: int, lang: Lang) -> str:
     entries = []
-    for shade, one in zip(shades, classed, strict=True):
-        ends = [number_format.whole(int(end), lang) for end in (one[0], one[-1])]
+    for shade, bounds in scale.entries:
         swatch = (
             f"display:inline-block;border:0.5em solid {shade};"
             f"outline:1px solid {_GREY};margin:0 0.5em 0 1px;forced-color-adjust:none"
         )
-        bounds = " – ".join(dict.fromkeys(ends))
         entries.append(f'<span><span style="{swatch}"></span>{bounds}</span>')
     if off:
         text = words(lang)["off_map"].format(units=number_format.units(off, lang))
