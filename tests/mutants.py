@@ -41,7 +41,7 @@ def main() -> None:
     reached = results["caught"] + results["survived"]
     print(
         f"{results['caught']} of {reached} mutants are caught ({results['caught'] / reached:.0%}); "
-        f"no test of protocol/ and frames/ reaches {results['unreached']} others"
+        f"none of these tests reaches {results['unreached']} others"
     )
 
 

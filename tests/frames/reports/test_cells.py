@@ -319,11 +319,11 @@ def test_an_error_of_the_register_comes_through() -> None:
 @pytest.mark.parametrize(
     ("reports", "named"),
     [
-        (pl.DataFrame({"id": [1]}), "no column 'idSablony'"),
-        (frame().drop("tabulky"), "no column 'tabulky'"),
-        (frame().with_columns(tabulky=pl.lit("x")), "the column 'tabulky' is String"),
-        (frame().lazy().drop("id"), "no column 'id'"),
-        ([1], "reports is a list"),
+        (pl.DataFrame({"id": [1]}), "^reports: the frame has no column 'idSablony'"),
+        (frame().drop("tabulky"), "^reports: the frame has no column 'tabulky'"),
+        (frame().with_columns(tabulky=pl.lit("x")), "^reports: the column 'tabulky' is String"),
+        (frame().lazy().drop("id"), "^reports: the frame has no column 'id'"),
+        ([1], "^reports is a list"),
     ],
 )
 def test_wrong_frames(reports: object, named: str) -> None:
