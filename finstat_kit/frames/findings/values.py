@@ -68,12 +68,14 @@ def check(value: str, schema: pl.Schema) -> bool:
         )  # fmt: skip
     # A column without any value may have no type either.
     if value not in schema or not (schema[value].is_numeric() or schema[value] == pl.Null):
-        problem = f"is {schema[value]}" if value in schema else "is not a column"
-        known = [name for name, dtype in schema.items() if dtype.is_numeric()]
+        problem, meant = f"is {schema.get(value)}", ""
+        if value not in schema:
+            numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
+            problem, meant = "is not a column", near(value, [*numbers, *ratios.NUMBERS])
         raise UsageError(
             problem, argument="value", value=value,
-            cure=f"{near(value, [*known, *ratios.NUMBERS])}give a column of numbers, such as an "
-            "item of fk.financials or a ratio of fk.ratios",
+            cure=f"{meant}give a column of numbers, such as an item of fk.financials or a ratio of "
+            "fk.ratios",
         )  # fmt: skip
     return False
 
