@@ -23,7 +23,7 @@ from finstat_kit.frames.text.catalogue import Words
 
 _MOST: Final = 6  # lines
 _YEARS: Final = 1.4  # per inch of the axes that names at the ends of lines make narrower
-_NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes")
+_NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes", "name")
 _WORDS: Final = Words("plot_history")
 
 
@@ -131,7 +131,7 @@ def _notes(values: Sequence[Figures], lang: Lang) -> list[str]:
 
 def _given(frame: labels.Frame) -> labels.Frame:
     schema = labels.schema_of(frame)
-    absent = [name for name in (*_NEEDED, "name") if name not in schema]
+    absent = [name for name in _NEEDED if name not in schema]
     if absent:
         raise UsageError(
             f": no column {absent[0]!r}",
@@ -143,12 +143,7 @@ def _given(frame: labels.Frame) -> labels.Frame:
 
 def _line(ax: Axes, points: pl.DataFrame, colour: str) -> set[str]:
     """Draw a line with its marks; return the marks that need a note."""
-    years = pl.int_range(points["year"][0], points["year"][-1] + 1, dtype=pl.Int64, eager=True)
-    rows = (
-        years.alias("year")
-        .to_frame()
-        .join(points.cast({"year": pl.Int64}), on="year", how="left", maintain_order="left")
-    )
+    rows = points.cast({"year": pl.Int64}).upsample("year", every="1i")
     ax.plot(rows["year"], rows["value"].fill_null(float("nan")), color=colour, linewidth=1.8)
     hollow = points.filter(pl.col("source_column") == "previous")
     full = points.filter(pl.col("source_column") != "previous")

@@ -21,7 +21,7 @@ from finstat_kit.protocol import wire
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins, Outcome
 from finstat_kit.widgets.html import reproduce
-from finstat_kit.widgets.html.texts import since_text, words
+from finstat_kit.widgets.html.texts import failed, since_text, words
 
 # Seven days are today and the six before it: changed_since includes its day.
 _QUICK: Final[dict[str, Callable[[date], date | None]]] = {
@@ -168,7 +168,7 @@ class ChangePicker(base.Picker):
         if outcome is None:
             return texts["counting"].format(since=self._since(day))
         if outcome.error is not None:
-            return f"{texts['failed']}: {one_line(outcome.error)}"
+            return failed(outcome.error, self.lang)
         if day is not None and is_later(register, day):
             days = {"day": day_text(day, self.lang), "today": day_text(register.today, self.lang)}
             return texts["later"].format(**days)
@@ -186,11 +186,6 @@ class ChangePicker(base.Picker):
 
     def _since(self, day: date | None) -> str:
         return since_text(day or self._register.since, self.lang)
-
-
-def one_line(error: Exception) -> str:
-    """Return the message of an error without line breaks."""
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def is_later(register: Register, day: date | None) -> bool:

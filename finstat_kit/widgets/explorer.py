@@ -22,14 +22,14 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.files.write import write
 from finstat_kit.protocol.records.decode import UNITS
 from finstat_kit.protocol.wire import CHANGED
-from finstat_kit.widgets.change_picker import ChangePicker, is_later, one_line, requested_day
+from finstat_kit.widgets.change_picker import ChangePicker, is_later, requested_day
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins
 from finstat_kit.widgets.controls.options import FIELDS
 from finstat_kit.widgets.controls.tilemap import TileMap
 from finstat_kit.widgets.html import drawn, reproduce
 from finstat_kit.widgets.html.panel import Shown, folded_table, head, panel, title
-from finstat_kit.widgets.html.texts import words
+from finstat_kit.widgets.html.texts import failed, words
 from finstat_kit.widgets.location_picker import LocationPicker
 
 _BELOW: dict[str | None, By] = {
@@ -233,7 +233,7 @@ class Explorer(base.Picker):
         elif self._register._session.remote:
             line = base.status(texts["pass_frame"].format(name="Explorer"))
         elif (outcome := self._records.outcome) is not None and outcome.error is not None:
-            line = base.status(f"{texts['failed']}: {one_line(outcome.error)}")
+            line = base.status(failed(outcome.error, self.lang))
         else:
             self.line.value = base.status(texts["loading"])
             return

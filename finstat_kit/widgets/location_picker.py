@@ -167,7 +167,6 @@ class LocationPicker(base.Picker):
                     control.value = code
 
     def _relabel(self) -> None:
-        texts = words(self.lang)
         with self._quietly():
             for level, control in zip(LEVELS, self._controls, strict=True):
                 with control.hold_sync():
@@ -177,9 +176,7 @@ class LocationPicker(base.Picker):
                         "clear": words(self.lang, "clear")[level],
                         **words(self.lang, "search"),
                     }
-                    control.items = self._places.items(
-                        level, self.lang, texts["district_of"], texts["no_district"]
-                    )
+                    control.items = self._places.items(level, self.lang)
 
     def _static(self) -> str:
         texts = words(self.lang)

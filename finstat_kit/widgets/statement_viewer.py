@@ -22,12 +22,11 @@ from finstat_kit.frames.financials.history import History, history
 from finstat_kit.frames.reports.filed import Filed
 from finstat_kit.frames.reports.printed_form import together
 from finstat_kit.protocol.records.decode import KINDS
-from finstat_kit.widgets.change_picker import one_line
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins
 from finstat_kit.widgets.controls.typeahead import TypeAhead
 from finstat_kit.widgets.html import filing_panel, reproduce
-from finstat_kit.widgets.html.texts import words
+from finstat_kit.widgets.html.texts import failed, words
 
 _NEEDED = ("id", "ico", "nazovUJ")
 _OFFERED = 50  # units that match a text
@@ -196,21 +195,24 @@ class StatementViewer(base.Picker):
 
     def code(self) -> str:
         """Return Python that shows the same forms or years in a fresh process, as text."""
-        read = self._read
+        read, rows = self._read, "" if self.blanks.value else ", filled=True"
+        lang = f'lang="{self.lang}"'
         if self.tabs.selected_index == 1 and self._years is not None:
-            rows = ", blanks=True" if self.blanks.value else ""
-            return reproduce.over_years(
-                self._register,
-                f'fk.statement_history({self.value}, table="{self.table.value}"{rows}, '
-                f'lang="{self.lang}")',
+            blanks = ", blanks=True" if self.blanks.value else ""
+            table = f'table="{self.table.value}"{blanks}'
+            code = f"print(fk.statement_history({self.value}, {table}, {lang}))"
+        elif read is not None and not read.reports.is_empty():
+            code = (
+                f"reports = fk.reports.get({read.reports['id'].to_list()})  "
+                f"# statement {read.statement} of unit {self.value}\n"
+                f"for report in reports.iter_slices(1):\n"
+                f"    print(fk.as_filed(report, {lang}{rows}))"
             )
-        rows = "" if self.blanks.value else ", filled=True"
-        shown = None
-        if read is not None and not read.reports.is_empty():
-            comment = f"statement {read.statement} of unit {self.value}"
-            ids = read.reports["id"].to_list()
-            shown = (comment, ids, f'fk.as_filed(report, lang="{self.lang}"{rows})')
-        return reproduce.by_filing(self._register, self.value, shown)
+        elif self.value is not None:
+            code = f"print(fk.filings([{self.value}]))"
+        else:
+            code = "# No unit is chosen."
+        return f"import finstat_kit as fk\n\n{reproduce.choose(self._register)}{code}\n"
 
     @traitlets.validate("value")
     def _known_unit(self, proposal: traitlets.Bunch) -> int | None:
@@ -399,7 +401,7 @@ class StatementViewer(base.Picker):
         outcome = None if self._read is None else self._fetching_years.outcome
         text = words(self.lang)["loading_statements"] if self._read else ""
         if outcome is not None and outcome.error is not None:
-            text = f"{words(self.lang)['failed']}: {one_line(outcome.error)}"
+            text = failed(outcome.error, self.lang)
         status = base.status(text) if text else ""
         self.history.value = status if shown is None else shown._repr_html_()
 
@@ -413,18 +415,15 @@ class StatementViewer(base.Picker):
 
     def _status(self) -> str:
         """Return the line below the controls: what is awaited, or what failed."""
-        texts = words(self.lang)
-        if self.value is not None:
-            outcome = None if self._read else self._reading.outcome
-            if outcome is not None and outcome.error is not None:
-                return f"{texts['failed']}: {one_line(outcome.error)}"
-            return "" if self._read else texts["loading_statements"]
-        outcome_of_search = self._finding.outcome
-        if outcome_of_search is not None and outcome_of_search.error is not None:
-            return f"{texts['failed']}: {one_line(outcome_of_search.error)}"
-        if self._given or base.has_names(self._register):
+        texts, work = words(self.lang), self._finding if self.value is None else self._reading
+        if self._read is not None:
             return ""
-        return texts["only_numbers"]
+        if (outcome := work.outcome) is not None and outcome.error is not None:
+            return failed(outcome.error, self.lang)
+        if self.value is not None:
+            return texts["loading_statements"]
+        able = self._given or base.has_names(self._register)
+        return "" if able else texts["only_numbers"]
 
     def _shown(self, read: _Read) -> filing_panel.Shown:
         record = read.record.row(0, named=True)

@@ -28,15 +28,9 @@ FORMATS: Final[dict[Every, str]] = {
 
 def bounds_of(changes: pl.DataFrame, every: Every) -> pl.Series:
     """Return the first day of each period, including empty ones, and the end of the last."""
-    span = changes.select(
-        pl.date_range(
-            pl.col("period").min(),
-            pl.col("period").max().dt.offset_by(PERIODS[every]),
-            PERIODS[every],
-        ).implode()
-    )
-    bounds: pl.Series = span.item()
-    return bounds
+    first, last = changes["period"].min(), changes["period"].max()
+    end = pl.lit(last).dt.offset_by(PERIODS[every])
+    return pl.date_range(pl.lit(first), end, PERIODS[every], eager=True)
 
 
 def unfinished(bounds: pl.Series, today: date, lang: Lang) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -9,6 +10,7 @@ import polars as pl
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.places.locations import LEVELS
 from finstat_kit.frames.text import slovak_order
+from finstat_kit.widgets.html.texts import words
 
 FIELDS: Final = {"region": "kraj", "district": "okres", "municipality": "sidlo"}
 
@@ -56,7 +58,6 @@ class Places:
             level: {place.code: place for place in places if place.level == level}
             for level in LEVELS
         }
-        self._ordered: dict[tuple[str, Lang], list[tuple[str, Place]]] = {}
 
     def path(self, level: str, code: str) -> Path | None:
         """Return the choice for a place, or None if the level has no such code.
@@ -82,46 +83,37 @@ class Places:
         level, code = path.deepest
         return self._places[level][code].name(lang)
 
-    def items(self, level: str, lang: Lang, district_of: str, no_district: str) -> list[list[str]]:
+    def items(self, level: str, lang: Lang) -> list[list[str]]:
         """Return code, label, distinguishing text, district and region of all places of a level."""
+        places = sorted(
+            self._places[level].values(),
+            key=lambda place: (_abroad(place), slovak_order.key(place.name(lang)), place.code),
+        )
+        repeats = Counter(_told(place, lang) for place in places)
         return [
             [
                 place.code,
                 # A municipality carries its code beside the district, not in the name.
-                place.name(lang) if level == "municipality" else label,
-                self._detail(place, label, lang, district_of, no_district),
+                f"{place.name(lang)} ({place.code})" if repeated and level != "municipality"
+                else place.name(lang),
+                self._detail(place, lang, repeated=repeated),
                 place.district,
                 place.region if level != "region" else "",
             ]
-            for label, place in self._in_order(level, lang)
-        ]
+            for place in places
+            for repeated in [repeats[_told(place, lang)] > 1]
+        ]  # fmt: skip
 
-    def _detail(
-        self, place: Place, label: str, lang: Lang, district_of: str, no_district: str
-    ) -> str:
+    def _detail(self, place: Place, lang: Lang, *, repeated: bool) -> str:
         if place.level == "region":
             return ""
         if place.level == "district":
             above = self._places["region"].get(place.region)
             return above.name(lang) if above else ""
-        district = self._places["district"].get(place.district)
-        where = district_of.format(name=district.name(lang)) if district else no_district
-        return where if label == place.name(lang) else f"{where}, {place.code}"
-
-    def _in_order(self, level: str, lang: Lang) -> list[tuple[str, Place]]:
-        if (level, lang) not in self._ordered:
-            places = sorted(
-                self._places[level].values(),
-                key=lambda place: (_abroad(place), slovak_order.key(place.name(lang)), place.code),
-            )
-            seen: dict[tuple[str, str], int] = {}
-            for place in places:
-                seen[_told(place, lang)] = seen.get(_told(place, lang), 0) + 1
-            self._ordered[level, lang] = [
-                (_label(place, lang, repeats=seen[_told(place, lang)] > 1), place)
-                for place in places
-            ]
-        return self._ordered[level, lang]
+        district, texts = self._places["district"].get(place.district), words(lang)
+        name = district and district.name(lang)
+        where = texts["district_of"].format(name=name) if name else texts["no_district"]
+        return f"{where}, {place.code}" if repeated else where
 
 
 def _abroad(place: Place) -> bool:
@@ -132,7 +124,3 @@ def _abroad(place: Place) -> bool:
 def _told(place: Place, lang: Lang) -> tuple[str, str]:
     """Return the texts that distinguish a place: name, and district for a municipality."""
     return place.name(lang), place.district if place.level == "municipality" else ""
-
-
-def _label(place: Place, lang: Lang, *, repeats: bool) -> str:
-    return f"{place.name(lang)} ({place.code})" if repeats else place.name(lang)

@@ -77,7 +77,9 @@ def tile_map(
     grid = {code: tile for code, tile in tiles.LEVELS[by].items() if code in names}
     if not grid:
         return ""
-    count_of = {code: n for code, n in counts.select("code", "count").iter_rows() if code in grid}
+    rows = counts.filter(pl.col("code").is_in(list(grid)))
+    count_of = dict(rows.select("code", "count").iter_rows())
+    share_of = dict(rows.select("code", pl.col("share").fill_null(0)).iter_rows())
     scale = by_breaks(
         list(count_of.values()), min(_CLASSES, max(2, len(grid) // 2)),
         lambda count: number_format.whole(int(count), lang),
@@ -88,7 +90,8 @@ def tile_map(
         _tile(
             code,
             tile._replace(column=tile.column - west, row=tile.row - north),
-            _facts(names[code], count_of.get(code, 0), counts, code, lang),
+            f"{names[code]}: {number_format.units(count_of.get(code, 0), lang)} "
+            f"({number_format.percent(share_of.get(code, 0), lang)})",
             number_format.whole(count_of.get(code, 0), lang),
             scale.colour_of(count_of[code]) if code in count_of else None,
             lang,
@@ -106,12 +109,6 @@ def tile_map(
     )
     off = int(counts["count"].sum()) - sum(count_of.values())
     return f'<div class="fk-map">{picture}{_legend(scale, off, lang)}</div>'
-
-
-def _facts(name: str, count: int, counts: pl.DataFrame, code: str, lang: Lang) -> str:
-    share = counts.filter(pl.col("code") == code).select(pl.col("share").sum().fill_null(0)).item()
-    written = number_format.percent(share, lang)
-    return f"{name}: {number_format.units(count, lang)} ({written})"
 
 
 def _tile(

@@ -75,27 +75,6 @@ def by_frame(day: date | None, field: str | None, code: str | None) -> str:
     return f"{_HEAD}\n{comment}selection = units{chosen}\n"
 
 
-def by_filing(
-    register: Register, unit: int | None, shown: tuple[str, list[int], str] | None
-) -> str:
-    """Return the code that prints reports, as *shown* says; without any, the filings of a unit."""
-    head = f"import finstat_kit as fk\n\n{choose(register)}"
-    if shown is not None:
-        comment, ids, form = shown
-        return (
-            f"{head}reports = fk.reports.get({ids})  # {comment}\n"
-            f"for report in reports.iter_slices(1):\n    print({form})\n"
-        )
-    if unit is None:
-        return f"{head}# No unit is chosen.\n"
-    return f"{head}print(fk.filings([{unit}]))\n"
-
-
-def over_years(register: Register, call: str) -> str:
-    """Return the code that prints a statement over years."""
-    return f"import finstat_kit as fk\n\n{choose(register)}print({call})\n"
-
-
 def is_all_changed(register: Register, changed: pl.DataFrame, day: date | None) -> bool:
     """Return whether a frame holds the unchanged records of all units changed since a day."""
     if changed.columns != UNITS.names():

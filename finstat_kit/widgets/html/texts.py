@@ -15,6 +15,11 @@ def words(lang: Lang, group: str = "") -> Mapping[str, str]:
     return Words(f"widgets {group}".rstrip())[lang]
 
 
+def failed(error: Exception, lang: Lang) -> str:
+    """Return the message of an error on one line."""
+    return f"{words(lang)['failed']}: {' '.join(str(error).split()) or type(error).__name__}"
+
+
 def since_text(day: date | None, lang: Lang) -> str:
     """Return the text for a day of change; None is at any time."""
     if day is None:
