@@ -116,9 +116,7 @@ def label(
     from finstat_kit.protocol.wire import BY_FIELD
 
     reg = chosen()
-    frame = (
-        reading.with_types(file) if output.form in ("parquet", "xlsx") else reading.as_text(file)
-    )
+    frame = reading.table(file, typed=output.form in ("parquet", "xlsx"))
     present = [field for field in BY_FIELD if field in frame.columns]
     output.write(reg.resolve_labels(frame, lang=lang, columns=present or None))
 

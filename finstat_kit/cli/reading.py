@@ -44,29 +44,21 @@ _GRACE: Final = 5.0  # seconds for a previous command in the pipe to begin writi
 file = click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True)
 
 
-def as_text(file: Path) -> pl.DataFrame:
-    """Read a file with every column as text: a number would lose its zeros."""
+def table(file: Path, *, typed: bool) -> pl.DataFrame:
+    """Read a file with every column as text, since a number would lose its zeros.
+
+    With *typed*, numbers and dates become values, and codes remain text.
+    """
     import polars as pl
 
-    return _flat(_read(file)).cast(pl.String)
-
-
-def with_types(file: Path) -> pl.DataFrame:
-    """Read a file; numbers and dates become values, codes remain text."""
-    import polars as pl
-
-    frame = _flat(_read(file))
-    codes = [name for name in frame.columns if name in _codes()]
-    frame = frame.cast(dict.fromkeys(codes, pl.String))
-    return frame.with_columns(
-        [_inferred(frame[name]) for name in frame.columns if name not in codes]
-    )
-
-
-def _codes() -> set[str]:
+    from finstat_kit.frames.files.write import flat
     from finstat_kit.protocol.wire import BY_FIELD
 
-    return {*BY_FIELD, *_NUMBERS_KEPT_AS_TEXT}
+    frame = flat(_parsed(_bytes(file), file))
+    codes = {*BY_FIELD, *_NUMBERS_KEPT_AS_TEXT}
+    texts = [name for name in frame.columns if not typed or name in codes]
+    frame = frame.cast(dict.fromkeys(texts, pl.String))
+    return frame.with_columns([_inferred(frame[n]) for n in frame.columns if n not in texts])
 
 
 def _inferred(column: pl.Series) -> pl.Series:
@@ -215,10 +207,6 @@ def _mode_of_input() -> int | None:
     return mode if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) else None
 
 
-def _read(file: Path) -> pl.DataFrame:
-    return _parsed(_bytes(file), file)
-
-
 def _named(file: Path) -> str:
     return "standard input" if file == STANDARD_INPUT else f"FILE {str(file)!r}"
 
@@ -268,11 +256,3 @@ def _csv(data: bytes, named: str) -> pl.DataFrame:
             column = "a column without a name" if name is None else f"the column {name!r}"
             raise UsageError(f"{named} has {column} {number} times; rename or remove it")
     return pl.read_csv(io.BytesIO(data), infer_schema=False, separator=separator)
-
-
-def _flat(frame: pl.DataFrame) -> pl.DataFrame:
-    if any(dtype.is_nested() for dtype in frame.dtypes):
-        from finstat_kit.frames.files.write import flat
-
-        return flat(frame)
-    return frame

@@ -63,17 +63,15 @@ class ChangePicker(base.Picker):
 
     def __init__(self, *, register: Register | str | None = None, lang: Lang | None = None) -> None:
         super().__init__(register, lang)
-        self.calendar = ipywidgets.DatePicker(layout=base.LAYOUT)
-        self.calendar.style.description_width = base.LABEL_WIDTH
-        self.calendar.add_class("fk-day")
+        self.calendar = ipywidgets.DatePicker(
+            layout=base.LAYOUT, style={"description_width": base.LABEL_WIDTH}
+        ).add_class("fk-day")
         self.quick = {name: _button(name) for name in _QUICK}
-        self.line = base.line()
-        self.line.add_class("fk-count")
+        self.line = base.line().add_class("fk-count")
         buttons = ipywidgets.HBox(
-            list(self.quick.values()),
-            layout={"margin": self.line.layout.margin, "flex_flow": "row wrap"},
+            list(self.quick.values()), layout={**base.BELOW, "flex_flow": "row wrap"}
         )
-        self.export.layout.margin = self.line.layout.margin
+        self.export.layout.margin = base.BELOW["margin"]
         self._hold(self.calendar, buttons, self.line, self.export)
         self._counts = LatestWins(self._count, self._draw, at_once=base.is_local(self._register))
         self._relabel()
@@ -201,5 +199,4 @@ def requested_day(register: Register, day: date | None) -> date | None:
 
 def _button(name: str) -> ipywidgets.Button:
     button = ipywidgets.Button(layout={"width": "auto", "flex": "none"})
-    button.add_class(f"fk-{name.replace('_', '-')}")
-    return button
+    return button.add_class(f"fk-{name.replace('_', '-')}")

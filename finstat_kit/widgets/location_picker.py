@@ -59,11 +59,11 @@ class LocationPicker(base.Picker):
         super().__init__(register, lang)
         self._places = Places(self._register.locations())
         self._path = Path()
-        self.region = _field("region")
-        self.district = _field("district")
-        self.municipality = _field("municipality")
+        self.region = TypeAhead("fk-region")
+        self.district = TypeAhead("fk-district")
+        self.municipality = TypeAhead("fk-municipality")
         self._relabel()
-        self.export.layout.margin = base.line().layout.margin
+        self.export.layout.margin = base.BELOW["margin"]
         self._hold(*self._controls, self.export)
         for level, control in zip(LEVELS, self._controls, strict=True):
             self._when(control, partial(self._on_control, level))
@@ -190,10 +190,3 @@ class LocationPicker(base.Picker):
 
 def _code(path: Path) -> str | None:
     return path.deepest[1] if path.deepest else None
-
-
-def _field(level: str) -> TypeAhead:
-    field = TypeAhead()
-    field.layout = base.LAYOUT
-    field.add_class(f"fk-{level}")
-    return field

@@ -121,20 +121,14 @@ class StatementViewer(base.Picker):
         self._filings: pl.DataFrame | None = None  # of the unit
         self._read: _Read | None = None
         self._years: _Years | None = None
-        self.unit = TypeAhead(searched=not self._given)
-        self.unit.layout = base.LAYOUT
-        self.unit.add_class("fk-unit")
+        self.unit = TypeAhead("fk-unit", searched=not self._given)
         self.year = base.dropdown("fk-year")
-        self.blanks = ipywidgets.Checkbox(indent=False, layout=base.line().layout)
-        self.blanks.add_class("fk-blanks")
+        self.blanks = ipywidgets.Checkbox(indent=False, layout=base.BELOW).add_class("fk-blanks")
         self.language = base.language(self)
-        self.line = base.line()
-        self.line.add_class("fk-line")
-        self.panel = ipywidgets.HTML(layout={"min_width": "0"})
-        self.panel.add_class("fk-panel")
+        self.line = base.line().add_class("fk-line")
+        self.panel = ipywidgets.HTML(layout={"min_width": "0"}).add_class("fk-panel")
         self.table = base.dropdown("fk-table")
-        self.history = ipywidgets.HTML(layout={"min_width": "0"})
-        self.history.add_class("fk-history")
+        self.history = ipywidgets.HTML(layout={"min_width": "0"}).add_class("fk-history")
         self.tabs = ipywidgets.Tab(
             [self.panel, ipywidgets.VBox([self.table, self.history])], selected_index=0
         )

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import polars as pl
 
 from finstat_kit.arguments import By, Lang, near
-from finstat_kit.charts.parts import tiles
-from finstat_kit.client import current
+from finstat_kit.charts.parts import drawing, tiles
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts.count_by import KINDS, check_made_by
@@ -116,8 +115,7 @@ def _counted(
             value=value,
             cure=f"{near(value, columns)}give a frame with the columns 'code' and {value!r}",
         )
-    counts = (register or current.register()).count_by(frame, by, lang=lang)
-    return counts.rename({"count": "value"})
+    return drawing.counts(frame, by, lang, register).rename({"count": "value"})
 
 
 def _described(table: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:

@@ -25,6 +25,7 @@ from finstat_kit.widgets.html.texts import words
 
 LABEL_WIDTH: Final = "8.5em"  # of all controls, to align them; as in typeahead.css
 LAYOUT: Final = {"width": "340px", "max_width": "100%"}
+BELOW: Final = {"margin": f"0 0 0 calc({LABEL_WIDTH} + 8px)"}  # beside the labels
 _VIEW: Final = "application/vnd.jupyter.widget-view+json"
 _CELL: Final = "padding:2px 8px;line-height:1.4;text-align:"
 
@@ -139,10 +140,8 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
 def dropdown(name: str, options: Sequence[tuple[str, str]] = ()) -> ipywidgets.Dropdown:
     """Make a drop-down of texts and values, with a class of CSS."""
-    control = ipywidgets.Dropdown(options=list(options), layout=LAYOUT)
-    control.style.description_width = LABEL_WIDTH
-    control.add_class(name)
-    return control
+    style = {"description_width": LABEL_WIDTH}
+    return ipywidgets.Dropdown(options=list(options), layout=LAYOUT, style=style).add_class(name)
 
 
 def language(picker: Picker) -> ipywidgets.Dropdown:
@@ -190,7 +189,7 @@ def records(frame: pl.DataFrame | pl.LazyFrame, needed: Sequence[str]) -> pl.Dat
 
 def line() -> ipywidgets.HTML:
     """Make a line of text below controls."""
-    return ipywidgets.HTML(layout={"margin": f"0 0 0 calc({LABEL_WIDTH} + 8px)"})
+    return ipywidgets.HTML(layout=BELOW)
 
 
 def status(text: str) -> str:

@@ -7,6 +7,8 @@ from pathlib import Path
 import anywidget
 import traitlets
 
+from finstat_kit.widgets.controls.base import LAYOUT
+
 
 class TypeAhead(anywidget.AnyWidget):
     """A text field with a list of matches: accents and case ignored, words in any order.
@@ -41,8 +43,9 @@ class TypeAhead(anywidget.AnyWidget):
     sought = traitlets.Unicode("").tag(sync=True)
     found: traitlets.Dict[str, object] = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, *, searched: bool = False) -> None:
-        super().__init__(searched=searched)
+    def __init__(self, name: str, *, searched: bool = False) -> None:
+        super().__init__(searched=searched, layout=LAYOUT)
+        self.add_class(name)
 
     def __repr__(self) -> str:
         return f"TypeAhead(value={self.value!r}, {len(self.options)} of {len(self.items)} offered)"
