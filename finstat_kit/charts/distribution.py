@@ -19,7 +19,7 @@ from finstat_kit.frames.text.catalogue import Words
 
 _BINS: Final = 40
 _WIDE: Final = 100  # from here on, the largest by a quarter of the values, the scale is a log one
-_ENDS: Final = (0.005, 0.995)  # shares of values that a linear scale shows
+_ENDS: Final = (0.005, 0.995)  # a linear scale shows almost all values, between these shares
 _WORDS: Final = Words("distribution")
 
 
@@ -45,7 +45,8 @@ def draw(ax: Axes, rows: pl.DataFrame, item: str, lang: Lang, *, mark: float | N
         ax.set_xscale("asinh", linear_width=near_zero)
         ax.xaxis.set_major_locator(AsinhLocator(near_zero, numticks=9))
     else:
-        edges = _linear(numbers, mark)
+        ends = [*np.quantile(numbers, _ENDS), *shown[numbers.size :]]  # the mark is never cut off
+        edges = _aligned(float(min(ends)), float(max(ends)))
         ax.xaxis.set_major_locator(MaxNLocator(6))
     counts, _ = np.histogram(numbers, edges)
     ink = colours.ink(ax)
@@ -76,14 +77,6 @@ def limits_text(rows: pl.DataFrame, item: str, lang: Lang) -> str:
         return ""
     ends = {"low": figures.written(item, low, lang), "high": figures.written(item, high, lang)}
     return ", " + _WORDS[lang]["limits"].format(**ends)
-
-
-def _linear(numbers: NDArray[np.float64], mark: float | None) -> NDArray[np.float64]:
-    """Return the edges of bins from end to end of almost all values."""
-    low, high = (float(np.quantile(numbers, share)) for share in _ENDS)
-    if mark is not None:
-        low, high = min(low, mark), max(high, mark)
-    return _aligned(low, high)
 
 
 def _aligned(low: float, high: float) -> NDArray[np.float64]:

@@ -24,7 +24,6 @@ from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 
-_ABSENT: Final = {"bare": "–", "zero": "0"}
 _MOST_NAMED: Final = 4  # codes without a tile
 _WORDS: Final = Words("plot_map")
 
@@ -131,7 +130,7 @@ def plot_map(
     with drawing.axes(ax, *grid.inches) as ax:
         around.write_title(ax, content.heading, content.units)
         spread = content.estimate.intervals() if content.estimate else {}
-        written = dict.fromkeys(grid.tiles, _ABSENT[absent]) | {
+        written = dict.fromkeys(grid.tiles, absent) | {
             code: f"{content.write(number)}\n{spread.get(code, '')}".strip()
             for code, number in values.items()
         }
@@ -149,7 +148,7 @@ class _Content(NamedTuple):
     measure: str  # the quantity shown
     units: int | str | None  # None if the values are not numbers of units
     write: Callable[[float], str]
-    missing: tuple[str, str]  # words of a tile without a value: on it, and in the legend
+    missing: tuple[str, str]  # on a tile without a value, and its words in the legend
     differs: bool = False
     estimate: Short | None = None
     notes: Sequence[str] = ()
@@ -184,7 +183,7 @@ def _medians(
         words["median"] if unit is None else unit,
         figures.number_of(coded, lang),
         lambda number: figures.written(item, number, lang),
-        ("bare", "few"),
+        ("–", "few"),
         notes=values.notes(lang, by),
     )
 
@@ -213,7 +212,7 @@ def _of_summary(
         summary.named(lang, statistic) if unit is None else unit,
         summary.covered(lang),
         lambda number: summary.write(statistic, number, lang),
-        ("bare", "few"),
+        ("–", "few"),
         notes=summary.notes(lang),
     )
 
@@ -271,7 +270,7 @@ def _values(
 
 def _missing(frame: labels.Frame) -> tuple[str, str]:
     """Return the words of a tile without a value: without codes the units were counted here."""
-    return ("bare", "missing") if "code" in labels.schema_of(frame) else ("zero", "none")
+    return ("–", "missing") if "code" in labels.schema_of(frame) else ("0", "none")
 
 
 def _draw_tiles(

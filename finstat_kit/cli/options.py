@@ -15,14 +15,12 @@ from finstat_kit.cli.output import FORMATS, Output
 from finstat_kit.errors import UsageError
 
 if TYPE_CHECKING:
-    from finstat_kit.client.collections.collection import Collection
     from finstat_kit.client.register import Register
 
     Chosen = Callable[[], Register]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SINCE: Final = "Changed on this day or later, or -30d for the last 30 days."
-COLLECTIONS: Final = ("units", "statements", "reports", "annual-reports")
 
 
 def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -87,10 +85,16 @@ output = _as_one(
     click.option("--columns", metavar="NAME,…", help="Only these columns."),
     click.option("--wide", is_flag=True, help="All columns, even if the terminal is narrower."),
 )
+# The command gets the library's name of a collection.
+collection = click.option(
+    "--collection",
+    type=click.Choice(["units", "statements", "reports", "annual-reports"]),
+    default="units",
+    show_default=True,
+    callback=lambda _, __, name: name.replace("-", "_"),
+)
 selection = _together(
-    click.option(
-        "--collection", type=click.Choice(COLLECTIONS), default="units", show_default=True
-    ),
+    collection,
     click.option("--changed-since", metavar="YYYY-MM-DD", help=_SINCE),
     click.option("--after-id", type=int, default=0, metavar="ID", help="Only ids above this one."),
 )
@@ -140,9 +144,3 @@ def _chosen(names: Sequence[str], mirror: str | None, cache: str | None) -> Regi
         elif error.argument == "register" and mirror is not None:
             error.argument, error.value = "mirror", mirror
         raise
-
-
-def collection(reg: Register, name: str) -> Collection:
-    """Return the collection of the option ``--collection``."""
-    found: Collection = getattr(reg, name.replace("-", "_"))
-    return found

@@ -44,7 +44,7 @@ def ids(
 ) -> None:
     """Print ids as they arrive."""
     reading.refuse_input("ids")
-    listed = options.collection(chosen(), collection)
+    listed: Collection = getattr(chosen(), collection)
     if output.streams:
         _stream_ids(listed, changed_since, after_id, limit, output)
         return
@@ -136,11 +136,11 @@ def count(
         file = reading.STANDARD_INPUT
     reg = chosen()
     if by is None:
-        listed = options.collection(reg, collection)
+        listed: Collection = getattr(reg, collection)
         if file is None:
             click.echo(listed.count(changed_since=changed_since, after_id=after_id))
         else:
-            click.echo(reading.ids_in(file, collection.replace("-", "_")).n_unique())
+            click.echo(reading.ids_in(file, collection).n_unique())
         return
     units = None if file is None else reading.units_in(file, by)
     if units is None:
@@ -152,12 +152,7 @@ def count(
 
 @click.command()
 @click.argument("id_", metavar="ID…", nargs=-1, required=True)
-@click.option(
-    "--collection",
-    type=click.Choice(options.COLLECTIONS),
-    default="units",
-    help="Whose records; default: units.",
-)
+@options.collection
 @click.option("--keep-going", is_flag=True, help="Report ids without a readable record at the end.")
 @options.max_requests
 @options.register
@@ -183,10 +178,9 @@ def get(
     from finstat_kit.protocol.records.decode import KINDS
     from finstat_kit.protocol.records.fields import Record
 
-    name = collection.replace("-", "_")
-    ids = ids_given(id_, name)
+    ids = ids_given(id_, collection)
     reg = chosen()
-    kind = KINDS[name]
+    kind = KINDS[collection]
     output.check(kind.schema.names())
     rows = Rows(kind, output)
     # A bar and rows on the same terminal would write over each other.

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Final, NamedTuple
 
 from finstat_kit.arguments import Lang
@@ -46,35 +46,23 @@ def bounds(classes: Sequence[float]) -> list[float]:
 def by_breaks(values: Sequence[float], number: int, write: Callable[[float], str]) -> Scale:
     """Grade values from pale to dark by natural breaks, into at most *number* classes."""
     groups = natural(values, number)
-    scale = colours.graded(colours.BLUES, len(groups)) if groups else []
-    colour_of = {value: colour for colour, c in zip(scale, groups, strict=True) for value in c}
-    texts = [_span(write(c[0]), write(c[-1]), " – ") for c in groups]
-    return Scale(colour_of.__getitem__, list(zip(scale, texts, strict=True)))
+    shades = colours.graded(colours.BLUES, len(groups))
+    colour_of = {value: shade for shade, c in zip(shades, groups, strict=True) for value in c}
+    return _of_values(values, colour_of.__getitem__, write, " – ")
 
 
 def around_zero(values: Sequence[float], write: Callable[[float], str], lang: Lang) -> Scale:
     """Grade decreases and increases alike: equal sizes have equal depth on both sides of zero."""
     sizes = natural([abs(value) for value in values if value], len(colours.FALLS))
-    tops = [size[-1] for size in sizes]
-    scales = {
-        side: colours.graded(scale, len(tops)) if tops else []
-        for side, scale in ((-1, colours.FALLS), (1, colours.BLUES))
-    }
-
-    def depth(value: float) -> int:
-        """Return the depth: negative for a decrease, positive for an increase."""
-        return int(math.copysign(bisect_left(tops, abs(value)) + 1, value)) if value else 0
+    depth = {size: n for n, c in enumerate(sizes) for size in c}
+    falls, rises = (colours.graded(scale, len(sizes)) for scale in (colours.FALLS, colours.BLUES))
 
     def colour_of(value: float) -> str:
-        at = depth(value)
-        return scales[1 if at > 0 else -1][abs(at) - 1] if at else colours.NO_CHANGE
+        if not value:
+            return colours.NO_CHANGE
+        return (falls if value < 0 else rises)[depth[abs(value)]]
 
-    members: dict[int, list[float]] = {}
-    for value in sorted(values):
-        members.setdefault(depth(value), []).append(value)
-    texts = [_span(write(c[0]), write(c[-1]), _TO[lang]) for _, c in sorted(members.items())]
-    shades = [colour_of(c[0]) for _, c in sorted(members.items())]
-    return Scale(colour_of, list(zip(shades, texts, strict=True)))
+    return _of_values(values, colour_of, write, _TO[lang])
 
 
 def by_bounds(values: Sequence[float], tops: Sequence[float], lang: Lang) -> Scale:
@@ -146,8 +134,16 @@ def _around(spans: Sequence[tuple[float, float]]) -> list[str]:
     return falling + neither + colours.graded(colours.BLUES, deep)[:rises]
 
 
-def _span(low: str, high: str, to: str) -> str:
-    return low if low == high else f"{low}{to}{high}"
+def _of_values(
+    values: Sequence[float], colour_of: Callable[[float], str], write: Callable[[float], str],
+    to: str,
+) -> Scale:  # fmt: skip
+    """Return a scale whose legend has the smallest and the largest value of each colour."""
+    entries = []
+    for colour, same in groupby(sorted(values), colour_of):
+        texts = [write(value) for value in same]
+        entries.append((colour, to.join(dict.fromkeys((texts[0], texts[-1])))))
+    return Scale(colour_of, entries)
 
 
 def _between(low: float, high: float, to: str, lang: Lang) -> str:
@@ -160,6 +156,5 @@ def _between(low: float, high: float, to: str, lang: Lang) -> str:
 
 def _written(bound: float, lang: Lang) -> str:
     """Write a bound with as many decimals as it has."""
-    exponent = Decimal(repr(bound)).normalize().as_tuple().exponent
-    places = max(0, -exponent) if isinstance(exponent, int) else 0
+    places = len(f"{Decimal(repr(bound)).normalize():f}".partition(".")[2])
     return number_format.decimal(bound, lang, min(places, 9)).replace("-", "−")
