@@ -205,10 +205,13 @@ def test_a_row_of_another_place_is_refused_and_another_spelling_is_not(template:
             spelt = f"{row.label_sk[:letter]}ž{row.label_sk[letter + 1 :]}".replace("-", "–")
             respelt = row._replace(label_sk=spelt.upper())
             renumbered = row._replace(number=(row.number or 0) + 1)
+            remarked = row._replace(mark=f"{row.mark or ''} 9.")
             moved = after._replace(number=row.number)
 
             assert items.same_row(respelt, row, template)
             assert not items.same_row(renumbered, row, template)
+            assert not items.same_row(remarked, row, template)
+            assert items.same_row(row._replace(mark=f" {row.mark or ''}."), row, template)
             assert not items.same_row(after, row, template)
             # Rows without accounts and marks of their own differ by number alone.
             if re.findall(r"\d+", after.label_sk) != re.findall(r"\d+", row.label_sk):
