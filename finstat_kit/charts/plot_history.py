@@ -73,7 +73,12 @@ def plot_history(
     around = texts.given(register, lang, title, note)
     lang = around.lang
     item_names = arguments.names("value", value)
-    values = [figures.of_frame(_given(frame), item) for item in item_names]
+    schema = labels.schema_of(frame)
+    if absent := [name for name in _NEEDED if name not in schema]:
+        raise UsageError(
+            f": no column {absent[0]!r}", argument="frame", cure="give what fk.financials returns"
+        )
+    values = [figures.of_frame(frame, item) for item in item_names]
     rows = values[0].rows
     names = dict(rows.select("unit_id", "name").unique("unit_id", maintain_order=True).iter_rows())
     units = {unit: str(name or unit) for unit, name in names.items()}
@@ -92,21 +97,19 @@ def plot_history(
         name = drawing.shortened(next(iter(units.values()))) if len(units) == 1 else None
         around.write_title(ax, heading, name)
         value_notes = _notes(values, lang)
-        dated = [value.rows.drop_nulls("year") for value in values]
         if all(value.present.is_empty() for value in values):
             around.write_nothing(ax, *value_notes)
             return ax
         marks: set[str] = set()
         ends: list[End] = []
-        lines = [(unit, at) for unit in units for at in range(len(item_names))]
-        for colour, (unit, at) in zip(colours.OF_CODES, lines, strict=False):
-            label = units[unit] if len(units) > 1 else figures.called(item_names[at], lang)
-            rows_of_unit = dated[at].filter(unit_id=unit)
-            points = rows_of_unit.drop_nulls("value").sort("year")
+        lines = [(unit, of_item) for unit in units for of_item in values]
+        for colour, (unit, of_item) in zip(colours.OF_CODES, lines, strict=False):
+            label = units[unit] if len(units) > 1 else figures.called(of_item.item, lang)
+            points = of_item.present.drop_nulls("year").filter(unit_id=unit).sort("year")
             if not points.is_empty():
                 marks |= _line(ax, points, colour)
-                year, value_of_year = points.select("year", "value").row(-1)
-                ends.append(End(year, value_of_year, drawing.shortened(label), colour))
+                year, number = points.select("year", "value").row(-1)
+                ends.append(End(year, number, drawing.shortened(label), colour))
         _finish(ax, item_names[0], lang)
         notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in marks]
         ticks = (figures.tick(item_names[0], y, lang) for y in ax.get_yticks())
@@ -127,18 +130,6 @@ def _notes(values: Sequence[Figures], lang: Lang) -> list[str]:
         for note in notes_of_item
         if note not in common
     ]
-
-
-def _given(frame: labels.Frame) -> labels.Frame:
-    schema = labels.schema_of(frame)
-    absent = [name for name in _NEEDED if name not in schema]
-    if absent:
-        raise UsageError(
-            f": no column {absent[0]!r}",
-            argument="frame",
-            cure="give what fk.financials returns",
-        )
-    return frame
 
 
 def _line(ax: Axes, points: pl.DataFrame, colour: str) -> set[str]:

@@ -209,7 +209,7 @@ def _of_summary(
     return _Content(
         table,
         summary.heading(lang, called),
-        summary.named(lang, statistic) if unit is None else unit,
+        summaries.named(statistic, lang) if unit is None else unit,
         summary.covered(lang),
         lambda number: summary.write(statistic, number, lang),
         ("–", "few"),

@@ -63,14 +63,9 @@ class Summary(NamedTuple):
 
     def called(self, lang: Lang, statistic: str) -> str:
         """Return what a statistic of the value is called."""
-        words = _WORDS[lang]
         limits = self._limits(lang) if statistic == "mean" else None
-        of = words[statistic] if limits is None else f"{words[statistic]}, {limits}"
+        of = named(statistic, lang) + (f", {limits}" if limits else "")
         return f"{figures.called(self.item, lang)} ({of})"
-
-    def named(self, lang: Lang, statistic: str) -> str:
-        """Return the name of a statistic."""
-        return _WORDS[lang][statistic]
 
     def covered(self, lang: Lang) -> str:
         """Return the number of units with a value, of all."""
@@ -117,6 +112,11 @@ class Summary(NamedTuple):
         return totals.sort("count", name, descending=[True, False]).rows()
 
 
+def named(statistic: str, lang: Lang) -> str:
+    """Return the name of a statistic."""
+    return _WORDS[lang][statistic]
+
+
 def is_summary(frame: labels.Frame) -> bool:
     """Whether a frame is one of `summary`."""
     columns = labels.schema_of(frame)
@@ -151,7 +151,11 @@ def of_frame(
             cure=f"give by={fields[0] if len(fields) == 1 else fields!r}",
         )  # fmt: skip
     if item is not None:
-        _check_item(table, item)
+        known = table["value"].unique(maintain_order=True).to_list()
+        if known and item not in known:
+            raise UsageError(
+                "is not in the summary", argument="value", value=item, cure=f"give one of {known}"
+            )
         table = table.filter(pl.col("value") == item)
     for column in ("value", "year"):
         entries = table[column].unique().sort().to_list()
@@ -164,14 +168,6 @@ def of_frame(
     named = str(table["value"][0]) if table.height else item or ""
     labelled = _labelled(table, fields, lang, source)
     return Summary(labelled, named, fields, year, rows.grouped(labelled, lang))
-
-
-def _check_item(table: pl.DataFrame, item: str) -> None:
-    known = table["value"].unique(maintain_order=True).to_list()
-    if table.height and item not in known:
-        raise UsageError(
-            "is not in the summary", argument="value", value=item, cure=f"give one of {known}"
-        )
 
 
 def _labelled(
