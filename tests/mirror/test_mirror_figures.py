@@ -160,7 +160,7 @@ def test_corrections_changes_and_removals(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def awkward(tmp_path_factory: pytest.TempPathFactory) -> tuple[fk.Mirror, Sample, pl.DataFrame]:
     """Return a mirror of a sample in which each difficulty was filed and corrected, its units."""
-    sample = fk.sample(150, seed=3)
+    sample = fk.sample(100, seed=3)
     units = sample.units.scan().filter(pl.col("stav").is_null()).collect()
     filings = sample.filings(units).filter("counts", kind="Riadna")
     found: list[int] = []
@@ -173,7 +173,8 @@ def awkward(tmp_path_factory: pytest.TempPathFactory) -> tuple[fk.Mirror, Sample
             sample.correct([statement], case=case)
             sample.file([unit], year=2024, case=case if year == 2016 else None)
             found.append(unit)
-    mirror = fk.Mirror(tmp_path_factory.mktemp("awkward"), contents=True, register=sample)
+    folder = tmp_path_factory.mktemp("awkward")
+    mirror = fk.Mirror(folder, contents=True, only=found, register=sample)
     mirror.sync()
     return mirror, sample, sample.units.get(found)
 
@@ -210,7 +211,7 @@ def test_every_difficulty_is_what_the_register_makes_of_it(
 
 def test_a_unit_outside_a_part_is_not_held(tmp_path: Path) -> None:
     """Neither in an extract nor in a mirror of the changes since a day; elsewhere it is none."""
-    register = fk.sample(20, seed=1)
+    register = fk.sample(10, seed=1)
     whole = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
     whole.sync()
     ids = register.units.ids()["id"]

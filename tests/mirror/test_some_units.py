@@ -19,7 +19,7 @@ from tests.support.syncs import next_day
 
 @pytest.fixture
 def register() -> Watched:
-    return Watched(fk.sample(30, seed=1), page_size=100)
+    return Watched(fk.sample(18, seed=1), page_size=100)
 
 
 @pytest.fixture

@@ -468,7 +468,7 @@ def test_a_real_register_is_not_walked() -> None:
 def test_a_register_without_names_finds_an_ico() -> None:
     """By one request; an error is a line of text."""
     with SAMPLE.serve() as url:
-        viewer = fk.StatementViewer(register=url, lang="en")
+        viewer = fk.StatementViewer(register=fk.Register(url, tries=1), lang="en")
         assert sought(viewer, "00372491") == ["Skúška Orol 510, s. r. o."]
     assert sought(viewer, "00372492") == []
     wait_for(viewer.line, "Failed: ")

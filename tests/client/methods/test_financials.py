@@ -258,9 +258,14 @@ ITEMS = pl.col(BUSINESS)
 
 
 @cache
+def filed_by_firms() -> pl.DataFrame:
+    return SAMPLE.filings(FILED)
+
+
+@cache
 def without(year: int) -> list[int]:
     """Return the units that have filed, but not for a year."""
-    filed = SAMPLE.filings(FILED).filter(year=year)["unit_id"]
+    filed = filed_by_firms().filter(year=year)["unit_id"]
     return FILED.filter(~pl.col("id").is_in(filed.implode()))["id"].to_list()
 
 
@@ -419,16 +424,14 @@ def test_a_correction_without_figures_leaves_those_of_the_former_filing(
 
 def test_figures_come_from_one_filing() -> None:
     """The newest with both statements, else the newest with either, else the newest."""
-    whole, unit, ids = corrected_as("", "half", "non_public", year=2012)
-    halves = fk.sample(1_000, seed=5)
-    lone = without(2012)[0]
+    sample, unit, ids = corrected_as("", "half", "non_public", year=2012)
+    one, other = without(2012)[:2]
     half = [
-        halves.file([lone], year=2012, case=case)["id"][0] for case in ("half", "half", "all_blank")
+        sample.file([one], year=2012, case=case)["id"][0] for case in ("half", "half", "all_blank")
     ]
-    none = fk.sample(1_000, seed=5)
-    blank = [none.file([lone], year=2012, case="all_blank")["id"][0] for _ in range(2)]
+    blank = [sample.file([other], year=2012, case="all_blank")["id"][0] for _ in range(2)]
 
-    rows = row_of(whole, unit, 2012), row_of(halves, lone, 2012), row_of(none, lone, 2012)
+    rows = sample.financials([unit, one, other], 2012).to_dicts()
 
     assert [row["statement_id"] for row in rows] == [ids[1], half[1], blank[1]]
     assert [row["superseded_by"] for row in rows] == [ids[3], half[2], None]

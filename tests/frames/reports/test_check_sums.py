@@ -230,7 +230,7 @@ def clean(reports: pl.DataFrame) -> list[slips.Filing]:
 def filings() -> list[slips.Filing]:
     """Give filings of the sample on all forms of businesses."""
     sample = fk.sample()
-    ids = sample.statements.ids()["id"].sample(320, seed=7)
+    ids = sample.statements.ids()["id"].sample(240, seed=7)
     listed = sample.statements.get(ids)["idUctovnychVykazov"].explode().drop_nulls()
     return clean(sample.reports.get(listed))
 
