@@ -39,7 +39,7 @@ FORMER = {
 
 @pytest.fixture(scope="module")
 def money() -> pl.DataFrame:
-    drawn = SAMPLE.units.ids().sample(350, seed=1)
+    drawn = SAMPLE.units.ids().sample(220, seed=1)
     return SAMPLE.financials(SAMPLE.units.get(drawn), 2016)
 
 
@@ -52,7 +52,7 @@ def years() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def two_years() -> pl.DataFrame:
-    units = SAMPLE.units.get(SAMPLE.units.ids().sample(200, seed=2))
+    units = SAMPLE.units.get(SAMPLE.units.ids().sample(120, seed=2))
     return SAMPLE.financials(units, [2015, 2016], from_previous=True)
 
 

@@ -69,9 +69,10 @@ def test_a_summary_is_what_plain_python_computes(by: str, figures: pl.DataFrame)
 def test_a_ratio_is_also_weighted(figures: pl.DataFrame) -> None:
     """By its denominators, of the rows that have it; those with a divisor of no use are counted."""
     result = fk.summary(figures, ["roe", "roa"], by=None)
+    every = rows_of(figures)
 
     for found in rows_of(result):
-        rows = [row for row in rows_of(figures) if row["year"] == found["year"]]
+        rows = [row for row in every if row["year"] == found["year"]]
         under = "equity" if found["value"] == "roe" else "total_assets"
         pairs = [(row["net_profit"], row[under]) for row in rows if row["family"] == "business"]
         pairs = [pair for pair in pairs if None not in pair]
