@@ -103,7 +103,7 @@ def test_daft_reads_the_table_as_it_is(mirror: fk.Mirror) -> None:
 
 @pytest.fixture(scope="module")
 def register() -> Sample:
-    return fk.sample(15)
+    return fk.sample(40)
 
 
 @pytest.fixture(scope="module")
