@@ -197,7 +197,7 @@ def test_lost_runs_hide_no_origin(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["runs", "statements"])
 def test_data_of_another_register_are_named(tmp_path: Path, name: str) -> None:
     """What came from another mirror's folder is named by a read, a sync and verify."""
-    sample, other = fk.sample(30), fk.sample(60, seed=1)
+    sample, other = fk.sample(30), fk.sample(30, seed=1)
     mirror = fk.Mirror(tmp_path / "ruz", register=sample)
     mirror.sync()
     another = fk.Mirror(tmp_path / "other", register=other)

@@ -39,7 +39,7 @@ WAYS: dict[str, Callable[..., Any]] = {
 @pytest.fixture(scope="module")
 def register() -> Sample:
     """Give the register that the part is of; no test changes it."""
-    return fk.sample(3_000)
+    return fk.sample(1_000)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def part(tmp_path_factory: pytest.TempPathFactory, register: Sample) -> fk.Mirro
 def whole(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     """Give a mirror of all of a small register, which no test changes."""
     path = tmp_path_factory.mktemp("whole") / "ruz"
-    mirror = fk.Mirror(path, register=fk.sample(300))
+    mirror = fk.Mirror(path, register=fk.sample(100))
     mirror.sync()
     return mirror
 
@@ -178,7 +178,7 @@ def test_the_register_may_have_a_record_that_a_part_does_not(
 
 def test_a_part_names_its_day(part: fk.Mirror, whole: fk.Mirror, register: Sample) -> None:
     """The repr, the footnote and the health report name its day, and so does `since`."""
-    about = "finstat_kit sample; seed=0; units=3000, changed since 2026-01-01, as of 2026-06-30>"
+    about = "finstat_kit sample; seed=0; units=1000, changed since 2026-01-01, as of 2026-06-30>"
 
     assert repr(part) == f"SAMPLE DATA <Mirror {part.path} of {about}"
     assert part.cite(lang="en") == (
