@@ -138,13 +138,20 @@ def _summary(summary: Summary, around: Texts, top: int | None, ax: Axes | None) 
     table = summary.table.select("code", "label", count, share=count / count.sum(), kind="kind",
                                  place="place").filter(pl.col("count") > 0)  # fmt: skip
     order = pl.col("place") if summary.ordered else None
-    bars = cut(table, _BARS if top is None else top, order=order)
-    # A sum of codes belongs to none of the groups.
-    bars = bars.with_columns(code=pl.when(pl.col("kind") != "rest").then("code"))
     heading = summary.heading(lang, f"{figures.called(summary.item, lang)}: {_WORDS[lang]['with']}")
-    names = drawing.names(bars, lang, among=table, longest=summary.longest)
-    placed = rows.placed(bars["code"], names, summary.groups)
+
+    def laid_out(number: int) -> tuple[pl.DataFrame, rows.Rows]:
+        bars = cut(table, number, order=order)
+        # A sum of codes belongs to none of the groups.
+        bars = bars.with_columns(code=pl.when(pl.col("kind") != "rest").then("code"))
+        names = drawing.names(bars, lang, among=table, longest=summary.longest)
+        return bars, rows.placed(bars["code"], names, summary.groups)
+
+    bars, placed = laid_out(_BARS if top is None else top)
     with drawing.axes(ax, 8, 1.5 + _BAR_HEIGHT * placed.height) as ax:
+        room = int(drawing.inches(ax)[1] / _LEAST_HEIGHT)
+        if top is None and placed.height > room:
+            bars, placed = laid_out(max(1, room - 4))
         placed, longest = placed.beside(ax)
         around.write_title(ax, heading, summary.covered(lang), beside=longest)
         covered = " ".join(summary.notes(lang))

@@ -103,6 +103,16 @@ def test_a_summary_without_rows_has_nothing_to_show(money: pl.DataFrame) -> None
         assert units == "0 of 0 units, sample (invented) data"
 
 
+def test_bars_of_a_summary_fit_into_small_axes(money: pl.DataFrame) -> None:
+    """As those of counts do; the others are summed in one bar."""
+    summary = fk.summary(money, "sales", by="section")
+    large, small = (fk.plot_counts(summary, ax=axes(8, height)) for height in (9, 2.5))
+
+    assert len(boxes(small)) < len(boxes(large)) == summary.filter(pl.col("n") > 0).height
+    assert sum(b.get_width() for b in boxes(small)) == sum(b.get_width() for b in boxes(large))
+    check_legible(small)
+
+
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
