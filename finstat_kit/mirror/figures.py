@@ -38,7 +38,7 @@ _REPORT: Final = (
 _ANY: Final = pl.lit(value=True)
 _ENDS: Final = pl.col("obdobieDo")
 _ANY_YEAR: Final = range(1, 10_000)
-_FILINGS: Final = 50_000  # in memory at a time
+_FILINGS: Final = 25_000  # in memory at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
 # What is known of units, of filings and of reports before the next are read. The year before has
 # periods of its own.
@@ -227,8 +227,10 @@ class Figures:
 
         choice = assembling.Choice(filed, reports.clear(), read)
         while (wanted := choice.wanted(contested=True)).len():
-            choice.lack(wanted.filter(wanted.is_in(lacking.implode())))
-            choice.add(reports.join(wanted.alias("id").to_frame(), on="id", how="semi"))
+            choice.add(
+                reports.join(wanted.alias("id").to_frame(), on="id", how="semi"),
+                not_held=wanted.filter(wanted.is_in(lacking.implode())),
+            )
         return choice.taken()
 
     def _held(self, ids: pl.Series, *, title: bool, files: bool) -> tuple[pl.DataFrame, pl.Series]:
@@ -254,18 +256,20 @@ class Figures:
 
         Of a filing one of which is not held none is read.
         """
-        ids = taken["report_ids"].explode().drop_nulls().unique()
+        listed_ids = assembling.report_ids(taken)
+        ids = listed_ids["report_id"].unique()
         # Both are large, and rarely needed.
         held, lacking = self._held(ids, title=_needs_title(query), files="reason" in query.columns)
-        reports = held.clear()
-        while (wanted := assembling.next_reports(taken, reports)["report_id"].unique()).len():
+        listed = assembling.listed_reports(listed_ids, held.clear())
+        while (wanted := assembling.next_reports(listed_ids, listed)["report_id"].unique()).len():
             absent = wanted.filter(wanted.is_in(lacking.implode()))
             if absent.len():
                 taken = _not_held(taken, absent)
-            reports = pl.concat(
-                [reports, held.join(wanted.alias("id").to_frame(), on="id", how="semi")]
-            )
-        return taken, assembling.listed_reports(taken, reports)
+                listed_ids = assembling.report_ids(taken)
+            wanted = pl.concat([listed["report_id"].unique(), wanted])
+            reports = held.join(wanted.alias("id").to_frame(), on="id", how="semi")
+            listed = assembling.listed_reports(listed_ids, reports)
+        return taken, listed
 
     def _read(
         self,

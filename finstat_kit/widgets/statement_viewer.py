@@ -16,7 +16,7 @@ from finstat_kit.client.methods.filings import Given
 from finstat_kit.client.methods.history import by_year
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials.assemble import form_order, listed_reports
+from finstat_kit.frames.financials.assemble import form_order, listed_reports, report_ids
 from finstat_kit.frames.financials.content import of_items
 from finstat_kit.frames.financials.history import History, history
 from finstat_kit.frames.reports.filed import Filed
@@ -311,13 +311,13 @@ class StatementViewer(base.Picker):
         if filings is None:
             filings = register.filings(record, progress=False)
         statement = filing_panel.first(filings) if choice.statement is None else choice.statement
-        report_ids = filings.filter(pl.col("statement_id").is_in([statement]))["report_ids"]
-        ids = report_ids.explode().drop_nulls()
+        chosen = filings.filter(pl.col("statement_id").is_in([statement]))
+        ids = chosen["report_ids"].explode().drop_nulls()
         if ids.is_empty() or given_up():
             none = KINDS["reports"].frame([])
             return _Read(record, filings, statement, none, frozenset())
         reports = register.reports.get(ids, errors="keep", progress=False)
-        listed = listed_reports(filings.filter(statement_id=statement), reports)
+        listed = listed_reports(report_ids(chosen), reports)
         own_ids = listed.filter("own")["report_id"]
         reports = reports.filter(pl.col("id").is_in(own_ids.implode()))
         reports = reports.sort(form_order(), nulls_last=True, maintain_order=True)

@@ -73,12 +73,13 @@ def financials(
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         choice = chosen(session, filed, advance)
         taken = choice.taken()
-        listed = assembling.listed_reports(taken, choice.reports)
         figures = choice.content
         if activity != "total":  # which filing is taken does not depend on it
             contents = content.Contents(form_lookup(session), live_forms(session), activity)
             figures = contents.of_tables(choice.reports)
-        return assembling.assembled(taken, chunk, listed, figures, from_previous=from_previous)
+        return assembling.assembled(
+            taken, chunk, choice.listed, figures, from_previous=from_previous
+        )
 
     return by_chunks(
         session, records, years, finish, consolidated=consolidated, progress=progress, shape=shape

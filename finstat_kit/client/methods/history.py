@@ -64,15 +64,15 @@ def by_year(
     """
     if session.copy is None:
         choice = chosen(session, filed, lambda n: None)
-        taken = choice.taken()
-        listed = assemble.listed_reports(taken, choice.reports)
+        taken, listed = choice.taken(), choice.listed
         return assemble.assembled(taken, unit, listed, choice.content, from_previous=False), listed
     figures = session.copy.figures(
         unit, years, consolidated=False, from_previous=False, activity="total"
     )
     taken = filed.join(figures, on="statement_id", how="semi")
-    ids = taken["report_ids"].explode().drop_nulls().unique(maintain_order=True).rename("id")
-    return figures, assemble.listed_reports(taken, kept_records("reports", ids, session))
+    ids = assemble.report_ids(taken)
+    reports = kept_records("reports", ids["report_id"].unique(maintain_order=True), session)
+    return figures, assemble.listed_reports(ids, reports)
 
 
 def _one(session: Session, unit: int | pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:

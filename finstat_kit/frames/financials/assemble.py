@@ -116,7 +116,8 @@ class Choice:
 
     Attributes:
         reports: Those added.
-        content: What they say.
+        listed: As of `listed_reports`, of all filings.
+        content: What the reports say.
     """
 
     def __init__(
@@ -126,23 +127,29 @@ class Choice:
         read: Callable[[pl.DataFrame], Content],
     ) -> None:
         self._filings = filings
+        self._ids = report_ids(filings)
         self._read = read
         self.reports = reports
         self.content = of_none()
         self._not_held = reports["id"].clear()
-        self._by_kinds: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame] | None = None
+        self._kinds: pl.DataFrame | None = None
+        self._look()
 
-    def add(self, reports: pl.DataFrame) -> None:
-        """Add reports that were wanted."""
+    def add(self, reports: pl.DataFrame, not_held: pl.Series | None = None) -> None:
+        """Add reports that were wanted.
+
+        Args:
+            reports: Their records.
+            not_held: Ids of wanted ones that are not held: their filings are taken untried.
+        """
         self.reports = pl.concat([self.reports, reports])
         more = self._read(reports)
         self.content = Content(
             *(pl.concat(parts, how="diagonal") for parts in zip(self.content, more, strict=True))
         )
-
-    def lack(self, reports: pl.Series) -> None:
-        """Take note of reports that are wanted and not held: their filings are taken untried."""
-        self._not_held = pl.concat([self._not_held, reports])
+        if not_held is not None:
+            self._not_held = pl.concat([self._not_held, not_held])
+        self._look()
 
     def wanted(self, *, contested: bool = False) -> pl.Series:
         """Return the ids of the reports to add next, none where all filings are chosen.
@@ -150,19 +157,22 @@ class Choice:
         Args:
             contested: Only those of filings that supersede others or that have no kind.
         """
-        kinded, able = self._rivals()
-        unkinded = kinded.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
-        if (ids := self._next_of(unkinded)["report_id"]).len():
-            return ids
+        unkinded = self._kinded.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
+        next_ids = self._next.join(unkinded, on="statement_id", how="semi", maintain_order="left")[
+            "report_id"
+        ]
+        if next_ids.len():
+            return next_ids
+        able = self._able
         if contested:
             able = able.filter((pl.col("turn") + pl.col("supersedes")) > 0)
         if able.is_empty():
-            return ids
+            return next_ids
         each = ["unit_id", "year", "undated"]
         settled = (pl.col("merit").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
         return (
-            able.join(self._merits(able), on="statement_id", how="left")
-            .join(self._next_of(able), on="statement_id", how="left")
+            able.join(self._merits, on="statement_id", how="left")
+            .join(self._next, on="statement_id", how="left")
             .sort(*each, "turn")
             .filter(~settled.over(each))
             .drop_nulls("report_id")
@@ -175,14 +185,12 @@ class Choice:
 
         The columns of `filings.chosen`, and ``superseded_by_reason``.
         """
-        kinded, able = self._rivals()
-        merits = self._merits(able)
-        taken = filings.chosen(kinded, able, merits)
-        newest = able.join(taken, left_on="statement_id", right_on="superseded_by", how="semi")
-        listed = listed_reports(newest, self.reports)
+        taken = filings.chosen(self._kinded, self._able, self._merits)
+        newest = taken.select(statement_id="superseded_by").drop_nulls().unique()
+        listed = self.listed.join(newest, on="statement_id", how="semi", maintain_order="left")
         # Of half a filing the other half is not there.
-        half = merits.filter(merit=1).join(_whole(listed), on="statement_id", how="anti")
-        why = newest.select("statement_id").join(
+        half = self._merits.filter(merit=1).join(_whole(listed), on="statement_id", how="anti")
+        why = newest.join(
             _reasons(listed, self.content.reasons, half["statement_id"]),
             on="statement_id", how="left",
         ).select(
@@ -191,61 +199,66 @@ class Choice:
         )  # fmt: skip
         return taken.join(why, on="superseded_by", how="left")
 
-    def _rivals(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the filings with the kinds of their reports, and those that can be taken."""
-        kinds = self._kinds()
-        if self._by_kinds is None or not self._by_kinds[0].equals(kinds):
-            kinded = filings.with_kinds(self._filings, kinds)
-            self._by_kinds = kinds, kinded, filings.rivals(kinded)
-        return self._by_kinds[1:]
-
-    def _kinds(self) -> pl.DataFrame:
-        """Return the kinds of statements that the title pages of their reports give."""
+    def _look(self) -> None:
+        """See what the reports added so far show: kinds, merits, and what follows next."""
+        self.listed = listed_reports(self._ids, self.reports)
+        next_ids = next_reports(self._ids, self.listed)
+        self._next = next_ids.filter(~pl.col("report_id").is_in(self._not_held.implode()))
         kind = pl.col("titulnaStrana").struct.field("typZavierky")
-        return (
-            listed_reports(self._filings, self.reports)
-            .filter("own")
+        kinds = (
+            self.listed.filter("own")
             .select("statement_id", kind=kind)
             .drop_nulls()
             .unique("statement_id", keep="first", maintain_order=True)
         )
+        if self._kinds is None or not self._kinds.equals(kinds):
+            self._kinds = kinds
+            self._kinded = filings.with_kinds(self._filings, kinds)
+            self._able = filings.rivals(self._kinded)
+        self._merits = self._merits_of()
 
-    def _merits(self, able: pl.DataFrame) -> pl.DataFrame:
+    def _merits_of(self) -> pl.DataFrame:
         """Return of how many statements, balance sheet and income, filings have numbers."""
-        now = _figures(self.content.figures, listed_reports(able, self.reports))
+        now = _figures(self.content.figures.filter(period="current"), self.listed)
         parts = [any_of_items(now, names).cast(pl.Int32) for names in items.by_statement()]
-        merits = now.filter(period="current").select("statement_id", merit=pl.sum_horizontal(parts))
+        merits = now.select("statement_id", merit=pl.sum_horizontal(parts))
+        if self._not_held.is_empty():
+            return merits
         untried = (
-            _listed(able, self._not_held)
+            self._ids.filter(pl.col("report_id").is_in(self._not_held.implode()))
             .select("statement_id", merit=pl.lit(_BOTH, pl.Int32))
             .unique()
         )
         return pl.concat([untried, merits.join(untried, on="statement_id", how="anti")])
 
-    def _next_of(self, some: pl.DataFrame) -> pl.DataFrame:
-        lacking = self._not_held.implode()
-        return next_reports(some, self.reports).filter(~pl.col("report_id").is_in(lacking))
-
 
 _BOTH: Final = 2  # statements with numbers
 
 
-def next_reports(taken: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
+def report_ids(filings: pl.DataFrame) -> pl.DataFrame:
+    """Return ``statement_id`` and ``report_id`` of each report of filings, by descending id.
+
+    Args:
+        filings: Their ``statement_id`` and ``report_ids``.
+    """
+    each = filings.select("statement_id", report_id="report_ids").explode("report_id").drop_nulls()
+    return each.unique(maintain_order=True).sort("report_id", descending=True)
+
+
+def next_reports(ids: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
     """Return ``statement_id`` and ``report_id``, the highest, of the reports to fetch next.
 
     One of each filing whose tables are not all there yet.
 
     Args:
-        taken: ``statement_id`` and ``report_ids`` of filings.
-        reports: Those fetched so far.
+        ids: Result of `report_ids`.
+        listed: Result of `listed_reports`: the reports fetched so far.
     """
-    rest = _listed(taken).join(reports, left_on="report_id", right_on="id", how="anti",
-                               maintain_order="left")  # fmt: skip
-    if not rest.is_empty() and not reports.is_empty():
-        begun = taken.join(rest, on="statement_id", how="semi")
-        rest = rest.join(_whole(listed_reports(begun, reports)), on="statement_id", how="anti",
-                         maintain_order="left")  # fmt: skip
-    return rest.unique("statement_id", keep="first", maintain_order=True)
+    if not listed.is_empty():
+        ids = ids.join(listed, on="report_id", how="anti", maintain_order="left").join(
+            _whole(listed), on="statement_id", how="anti", maintain_order="left"
+        )
+    return ids.unique("statement_id", keep="first", maintain_order=True)
 
 
 def _whole(listed: pl.DataFrame) -> pl.DataFrame:
@@ -263,20 +276,12 @@ def _whole(listed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _listed(taken: pl.DataFrame, reports: pl.Series | None = None) -> pl.DataFrame:
-    """Return a row for each report that filings list, or each of some, by descending id."""
-    each = taken.select("statement_id", report_id="report_ids").explode("report_id").drop_nulls()
-    if reports is not None:
-        each = each.join(reports.alias("report_id").to_frame(), on="report_id", how="semi")
-    return each.unique(maintain_order=True).sort("report_id", descending=True)
-
-
-def listed_reports(taken: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
+def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each report of filings with its statement, by descending id.
 
     Args:
-        taken: ``statement_id`` and ``report_ids`` of filings.
-        reports: Records of the reports of those filings, as many as were wanted.
+        ids: Result of `report_ids`, of the filings.
+        reports: Records of their reports, as many as were wanted.
 
     Returns:
         ``statement_id``, ``report_id`` and the columns of *reports*; ``own``, whether the report
@@ -291,8 +296,7 @@ def listed_reports(taken: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     )
     first = pl.col("forms").filter("own", has_tables()).min().over("statement_id")
     return (
-        _listed(taken, reports["id"])
-        .join(reports, left_on="report_id", right_on="id", maintain_order="left")
+        ids.join(reports, left_on="report_id", right_on="id", maintain_order="left")
         .with_columns(own=own_statement, forms=forms)
         .with_columns(
             counts=pl.col("own")
@@ -460,13 +464,13 @@ def _figures(figures: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
     own = items.columns_of(figures)
     columns = [*each, "odd", *own]
     rows = figures.join(listed.filter("counts").select("report_id", "statement_id"), on="report_id")
-    alone = rows.filter(pl.struct(each).is_unique())
+    alone = rows.select(pl.struct(each).is_unique()).to_series()
     several = (
-        rows.join(alone, on=each, how="anti")
+        rows.filter(~alone)
         .group_by(each, maintain_order=True)
         .agg(pl.col("odd").any(), pl.col(own).drop_nulls().first())
     )
-    return pl.concat([alone.select(columns), several.select(columns)])
+    return pl.concat([rows.filter(alone).select(columns), several.select(columns)])
 
 
 def _checks(checks: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:

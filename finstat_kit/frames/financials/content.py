@@ -17,7 +17,7 @@ import polars as pl
 from finstat_kit.frames.financials import items
 from finstat_kit.frames.reports.amounts import Amounts, in_cents
 from finstat_kit.frames.reports.cells import CELLS, FormOf, Reader, layout_of
-from finstat_kit.frames.reports.check_sums import amounts_of, failing_sums
+from finstat_kit.frames.reports.check_sums import failing_sums
 from finstat_kit.frames.reports.form_sums import FormSums, totals
 from finstat_kit.frames.reports.reasons import REASON
 from finstat_kit.frames.reports.templates import PERIOD
@@ -36,7 +36,7 @@ _BARE: Final = 4
 _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
 _ANY: Final = pl.lit(value=True)
 _REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
-_SLICE: Final = 1_000  # reports whose cells are in memory as a matrix at a time
+_SLICE: Final = 2000  # reports whose cells are in memory as a matrix at a time
 _PLACE: Final = items.CELL[1:]
 _FIGURES: Final = pl.Schema({"report_id": pl.Int64(), "period": PERIOD, "odd": pl.Boolean()})
 _CHECKS: Final = pl.Schema(
@@ -104,20 +104,24 @@ class Contents:
                 where their cells have one too.
             cells: Returns their cells; those of reports that do not fit their form are left out.
         """
-        own = reports.filter(of_items())
-        unfit = self._reader.unfit(own, own[wire.TABLES])
-        fitting = own.join(unfit, left_on="id", right_on="report_id", how="anti").select(
-            pl.col("^version$"), report_id="id", template=pl.col("idSablony").cast(pl.Int32)
+        unfit = self._reader.unfit(reports, reports[wire.TABLES])
+        of_others = reports.filter(~of_items()).select(report_id="id", has_tables=has_tables())
+        fitting = (
+            reports.filter(of_items())
+            .join(unfit, left_on="id", right_on="report_id", how="anti")
+            .select(
+                pl.col("^version$"), report_id="id", template=pl.col("idSablony").cast(pl.Int32)
+            )
         )
         figures, checks = [pl.DataFrame(schema=_FIGURES)], [pl.DataFrame(schema=_CHECKS)]
         templates = fitting["template"].unique().sort().to_list()
         for template in templates:
             of_form = fitting.filter(template=template).drop("template")
-            of_some, *by_period = self._added(of_form, cells, self._plan(template))
+            of_some, by_period = self._added(of_form, cells, self._plan(template))
             checks.append(of_some)
             figures += by_period
         all_figures = pl.concat(figures, how="diagonal")
-        reasons = {REFUSED: [unfit]}
+        reasons = {REFUSED: [unfit.join(of_others, on="report_id", how="anti")]}
         if "reason" in self._used:
             filled = all_figures.filter(pl.col("period") == "current", any_of_items(all_figures))
             bare = fitting.join(filled, on="report_id", how="anti")
@@ -127,16 +131,14 @@ class Contents:
             odd_forms = [template for template in templates if self._plan(template).mismatched]
             filed = _with_cells(fitting.filter(pl.col("template").is_in(odd_forms)), cells)
             reasons[_CAPTIONS] = [_because(filed, "caption_mismatch")]
-        others = reports.filter(~of_items())
-        elsewhere = _elsewhere(others, self._reader.unfit(others, others[wire.TABLES]))
-        return Content(
-            all_figures,
-            pl.concat(checks, how="diagonal"),
-            pl.concat([_ranked(reasons), elsewhere]),
-        )
+        if not of_others.is_empty():
+            reasons |= _elsewhere(of_others, unfit)
+        return Content(all_figures, pl.concat(checks, how="diagonal"), _ranked(reasons))
 
-    def _added(self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan) -> Iterator[pl.DataFrame]:
-        """Yield the checks of reports on one form, then their figures period by period."""
+    def _added(
+        self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan
+    ) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
+        """Return the checks of reports on one form, and their figures period by period."""
         many = reports.height
         off, failing = np.full(many, np.nan), np.zeros(many, np.int32)
         items_of = {key: np.full(many, np.nan) for key in plan.terms}
@@ -150,15 +152,21 @@ class Contents:
                 sums = amounts.up(terms)
                 items_of[item, period][some] = sums.amounts
                 odd[period][some] |= np.isnan(sums.values)
-        checks = in_cents({"balance_difference": off}).with_columns(pl.Series("failing", failing))
-        yield reports.select("report_id").hstack(checks)
-        for period in self._periods:
-            own = {item: values for (item, of), values in items_of.items() if of == period}
-            yield (
-                reports.select("report_id", pl.lit(period, PERIOD).alias("period"))
-                .with_columns(pl.Series("odd", odd[period]))
-                .hstack(in_cents(own))
-            )
+        named = {f"{period} {item}": values for (item, period), values in items_of.items()}
+        amounts_in_cents = in_cents({"balance_difference": off, **named})
+        ids = reports["report_id"]
+        checks = [ids, amounts_in_cents["balance_difference"], pl.Series("failing", failing)]
+        figures = [
+            pl.DataFrame([
+                ids,
+                pl.Series("period", [period], PERIOD).new_from_index(0, many),
+                pl.Series("odd", odd[period]),
+                *(amounts_in_cents[f"{period} {item}"].alias(item)
+                  for item, of in items_of if of == period),
+            ])
+            for period in self._periods
+        ]  # fmt: skip
+        return pl.DataFrame(checks), figures
 
     def _plan(self, template: int) -> _Plan:
         """Return what is read of reports on a form."""
@@ -175,7 +183,6 @@ class Contents:
         if not self._every:
             parts = parts.filter(pl.col("item").is_in(list(self._used)))
         wanted = parts.select(_PLACE)
-        cells = sums.places(*(wanted[name].to_numpy().astype(np.int64) for name in _PLACE))
         condition = pl.col("template") == template
         if "sums_failing" not in self._used:
             sides = totals(form) if "balance_difference" in self._used else None
@@ -183,7 +190,7 @@ class Contents:
             condition &= _near(pl.concat([wanted, sides_of_form]))
         return _Plan(
             sums,
-            items.terms_of(parts.with_columns(pl.Series("cell", cells))),
+            items.terms_of(parts.with_columns(cell=sums.place)),
             condition,
             bool(items.mismatched([template], self._live)),
         )
@@ -207,17 +214,16 @@ class _Plan(NamedTuple):
 
 def _amounts(reports: pl.DataFrame, cells: CellsOf, plan: _Plan) -> Iterator[tuple[slice, Amounts]]:
     """Yield the cells of reports on one form, some reports at a time."""
-    at = reports.with_columns(at=pl.int_range(pl.len(), dtype=pl.Int32)).lazy()
+    columns = reports.with_columns(report=pl.int_range(pl.len(), dtype=pl.Int32)).lazy()
     # All at once: each query reads the ids of all rows in the files that it opens.
-    filed = cells(reports["report_id"]).filter(plan.cells).join(at, on=reports.columns)
-    read = filed.select("at", *_PLACE, "value").collect(engine="streaming")
+    filed = cells(reports["report_id"]).filter(plan.cells).join(columns, on=reports.columns)
+    read = filed.select("report", *_PLACE, "value").collect(engine="streaming")
     for start in range(0, reports.height, _SLICE):
         end = min(start + _SLICE, reports.height)
-        own = read.filter(pl.col("at").is_between(start, end - 1))
-        yield (
-            slice(start, end),
-            amounts_of(own, own["at"].to_numpy() - start, end - start, plan.sums),
+        own = read.filter(pl.col("report").is_between(start, end - 1)).select(
+            pl.col("report") - start, "value", cell=plan.sums.place
         )
+        yield slice(start, end), Amounts((plan.sums.cells, end - start), own)
 
 
 def of_items() -> pl.Expr:
@@ -283,17 +289,15 @@ def _ranked(reasons: Mapping[int, list[pl.DataFrame]]) -> pl.DataFrame:
     )
 
 
-def _elsewhere(others: pl.DataFrame, unfit: pl.DataFrame) -> pl.DataFrame:
-    """Return why reports on forms that have no items have no figures.
+def _elsewhere(others: pl.DataFrame, unfit: pl.DataFrame) -> dict[int, list[pl.DataFrame]]:
+    """Return why reports on forms that have no items have no figures, by rank.
 
     Args:
-        others: Their records.
-        unfit: Those that give no number, and why.
+        others: Their ``report_id``, and whether each ``has_tables``.
+        unfit: Reports that give no number, and why; perhaps others too.
     """
-    tabular = others.filter(has_tables()).select(
-        report_id="id", reason=pl.lit("item_not_in_form", REASON)
-    )
+    unfit = unfit.join(others, on="report_id").select("report_id", "reason", "has_tables")
     # Whether the tables fit a form that has no items is of no matter.
-    refused = unfit.join(tabular, on="report_id", how="semi").select("report_id", "reason")
-    refused = refused.filter(pl.col("reason") <= pl.lit("template_missing", REASON))
-    return _ranked({_ELSEWHERE: [refused, tabular], _BARE: [unfit]})
+    refused = unfit.filter("has_tables", pl.col("reason") <= pl.lit("template_missing", REASON))
+    tabular = _because(others.filter("has_tables")["report_id"], "item_not_in_form")
+    return {_ELSEWHERE: [refused, tabular], _BARE: [unfit]}

@@ -231,13 +231,8 @@ def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFr
     parts = parts_of(cells.select(*CELL, "period", "measure").unique(), live, activity)
     keys = parts.select(CELL).unique(maintain_order=True).with_row_index("cell")
     terms = terms_of(parts.join(keys, on=CELL, maintain_order="left"))
-    placed = cells.join(reports.with_row_index("report"), on=["report_id", "template"]).join(
-        keys, on=CELL
-    )
-    amounts = Amounts(
-        (keys.height, reports.height), placed["cell"].to_numpy(), placed["report"].to_numpy(),
-        placed["value"].fill_null(np.nan).to_numpy(),
-    )  # fmt: skip
+    placed = cells.join(reports.with_row_index("report"), on=["report_id", "template"])
+    amounts = Amounts((keys.height, reports.height), placed.join(keys, on=CELL))
     templates = reports["template"].unique().sort().to_list()
     figures = [
         reports.select(

@@ -38,19 +38,19 @@ class Amounts:
 
     Args:
         shape: Number of cells and of reports.
-        cell: The row of each filled cell.
-        report: Its column.
-        values: Its number, NaN where it is none.
+        filled: The filled cells: their row, ``cell``, their column, ``report``, and ``value``, null
+            where it is no number.
 
     Attributes:
         values: 0 where a cell is blank, NaN where it is no number.
         filled: Whether a cell is filled.
     """
 
-    def __init__(self, shape: tuple[int, int], cell: Ints, report: Ints, values: Floats) -> None:
+    def __init__(self, shape: tuple[int, int], filled: pl.DataFrame) -> None:
         self.values, self.filled = np.zeros(shape), np.zeros(shape, np.bool_)
-        self.values[cell, report] = values
-        self.filled[cell, report] = True
+        places = filled["cell"].to_numpy(), filled["report"].to_numpy()
+        self.values[places] = filled["value"].fill_null(np.nan).to_numpy()
+        self.filled[places] = True
 
     def up(self, terms: Iterable[tuple[float, int]]) -> Sums:
         """Add cells up, each given by its sign and its row."""

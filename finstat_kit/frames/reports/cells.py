@@ -133,16 +133,16 @@ class Reader:
         fitting: list[tuple[Ints, _Layout]] = []
         templates = reports["idSablony"].cast(pl.Int64)
         refusals.add("template_missing", templates.is_null().to_numpy())
-        for template in templates.filter(pl.Series(~refusals.refused)).unique().sort():
-            of_template = (templates == template).fill_null(value=False).to_numpy()
-            of_template &= ~refusals.refused
+        numbers, tables = templates.fill_null(-1).to_numpy(), sizes.list.len().to_numpy()
+        for template in np.unique(numbers[~refusals.refused]).tolist():
+            of_template = (numbers == template) & ~refusals.refused
             layout = self._layout(template)
             if layout is None:
                 refusals.add("template_missing", of_template)
             elif not layout.lengths:
                 refusals.add("no_tables_in_template", of_template)
             else:
-                wrong = sizes.list.len().to_numpy() != len(layout.lengths)
+                wrong = tables != len(layout.lengths)
                 refusals.add("template_mismatch", of_template & wrong)
                 rows = np.flatnonzero(of_template & ~wrong)
                 lengths = _lengths(sizes.gather(rows), len(layout.lengths))

@@ -54,7 +54,6 @@ _OF_CELLS: Final = pl.Schema(
 )
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
 _HALF_A_CENT: Final = 0.005
-_KEY: Final = ("table", "row", "column")
 
 
 def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
@@ -125,20 +124,6 @@ def _per_report(
     )
 
 
-def amounts_of(cells: pl.DataFrame, report: Ints, reports: int, sums: FormSums) -> Amounts:
-    """Return the cells of reports on one form as a matrix.
-
-    Args:
-        cells: Those that are filled.
-        report: The place of the report of each among the reports.
-        reports: Their number.
-        sums: Of the form.
-    """
-    table, row, column = (cells[name].to_numpy().astype(np.int64) for name in _KEY)
-    values = cells["value"].fill_null(np.nan).to_numpy()
-    return Amounts((sums.cells, reports), sums.places(table, row, column), report, values)
-
-
 def failing_sums(amounts: Amounts, sums: FormSums) -> Ints:
     """Return the number of failing sums of each report on one form."""
     failing = np.zeros(amounts.values.shape[1], dtype=np.int64)
@@ -186,9 +171,9 @@ def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) ->
         sums: The sums of the form.
         former: The reports of the previous period among these.
     """
-    report = cells["report_id"].rle()
-    ids, lengths = report.struct.field("value"), report.struct.field("len").to_numpy()
-    amounts = amounts_of(cells, np.repeat(np.arange(len(ids)), lengths), len(ids), sums)
+    ids = cells["report_id"].unique(maintain_order=True)
+    report = pl.col("report_id").rle_id()
+    amounts = Amounts((sums.cells, len(ids)), cells.select("value", cell=sums.place, report=report))
     each, shape = list(_added(amounts, sums)), (len(sums.sums), len(ids))
     added = _Added(
         *(np.array([one[n] for one in each], dtype).reshape(shape)

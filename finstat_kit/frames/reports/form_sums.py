@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from finstat_kit.frames.reports.amounts import Ints
 from finstat_kit.protocol.forms.form import Form, Table
 
 _ASSETS: Final = re.compile(r"(strana )?(aktív|a k t í v)", re.IGNORECASE)
@@ -43,6 +43,7 @@ class FormSums:
 
     Attributes:
         cells: The number of cells of the form, table by table.
+        place: The place of a cell among them, by its ``table``, ``row`` and ``column``.
         sums: The sums of captions, in every column.
         stated: The places of their totals.
         totals: Places of the totals of the balance sheet, None if the form has none.
@@ -55,9 +56,14 @@ class FormSums:
 
     def __init__(self, form: Form) -> None:
         self.form = form
-        self._starts = np.cumsum([0, *(table.cells for table in form.tables)])
-        self._widths = np.array([len(table.columns) for table in form.tables], dtype=np.int64)
-        self.cells = int(self._starts[-1])
+        self._starts = [0, *accumulate(table.cells for table in form.tables)]
+        self.cells = self._starts[-1]
+        widths = [len(table.columns) for table in form.tables]
+        start, width = (
+            pl.col("table").replace_strict(range(len(widths)), of_table, return_dtype=pl.Int32)
+            for of_table in (self._starts[:-1], widths)
+        )
+        self.place = start + width * pl.col("row") + pl.col("column")
         self.sums = [
             sum_
             for table, part in enumerate(form.tables)
@@ -77,14 +83,9 @@ class FormSums:
         before = np.array(list(self._before()), dtype=np.int64).reshape(-1, 2)
         self.previous, self.current = before[:, 0], before[:, 1]
 
-    def places(self, table: Ints, row: Ints, column: Ints) -> Ints:
-        """Return the places of cells among all cells of the form."""
-        places: Ints = self._starts[table] + row * self._widths[table] + column
-        return places
-
     def _place(self, cell: Cell) -> int:
         table, row, column = cell
-        return int(self._starts[table]) + row * len(self.form.tables[table].columns) + column
+        return self._starts[table] + row * len(self.form.tables[table].columns) + column
 
     def _sum(self, table: int, row: int, column: int) -> Sum | None:
         part, terms = self.form.tables[table], []

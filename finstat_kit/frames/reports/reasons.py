@@ -100,22 +100,22 @@ def by_the_record(
 ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Yield the reasons visible in a record alone, in their order, and where each applies."""
     columns = reports.columns
-
-    def where(expression: pl.Expr) -> NDArray[np.bool_]:
-        mask = reports.select(expression.fill_null(value=False)).to_series()
-        return mask.to_numpy() if len(mask) == reports.height else np.full(reports.height, mask[0])
-
     state = pl.col(wire.STATE) if wire.STATE in columns else pl.lit(None, pl.String)
     access = pl.col("pristupnostDat") if "pristupnostDat" in columns else pl.lit(None, pl.String)
-    files = pl.col("prilohy") if "prilohy" in columns else None
-    yield "deleted", where(state.cast(pl.String).str.to_lowercase() == "zmazané")
     hidden = state.cast(pl.String).str.to_lowercase() == "neverejná"
     closed = access.cast(pl.String).str.to_lowercase() == "neverejné"
-    yield "non_public", where(hidden.fill_null(value=False) | closed.fill_null(value=False))
+    bare = pl.Series("bare", ~has_tables)
+    applies = {
+        "deleted": state.cast(pl.String).str.to_lowercase() == "zmazané",
+        "non_public": hidden.fill_null(value=False) | closed.fill_null(value=False),
+    }
     if wire.CHANGED in columns:
         # A missing or broken record is a row with only its id.
         others = pl.all_horizontal(pl.col(n).is_null() for n in READ if n in columns and n != "id")
-        yield "unreadable", where(others) & ~has_tables
-    if files is not None and reports["prilohy"].dtype != pl.Null:
-        yield "attachments_only", where(files.list.len() > 0) & ~has_tables
-    yield "no_content", ~has_tables
+        applies["unreadable"] = others & bare
+    if "prilohy" in columns and reports.schema["prilohy"] != pl.Null:
+        applies["attachments_only"] = (pl.col("prilohy").list.len() > 0) & bare
+    applies["no_content"] = pl.lit(bare)
+    rows = reports.select(bare, **{name: e.fill_null(value=False) for name, e in applies.items()})
+    for reason in applies:
+        yield reason, rows[reason].to_numpy()
