@@ -205,7 +205,7 @@ def copied_records(name: str, ids: pl.Series, copy: Copy, *, keep: bool) -> pl.D
     """Return records that need no request, in the order of their ids, as `fetch_records` does."""
     rows = copy.records(name, ids).collect()
     missing = ids.filter(~ids.is_in(rows["id"].implode()))
-    frame = ids.to_frame().join(rows, on="id", how="left", maintain_order="left")
+    frame = ids.alias("id").to_frame().join(rows, on="id", how="left", maintain_order="left")
     if missing.len() and not keep:
         partial = frame.filter(~frame["id"].is_in(missing.implode()))
         error = _not_found(missing.to_list(), ids.len(), partial)
