@@ -1,8 +1,8 @@
 """The runs of a mirror: each is begun and done, and readers read up to one that is done.
 
 The rows of the log ``runs`` are all that a mirror knows of itself. A row *begun* says from which
-versions a run starts, and which files were lost before it; a row *done* says up to which version
-each log counts.
+versions a run starts, and which files were lost before it; that of a full run names every id anew.
+A row *done* says up to which version each log counts.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -18,8 +19,10 @@ import polars as pl
 from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.protocol.wire import BEGINNING
 
-FORMAT: Final = 4
-_REACHED: Final = pl.Struct({"log": pl.String, "version": pl.Int64, "rows": pl.Int64})
+FORMAT: Final = 5
+_REACHED: Final = pl.Struct(
+    {"log": pl.String, "version": pl.Int64, "rows": pl.Int64, "least": pl.Int64}
+)
 _LOST: Final = pl.Struct({"log": pl.String, "first": pl.Int64, "last": pl.Int64})
 RUNS: Final = pl.Schema(
     {
@@ -111,8 +114,8 @@ class Run(NamedTuple):
         only: Number of the units whose contents alone are kept; None for all.
         reached: Up to which version each log counts.
         rows: How many rows each log had.
-        base: The versions before the last run that named every id anew; nothing before them counts
-            but the content of records.
+        least: The least version of each log that counts, but for the content of records.
+        base: The last versions before the last full run, which named every id anew.
     """
 
     run: int
@@ -123,6 +126,7 @@ class Run(NamedTuple):
     only: int | None
     reached: Mapping[str, int]
     rows: Mapping[str, int]
+    least: Mapping[str, int]
     base: Mapping[str, int]
 
 
@@ -148,6 +152,7 @@ class History:
         last: The number of the newest run.
         contents: The collections whose records are kept, by the newest row.
         only: Number of the units whose contents alone are kept, by the newest row; None for all.
+        base: As of `Run`, by the newest row.
         gaps: Versions of logs that were in files which are lost.
     """
 
@@ -157,7 +162,7 @@ class History:
         self.version = self.last = 0
         self.contents: tuple[str, ...] = ()
         self.only: int | None = None
-        base: Mapping[str, int] = {}
+        self.base: Mapping[str, int] = {}
         completed: list[Run] = []
         for row in rows.sort("version").iter_rows(named=True):
             self.version, self.last = row["version"], row["run"]
@@ -171,13 +176,16 @@ class History:
                     row["run"], row["since"], row["started"], row["full"], reached, bool(lost),
                     row["by"],
                 )  # fmt: skip
-                base = reached if row["full"] else base
+                self.base = reached if row["full"] else self.base
                 continue
             self.open = None
-            counts = {entry["log"]: entry["rows"] for entry in row["reached"]}
+            counts, least = (
+                {entry["log"]: entry[column] for entry in row["reached"]}
+                for column in ("rows", "least")
+            )
             completed.append(
                 Run(row["run"], row["since"], row["started"], row["day"], self.contents,
-                    row["only"], reached, counts, base)
+                    row["only"], reached, counts, least, self.base)
             )  # fmt: skip
         self.done = tuple(completed)
 
@@ -217,7 +225,7 @@ class History:
 def _misses(run: Run, lost: Iterable[tuple[str, int, float]]) -> bool:
     """Return whether a run counts a row of a file that is lost; contents may be held elsewhere."""
     return any(
-        first <= run.reached.get(log, 0) and last > run.base.get(log, 0)
+        first <= run.reached.get(log, 0) and last >= run.least.get(log, 0)
         for log, first, last in lost
         if log != "cells"
     )
@@ -232,13 +240,17 @@ def row_of(
     contents: Sequence[str],
     only: int | None,
     lost: Sequence[tuple[str, int, int]] = (),
+    least: Mapping[str, int] = MappingProxyType({}),
 ) -> pl.DataFrame:
     """Return a row of the log of runs."""
     row: dict[str, Any] = {
         "version": version, "run": run.run, "kind": kind, "day": day, "since": run.since,
         "started": run.started, "full": run.full, "contents": list(contents), "only": only,
         "by": run.by,
-        "reached": [dict(zip(("log", "version", "rows"), entry, strict=True)) for entry in reached],
+        "reached": [
+            {"log": log, "version": last, "rows": rows, "least": least.get(log, 0)}
+            for log, last, rows in reached
+        ],
         "lost": [dict(zip(("log", "first", "last"), entry, strict=True)) for entry in lost],
     }  # fmt: skip
     return pl.DataFrame([row], schema=RUNS)

@@ -253,7 +253,7 @@ class State:
         """Return what the log of a collection says of each id; see `versions.standing`."""
         if name not in self._standing:
             with legible(self.path):
-                stands = versions.standing(self.scan(name))
+                stands = versions.standing(self.scan(name), self.run.base.get(name, 0))
                 if name in self._holey:  # a record without its content is none
                     held = ~pl.col("id").is_in(self._rows_of(name).absent.implode())
                     stands = stands.with_columns(pl.when(held).then("answered"))
@@ -296,7 +296,8 @@ class State:
             old, absent = versions.outdated(rows, self._upto(name), missing=name == "units")
             counted = rows.lazy().filter(pl.col("version") <= self._upto(name))
             held = ~pl.col("id").is_in(absent.implode())
-            stands = versions.standing(counted).with_columns(pl.when(held).then("answered"))
+            stands = versions.standing(counted, self.run.base.get(name, 0))
+            stands = stands.with_columns(pl.when(held).then("answered"))
         if len(absent) and name == "units":
             raise self._without(len(absent))
         newest = rows.filter(has_content()).join(old, on=ROW, how="anti").drop(ROW)

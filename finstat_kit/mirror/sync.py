@@ -48,6 +48,7 @@ from finstat_kit.mirror.state import (
     legible,
 )
 from finstat_kit.mirror.versions import (
+    HALF,
     LISTED,
     MISSING,
     OWNED,
@@ -58,6 +59,7 @@ from finstat_kit.mirror.versions import (
     Ints,
     answers_of,
     ids_named,
+    is_among,
     of_ids,
     places_in,
     rows_of,
@@ -331,7 +333,7 @@ class Sync:
             first = max(first, min(days) - timedelta(days=1))
         by = f"process {os.getpid()} on {socket.gethostname()}"
         self._run = Begun(history.last + 1, first, today, full, self._base, bool(self._lost), by)
-        if self._lost or not history.version:
+        if full or self._lost or not history.version:  # a full run names all ids by this row
             self._write_begun()
             self._drop()
         return False
@@ -376,13 +378,26 @@ class Sync:
         number = max(self._folder_history().version, self._folder.noted()) + 1
         only = None if self._some is None else len(self._some)
         row = row_of(
-            kind, number, self._run, self._register.today, reached, self._kept, only, lost
+            kind, number, self._run, self._register.today, reached, self._kept, only, lost,
+            self._least() if kind == DONE else {},
         )  # fmt: skip
         runs.append(row, self._about.text)
         if kind == DONE:
             units.note(number)  # so that a lost commit of the runs is found
         tidy(runs)
         self._folder.history()  # `Mirror.today` does not look itself
+
+    def _least(self) -> dict[str, int]:
+        """Return the least version of each log that counts, but for the content of records."""
+        history, least = self._folder_history(), {}
+        done = history.done[-1].least if history.done else {}
+        for name in ("units", *self._kept):
+            least[name], base = done.get(name, 0), history.base.get(name, 0)
+            # It only grows, and only by what a full run answers.
+            if least[name] <= base and base:
+                with legible(self._folder.path):
+                    least[name] = versions.least(self._folder.scan(self._logs[name]))
+        return least
 
     def _append(self, name: str, rows: pl.DataFrame) -> None:
         """Commit rows, after the row that the run begins with."""
@@ -440,8 +455,9 @@ class Sync:
             self._units(stands, counts)
             return
         collection, since = getattr(self._register, name), self._run.since
-        named = stands["id"].filter(stands["named"].fill_null(0) > self._base[name])
-        known = named if name in self._kept else stands.filter("listed")["id"]
+        known = stands.filter("listed")
+        if name in self._kept:  # to be fetched again, once per run
+            known = known.filter(pl.col("named") > self._base[name])
         there = stands["id"].to_numpy()
         ids: list[pl.Series] = []
 
@@ -460,7 +476,7 @@ class Sync:
         for page in collection.pages(changed_since=since):
             self._budget.check()
             some = page["id"]
-            ids.append(some.filter(places_in(known.to_numpy(), some.to_numpy()) < 0))
+            ids.append(some.filter(~is_among(some, known["id"])))
             if sum(map(len, ids)) >= _NAMED:
                 commit()
         ids[:] = [some for some in ids if len(some)]
@@ -567,8 +583,9 @@ class Sync:
     def _standing(self, name: str) -> pl.DataFrame:
         """Return what the log of a collection says of each id, with the digests of contents."""
         with legible(self._folder.path):
-            log = self._folder.rows(name, [*self._folder_history().gaps, *self._gaps])
-            return versions.standing(log, contents=True)
+            history = self._folder_history()
+            log = self._folder.rows(name, [*history.gaps, *self._gaps])
+            return versions.standing(log, history.base.get(name, 0), contents=True)
 
     def _answer(
         self, name: str, fetched: list[Fetched], stands: pl.DataFrame, counts: dict[str, int]
@@ -591,7 +608,7 @@ class Sync:
         reasons = {"id": pl.Int64, "problem": pl.String}
         unread = pl.DataFrame(problems, schema=reasons, orient="row")
         unread = unread.with_columns(versions.digests(unread["problem"]))
-        before = ("known", "listed", "readable", "stored", pl.col("digest").alias("before"))
+        before = ("known", "listed", "readable", pl.col("digest").alias("before"))
 
         def marked(rows: pl.DataFrame) -> pl.DataFrame:
             # A join would look at all that stands, batch by batch.
@@ -601,21 +618,17 @@ class Sync:
             return rows.hstack(now.collect()).with_columns(equal=equal.fill_null(value=False))
 
         answers, unread = marked(answers), marked(unread)
-        same = (
-            answers["equal"]
-            & answers["readable"].fill_null(False)
-            & answers["stored"].fill_null(False)
-        )
+        same = answers["equal"] & answers["readable"].fill_null(False)
         # What was named is to be answered; of units only a full run names all.
         every = name != "units" or self._run.full
         news, equal = answers.filter(~same), answers.filter(same if every else pl.lit(value=False))
         waits = unread["equal"] & ~unread["readable"].fill_null(True)
         unread = unread if every else unread.filter(~waits)
         schema = schema_of(name)
-        columns = [n for n in schema if n in answers.columns]
+        columns, half = [n for n in schema if n in answers.columns], pl.col("digest") & HALF
         rows = [
             rows_of(name, news.select(columns), RECORD, version, today),
-            rows_of(name, equal.select("id", "gone", "digest"), UNCHANGED, version, today),
+            rows_of(name, equal.select("id", "gone", half), UNCHANGED, version, today),
             rows_of(name, unread.select("id", "problem", "digest"), UNREADABLE, version, today),
         ]
         whole = pl.concat(rows)

@@ -34,9 +34,10 @@ META: Final = pl.Schema(
         "kind": pl.String(),
         "gone": pl.String(),  # null, deleted, non-public, missing
         "problem": pl.String(),  # why the record could not be read
-        "digest": pl.Int64(),  # of the content
+        "digest": pl.Int64(),  # of the content; of an unchanged record its lower half
     }
 )
+HALF: Final = 2**32 - 1  # of a digest: all that finds the content of an unchanged record
 LENGTHS: Final = "lengths"  # cells of each table of a report; null for one without a list of cells
 TEXTS: Final = "texts"  # digest of all of them
 CHANGES: Final = pl.Schema(
@@ -105,24 +106,26 @@ def digests(texts: pl.Series) -> pl.Series:
     return pl.Series("digest", [int.from_bytes(h, "little", signed=True) for h in hashes], pl.Int64)
 
 
-def standing(log: pl.LazyFrame, *, contents: bool = False) -> pl.DataFrame:
+def standing(log: pl.LazyFrame, base: int, *, contents: bool = False) -> pl.DataFrame:
     """Return what a log says of each id that it names, by ascending id.
 
     Args:
         log: All rows that count.
+        base: The last version before the last full run, 0 without any. Its being begun names anew
+            what lists named until then.
         contents: Whether the contents of records are looked at too.
 
     Returns:
         ``id``; ``named`` (Int64: the newest version of a list that names it), ``answered`` (Int64:
         the newest version that answers it, null without any), ``readable`` (Boolean: whether that
         is a record), ``known`` (Boolean: whether any is) and ``listed`` (Boolean: False once it is
-        missing). With *contents* ``digest`` (Int64) of the newest row and ``stored`` (Boolean:
-        whether a row holds that content), null for ids that are listed alone.
+        missing). With *contents* ``digest`` (Int64: of the content or problem that the newest row
+        stands for, null where no row has it).
     """
     return pl.concat(
-        _standing(rows).join(_contents(rows), on="id", how="left", maintain_order="left")
+        _standing(rows, base).join(_contents(rows), on="id", how="left", maintain_order="left")
         if contents
-        else _standing(rows)
+        else _standing(rows, base)
         for rows in pieces(log)
     )
 
@@ -137,14 +140,14 @@ def pieces(log: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
         yield log.filter(pl.col("id").is_between(some[0], some[-1]))
 
 
-def _standing(log: pl.LazyFrame) -> pl.DataFrame:
+def _standing(log: pl.LazyFrame, base: int) -> pl.DataFrame:
     kind, version = pl.col("kind"), pl.col("version")
     readable = kind.is_in([RECORD, UNCHANGED])
     # Each with what it says in its last bit: the greatest is the newest, and many are fast.
     return (
         log.select(
             "id",
-            named=pl.when(kind == LISTED).then(version),
+            named=pl.when(kind == LISTED).then(version.clip(base + 1)),
             answer=pl.when(readable | (kind == UNREADABLE)).then(2 * version + readable),
             known=readable,
             last=2 * version + (kind != MISSING),
@@ -162,9 +165,25 @@ def _standing(log: pl.LazyFrame) -> pl.DataFrame:
 
 def _contents(log: pl.LazyFrame) -> pl.DataFrame:
     rows = log.filter(pl.col("kind") != LISTED).select(_KEYS).collect()
-    last = newest(rows).select("id", "digest")
-    held = rows.filter(kind=RECORD).join(last, on=["id", "digest"], how="semi")
-    return last.with_columns(stored=pl.col("id").is_in(held["id"].implode()))
+    last = newest(rows)
+    # What is fetched is compared with all of the digest of the row that holds what is unchanged.
+    halves = last.filter(kind=UNCHANGED).select("id", half="digest")
+    records = rows.filter(kind=RECORD).with_columns(half=pl.col("digest") & HALF)
+    held = newest(records.join(halves, on=["id", "half"], how="semi"))
+    said = last.filter(pl.col("kind").is_in([RECORD, UNREADABLE]))
+    return pl.concat(frame.select("id", "digest") for frame in (held, said))
+
+
+def least(log: pl.LazyFrame) -> int:
+    """Return the least version that counts, but for the content of records.
+
+    All ids have a row of this version or later. That a record could not be read is none: what is
+    shown of a unit until then is in the row before it.
+    """
+    said = pl.when(pl.col("kind") != UNREADABLE).then("version")
+    ids = log.group_by("id").agg(said=said.max(), last=pl.col("version").max())
+    versions = ids.select(pl.coalesce("said", "last").min()).collect(engine="streaming")
+    return int(versions.item() or 0)
 
 
 def is_lacking() -> pl.Expr:
@@ -192,7 +211,7 @@ def outdated(keys: pl.DataFrame, upto: float, *, missing: bool) -> tuple[pl.Data
         held it was lost.
     """
     ids, versions = keys["id"].to_numpy(), keys["version"].to_numpy()
-    digests = keys["digest"].fill_null(0).to_numpy()
+    digests = keys["digest"].fill_null(0).to_numpy() & HALF
     record = (keys["kind"] == RECORD).to_numpy()
     same = (keys["kind"] == UNCHANGED).to_numpy()
     counted = record | same

@@ -13,13 +13,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.errors import Interrupted, MirrorError
+from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.protocol.wire import Reply
 from tests.mirror.test_crashes import KILLED, run
 from tests.support.examples import slow
 from tests.support.mirrors import assert_in_step, register_on
 from tests.support.registers import Watched
 from tests.support.small_mirror import RECORD, looked_at, two_days_more
+from tests.support.syncs import next_day
 
 LISTS = ("units", "statements", "reports", "annual_reports")
 
@@ -130,6 +131,69 @@ def test_a_loss_is_made_good_by_a_full_sync_alone(mirror: fk.Mirror, register: W
     assert_in_step(mirror, register.sample)
     missing = mirror.snapshot().filter(pl.col("gone") == "missing").collect()
     assert missing["id"].to_list() == [gone]
+
+
+@pytest.mark.parametrize("name", ["statements", *slow("reports", "annual_reports", "codelists")])
+def test_a_day_is_refused_without_what_a_full_sync_did_not_write_again(
+    mirror: fk.Mirror, register: Watched, name: str
+) -> None:
+    """Ids listed alone, and codelists: their oldest rows count on all days after."""
+    next_day(register)
+    mirror.sync(full=True)
+    day = register.today
+    min((mirror.path / name).glob("*.parquet"), key=os.path.getmtime).unlink()
+    next_day(register)
+    mirror.sync(full=True)
+
+    assert_in_step(mirror, register.sample)
+    with pytest.raises(UsageError, match=f"completed on {register.today}"):
+        mirror.as_of(day)
+
+
+def test_a_day_is_refused_without_the_mark_of_a_missing_unit(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """What was found missing before that day's full sync is not taken for listed."""
+    first, before = register.today, mirror.units.ids()
+    next_day(register)
+    register.sample.vanish(before["id"][:1])
+    mirror.sync(full=True, max_missing=1)
+    marks = max((mirror.path / "units").glob("*.parquet"), key=os.path.getmtime)
+    assert pl.read_parquet(marks)["kind"].to_list() == ["missing"]
+    next_day(register)
+    mirror.sync(full=True)
+    day = register.today
+    assert mirror.as_of(day).units.count() == 59
+    marks.unlink()
+    next_day(register)
+    mirror.sync(full=True, max_missing=1)
+
+    assert_in_step(mirror, register.sample)
+    then = mirror.as_of(day)
+    assert then.today == first  # the last day that can be read by then
+    assert_frame_equal(then.units.ids(), before)
+
+
+def test_a_day_is_refused_without_the_record_before_an_unreadable_one(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """What is shown until a record can be read again is not in the rows of a full sync."""
+    next_day(register)
+    id_ = int(register.sample.units.ids()["id"][3])
+    register.instead = lambda path, query: (
+        Reply(404, {}, b"") if (path, query) == (RECORD, f"id={id_}") else None
+    )
+    mirror.sync(full=True)
+    day = register.today
+    assert id_ in mirror.as_of(day).units.get(id_)["id"]
+    min((mirror.path / "units").glob("*.parquet"), key=os.path.getmtime).unlink()
+    register.instead = lambda path, query: None
+    next_day(register)
+    mirror.sync(full=True)
+
+    assert_in_step(mirror, register.sample)
+    with pytest.raises(UsageError, match=f"completed on {register.today}"):
+        mirror.as_of(day)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.errors import MirrorError, NotHeld, RegisterUnavailable
+from finstat_kit.errors import Interrupted, MirrorError, NotHeld, RegisterUnavailable
 from finstat_kit.mirror.local_register import CollectionName, Frozen
 from finstat_kit.protocol.forms import form
 from finstat_kit.protocol.forms.form import Form, shipped
@@ -27,6 +27,7 @@ from tests.support.mirrors import (
     RECORDS,
     assert_contents_in_step,
     assert_in_step,
+    contents,
     logs_looked_at,
 )
 from tests.support.registers import Watched
@@ -505,11 +506,10 @@ def records_of(register: fk.Register) -> list[pl.DataFrame]:
     return [getattr(register, name).scan().collect() for name in RECORDS]
 
 
-@pytest.mark.slow
 def test_a_full_sync_of_an_unchanged_register_adds_no_second_copy(
     mirror: fk.Mirror, register: Watched
 ) -> None:
-    """What is equal is a row of a few bytes; the cells are not written again."""
+    """What is equal is a row without content, no id is listed twice, and cells stay as they are."""
 
     def rows(name: str) -> int:
         return pl.read_delta(str(mirror.path / name)).height
@@ -522,10 +522,119 @@ def test_a_full_sync_of_an_unchanged_register_adds_no_second_copy(
     assert report.filter(pl.col("list").str.ends_with("records"))["changed"].sum() == 0
     assert report["changed"][0] == 0
     for name in ("units", *CONTENTS):
-        kinds = pl.scan_delta(mirror.path / name).filter(seen=register.today)
-        assert set(kinds.collect()["kind"]) <= {"listed", "unchanged"}
+        new = pl.scan_delta(mirror.path / name).filter(seen=register.today).collect()
+        assert set(new["kind"]) == {"unchanged"}
+        assert new["id"].sort().equals(getattr(register.sample, name).ids()["id"])
+        assert new["digest"].is_between(0, 2**32 - 1).all()
     for was, now in zip(before, records_of(mirror), strict=True):
         assert_frame_equal(was, now)
+
+
+@pytest.mark.slow
+def test_a_full_sync_of_an_unchanged_register_adds_few_bytes(tmp_path: Path) -> None:
+    """Most of them are the columns that each file names."""
+    register = fk.sample(100)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    before = set(contents(mirror.path))
+    register.set_today("2026-07-01")
+    mirror.sync(full=True)
+
+    files = {name: body for name, body in contents(mirror.path).items() if name not in before}
+    added = sum(len(body) for name, body in files.items() if name.endswith(".parquet"))
+    assert added / mirror.holdings()["held"].sum() < 40
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/uctovne-jednotky",
+        RECORDS["reports"],
+        *slow("/api/uctovne-zavierky", RECORDS["units"], RECORDS["statements"]),
+    ],
+)
+def test_a_full_sync_that_was_cut_off_fetches_all_records_again(
+    mirror: fk.Mirror, register: Watched, path: str
+) -> None:
+    """Wherever that was, the next sync goes on with it; no filing comes twice."""
+
+    def interrupt(target: str, query: str) -> Reply | None:
+        if target == path and next(requests) == 2 * ("?id=" in path):
+            raise KeyboardInterrupt
+        return None
+
+    requests = iter(range(10**6))
+    next_day(register)
+    register.asked.clear()
+    register.instead = interrupt
+    with pytest.raises(Interrupted):
+        mirror.sync(full=True)
+    register.asked.pop()
+    held = mirror.reports.ids(limit=1)
+    if path == RECORDS["reports"]:  # the lists were done
+        with pytest.raises(fk.UsageError, match="not held yet"):
+            mirror.reports.get(held)
+        assert mirror.holdings()["lacking"].to_list()[2] > 150
+    else:
+        assert mirror.reports.get(held).height == 1
+    register.instead = lambda path, query: None
+    mirror.sync()
+
+    for name, target in RECORDS.items():
+        wanted = [f"{target}?id={id_}" for id_ in getattr(register.sample, name).ids()["id"]]
+        asked = [request for request in register.asked if request.startswith(f"{target}?")]
+        assert set(asked) == set(wanted), name
+        assert name == "units" or len(asked) == len(wanted), name
+    assert_contents_in_step(mirror, register.sample)
+    assert_in_step(mirror, register.sample)
+
+
+def test_an_id_that_is_listed_again_is_held_again(mirror: fk.Mirror, register: Watched) -> None:
+    """A statement was missing in one full sync, and is there in the next."""
+    id_ = int(register.sample.statements.ids()["id"][0])
+
+    def without(path: str, query: str) -> Reply | None:
+        if path != "/api/uctovne-zavierky":
+            return None
+        reply = register.sample._answer("GET", path, query)
+        said = json.loads(reply.body)
+        said["id"].remove(id_)
+        return reply._replace(body=json.dumps(said).encode())
+
+    register.instead = without
+    next_day(register)
+    mirror.sync(full=True, max_missing=1)
+    assert id_ not in mirror.statements.ids()["id"]
+    register.instead = lambda path, query: None
+    next_day(register)
+    mirror.sync(full=True)
+
+    assert_contents_in_step(mirror, register.sample)
+    assert_in_step(mirror, register.sample)
+
+
+@pytest.mark.parametrize("name", ["statements", *slow("reports", "annual_reports")])
+def test_a_day_whose_lists_are_lost_is_refused(
+    mirror: fk.Mirror, register: Watched, name: str
+) -> None:
+    """A full sync was cut off before its records were there: the lists named some ids alone."""
+    next_day(register)
+    register.instead = lambda path, query: (
+        Reply(403, {}, b"<p>Forbidden") if path == RECORDS["statements"] else None
+    )
+    with pytest.raises(fk.RegisterError):
+        mirror.sync(full=True)
+    day = register.today
+    assert getattr(mirror.as_of(day), name).count() > 0
+    for file in (mirror.path / name).glob("*.parquet"):
+        file.unlink()
+    register.instead = lambda path, query: None
+    next_day(register)
+    mirror.sync(full=True)
+
+    assert_contents_in_step(mirror, register.sample)
+    with pytest.raises(fk.UsageError, match=f"completed on {register.today}"):
+        mirror.as_of(day)
 
 
 def test_templates_are_parsed_once_per_sync(

@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, MirrorError, ProtocolError, RegisterUnavailable
+from finstat_kit.mirror.versions import HALF
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
 from tests.support.clock import FakeClock
@@ -368,6 +369,34 @@ def test_a_changed_clock_costs_no_change(new: fk.Mirror, register: Watched, days
         sample.set_today(right + timedelta(days=clock))
         new.sync()
         assert_in_step(new, sample)
+
+
+def test_contents_whose_digests_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    """Half a digest finds the record that is unchanged; whether one is, all of it decides."""
+    register = Watched(fk.sample(5))
+    id_, names = int(register.sample.units.ids()["id"][0]), ["Firma 50722", "Firma 53032"]
+
+    def renamed(path: str, query: str) -> Reply | None:
+        if (path, query) != (RECORD, f"id={id_}"):
+            return None
+        reply = register.sample._answer("GET", path, query)
+        record = json.loads(reply.body) | {"nazovUJ": name}
+        return reply._replace(body=json.dumps(record).encode())
+
+    register.instead = renamed
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    days, sequence = [], [names[0], names[0], names[1], names[1]]
+    for name in sequence:
+        mirror.sync(full=True)
+        days.append(register.today)
+        assert mirror.units.get(id_)["nazovUJ"].to_list() == [name]
+        next_day(register)
+
+    digests = pl.scan_delta(mirror.path / "units").filter(id=id_, kind="record").collect()["digest"]
+    assert digests.n_unique() == 2
+    assert (digests & HALF).n_unique() == 1  # these two of 200,000 names
+    for day, name in zip(days, sequence, strict=True):
+        assert mirror.as_of(day).units.get(id_)["nazovUJ"].to_list() == [name]
 
 
 def test_a_codelist_that_shrinks_to_nothing_is_kept(mirror: fk.Mirror, register: Watched) -> None:
