@@ -540,6 +540,7 @@ def test_a_cell_shows_one_picture() -> None:
     assert pictures == [0, 1, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["sk", *slow("en")])
 def test_every_chart_takes_a_title_and_a_note(lang: Lang) -> None:
     """The title replaces the heading alone, the note is below all others, also without a chart."""

@@ -216,6 +216,7 @@ def test_one_difference_is_a_sentence() -> None:
     assert not ax.patches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["sk", *slow("en")])
 def test_both_sides_of_a_comparison_are_named(lang: Lang) -> None:
     """As given; windows of last changes by their days; others by their order."""

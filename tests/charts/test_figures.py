@@ -83,6 +83,7 @@ def test_quartiles_are_those_of_plain_python(money: pl.DataFrame) -> None:
         assert row["beyond"] == len(values) - len(inside)
 
 
+@pytest.mark.slow
 def test_a_ratio_is_computed_where_it_is_no_column(money: pl.DataFrame) -> None:
     """The same picture from financials as from ratios; a box for each region with enough units."""
     one = fk.plot_spread(money, "net_margin", by="kraj", lang="en", ax=axes())
@@ -203,6 +204,7 @@ def test_a_district_of_few_is_grey(money: pl.DataFrame) -> None:
     assert ax.get_title().startswith("Equity ratio (median) by district, 2016")
 
 
+@pytest.mark.slow
 def test_a_gap_is_a_gap(years: pl.DataFrame) -> None:
     """A year without a number breaks the line; marks show where a number is from."""
     current = years.filter(source_column="current")
@@ -275,6 +277,7 @@ def test_a_short_period_is_hatched(years: pl.DataFrame) -> None:
     assert "Šrafované: obdobie iné ako 12 mesiacov." in written(ax).replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_rows_of_a_unit_are_not_called_units(two_years: pl.DataFrame) -> None:
     """Counts are of units; statistics of unit-years, one row each, and the others are told."""
     each = two_years.unique(["unit_id", "year"])
@@ -389,6 +392,7 @@ def test_below_a_map_of_medians_stand_counts_alone(money: pl.DataFrame) -> None:
     assert "€" not in below
 
 
+@pytest.mark.slow
 def test_forms_that_are_not_comparable_are_told(money: pl.DataFrame) -> None:
     """In a value that holds something else on 687, where both are shown, with their numbers."""
     micro = pl.col("template") == 687

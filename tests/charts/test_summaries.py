@@ -43,6 +43,7 @@ def boxes(ax: Axes) -> list[Rectangle]:
     return [patch for patch in ax.patches if isinstance(patch, Rectangle)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["sk", *slow("en")])
 def test_a_summary_is_drawn_with_what_it_covers(lang: Lang, money: pl.DataFrame) -> None:
     """As bars, boxes and tiles: its own groups, and n of all units in the title."""

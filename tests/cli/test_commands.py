@@ -169,6 +169,7 @@ def test_find_prints_places_by_part_of_a_name() -> None:
     assert output.splitlines()[1].startswith("municipality,SK032D516589,Žiar nad Hronom,")
 
 
+@pytest.mark.slow
 def test_find_prints_units_by_name_that_other_commands_read() -> None:
     """The best match first, with what tells units apart in front; how many more there are."""
     seen = called("find", "--units", "orol skuska", "--sample", "--limit", "2")
@@ -368,6 +369,7 @@ def test_a_mirror_is_synced_described_and_verified(tmp_path: Path) -> None:
     assert "was created with '2026-06-01'" in other.stderr
 
 
+@pytest.mark.slow
 def test_a_mirror_of_the_contents_of_some_units(tmp_path: Path) -> None:
     """Their ids come from a file, as `ids` and `get` write it."""
     folder, file = str(tmp_path / "ruz"), tmp_path / "some.csv"

@@ -22,6 +22,7 @@ def units() -> pl.DataFrame:
     return records.filter(pl.col("idUctovnychZavierok").list.len() > 5).select("id")
 
 
+@pytest.mark.slow
 def test_ids_from_a_pipe(units: pl.DataFrame) -> None:
     """What `ids` prints is read by `financials`; a row per unit and year, as `fk.financials`."""
     money = fk.sample().financials(units, [2015, 2016])
@@ -33,6 +34,7 @@ def test_ids_from_a_pipe(units: pl.DataFrame) -> None:
     assert {"total_assets", "reason"} <= set(money.columns)
 
 
+@pytest.mark.slow
 def test_all_years_into_a_file(units: pl.DataFrame, tmp_path: Path) -> None:
     """Without --year there is a row for every year."""
     file = tmp_path / "money.parquet"

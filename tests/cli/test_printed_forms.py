@@ -65,6 +65,7 @@ def test_a_statement_is_printed_as_filed(case: str) -> None:
     assert all(f"eport {report}" in seen.stdout for report in ids)
 
 
+@pytest.mark.slow
 def test_a_statement_over_years_is_printed_for_an_ico() -> None:
     """That of `statement_history`, by its options."""
     sample = fk.sample()

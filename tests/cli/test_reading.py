@@ -160,6 +160,7 @@ def test_records_lead_to_those_they_name(form: str) -> None:
         assert str(refused.exception).startswith("standard input has no ids of units; its columns")
 
 
+@pytest.mark.slow
 def test_statements_named_by_figures_are_printed() -> None:
     """Each as it was filed, one after the other; the same as by their ids."""
     money = run("financials", "365", "--year", "2015", "--year", "2016", "--sample").stdout

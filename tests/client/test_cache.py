@@ -193,6 +193,7 @@ def test_kept_records_are_those_of_the_register(tmp_path: Path, steps: list[Any]
             getattr(behind.sample, step)(ids[value])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collection", [FILED[0], *slow(*FILED[1:])])
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(

@@ -83,6 +83,7 @@ def windows(mirror: fk.Mirror) -> list[tuple[date, date]]:
     return runs.unique("version").sort("version").select("since", "started").rows()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "number", "moment"),
     [

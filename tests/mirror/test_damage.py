@@ -215,6 +215,7 @@ def survives(
     return "; ".join(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "pattern", "told", "fault"), CASES)
 def test_a_damaged_file_is_noticed_and_cured(
     sound: Sound, tmp_path: Path, kind: str, pattern: str, told: bool, fault: str, matrix: Told
@@ -238,6 +239,7 @@ def test_a_damaged_file_is_noticed_and_cured(
     matrix(f"{kind} {fault}", "the whole or MirrorError; its cure heals", seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [delete, *slow(empty)])
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_damaged_folder_is_noticed_and_cured(

@@ -60,6 +60,7 @@ def test_gone_units_are_counted_as_such(mirror: fk.Mirror) -> None:
     assert sum(counted(mirror).values()) == 807 - gone
 
 
+@pytest.mark.slow
 def test_duckdb_reads_the_newest_versions(mirror: fk.Mirror) -> None:
     """The newest version of each unit is one clause of SQL."""
     files = deltalake.DeltaTable(mirror.path / "units").file_uris()
@@ -203,6 +204,7 @@ def test_the_statement_of_the_docs_is_right_in_every_engine(filings: fk.Mirror) 
     assert tuple(json.loads(daft.stdout)) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "keys"),
     [

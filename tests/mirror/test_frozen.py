@@ -67,6 +67,7 @@ def with_a_region_more(path: str, query: str) -> Reply | None:
     return Reply(200, {}, more)
 
 
+@pytest.mark.slow
 def test_a_frozen_day_answers_as_on_that_day(mirror: fk.Mirror, register: Watched) -> None:
     """Records, ids, counts, codelists and the citation stay, whatever later syncs bring."""
     frozen = mirror.as_of(FIRST)

@@ -29,6 +29,7 @@ def a_register() -> Watched:
     return Watched(fk.sample(60), page_size=1_000)
 
 
+@pytest.mark.slow
 def test_what_was_given_up_is_written_down_before_the_next(tmp_path: Path) -> None:
     """Three records that cannot be had, others between them: no outage, and none is forgotten."""
     register = Watched(fk.sample(60))
@@ -84,6 +85,7 @@ def _interrupt(path: str, query: str) -> Reply | None:
     return None
 
 
+@pytest.mark.slow
 def test_nothing_is_read_while_a_loss_is_made_good(mirror: fk.Mirror, register: Watched) -> None:
     """Until everything was fetched again there is no answer; days before the loss stay."""
     first, before = register.today, mirror.snapshot().collect().sort("id")
@@ -116,6 +118,7 @@ def test_nothing_is_read_while_a_loss_is_made_good(mirror: fk.Mirror, register: 
     assert_frame_equal(mirror.snapshot(as_of=first).collect().sort("id"), before)
 
 
+@pytest.mark.slow
 def test_a_loss_is_made_good_by_a_full_sync_alone(mirror: fk.Mirror, register: Watched) -> None:
     """Also where the one that began it did not come to its first record: all marks are set anew."""
     gone = int(register.sample.units.ids()["id"][7])
@@ -233,6 +236,7 @@ def test_a_commit_that_is_garbage_is_named_with_the_cure(mirror: fk.Mirror) -> N
             each.snapshot()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("also", [LISTS[1:], *slow(((),), (("codelists",),))])
 @pytest.mark.parametrize("name", [LISTS[0], *slow(*LISTS[1:])])
 def test_a_list_lost_with_the_runs_is_fetched_again(

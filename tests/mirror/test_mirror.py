@@ -292,6 +292,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     return mirror
 
 
+@pytest.mark.slow
 @examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_flipped_bit_is_found_by_verify(sound: fk.Mirror, data: st.DataObject) -> None:

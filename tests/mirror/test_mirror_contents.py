@@ -62,6 +62,7 @@ def records(register: Watched) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_all_records_are_answered_from_disk(mirror: fk.Mirror, register: Watched) -> None:
     """Each record is the register's, by id and all at once, without a request."""
     register.asked.clear()
@@ -71,6 +72,7 @@ def test_all_records_are_answered_from_disk(mirror: fk.Mirror, register: Watched
     assert set(mirror.verify()["meaning"]) == {""}
 
 
+@pytest.mark.slow
 def test_numbers_are_answered_from_disk(mirror: fk.Mirror, register: Watched) -> None:
     """Cells, checks and the printed form are those of the register."""
     ids = register.sample.reports.ids()
@@ -83,6 +85,7 @@ def test_numbers_are_answered_from_disk(mirror: fk.Mirror, register: Watched) ->
     assert str(mirror.as_filed(one)) == str(register.sample.as_filed(one))
 
 
+@pytest.mark.slow
 def test_figures_are_answered_from_disk(mirror: fk.Mirror, register: Watched) -> None:
     """Filings and figures of all units are those of the register, without a request."""
     ids = mirror.units.ids()
@@ -101,6 +104,7 @@ def test_figures_are_answered_from_disk(mirror: fk.Mirror, register: Watched) ->
     assert mirror.financials(ids, 2020, dry_run=True)["requests"].sum() == 0
 
 
+@pytest.mark.slow
 def test_years_of_a_statement_have_the_report_that_counts(tmp_path: Path) -> None:
     """Of two on one form, both of which a mirror holds, the one that a register reads."""
     sample = fk.sample(12)
@@ -116,6 +120,7 @@ def test_years_of_a_statement_have_the_report_that_counts(tmp_path: Path) -> Non
     assert_frame_equal(local.filings, own.filings)
 
 
+@pytest.mark.slow
 def test_what_is_held_is_never_asked_again(mirror: fk.Mirror, register: Watched) -> None:
     """A sync requests the lists, and of the records those that they name."""
     for _ in range(2):  # what changed on the first day lies before the window then
@@ -214,6 +219,7 @@ def test_a_budget_stops_the_units_too(tmp_path: Path, register: Watched) -> None
         mirror.sync(budget="soon")
 
 
+@pytest.mark.slow
 def test_a_question_outside_is_an_error(tmp_path: Path, register: Watched) -> None:
     """What is not held yet is refused; what the register has not is not found."""
     slow = Watched(register.sample, page_size=40, rate=1.0)
@@ -238,6 +244,7 @@ def test_a_question_outside_is_an_error(tmp_path: Path, register: Watched) -> No
     assert mirror.snapshot("statements").select(pl.len()).collect().item() < len(ids)
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_whole_in_a_mirror_just_opened(mirror: fk.Mirror, register: Watched) -> None:
     """Nothing else has to be read first, and what is synced meanwhile is in the next one."""
     frozen = fk.Mirror(mirror.path).as_of("2026-06-30")
@@ -279,6 +286,7 @@ def test_a_snapshot_has_the_records_that_are_held(tmp_path: Path, register: Watc
     assert ids.height == register.sample.annual_reports.count()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [5, *slow(None)])
 def test_a_served_mirror_answers_whatever_it_holds(
     mirror: fk.Mirror, register: Watched, limit: int | None
@@ -352,6 +360,7 @@ def test_a_change_that_is_not_fetched_is_not_answered(mirror: fk.Mirror, registe
     assert_contents_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 def test_cells_of_a_changed_report_are_no_answer(mirror: fk.Mirror, register: Watched) -> None:
     """Once the list names a report, its former cells are left out until it is fetched again."""
     held = mirror.cells().select("report_id").unique().sort("report_id")
@@ -637,6 +646,7 @@ def test_a_day_whose_lists_are_lost_is_refused(
         mirror.as_of(day)
 
 
+@pytest.mark.slow
 def test_templates_are_parsed_once_per_sync(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -694,6 +704,7 @@ def test_a_template_that_was_not_there_is_requested_again(
     assert gone in mirror.cells().collect()["template"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["altered", "lost"])
 def test_damaged_templates_are_found_and_written_anew(
     mirror: fk.Mirror, register: Watched, damage: str
@@ -738,6 +749,7 @@ def test_contents_that_are_none(tmp_path: Path, contents: object, message: str) 
         fk.Mirror(tmp_path / "ruz", contents=contents)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_an_extract_has_the_contents_of_its_units(
     mirror: fk.Mirror, register: Watched, tmp_path: Path
 ) -> None:
@@ -759,6 +771,7 @@ def test_an_extract_has_the_contents_of_its_units(
     assert set(fk.Mirror(tmp_path / "small").verify()["meaning"]) == {""}
 
 
+@pytest.mark.slow
 def test_an_extract_without_records_says_so(tmp_path: Path, register: Watched) -> None:
     """The way out is another extract: it cannot be synced itself."""
     mirror = fk.Mirror(tmp_path / "ruz", register=register)
@@ -769,6 +782,7 @@ def test_an_extract_without_records_says_so(tmp_path: Path, register: Watched) -
         small.reports.get([1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONTENTS)
 def test_an_extract_is_whole_or_refused(register: Watched, tmp_path: Path, name: str) -> None:
     """Records that are listed and not fetched yet are named, and nothing is written."""

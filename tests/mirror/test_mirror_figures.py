@@ -209,6 +209,7 @@ def test_every_difficulty_is_what_the_register_makes_of_it(
     )
 
 
+@pytest.mark.slow
 def test_a_unit_outside_a_part_is_not_held(tmp_path: Path) -> None:
     """Neither in an extract nor in a mirror of the changes since a day; elsewhere it is none."""
     register = fk.sample(10, seed=1)
@@ -309,6 +310,7 @@ def test_what_is_not_held_has_the_reason(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_mirror_without_statements_or_reports(tmp_path: Path) -> None:
     """Units alone answer why; statements alone are no figures."""
     mirror = fk.Mirror(tmp_path / "ruz", register=REGISTER)
@@ -354,6 +356,7 @@ def test_filters_reach_the_files(tmp_path: Path, read: Read) -> None:
     assert groups(reports) < groups(mirror.snapshot("reports").filter(pl.col("id") > 0))
 
 
+@pytest.mark.slow
 def test_items_read_their_cells_alone(mirror: fk.Mirror, tmp_path: Path, read: Read) -> None:
     """In cells sorted as they are stored, a few row groups for one item, most for all."""
     mirror.cells().collect()

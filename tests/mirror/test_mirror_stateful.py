@@ -220,6 +220,7 @@ class History(RuleBasedStateMachine):
             starts.append(started)
 
 
+@pytest.mark.slow
 @pytest.mark.hypothesis
 def test_any_history_can_be_put_right() -> None:
     """Any order of changes, syncs, faults and crashes leaves the mirror fit to be put right."""

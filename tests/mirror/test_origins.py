@@ -194,6 +194,7 @@ def test_lost_runs_hide_no_origin(tmp_path: Path) -> None:
     assert mirror.today == date(2026, 6, 30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["runs", "statements"])
 def test_data_of_another_register_are_named(tmp_path: Path, name: str) -> None:
     """What came from another mirror's folder is named by a read, a sync and verify."""

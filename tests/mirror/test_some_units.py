@@ -84,6 +84,7 @@ def assert_figures_of(mirror: fk.Mirror, register: Watched, units: pl.DataFrame)
     assert register.asked == []
 
 
+@pytest.mark.slow
 def test_the_contents_of_some_units(
     mirror: fk.Mirror, register: Watched, units: pl.DataFrame
 ) -> None:
@@ -199,6 +200,7 @@ def test_a_lost_or_damaged_list_of_units(
     assert set(mirror.verify()["meaning"]) == {""}
 
 
+@pytest.mark.slow
 def test_what_cannot_be_kept(tmp_path: Path, register: Watched, units: pl.DataFrame) -> None:
     """Refused before anything is written, with the way out."""
     path = tmp_path / "ruz"

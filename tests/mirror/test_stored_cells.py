@@ -107,6 +107,7 @@ def mirror(tmp_path_factory: pytest.TempPathFactory, register: Watched) -> fk.Mi
     return mirror
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:some reports gave no number")
 @pytest.mark.parametrize("labels", [False, True])
 def test_all_cells_are_those_of_the_register(

@@ -112,6 +112,7 @@ def places(value: Any) -> list[Any]:
 TEMPLATES = [(kind, json.dumps(t)) for kind, value in VALID.items() for t in places(value)]
 
 
+@pytest.mark.slow
 @examples(1_500)
 @given(st.sampled_from(TEMPLATES), values, st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
 @example(("page", f'{{"id":["{MARK}"],"existujeDalsieId":true}}'), "1" * 310, "utf-8")

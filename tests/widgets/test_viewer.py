@@ -115,6 +115,7 @@ def test_the_first_one_shown_counts() -> None:
     assert filing_panel.first(filings.clear()) is None
 
 
+@pytest.mark.slow
 def test_a_superseded_statement_can_be_read_and_says_so() -> None:
     """Its own form is shown, with what took its place; the later one names the earlier."""
     viewer = viewer_of()
@@ -130,6 +131,7 @@ def test_a_superseded_statement_can_be_read_and_says_so() -> None:
     assert "<strong>Superseded" not in viewer.panel.value
 
 
+@pytest.mark.slow
 def test_each_action_draws_once() -> None:
     """A choice in the browser, of a year, of rows, of the language: one message each."""
     viewer = viewer_of("sk")
@@ -201,6 +203,7 @@ def test_code_shows_the_same_forms_in_a_fresh_process(*, blanks: bool) -> None:
     assert "# No unit is chosen." in viewer_of(value=None).code()
 
 
+@pytest.mark.slow
 def test_it_reads_over_http_and_no_property_waits() -> None:
     """Until the form is here there is none; `fetch` waits, and few requests are sent."""
     register = Watched(fk.sample(500))
@@ -232,6 +235,7 @@ def test_it_reads_over_http_and_no_property_waits() -> None:
         settle()
 
 
+@pytest.mark.slow
 def test_the_filings_of_a_unit_are_fetched_once() -> None:
     """Another year takes its reports alone; the late answer of another unit is dropped."""
     register = Watched(fk.sample(500))
@@ -270,6 +274,7 @@ def test_the_filings_of_a_unit_are_fetched_once() -> None:
     settle()
 
 
+@pytest.mark.slow
 def test_the_balance_sheet_comes_first() -> None:
     """Whichever of the two reports of a public body has the lower id; other files are last."""
     sample = fk.sample()
@@ -295,6 +300,7 @@ def sought(viewer: StatementViewer, text: str) -> list[str]:
     return [names[code] for code in codes]
 
 
+@pytest.mark.slow
 def test_without_a_frame_a_sample_is_searched() -> None:
     """As by `units.find`, the best match first, and how many more there are; none are listed."""
     viewer = fk.StatementViewer(register=SAMPLE)
@@ -314,6 +320,7 @@ def test_without_a_frame_a_sample_is_searched() -> None:
     assert not fk.StatementViewer(UNITS, register=SAMPLE).unit.searched
 
 
+@pytest.mark.slow
 def test_without_a_frame_any_id_may_be_set() -> None:
     """Its name stands in the field."""
     viewer = fk.StatementViewer(register=SAMPLE)
@@ -403,6 +410,7 @@ def test_sales_result_and_assets_stand_beside_each_year(
         assert cells_of(superseded)[-3:] == ["", "", ""]
 
 
+@pytest.mark.slow
 def test_the_second_tab_is_the_statement_over_years() -> None:
     """That of `statement_history`, by table, rows and language; its code prints it."""
     viewer = viewer_of()

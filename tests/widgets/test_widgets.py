@@ -45,6 +45,7 @@ def test_wrong_arguments_are_refused_and_reprs_are_stable(kind: type) -> None:
     assert "application/vnd.jupyter.widget-view+json" in bundles[0]
 
 
+@pytest.mark.slow
 def test_a_saved_notebook_keeps_the_last_state(tmp_path: Path) -> None:
     """As HTML without scripts the panel is there, with what a later cell has chosen."""
     cells = [

@@ -226,6 +226,7 @@ def test_max_requests_is_checked_before_the_first_record() -> None:
     assert reg.units.scan(max_requests=20).head(20).collect().height == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_an_error_has_the_rows_before_it(engine: Any) -> None:
     """All rows that were fetched, as the query wants them, and the cursor; the error is ours."""

@@ -228,6 +228,7 @@ def test_a_file_of_the_right_size_is_fetched_again_where_its_digest_is_another(
     assert report["bytes"].to_list() == [len(PDF)] * 3
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_leaves_no_part(tmp_path: Path) -> None:
     """The file that does not fit is reported, and nothing of it is left."""
     line = f"""

@@ -182,6 +182,7 @@ def test_an_error_keeps_the_finished_units() -> None:
     assert partial.equals(SAMPLE.filings(units.head(partial["unit_id"].n_unique()), 2018))
 
 
+@pytest.mark.slow
 def test_what_is_planned() -> None:
     """Of statements no more than planned are requested; nothing is sent for the plan."""
     watched = Watched(SAMPLE)
@@ -224,6 +225,7 @@ def gap(year: int) -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("year", [2016, *slow(2012, 2019)])
 def test_the_only_filing_of_a_year_that_was_filed_late_is_found(year: int) -> None:
     """Its id is above those of all later years; all that can be of the year is requested."""
@@ -241,6 +243,7 @@ def test_the_only_filing_of_a_year_that_was_filed_late_is_found(year: int) -> No
     assert len(watched.asked) < 0.6 * units["idUctovnychZavierok"].explode().len()
 
 
+@pytest.mark.slow
 def test_a_year_of_interim_or_consolidated_statements_alone_is_not_found() -> None:
     """The ordinary one that was filed late is."""
     sample = fk.sample(300, seed=5)

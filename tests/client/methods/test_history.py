@@ -69,6 +69,7 @@ def test_rows_of_one_form_are_the_cells_of_its_reports(
     assert shown.frame["item"].is_null().all()
 
 
+@pytest.mark.slow
 def test_years_on_several_forms_have_the_items_of_financials() -> None:
     """Each figure is the item's, every item is in one statement, and the note names the forms."""
     figures = SAMPLE.financials([MUNICIPALITY]).rows_by_key("year", named=True, unique=True)

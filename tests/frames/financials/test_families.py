@@ -181,6 +181,7 @@ def test_the_former_period_is_the_last_column() -> None:
     assert single == {"total_assets": 4.0}
 
 
+@pytest.mark.slow
 def test_an_activity_is_its_column() -> None:
     """Balances have none; single entry has others, businesses one for all."""
     income = filed(1180, {(3, 74, 0): "29", (3, 74, 1): "1", (3, 74, 2): "30", (0, 60, 2): "8"})

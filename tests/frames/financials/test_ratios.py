@@ -119,6 +119,7 @@ def test_the_list_of_ratios_needs_no_register() -> None:
     assert margin["forms"] == [699, 687]
 
 
+@pytest.mark.slow
 @examples(40)
 @given(ROWS)
 def test_the_listed_items_suffice_for_a_ratio(rows: list[dict[str, int | None]]) -> None:
@@ -131,6 +132,7 @@ def test_the_listed_items_suffice_for_a_ratio(rows: list[dict[str, int | None]])
         assert fk.ratios(few).collect()[name].equals(computed[name])
 
 
+@pytest.mark.slow
 def test_without_one_of_its_items_a_ratio_is_no_column() -> None:
     """Each of the listed items is needed."""
     whole = financials([dict.fromkeys((*PARTS, "year"), 1)])

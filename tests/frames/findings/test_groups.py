@@ -31,6 +31,7 @@ def test_every_division_is_in_its_section() -> None:
     assert coded["section"].to_list() == [section_of({"skNace": code}) for code in codes]
 
 
+@pytest.mark.slow
 def test_groups_are_counted_in_units_and_in_figures(figures: pl.DataFrame) -> None:
     """Every unit once, with its label; what is no division is an unknown code."""
     units = SAMPLE.units.get(SAMPLE.units.ids(limit=400))

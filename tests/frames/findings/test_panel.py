@@ -178,6 +178,7 @@ def test_what_a_frame_does_not_have_is_null_in_its_flows(figures: pl.DataFrame) 
     assert gaps.height == fk.growth(own, "sales").filter(sales_reason="gap").height > 50
 
 
+@pytest.mark.slow
 def test_the_filings_own_column_shows_restatements() -> None:
     """The year before as the filing itself states it, and where its former filing differs."""
     units = SAMPLE.units.get(SAMPLE.units.ids()).sample(30, seed=8)

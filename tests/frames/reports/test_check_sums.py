@@ -297,6 +297,7 @@ def test_a_filing_whose_periods_are_exchanged_is_right_in_itself(
     assert found == 0
 
 
+@pytest.mark.slow
 def test_errors_in_recorded_filings_are_caught(recorded: Path) -> None:
     """As in those of the sample."""
     sent = [
@@ -342,6 +343,7 @@ PAGE = pl.Struct(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_restatement_is_a_difference_to_the_former_report() -> None:
     """Previous column less the current one of a year ago, of the same unit, and no failing sum."""
     blank = [[""] * many for many in sizes(687)]
@@ -381,6 +383,7 @@ def test_a_restatement_is_a_difference_to_the_former_report() -> None:
     assert differences(years[0], year_of(2, 2024, second)) == [None, None]
 
 
+@pytest.mark.slow
 def test_reports_are_compared_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
     """In other parts of the frame as well: years apart, and two reports of one statement."""
     sample = fk.sample()
@@ -456,6 +459,7 @@ def test_a_difference_of_a_cent_fails() -> None:
         assert numbers.count(3) == failing, margin
 
 
+@pytest.mark.slow
 def test_sums_of_every_form_of_the_register(collected: Path) -> None:
     """A filing computed from collected terms has no failing sum; what is altered in it is named.
 
@@ -486,6 +490,7 @@ def test_sums_of_every_form_of_the_register(collected: Path) -> None:
     assert with_sums == (14 if collected == data_folder() else 47)
 
 
+@pytest.mark.slow
 def test_a_wrong_total_of_two_activities_is_a_difference(collected: Path) -> None:
     """Also where all sums hold, on every form that has main and business, untaxed and taxed."""
     there = []

@@ -35,6 +35,7 @@ def test_every_reason_has_words() -> None:
     assert list(TEXTS["sk"]) == list(TEXTS["en"]) == list(REASONS)
 
 
+@pytest.mark.slow
 def test_every_part_of_the_catalogue_is_shown() -> None:
     """The parts are those that the package reads, those of the pickers by group."""
     package = Path(fk.__file__).parent

@@ -179,6 +179,7 @@ def past(report: dict[str, Any], period: str) -> list[list[float]]:
     return found
 
 
+@pytest.mark.slow
 def test_ids_grow_with_filing(statements: pl.DataFrame) -> None:
     """And nothing was filed after its last change, nor changed after its unit."""
     filed = statements.filter(pl.col("datumPodania").is_not_null())

@@ -294,6 +294,7 @@ def queries(draw: st.DrawFn) -> str:
     return "&".join(draw(st.permutations(parts)))
 
 
+@pytest.mark.slow
 @examples(600)
 @given(units, queries(), st.sampled_from([LISTS[0], *LISTS]), st.booleans(), st.booleans())
 def test_lists_and_counts_are_those_of_the_model(
