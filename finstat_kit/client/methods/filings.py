@@ -21,7 +21,10 @@ from finstat_kit.protocol.records.decode import KINDS
 Year = int | Iterable[int] | None
 Given = pl.DataFrame | pl.LazyFrame | pl.Series | int | Iterable[int] | None
 
-_CHUNK: Final = 100  # units whose rows are finished together
+# Units whose rows are finished together: an error loses those of one chunk, which matters where
+# requests take long; elsewhere each chunk takes as long as a thousand units.
+_CHUNK: Final = 100
+_LARGE_CHUNK: Final = 2_000
 
 
 def filings(
@@ -123,7 +126,7 @@ def by_chunks(
         bar("requests", expected, remote=session.remote, progress=progress) as advance,
     ):
         walk = _Walk(session, units, years, advance, consolidated=consolidated)
-        for chunk in units.iter_slices(_CHUNK):
+        for chunk in units.iter_slices(_CHUNK if session.rate else _LARGE_CHUNK):
             statements = walk.statements_of(chunk)
             filed = rule.by_rule(chunk, statements, years, consolidated=consolidated)
             done.append(finish(chunk, filed, advance))

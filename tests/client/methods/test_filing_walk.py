@@ -165,7 +165,7 @@ def test_wrong_arguments(arguments: dict[str, object], says: str) -> None:
 
 def test_an_error_keeps_the_finished_units() -> None:
     """They are in ``.partial``, as they would have been returned."""
-    watched = Watched(SAMPLE)
+    watched = Watched(SAMPLE, rate=5.0)
     units = UNITS.head(400)
 
     def fails(path: str, query: str) -> None:
