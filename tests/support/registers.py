@@ -125,13 +125,18 @@ class Watched(fk.Register):
     """
 
     def __init__(
-        self, sample: Sample, *, page_size: int = 10_000, rate: float | None = None
+        self,
+        sample: Sample,
+        *,
+        page_size: int = 10_000,
+        rate: float | None = None,
+        base_url: str = "watched:",
     ) -> None:
         self.sample = sample
         self.instead: Callable[[str, str], Reply | None] = lambda path, query: None
         self.asked: list[str] = []
         carrier = InProcess(self._answer, FakeClock().timing(luck=0.01))
-        super().__init__("watched:", page_size=page_size, rate=rate, transport=carrier)
+        super().__init__(base_url, page_size=page_size, rate=rate, transport=carrier)
 
     @property
     def today(self) -> date:
@@ -143,6 +148,7 @@ class Watched(fk.Register):
         return [int(target.removeprefix(path)) for target in self.asked if path in target]
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
+        path = path.removeprefix("//register.example")
         self.asked.append(f"{path}?{query}")
         return self.instead(path, query) or self.sample._answer(method, path, query)
 

@@ -126,7 +126,7 @@ def by_chunks(
         bar("requests", expected, remote=session.remote, progress=progress) as advance,
     ):
         walk = _Walk(session, units, years, advance, consolidated=consolidated)
-        for chunk in units.iter_slices(_CHUNK if session.rate else _LARGE_CHUNK):
+        for chunk in units.iter_slices(_CHUNK if session.watched else _LARGE_CHUNK):
             statements = walk.statements_of(chunk)
             filed = rule.by_rule(chunk, statements, years, consolidated=consolidated)
             done.append(finish(chunk, filed, advance))

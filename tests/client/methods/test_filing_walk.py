@@ -165,7 +165,7 @@ def test_wrong_arguments(arguments: dict[str, object], says: str) -> None:
 
 def test_an_error_keeps_the_finished_units() -> None:
     """They are in ``.partial``, as they would have been returned."""
-    watched = Watched(SAMPLE, rate=5.0)
+    watched = Watched(SAMPLE, base_url="http://register.example")
     units = UNITS.head(400)
 
     def fails(path: str, query: str) -> None:
@@ -174,7 +174,7 @@ def test_an_error_keeps_the_finished_units() -> None:
 
     watched.instead = fails
     with pytest.raises(TransportError) as caught:
-        watched.filings(units, 2018)
+        watched.filings(units, 2018, progress=False)
 
     partial = caught.value.partial
     assert partial is not None
