@@ -72,6 +72,7 @@ class Exchange:
     """Sends requests to one register, one rate and one back-off for all its threads.
 
     Attributes:
+        base_url: Of the register.
         cache: The file that keeps good replies; None for none.
     """
 
@@ -85,7 +86,7 @@ class Exchange:
         tries: int,
     ) -> None:
         self.cache: CacheFile | None = None
-        self._base_url = base_url
+        self.base_url = base_url
         self._transport = transport
         self._rate = rate
         self._deadline = deadline
@@ -141,7 +142,7 @@ class Exchange:
         try:
             value = value_of(request, entry.reply, entry.fetched)
         except NotFound as error:
-            error.url = self._base_url + request.target
+            error.url = self.base_url + request.target
             self._used(entry)
             raise
         except (RegisterError, MayPass):  # kept by a version with fewer checks
@@ -164,7 +165,7 @@ class Exchange:
             Stopped: *stop* was set meanwhile.
         """
         target = request.target
-        url = self._base_url + target
+        url = self.base_url + target
         started, attempt = math.inf, 0
         while True:
             attempt += 1
@@ -201,7 +202,7 @@ class Exchange:
             RegisterError: No complete reply arrived.
         """
         target = request.target
-        url = self._base_url + target
+        url = self.base_url + target
         self._wait_for_turn(None)
         now = self._timing.clock()
         try:
@@ -244,7 +245,7 @@ class Exchange:
             if isinstance(error, FinalTransportError):
                 raise TransportError(error.message, url=url) from error.__cause__
             failure = TransportError(
-                f"{error.message}; check that {self._base_url} can be reached from this machine, "
+                f"{error.message}; check that {self.base_url} can be reached from this machine, "
                 "or try later",
                 url=url,
             )

@@ -22,7 +22,7 @@ Year = int | Iterable[int] | None
 Given = pl.DataFrame | pl.LazyFrame | pl.Series | int | Iterable[int] | None
 
 # Units whose rows are finished together: an error loses those of one chunk, which matters where
-# requests take long; elsewhere each chunk takes as long as a thousand units.
+# requests take long. In process each chunk takes as long as a thousand units.
 _CHUNK: Final = 100
 _LARGE_CHUNK: Final = 2_000
 
@@ -126,7 +126,8 @@ def by_chunks(
         bar("requests", expected, remote=session.remote, progress=progress) as advance,
     ):
         walk = _Walk(session, units, years, advance, consolidated=consolidated)
-        for chunk in units.iter_slices(_CHUNK if session.watched else _LARGE_CHUNK):
+        many = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK
+        for chunk in units.iter_slices(many):
             statements = walk.statements_of(chunk)
             filed = rule.by_rule(chunk, statements, years, consolidated=consolidated)
             done.append(finish(chunk, filed, advance))

@@ -629,7 +629,7 @@ def test_the_year_before_is_that_of_its_own_period() -> None:
 @pytest.mark.parametrize("many", [20, 200, 470])
 def test_an_interruption_keeps_the_finished_units(many: int) -> None:
     """Ctrl-C leaves their rows in ``.partial``, none of them unfinished."""
-    watched = Watched(SAMPLE)
+    watched = Watched(SAMPLE, base_url="http://register.example")
     units = FIRMS.head(130)
 
     def presses(path: str, query: str) -> None:
@@ -638,7 +638,7 @@ def test_an_interruption_keeps_the_finished_units(many: int) -> None:
 
     watched.instead = presses
     with pytest.raises(fk.Interrupted, match=re.escape(".partial")) as caught:
-        watched.financials(units, 2017)
+        watched.financials(units, 2017, progress=False)
 
     partial = caught.value.partial
     assert partial is not None
