@@ -21,8 +21,8 @@ from finstat_kit.protocol.records.decode import KINDS
 Year = int | Iterable[int] | None
 Given = pl.DataFrame | pl.LazyFrame | pl.Series | int | Iterable[int] | None
 
-# Units whose rows are finished together: an error loses those of one chunk, which matters where
-# requests take long. In process each chunk takes as long as a thousand units.
+# Units whose rows are finished together. An error loses those of one chunk, which matters where
+# they took requests over a network. In process each chunk adds the time of several hundred units.
 _CHUNK: Final = 100
 _LARGE_CHUNK: Final = 2_000
 

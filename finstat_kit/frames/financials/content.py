@@ -36,7 +36,7 @@ _BARE: Final = 4
 _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
 _ANY: Final = pl.lit(value=True)
 _REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
-_SLICE: Final = 2000  # reports whose cells are in memory as a matrix at a time
+_SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
 _PLACE: Final = items.CELL[1:]
 _FIGURES: Final = pl.Schema({"report_id": pl.Int64(), "period": PERIOD, "odd": pl.Boolean()})
 _CHECKS: Final = pl.Schema(
