@@ -493,7 +493,7 @@ MUTATIONS = [
     # A chart shows all of its numbers, and what they are.
     Mutation(
         "what a chart leaves out is one bar",
-        "cutting.py:cut",
+        "rows.py:cut",
         "labelled.slice(top)",
         "labelled.slice(top + 1)",
         "test_what_top_cuts_off_is_one_bar",

@@ -11,12 +11,11 @@ from matplotlib.axes import Axes
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Grouping, Lang
-from finstat_kit.charts.parts import colours, drawing, legend, rows, texts
+from finstat_kit.charts.parts import drawing, rows, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
-from finstat_kit.charts.parts.rows import Groups, Rows
+from finstat_kit.charts.parts.rows import Groups, Rows, cut
 from finstat_kit.charts.parts.texts import Texts
 from finstat_kit.charts.values import estimates, figures, summaries
-from finstat_kit.charts.values.cutting import cut
 from finstat_kit.charts.values.summaries import Summary
 from finstat_kit.client.register import Register
 from finstat_kit.frames.findings import groups
@@ -194,7 +193,7 @@ def _draw_bars(
     ax.spines[["top", "right", "bottom"]].set_visible(False)
     width, height = drawing.inches(ax)
     size = min(TEXT_SIZE, _LETTER * 72 * height / placed.height)
-    ink = colours.ink(ax)
+    ink = drawing.ink(ax)
     lengths = [float(length) for length in bars[value]]
     ends = [float(end) for end in bars["count_high"]] if "hits" in bars.columns else lengths
     drawn = ax.barh(
@@ -202,7 +201,7 @@ def _draw_bars(
         lengths,
         height=0.72 if groups is None else 0.9,
         color=[
-            _colour(kind, x) if groups is None else groups.colour_of.get(code or "", colours.PALE)
+            _colour(kind, x) if groups is None else groups.colour_of.get(code or "", drawing.PALE)
             for kind, x, code in zip(bars["kind"], lengths, bars["code"], strict=True)
         ],
         xerr=_errors(bars),
@@ -228,15 +227,15 @@ def _draw_bars(
         ax.spines["left"].set_visible(False)
     # A few bars keep the thickness of bars among many.
     ax.set_ylim(placed.height - 0.5, -0.5)
-    pad = 4 if groups is None else legend.below(ax, groups.drawn(bars["code"]), beside=beside)
+    pad = 4 if groups is None else texts.below(ax, groups.drawn(bars["code"]), beside=beside)
     off_text = _WORDS[lang]["off"] if off else ""
     around.write_notes(ax, notes[0], off_text, *notes[1:], beside=beside, pad=pad)
 
 
 def _colour(kind: str, length: float) -> str:
     if kind == "labelled":
-        return colours.BLUE if length >= 0 else colours.ORANGE
-    return colours.PALE if kind == "rest" else colours.GREY
+        return drawing.BLUE if length >= 0 else drawing.ORANGE
+    return drawing.PALE if kind == "rest" else drawing.GREY
 
 
 def _numbers(bars: pl.DataFrame, value: str, lang: Lang) -> list[str]:
@@ -265,7 +264,7 @@ def _write_inside(ax: Axes, row: float, side: float, number: str, size: float) -
     """Write the number inside a bar that runs off the axis, and an arrow at the edge."""
     near, far = ("left", "right") if side > 0 else ("right", "left")
     edge, arrow = (0.992, "→") if side > 0 else (0.008, "←")
-    ink = colours.ink_on(colours.PALE)
+    ink = drawing.ink_on(drawing.PALE)
     ax.annotate(
         number, (0, row), (4 * side, 0), textcoords="offset points",
         ha=near, va="center", fontsize=size, color=ink,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from itertools import accumulate
+from statistics import fmean
+from typing import Final, NamedTuple
 
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.transforms import ScaledTranslation
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import colours, drawing, end_labels, texts
+from finstat_kit.charts.parts import drawing, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
-from finstat_kit.charts.parts.end_labels import End
 from finstat_kit.charts.values import figures
 from finstat_kit.charts.values.figures import Figures
 from finstat_kit.client.register import Register
@@ -25,6 +27,10 @@ _MOST: Final = 6  # lines
 _YEARS: Final = 1.4  # per inch of the axes that names at the ends of lines make narrower
 _NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes", "name")
 _WORDS: Final = Words("plot_history")
+_BROAD: Final = 2.0  # inches of a name in a line
+_LINE: Final = 0.17  # inches
+_AROUND: Final = 0.2  # inches of a line of the title or of a note, and of the labels of the years
+_ACROSS: Final = 12  # points from the axes to the names
 
 
 def plot_history(
@@ -103,7 +109,7 @@ def plot_history(
         marks: set[str] = set()
         ends: list[End] = []
         lines = [(unit, of_item) for unit in units for of_item in values]
-        for colour, (unit, of_item) in zip(colours.OF_CODES, lines, strict=False):
+        for colour, (unit, of_item) in zip(drawing.OF_CODES, lines, strict=False):
             label = units[unit] if len(units) > 1 else figures.called(of_item.item, lang)
             points = of_item.present.drop_nulls("year").filter(unit_id=unit).sort("year")
             if not points.is_empty():
@@ -116,7 +122,7 @@ def plot_history(
         beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
         around.write_notes(ax, " ".join(notes + value_notes), beside=beside)
         if len(lines) > 1:
-            end_labels.draw(ax, ends)
+            draw(ax, ends)
     return ax
 
 
@@ -143,13 +149,13 @@ def _line(ax: Axes, points: pl.DataFrame, colour: str) -> set[str]:
     ax.plot(hollow["year"], hollow["value"], "o", color=colour, markersize=5, markerfacecolor=face)
     ringed = full.filter(pl.col("supersedes") > 0)
     ax.plot(
-        ringed["year"], ringed["value"], "o", color=colours.ink(ax), markersize=11,
+        ringed["year"], ringed["value"], "o", color=drawing.ink(ax), markersize=11,
         markerfacecolor="none", markeredgewidth=1.2,
     )  # fmt: skip
     short = points.filter(pl.col("months") != 12)
     for year in short["year"]:
         ax.axvspan(
-            year - 0.4, year + 0.4, facecolor="none", edgecolor=colours.GREY, hatch="///",
+            year - 0.4, year + 0.4, facecolor="none", edgecolor=drawing.GREY, hatch="///",
             linewidth=0, alpha=0.6, zorder=0,
         )  # fmt: skip
     marks = {"corrected": ringed, "previous": hollow, "short": short}
@@ -166,5 +172,66 @@ def _finish(ax: Axes, item: str, lang: Lang) -> None:
     if low > 0:
         ax.set_ylim(0, high)
     elif low < 0 < high:
-        ax.axhline(0, color=colours.ink(ax), linewidth=0.8)
+        ax.axhline(0, color=drawing.ink(ax), linewidth=0.8)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+class End(NamedTuple):
+    """The last point of a line, its name and colour."""
+
+    x: float
+    y: float
+    name: str
+    colour: str
+
+
+def draw(ax: Axes, ends: Sequence[End]) -> None:
+    """Write the name of each line beside its end, joined to it by a thin line of its colour.
+
+    Title, notes and the scale of the axes must not change afterwards.
+    """
+    low, high = ax.get_ylim()
+    around = f"{ax.get_title()}\n\n{ax.get_xlabel()}".count("\n") + 1
+    room = drawing.inches(ax)[1] * drawing.GROWTH - _AROUND * around
+    unit = 1 / max(room, _LINE * len(ends))  # an inch, by the height of the axes
+    ordered = sorted(ends, key=lambda end: end.y)
+    names = [drawing.wrapped(end.name, _BROAD, TEXT_SIZE) for end in ordered]
+    heights = [_LINE * len(lines) * unit for lines in names]
+    wanted = [(end.y - low) / (high - low) for end in ordered]
+    beside = ax.transAxes + ScaledTranslation(_ACROSS / 72, 0, ax.figure.dpi_scale_trans)
+    for end, lines, y in zip(ordered, names, apart(wanted, heights), strict=True):
+        joined = {"arrowstyle": "-", "color": end.colour, "linewidth": 1, "linestyle": ":"}
+        ax.annotate(
+            drawing.literal("\n".join(lines)), (end.x, end.y), (1, y), textcoords=beside,
+            va="center", fontsize=TEXT_SIZE, color=drawing.ink(ax), annotation_clip=False,
+            arrowprops={**joined, "shrinkA": 1, "shrinkB": 4, "relpos": (0, 0.5)},
+        )  # fmt: skip
+
+
+def apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+    """Return the middles of texts between 0 and 1: near where they are wanted, none over another.
+
+    >>> apart([0.1, 0.5, 0.5], [0.1, 0.1, 0.1])
+    [0.1, 0.45, 0.55]
+    """
+    heaps: list[tuple[list[float], list[float]]] = []
+    for middle, height in zip(wanted, heights, strict=True):
+        heap = [middle], [height]
+        # Texts that touch move as one.
+        while heaps and _bottom(*heaps[-1]) + sum(heaps[-1][1]) > _bottom(*heap):
+            below = heaps.pop()
+            heap = below[0] + heap[0], below[1] + heap[1]
+        heaps.append(heap)
+    return [
+        round(_bottom(middles, of_heap) + start + height / 2, 9)
+        for middles, of_heap in heaps
+        for start, height in zip(accumulate(of_heap, initial=0.0), of_heap, strict=False)
+    ]
+
+
+def _bottom(middles: Sequence[float], heights: Sequence[float]) -> float:
+    """Return where a heap of texts begins, near the places of all."""
+    starts = accumulate(heights, initial=0.0)
+    wanted = (middle - start - height / 2
+              for middle, start, height in zip(middles, starts, heights, strict=False))  # fmt: skip
+    return max(0.0, min(fmean(wanted), 1 - sum(heights)))

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final, NamedTuple
 
+import matplotlib.dates as mdates
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.patches import StepPatch
+from matplotlib.patches import Rectangle, StepPatch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.transforms import Bbox
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts import panels
-from finstat_kit.charts.parts import colours, drawing, texts
+from finstat_kit.charts.parts import drawing, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
-from finstat_kit.charts.values import periods, series
-from finstat_kit.charts.values.series import Series
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.frames.counts.count_by import PERIODS, Every
@@ -26,6 +27,7 @@ from finstat_kit.frames.financials.quartiles import FEWEST
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.frames.text.numbers import MONTHS
 from finstat_kit.protocol import wire
 
 _MOST_STACKS: Final = 23  # beside each other
@@ -34,6 +36,27 @@ _FEW_PERIODS: Final = 7  # with fewer bounds, periods have the width of those of
 _BESIDE_LEGEND: Final = 0.75  # of the width of axes is left beside a legend, at least
 _GAP: Final = 0.15  # inches between dates
 _WORDS: Final = Words("plot_last_changes")
+MOST: Final = 8  # codes with a separate series
+_REST_COLOUR: Final = "#ababab"
+_UNLABELLED_COLOUR: Final = "#767676"
+_SERIES_WORDS: Final = Words("series")
+UNDER: Final = 22  # points for the labels of the periods
+_SIZE: Final = TEXT_SIZE - 1
+_LEAST_WIDTH: Final = 1.5  # inches
+_LEAST_HEIGHT: Final = 0.65
+_AROUND: Final = 1.9  # inches for title and notes
+BESIDE: Final = 0.7  # inches for the labels of the numbers
+_PANEL_GAP: Final = 0.14  # inches between panels
+_PANEL_WORDS: Final = Words("panels")
+_LINE: Final = 0.16  # inches
+Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
+FORMATS: Final[dict[Every, str]] = {
+    "day": "%Y-%m-%d",
+    "week": "%Y-%m-%d",
+    "month": "%Y-%m",
+    "quarter": "%Y-%m",
+    "year": "%Y",
+}
 
 
 def plot_last_changes(
@@ -101,7 +124,7 @@ def plot_last_changes(
     undated = int(changes["count"].sum()) - int(dated["count"].sum())
     with drawing.axes(ax, 9, 4.8) as ax:
         heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
-        around.write_title(ax, heading, int(changes["count"].sum()), beside=panels.BESIDE / 2)
+        around.write_title(ax, heading, int(changes["count"].sum()), beside=BESIDE / 2)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=TEXT_SIZE)
         n_undated = number_format.whole(undated, lang)
@@ -109,22 +132,20 @@ def plot_last_changes(
         if dated.is_empty():
             around.write_nothing(ax, without_day)
         else:
-            bounds = periods.bounds_of(dated, every)
-            to = periods.unfinished(bounds, today, lang)
-            apart = bounds.len() - 1 > _MOST_STACKS or codes.len() > len(colours.OF_CODES)
+            bounds = bounds_of(dated, every)
+            to = unfinished(bounds, today, lang)
+            apart = bounds.len() - 1 > _MOST_STACKS or codes.len() > len(drawing.OF_CODES)
             short = apart or drawing.inches(ax)[0] < drawing.NARROW
             # Two of the panels show sums.
-            most = min(series.MOST, max(panels.room(ax) - 2, 1)) if apart else series.MOST
-            all_series = series.of_changes(
-                dated, bounds.head(-1), codes, lang, most=most, short=short
-            )
+            most = min(MOST, max(room(ax) - 2, 1)) if apart else MOST
+            all_series = of_changes(dated, bounds.head(-1), codes, lang, most=most, short=short)
             least = FEWEST if apart else 0
             few = [each for each in all_series if each.counts.sum() < least]
             shown = [each for each in all_series if each.counts.sum() >= least]
             if not apart:
                 _draw_stack(ax, shown, bounds, every, lang, part=to is not None)
             elif shown:
-                panels.draw(ax, shown, bounds, every, lang, part=to is not None)
+                draw(ax, shown, bounds, every, lang, part=to is not None)
             else:
                 around.write_nothing(ax)
             ax.set_ylabel(words["count"] if shown else "", fontsize=TEXT_SIZE)
@@ -133,9 +154,9 @@ def plot_last_changes(
                 words["axis"].format(period=words[f"axis {every}"]) if shown else "",
                 words["not"] if shown else "",
                 words["part"].format(period=words[f"axis {every}"], to=to) if to and shown else "",
-                words["few"].format(names=series.named(few, lang)) if few else "",
+                words["few"].format(names=named(few, lang)) if few else "",
                 without_day,
-                beside=panels.BESIDE, pad=panels.UNDER if apart else 4, most=_BROAD,
+                beside=BESIDE, pad=UNDER if apart else 4, most=_BROAD,
             )  # fmt: skip
     return ax
 
@@ -150,7 +171,7 @@ def _draw_stack(
     part: bool,
 ) -> None:
     """Draw one outline per series, each on top of the one before."""
-    edges = periods.numbers(bounds)
+    edges = numbers(bounds)
     floor = np.zeros(len(edges) - 1)
     outlines = []
     for values in all_series:
@@ -161,7 +182,7 @@ def _draw_stack(
         outlines.append(outline)
         floor = floor + values.counts
     if part:
-        periods.hatch(ax, edges, float(floor[-1]))
+        hatch(ax, edges, float(floor[-1]))
     # A few periods keep the width of periods among many.
     spare = max(0, _FEW_PERIODS - bounds.len()) * (edges[1] - edges[0]) / 2
     ax.set_xlim(edges[0] - spare, edges[-1] + spare)
@@ -171,17 +192,245 @@ def _draw_stack(
     ax.legend(
         outlines[::-1], [drawing.literal(values.name) for values in all_series[::-1]],
         loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, frameon=False,
-        fontsize=TEXT_SIZE, labelcolor=colours.ink(ax), handlelength=1.1, handleheight=1.1,
+        fontsize=TEXT_SIZE, labelcolor=drawing.ink(ax), handlelength=1.1, handleheight=1.1,
     )  # fmt: skip
 
 
 def _write_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> None:
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))
-    edges = periods.numbers(bounds)
-    names = bounds.head(-1).dt.to_string(periods.FORMATS[every]).to_list()
+    edges = numbers(bounds)
+    names = bounds.head(-1).dt.to_string(FORMATS[every]).to_list()
     # Below the middle of its period, each as broad as the first; as many as there is room for.
     low, high = ax.get_xlim()
     room = drawing.inches(ax)[0] * _BESIDE_LEGEND * (edges[-1] - edges[0]) / (high - low)
     step = math.ceil(len(names) * (drawing.breadth(names[0], TEXT_SIZE) + _GAP) / room)
     ax.set_xticks(((edges[:-1] + edges[1:]) / 2)[::step], names[::step])
+
+
+class Series(NamedTuple):
+    """The number of units in each period."""
+
+    name: str
+    colour: str
+    counts: Numbers
+    is_sum: bool  # of many codes, or of rows without a label
+
+
+def of_changes(
+    changes: pl.DataFrame,
+    periods: pl.Series,
+    codes: pl.Series,
+    lang: Lang,
+    *,
+    most: int,
+    short: bool,
+) -> list[Series]:
+    """Return the series, commonest code first, then the rest, then rows without a label.
+
+    Args:
+        changes: Counts as `count_by` with ``last_change`` returns them.
+        periods: All periods.
+        codes: The codelist. If there are enough colours for its codes, each code has a fixed
+            colour; otherwise all share one colour.
+        lang: Language of the names.
+        most: Maximum number of codes with a separate series.
+        short: Whether names must be short.
+    """
+    ordered = codes.sort().to_list()
+    labelled = changes.filter(kind="labelled")
+    others = changes.filter(pl.col("kind") != "labelled")
+    totals = (
+        labelled.group_by("code", "label", "kind")
+        .agg(pl.col("count").sum())
+        .sort("count", "code", descending=[True, False])
+    )
+    commonest = totals["code"].head(most)
+    names = drawing.names(totals, lang, among=totals, longest=30, short=short)
+    few = len(ordered) <= len(drawing.OF_CODES)
+    groups = [
+        (
+            name,
+            drawing.OF_CODES[ordered.index(code)] if few else drawing.BLUE,
+            labelled.filter(code=code),
+        )
+        for name, code in zip(names, commonest, strict=False)
+    ]
+    if totals.height > most:
+        name = f"{drawing.WORDS[lang]['rest']} ({number_format.whole(totals.height - most, lang)})"
+        rest = labelled.filter(~pl.col("code").is_in(commonest.implode()))
+        groups.append((name, _REST_COLOUR, rest))
+    if not others.is_empty():
+        groups.append((_SERIES_WORDS[lang]["unlabelled"], _UNLABELLED_COLOUR, others))
+    frame = pl.DataFrame({"period": periods})
+    return [
+        Series(name, colour, _counts(rows, frame), is_sum=n >= commonest.len())
+        for n, (name, colour, rows) in enumerate(groups)
+    ]
+
+
+def named(several: Iterable[Series], lang: Lang) -> str:
+    """Return the names of series and their numbers of units."""
+    numbers = ((one.name, number_format.whole(int(one.counts.sum()), lang)) for one in several)
+    return ", ".join(f"{' '.join(name.split())} {number}" for name, number in numbers)
+
+
+def _counts(changes: pl.DataFrame, periods: pl.DataFrame) -> Numbers:
+    sums = changes.group_by("period").agg(pl.col("count").sum())
+    column = periods.join(sums, on="period", how="left", maintain_order="left")["count"]
+    return column.fill_null(0).cast(pl.Float64).to_numpy()
+
+
+def room(ax: Axes) -> int:
+    """Return the number of panels that fit into the axes."""
+    width, height = _inches(ax)
+    return max(int(width / _LEAST_WIDTH), 1) * max(int(height / _LEAST_HEIGHT), 1)
+
+
+def draw(
+    ax: Axes, series: Sequence[Series], bounds: pl.Series, every: Every, lang: Lang, *, part: bool
+) -> None:
+    """Draw a panel per series, as child axes of *ax*, which keeps title and labels."""
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    width, _ = _inches(ax)
+    rows = -(-len(series) // max(int(width / _LEAST_WIDTH), 1))
+    columns = -(-len(series) // rows)
+    # The rest of a long codelist would flatten all others.
+    highest = max((float(values.counts.max()) for values in series if not values.is_sum), default=0)
+    shared = highest or max(float(values.counts.max()) for values in series)
+    room = width / columns - _PANEL_GAP
+    lines = [_heading(values, shared, room, lang) for values in series]
+    heading = _LINE * max(map(len, lines)) + 0.04
+    edges = numbers(bounds)
+    ink = drawing.ink(ax)
+    for n, values in enumerate(series):
+        row, column = divmod(n, columns)
+        panel = ax.inset_axes((0, 0, 1, 1))
+        panel.set_axes_locator(_Place(ax, row, column, rows, columns, heading))
+        # In the style of the surrounding axes, which may no longer be the current one.
+        panel.set_facecolor(ax.get_facecolor())
+        panel.spines[:].set_color(ink)
+        outline = StepPatch(values.counts, edges, facecolor=values.colour, linewidth=0)
+        panel.add_artist(outline)
+        if part:
+            hatch(panel, edges, float(values.counts[-1]))
+        greatest = float(values.counts.max())
+        panel.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.05 * max(shared, greatest)))
+        panel.set_title(
+            drawing.literal("\n".join(lines[n])), loc="left", fontsize=TEXT_SIZE, pad=2, color=ink
+        )
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.tick_params(labelsize=_SIZE, colors=ink, labelleft=column == 0 and greatest <= shared)
+        panel.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=3, min_n_ticks=1))
+        panel.yaxis.set_major_formatter(
+            FuncFormatter(lambda y, _: number_format.whole(round(y), lang))
+        )
+        _write_periods(panel, bounds, edges, every, room, lowest=n + columns >= len(series))
+    number = drawing.breadth(number_format.whole(math.ceil(shared), lang), _SIZE)
+    ax.yaxis.labelpad = 72 * number + 12
+
+
+def _inches(ax: Axes) -> tuple[float, float]:
+    """Return width and height left for panels after the texts around them."""
+    width, height = drawing.inches(ax)
+    return width * drawing.GROWTH - BESIDE, height * drawing.GROWTH - _AROUND
+
+
+def _heading(one: Series, shared: float, room: float, lang: Lang) -> list[str]:
+    """Return a panel's name in at most two lines of *room* inches, and its scale if different."""
+    lines = drawing.wrapped(" ".join(one.name.split()), room, TEXT_SIZE)
+    if (greatest := float(one.counts.max())) > shared:
+        most = number_format.whole(round(greatest), lang)
+        lines = [" ".join(lines), _PANEL_WORDS[lang]["other scale"].format(most=most)]
+    lines = [lines[0], " ".join(lines[1:])] if len(lines) > 1 else lines
+    return [drawing.fitted(line, room, TEXT_SIZE) for line in lines]
+
+
+def _write_periods(
+    panel: Axes,
+    bounds: pl.Series,
+    edges: Numbers,
+    every: Every,
+    room: float,
+    *,
+    lowest: bool,
+) -> None:
+    """Label the first and the last period at the ends, so that labels of panels do not touch.
+
+    In a narrow panel they are shortened to months or years, or the first alone is labelled.
+    """
+    days = bounds.head(-1).gather([0, -1] if bounds.len() > 2 else [0])
+    shorter = [form for form in ("%Y-%m-%d", "%Y-%m", "%Y") if form in FORMATS[every]]
+    for form in shorter:
+        names = days.dt.to_string(form).to_list()
+        if sum(drawing.breadth(name, _SIZE) + _PANEL_GAP for name in names) <= room:
+            break
+    else:
+        names = names[:1]
+    at = (edges[:-1] + edges[1:]) / 2
+    panel.set_xticks(at if bounds.len() == 2 else [at[0], at[-1]][: len(names)], names)
+    if bounds.len() > 2:
+        first, *last = panel.get_xticklabels()
+        first.set_horizontalalignment("left")
+        for label in last:
+            label.set_horizontalalignment("right")
+    panel.tick_params(axis="x", labelbottom=lowest)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The place of a panel in the surrounding axes, whatever their final size."""
+
+    around: Axes
+    row: int
+    column: int
+    rows: int
+    columns: int
+    heading: float  # inches above it
+
+    def __call__(self, ax: object, renderer: object) -> Bbox:
+        whole, inch = self.around.bbox, self.around.figure.dpi
+        width = (whole.width - _PANEL_GAP * inch * (self.columns - 1)) / self.columns
+        height = whole.height / self.rows
+        left = whole.x0 + self.column * (width + _PANEL_GAP * inch)
+        top = whole.y1 - self.row * height - self.heading * inch
+        bottom = min(whole.y1 - (self.row + 1) * height + _PANEL_GAP / 2 * inch, top - 1)
+        box = Bbox.from_extents(left, bottom, left + width, top)
+        return box.transformed(self.around.figure.transSubfigure.inverted())
+
+
+def bounds_of(changes: pl.DataFrame, every: Every) -> pl.Series:
+    """Return the first day of each period, including empty ones, and the end of the last."""
+    first, last = changes["period"].min(), changes["period"].max()
+    end = pl.lit(last).dt.offset_by(PERIODS[every])
+    return pl.date_range(pl.lit(first), end, PERIODS[every], eager=True)
+
+
+def unfinished(bounds: pl.Series, today: date, lang: Lang) -> str | None:
+    """Return up to which day the last period has data, None if it is complete.
+
+    >>> bounds = pl.Series([date(2026, 4, 1), date(2026, 7, 1)])
+    >>> unfinished(bounds, date(2026, 6, 15), "en"), unfinished(bounds, date(2026, 6, 30), "en")
+    ('to 15 June', None)
+    """
+    start, end = bounds[-2], bounds[-1]
+    if not start <= today < end - timedelta(days=1):
+        return None
+    month = MONTHS[lang][str(today.month)]
+    return f"do {today.day}. {month}" if lang == "sk" else f"to {today.day} {month}"
+
+
+def hatch(ax: Axes, edges: Numbers, height: float) -> None:
+    """Hatch the last period."""
+    ax.add_artist(
+        Rectangle(
+            (edges[-2], 0), edges[-1] - edges[-2], height,
+            facecolor="none", edgecolor=ax.get_facecolor(), hatch="////", linewidth=0,
+        )
+    )  # fmt: skip
+
+
+def numbers(days: pl.Series) -> Numbers:
+    """Return days as matplotlib's date numbers."""
+    return np.asarray(mdates.date2num(days.to_numpy()), dtype=np.float64)  # type: ignore[no-untyped-call]

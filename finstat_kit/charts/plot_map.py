@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
@@ -11,18 +12,20 @@ from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Lang
-from finstat_kit.charts.parts import colours, drawing, legend, texts, tiles
-from finstat_kit.charts.parts.tile_text import TileText
-from finstat_kit.charts.values import classes as scales, estimates, figures, map_values, summaries
+from finstat_kit.arguments import By, Lang, near
+from finstat_kit.charts.parts import drawing, texts, tiles
+from finstat_kit.charts.parts.tiles import TileText
+from finstat_kit.charts.values import classes as scales, estimates, figures, summaries
 from finstat_kit.charts.values.estimates import Short
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.counts.count_by import KINDS
-from finstat_kit.frames.financials.quartiles import FEWEST
+from finstat_kit.frames.counts.count_by import KINDS, check_made_by
+from finstat_kit.frames.financials import ratios
+from finstat_kit.frames.financials.quartiles import FEWEST, spread
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.protocol import wire
 
 _MOST_NAMED: Final = 4  # codes without a tile
 _WORDS: Final = Words("plot_map")
@@ -114,7 +117,7 @@ def plot_map(
     tops = None if classes is None else scales.bounds(classes)
     content = _content(frame, by, value, unit, lang, source)
     tiled = pl.col("code").is_in(list(grid.tiles)).fill_null(value=False)
-    values = map_values.by_code(content.table.filter(tiled))
+    values = by_code(content.table.filter(tiled))
     if tops is not None:
         scale = scales.by_bounds(list(values.values()), tops, lang)
     elif content.differs or any(number < 0 for number in values.values()):
@@ -125,7 +128,7 @@ def plot_map(
     breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
     entries = scale.entries
     if len(values) < len(grid.tiles):
-        entries = [*entries, (colours.NO_VALUE, _WORDS[lang][in_words])]
+        entries = [*entries, (drawing.NO_VALUE, _WORDS[lang][in_words])]
 
     with drawing.axes(ax, *grid.inches) as ax:
         around.write_title(ax, content.heading, content.units)
@@ -136,7 +139,7 @@ def plot_map(
         }
         _draw_tiles(ax, grid, values, scale, written, lang)
         _draw_borders(ax, grid)
-        pad = legend.below(ax, entries, content.measure + breaks)
+        pad = texts.below(ax, entries, content.measure + breaks)
         off = _off_the_map(content, content.table.filter(~tiled), lang)
         around.write_notes(ax, " ".join(filter(None, [off, *content.notes])), pad=pad)
     return ax
@@ -160,7 +163,7 @@ def _content(
     """Return the content of a map: medians, differences of counts, counts or other values."""
     if summaries.is_summary(frame):
         return _of_summary(frame, by, value, unit, lang, source)
-    if map_values.is_of_units(frame, by, value):
+    if is_of_units(frame, by, value):
         return _medians(frame, by, value, unit, lang, source)
     if value in ("count", "difference") and drawing.is_comparison(frame):
         return _differences(frame, by, unit, lang, source)
@@ -178,7 +181,7 @@ def _medians(
     words = _WORDS[lang]
     called = figures.capitalized(f"{figures.called(item, lang)} ({words['median']})")
     return _Content(
-        map_values.medians(coded, by, lang, source),
+        medians(coded, by, lang, source),
         words["other"].format(value=called, by=drawing.WORDS[lang][by]) + values.years,
         words["median"] if unit is None else unit,
         figures.number_of(coded, lang),
@@ -222,7 +225,7 @@ def _differences(
 ) -> _Content:
     counts = drawing.comparison(frame, by)
     return _Content(
-        map_values.of_frame(frame, by, "difference", lang, source),
+        of_frame(frame, by, "difference", lang, source),
         drawing.WORDS[lang]["difference"].format(by=drawing.WORDS[lang][by]),
         drawing.compared(frame, _WORDS[lang]["difference"] if unit is None else unit, lang),
         drawing.both_numbers(frame, counts, lang),
@@ -236,10 +239,10 @@ def _differences(
 def _counts(frame: labels.Frame, by: By, lang: Lang, source: Register | None) -> _Content:
     """Return the counts of units, or their estimates with intervals."""
     estimate = estimates.of_frame(frame, by)
-    table = map_values.of_frame(frame, by, "count", lang, source)
+    table = of_frame(frame, by, "count", lang, source)
     heading = drawing.WORDS[lang]["by"].format(by=drawing.WORDS[lang][by])
     if estimate is None:
-        total, write = int(table["value"].sum()), map_values.writer(table["value"], lang)
+        total, write = int(table["value"].sum()), writer(table["value"], lang)
         return _Content(table, heading, _WORDS[lang]["count"], total, write, _missing(frame))
     short = Short(estimate, lang)
     return _Content(
@@ -257,13 +260,13 @@ def _values(
     frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
 ) -> _Content:
     """Return the values of a column, which may be any quantity."""
-    table = map_values.of_frame(frame, by, value, lang, source)
+    table = of_frame(frame, by, value, lang, source)
     return _Content(
         table,
         _WORDS[lang]["other"].format(value=value, by=drawing.WORDS[lang][by]),
         value if unit is None else unit,
         None,
-        map_values.writer(table["value"], lang),
+        writer(table["value"], lang),
         _missing(frame),
     )
 
@@ -289,11 +292,11 @@ def _draw_tiles(
         parts = set("\n".join(texts_of.values()).split("\n"))
         of_tiles.append((y, texts_of, max(drawing.breadth(part, 72) for part in parts)))
     for code, tile in grid.tiles.items():
-        colour = scale.colour_of(values[code]) if code in values else colours.NO_VALUE
+        colour = scale.colour_of(values[code]) if code in values else drawing.NO_VALUE
         edge = ax.get_facecolor()
         ax.add_patch(Rectangle(tile, 1, 1, facecolor=colour, edgecolor=edge, linewidth=1.5))
         for y, texts_of, width in of_tiles:
-            xy, ink = (tile.column + 0.5, tile.row + y), colours.ink_on(colour)
+            xy, ink = (tile.column + 0.5, tile.row + y), drawing.ink_on(colour)
             ax.add_artist(TileText(ax, xy, texts_of[code], grid.text, width, ink))
     # Tiles fill the axes: with a fixed aspect, constrained layout would cut off the texts below.
     ax.set_xlim(0, 1 + max(tile.column for tile in grid.tiles.values()))
@@ -316,7 +319,7 @@ def _draw_borders(ax: Axes, grid: _Grid) -> None:
         lines += [side for beside, side in sides.items() if region.get(beside) != code]
     ax.add_collection(
         LineCollection(
-            lines, colors=colours.ink(ax), linewidths=1.1, capstyle="projecting", clip_on=False
+            lines, colors=drawing.ink(ax), linewidths=1.1, capstyle="projecting", clip_on=False
         )
     )
 
@@ -355,3 +358,120 @@ def _summed(content: _Content, rows: pl.DataFrame, lang: Lang) -> str:
     if values.count() and (content.units is not None or values.len() == 1):
         return f": {content.write(float(values.sum()))}"
     return ""
+
+
+def of_frame(
+    frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
+) -> pl.DataFrame:
+    """Return the columns of a map: ``code``, ``value``, ``label`` and ``kind``.
+
+    A frame with codes and values is used as it is; units are counted.
+    """
+    if "code" in labels.schema_of(frame):
+        check_made_by(frame, by)
+        table = _given(frame, by, value)
+    else:
+        table = _counted(frame, by, value, lang, register)
+    return _described(table, by, lang, register)
+
+
+def medians(coded: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
+    """Return the columns of a map and ``units``: the median of the values of each code."""
+    table = spread(coded, "value", by).select("code", "units", value="median")
+    return _described(table, by, lang, register)
+
+
+def is_of_units(frame: labels.Frame, by: str, value: str) -> bool:
+    """Whether a frame has one row per unit with a value, such as financials and ratios."""
+    columns = labels.schema_of(frame)
+    known = value in columns or value in ratios.NUMBERS
+    return value != "count" and known and "code" not in columns and by in columns
+
+
+def by_code(table: pl.DataFrame) -> dict[str, float]:
+    """Return the values by code, nulls left out."""
+    present = table.drop_nulls("value")
+    return dict(zip(present["code"], present["value"], strict=True))
+
+
+def writer(values: pl.Series, lang: Lang) -> Callable[[float], str]:
+    """Return the format of the values: whole, or with three significant digits of the median."""
+    present = values.drop_nulls()
+    if values.dtype.is_integer() or (present == present.round()).all():
+        return lambda number: number_format.whole(int(number), lang).replace("-", "−")
+    middle = present.cast(pl.Float64).abs().filter(present != 0).median()
+    size = math.floor(math.log10(middle)) if isinstance(middle, float) else 2
+    places = min(max(2 - size, 0), 9)
+    return lambda number: number_format.decimal(float(number), lang, places).replace("-", "−")
+
+
+def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
+    """Return code and value of a frame that has them, and kind if it is that of counts."""
+    schema = labels.schema_of(frame)
+    numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
+    if value not in numbers:
+        fault = f"is {schema[value]}" if value in schema else "is not a column"
+        raise UsageError(
+            fault,
+            argument="value",
+            value=value,
+            cure=f"{near(value, numbers)}give a column of numbers, of {numbers}",
+        )
+    if not labels.holds_codes(schema["code"]):
+        raise UsageError(f"the column 'code' is {schema['code']}", cure="codes are text")
+    kind = ["kind"] if schema.get("kind") == pl.String else []
+    table = (
+        frame.lazy()
+        .select(
+            pl.col("code").cast(pl.String), labels.column_of(schema, value).alias("value"), *kind
+        )
+        .collect()
+    )
+    (other,) = set(tiles.LEVELS) - {by}
+    strange = table.filter(pl.col("code").is_in(list(tiles.LEVELS[other])))["code"]
+    if strange.len():
+        raise UsageError(
+            f": {strange[0]!r} is a code of the other level",
+            argument="by",
+            value=by,
+            cure=f"give {other!r}",
+        )
+    twice = table.filter(pl.col("code").is_duplicated() & pl.col("code").is_not_null())["code"]
+    if twice.len():
+        raise UsageError(
+            f": {twice[0]!r} appears in two rows", argument="frame", cure="give each code once"
+        )
+    return table if kind and set(table["kind"]) <= set(KINDS) else table.drop(kind)
+
+
+def _counted(
+    frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
+) -> pl.DataFrame:
+    """Return the counts of units by code, in the column ``value``."""
+    if value != "count":
+        columns = ["count", *labels.schema_of(frame), *ratios.NUMBERS]
+        raise UsageError(
+            ": units can only be counted here",
+            argument="value",
+            value=value,
+            cure=f"{near(value, columns)}give a frame with the columns 'code' and {value!r}",
+        )
+    return drawing.counts(frame, by, lang, register).rename({"count": "value"})
+
+
+def _described(table: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
+    """Add the label, and kind if it is missing; NaN and infinity become null."""
+    if table["value"].dtype.is_float():
+        table = table.with_columns(pl.when(pl.col("value").is_finite()).then("value"))
+    # Tiles have their own names; only codes without a tile need a register, if one is chosen.
+    tiled = tiles.LEVELS[by]
+    label = pl.col("code")
+    if register is not None and not set(table["code"].drop_nulls()) <= set(tiled):
+        columns = {"code": wire.BY_FIELD[by].name}
+        labelled = register.resolve_labels(table.select("code"), lang=lang, columns=columns)
+        on_a_tile = pl.when(label.is_in(list(tiled))).then(label)
+        label = pl.coalesce(labelled["code_label"], on_a_tile)
+    table = table.with_columns(label.alias("label"))
+    if "kind" in table.columns:
+        return table
+    return table.with_columns(kind=labels.kind_of(pl.col("code"), pl.col("label")))

@@ -8,7 +8,7 @@ from statistics import fmean
 import pytest
 from matplotlib.colors import to_rgb
 
-from finstat_kit.charts.parts import colours
+from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values import classes
 
 
@@ -67,7 +67,7 @@ def test_what_is_alike_has_one_colour() -> None:
 def test_low_is_pale_and_high_is_dark(number: int) -> None:
     """Of one hue, each class darker than the one below it."""
     scale = classes.by_breaks(list(range(number)), number, str)
-    shades = [colours.contrast("white", scale.colour_of(value)) for value in range(number)]
+    shades = [drawing.contrast("white", scale.colour_of(value)) for value in range(number)]
 
     assert shades == sorted(set(shades))
     for value in range(number):
@@ -79,12 +79,12 @@ def test_the_same_size_is_as_deep_on_either_side_of_zero() -> None:
     """Falls are orange, rises blue, zero neither; the only fall is not deep when it is small."""
     scale = classes.around_zero([-2, 0, 1, 3, 50, 52, 900], str, "en")
 
-    assert scale.colour_of(-2) == colours.FALLS[0]
-    assert scale.colour_of(3) == colours.BLUES[0]
-    assert scale.colour_of(0) == colours.NO_CHANGE
-    assert scale.colour_of(900) == colours.BLUES[-1]
+    assert scale.colour_of(-2) == drawing.FALLS[0]
+    assert scale.colour_of(3) == drawing.BLUES[0]
+    assert scale.colour_of(0) == drawing.NO_CHANGE
+    assert scale.colour_of(900) == drawing.BLUES[-1]
     assert [text for _, text in scale.entries] == ["-2", "0", "1 to 3", "50 to 52", "900"]
-    assert classes.around_zero([-900, -50, 2], str, "en").colour_of(-900) == colours.FALLS[-1]
+    assert classes.around_zero([-900, -50, 2], str, "en").colour_of(-900) == drawing.FALLS[-1]
 
 
 def test_bounds_make_equal_classes_of_any_values() -> None:
@@ -106,7 +106,7 @@ def test_bounds_around_zero_are_as_deep_on_either_side() -> None:
     assert [text for _, text in scale.entries] == [
         "≤ −10", "−10 to 0", "0", "0 to 10", "10 to 20", "> 20",
     ]  # fmt: skip
-    assert scale.colour_of(-1) == colours.FALLS[0]
-    assert scale.colour_of(1) == colours.BLUES[0]
-    assert scale.colour_of(0) == wide.colour_of(3) == colours.NO_CHANGE
-    assert scale.colour_of(-99) == colours.FALLS[1]
+    assert scale.colour_of(-1) == drawing.FALLS[0]
+    assert scale.colour_of(1) == drawing.BLUES[0]
+    assert scale.colour_of(0) == wide.colour_of(3) == drawing.NO_CHANGE
+    assert scale.colour_of(-99) == drawing.FALLS[1]

@@ -10,8 +10,8 @@ from matplotlib.colors import to_hex
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import colours, drawing, tiles
-from finstat_kit.charts.values import cutting
+from finstat_kit.charts.parts import drawing, tiles
+from finstat_kit.charts.parts.rows import cut
 from tests.support.examples import slow
 from tests.support.pictures import axes, bars, check_legible, drawn, own, tile_numbers, written
 from tests.support.units import UNITS
@@ -47,7 +47,7 @@ def test_differences_are_legible(lang: Lang, top: int | None) -> None:
     """A rest of any size hides nothing, in either direction."""
     for a, b in ((A, B), (B, A), (A.head(0), B), (A, B.head(0))):
         compared = fk.compare(a, b, "okres", lang=lang)
-        rows = cutting.cut(compared, top or 30, value="difference")
+        rows = cut(compared, top or 30, value="difference")
         ax = fk.plot_counts(compared, "okres", lang=lang, top=top, ax=own(rows.height))
 
         check_legible(ax)
@@ -59,7 +59,7 @@ def test_the_furthest_from_zero_are_drawn() -> None:
     """A great fall is not cut off for being the least number."""
     compared = fk.compare(A, B)
 
-    rows = cutting.cut(compared, 3, value="difference").filter(kind="labelled")
+    rows = cut(compared, 3, value="difference").filter(kind="labelled")
 
     size = pl.col("difference").abs()
     assert set(rows["code"]) == set(
@@ -93,8 +93,8 @@ def test_a_map_of_differences_has_signs_and_colours(by: Any, lang: Lang) -> None
     )
     rises = {shown[code] for code, number in by_code.items() if code in grid and number > 0}
     falls = {shown[code] for code, number in by_code.items() if code in grid and number < 0}
-    assert rises <= set(colours.BLUES)
-    assert falls <= set(colours.FALLS)
+    assert rises <= set(drawing.BLUES)
+    assert falls <= set(drawing.FALLS)
     word = {"sk": "Rozdiel v počte", "en": "Difference in the number"}[lang]
     assert ax.get_title().startswith(word)
     assert " → " in ax.get_title()
@@ -125,8 +125,8 @@ def test_a_map_of_own_values_speaks_of_them() -> None:
     assert "units" not in written(ax)
     assert [text.get_text() for text in legend.get_texts()] == ["−1.50", "2.50", "no value"]
     fall, rise, _ = (to_hex(handle.get_facecolor()) for handle in legend.get_patches())
-    assert fall in colours.FALLS
-    assert rise in colours.BLUES
+    assert fall in drawing.FALLS
+    assert rise in drawing.BLUES
 
 
 def test_rises_alone_are_rises() -> None:
@@ -135,7 +135,7 @@ def test_rises_alone_are_rises() -> None:
 
     legend = ax.get_legend()
     assert legend is not None
-    assert {to_hex(handle.get_facecolor()) for handle in legend.get_patches()} <= set(colours.BLUES)
+    assert {to_hex(handle.get_facecolor()) for handle in legend.get_patches()} <= set(drawing.BLUES)
 
 
 def test_a_title_of_counts_keeps_their_number() -> None:

@@ -13,7 +13,7 @@ from matplotlib.patches import StepPatch
 
 import finstat_kit as fk
 from finstat_kit.arguments import By, Lang
-from finstat_kit.charts.parts import colours
+from finstat_kit.charts.parts import drawing
 from finstat_kit.frames.counts.count_by import PERIODS
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible
@@ -173,8 +173,8 @@ def test_a_colour_belongs_to_its_code() -> None:
 
     for n, (code, name) in enumerate(regions.head(8).select("code", "name_sk").iter_rows()):
         for ax in charts[: 3 if code == "SK042" else 2]:
-            assert colour_of(ax, name) == colours.OF_CODES[n]
-    assert len(set(colours.OF_CODES)) == regions.height == len(colours.OF_CODES)
+            assert colour_of(ax, name) == drawing.OF_CODES[n]
+    assert len(set(drawing.OF_CODES)) == regions.height == len(drawing.OF_CODES)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import tiles
-from finstat_kit.charts.parts.tile_text import TileText
+from finstat_kit.charts.parts.tiles import TileText
 from tests.support.examples import slow
 from tests.support.pictures import (
     axes,

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
-from finstat_kit.charts.parts import colours
+from finstat_kit.charts.parts import drawing
 from tests.support.examples import slow
 from tests.support.pictures import axes, laid_out, texts, written
 from tests.support.units import SAMPLE, UNITS
@@ -88,17 +88,17 @@ def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:
     ax.figure.set_layout_engine("none")  # slow, and no colour depends on it
     found = grounds(ax)
     assert found
-    assert [row for row in found if colours.contrast(row[1], row[2]) < 4.5] == []
+    assert [row for row in found if drawing.contrast(row[1], row[2]) < 4.5] == []
 
 
 def test_bars_and_tiles_are_seen_on_white_and_black() -> None:
     """What stands for a number stands out from both."""
-    for colour in (colours.BLUE, colours.ORANGE, colours.PALE, colours.GREY, *colours.OF_CODES):
+    for colour in (drawing.BLUE, drawing.ORANGE, drawing.PALE, drawing.GREY, *drawing.OF_CODES):
         for face in ("white", "black"):
-            assert colours.contrast(colour, face) > 2, (colour, face)
-    for colour in (*colours.BLUES, *colours.FALLS, colours.NO_VALUE):
-        assert colours.contrast(colours.ink_on(colour), colour) >= 4.5
-    assert colours.contrast("#777777", "white") == pytest.approx(4.48, abs=0.01)
+            assert drawing.contrast(colour, face) > 2, (colour, face)
+    for colour in (*drawing.BLUES, *drawing.FALLS, drawing.NO_VALUE):
+        assert drawing.contrast(drawing.ink_on(colour), colour) >= 4.5
+    assert drawing.contrast("#777777", "white") == pytest.approx(4.48, abs=0.01)
 
 
 def test_a_failed_chart_leaves_no_figure() -> None:

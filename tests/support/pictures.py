@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation, Text
 
-from finstat_kit.charts.parts.tile_text import TileText
+from finstat_kit.charts.parts.tiles import TileText
 
 
 def axes(width: float = 8, height: float = 5) -> Axes:

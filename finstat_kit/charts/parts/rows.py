@@ -1,4 +1,4 @@
-"""The rows of a chart of bars or boxes: each with a name, or side by side under one."""
+"""The rows of a chart of bars or boxes: which are drawn, where, and the names beside them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 import polars as pl
+import polars.selectors as cs
 from matplotlib.axes import Axes
 
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import colours, drawing
+from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.frames.counts.count_by import KINDS, MADE_BY
 
 _APART: Final = 0.6  # of a row, between groups
 _MOST_BESIDE: Final = 0.5  # of the width of axes
@@ -67,9 +69,9 @@ def grouped(table: pl.DataFrame, lang: Lang) -> Groups | None:
     if "member" not in table.columns:
         return None
     members = table.unique("member").sort("member_place", nulls_last=True)["member"].to_list()
-    if not 2 <= len(members) <= len(colours.OF_CODES):
+    if not 2 <= len(members) <= len(drawing.OF_CODES):
         return None
-    colour_of = dict(zip(members, colours.OF_CODES, strict=False))
+    colour_of = dict(zip(members, drawing.OF_CODES, strict=False))
     groups = table.select("code", "member", label="group", group="group_code", kind="kind")
     whole = groups.unique("group").select("label", "kind", code="group")
     names = drawing.names(whole, lang, among=whole)
@@ -98,3 +100,43 @@ def placed(codes: Iterable[str | None], names: Iterable[str], groups: Groups | N
         at += [start + place for place in range(number)]
         ticks.append(start + (number - 1) / 2)
     return Rows(at, ticks, [name for name, _ in whole])
+
+
+def cut(
+    table: pl.DataFrame, top: int, *, value: str = "count", order: pl.Expr | None = None
+) -> pl.DataFrame:
+    """Return the rows to draw: `top` labelled ones, one for the rest, one per other kind.
+
+    The labelled rows are those furthest from zero, in the order of their values or of
+    *order*. The
+    columns are those of the table, without those that name what it was made by, and ``codes``, the
+    number of codes summed in a row; the total is unchanged. The rest has the kind ``rest``. Other
+    kinds without a unit are left out.
+    """
+    table = table.drop(MADE_BY, strict=False)
+    labelled = table.filter(pl.col("kind") == "labelled").sort(
+        pl.col(value).abs(), "code", descending=[True, False]
+    )
+    largest = labelled.head(top)
+    largest = (
+        largest.sort(value, "code", descending=[True, False])
+        if order is None
+        else largest.sort(order, "code")
+    )
+    groups = [labelled.slice(top).with_columns(kind=pl.lit("rest"))]
+    others = table.filter(pl.any_horizontal(cs.numeric() != 0))
+    groups += [others.filter(pl.col("kind") == kind) for kind in KINDS[1:]]
+    rows = [largest.with_columns(pl.lit(1, pl.Int64).alias("codes"))]
+    rows += [_summed(group) for group in groups if group.height]
+    return pl.concat(part.select(*table.columns, "codes") for part in rows)
+
+
+def _summed(group: pl.DataFrame) -> pl.DataFrame:
+    only = group["code"][0] if group.height == 1 else None
+    return group.select(
+        pl.lit(only, pl.String).alias("code"),
+        pl.lit(None, pl.String).alias("label"),
+        cs.numeric().sum(),
+        pl.col("kind").first(),
+        pl.len().cast(pl.Int64).alias("codes"),
+    )

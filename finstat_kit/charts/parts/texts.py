@@ -1,18 +1,24 @@
-"""The texts around every chart: the title above, notes below, a sentence instead of a chart."""
+"""The texts around a chart: title, legend and notes, or a sentence instead of a chart."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+from matplotlib.transforms import ScaledTranslation
 
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import colours, drawing
+from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.parts.drawing import GROWTH, TEXT_SIZE, TITLE_SIZE, breadth, wrapped
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.text import numbers as number_format
+
+_HANDLE: Final = 0.5  # inches of an entry besides its text
+_GAP: Final = 7  # points between the axes and the legend
 
 
 class Texts(NamedTuple):
@@ -93,7 +99,7 @@ class Texts(NamedTuple):
         lines = wrapped(" ".join(text.split()), max(drawing.inches(ax)[0] - 0.4, 1), TITLE_SIZE)
         ax.text(
             0.5, 0.5, drawing.literal("\n".join(lines)), transform=ax.transAxes, ha="center",
-            va="center", fontsize=TITLE_SIZE, color=colours.ink(ax), linespacing=1.4,
+            va="center", fontsize=TITLE_SIZE, color=drawing.ink(ax), linespacing=1.4,
         )  # fmt: skip
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
@@ -126,3 +132,41 @@ def _room(ax: Axes, beside: float) -> float:
 def _lines(text: str, room: float, size: float) -> list[str]:
     """Break a text at the ends of its lines, and where the room ends."""
     return [part for line in text.splitlines() for part in wrapped(line, room, size)]
+
+
+def below(
+    ax: Axes,
+    entries: Sequence[tuple[str, str]],
+    heading: str = "",
+    *,
+    beside: float = 0,
+    ticks: float = 0,
+) -> float:
+    """Draw a legend below the axes, and return the points that notes leave free for it.
+
+    Args:
+        ax: The axes.
+        entries: Colour and text of each entry.
+        heading: The line above the entries.
+        beside: Inches taken by labels to the left of the axes.
+        ticks: Points taken by the labels of the axis.
+    """
+    breadths = [drawing.breadth(text, TEXT_SIZE) + _HANDLE for _, text in entries]
+    room = drawing.inches(ax)[0] * drawing.GROWTH - beside
+    columns = len(entries)
+    if sum(breadths) > room:
+        rows = -(-columns // max(int(room / max(breadths)), 1))
+        columns = -(-columns // rows)  # fill the rows equally
+    lines = drawing.wrapped(heading, room, TEXT_SIZE) if heading else []
+    down = ScaledTranslation(0, -(_GAP + ticks) / 72, ax.figure.dpi_scale_trans)
+    legend = ax.legend(
+        [Patch(facecolor=colour) for colour, _ in entries],
+        [drawing.literal(text) for _, text in entries],
+        title=drawing.literal("\n".join(lines)) or None, title_fontsize=TEXT_SIZE, alignment="left",
+        loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=ax.transAxes + down,
+        borderaxespad=0, borderpad=0, ncols=columns, frameon=False, fontsize=TEXT_SIZE,
+        labelcolor=drawing.ink(ax), columnspacing=1.6, handlelength=1.4,
+    )  # fmt: skip
+    legend.get_title().set_color(drawing.ink(ax))
+    rows = -(-len(entries) // columns)
+    return TEXT_SIZE * (1.9 * rows + 1.4 * len(lines) + 0.9)

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
 from finstat_kit.frames.text.catalogue import Words
-
-
-class Tile(NamedTuple):
-    """A place on the grid: column from the west, row from the north."""
-
-    column: int
-    row: int
-
 
 _REGIONS: Final = """
     .    .   022  031  041
@@ -38,6 +35,13 @@ _DISTRICTS: Final = """
 NAMES: Final = Words("tiles")
 
 
+class Tile(NamedTuple):
+    """A place on the grid: column from the west, row from the north."""
+
+    column: int
+    row: int
+
+
 def _read(drawing: str) -> dict[str, Tile]:
     return {
         f"SK{code}": Tile(column, row)
@@ -48,5 +52,39 @@ def _read(drawing: str) -> dict[str, Tile]:
 
 
 REGIONS: Final = _read(_REGIONS)
+
+
 DISTRICTS: Final = _read(_DISTRICTS)
+
+
 LEVELS: Final = {"kraj": REGIONS, "okres": DISTRICTS}
+
+
+class TileText(Text):
+    """A text whose size follows that of its tile, so that it fits in a figure of any size."""
+
+    def __init__(
+        self, ax: Axes, xy: tuple[float, float], text: str, size: float, width: float, ink: str
+    ) -> None:
+        self._in = ax
+        super().__init__(*xy, text, color=ink, ha="center", va="center", linespacing=1.15)
+        self._height = size  # height of a letter by that of a tile
+        self._width = max(width, 0.1)  # width of the longest text by the height of a letter
+
+    def _fit(self) -> None:
+        (left, top), (right, bottom) = self._in.transData.transform([(0, 0), (1, 1)])
+        high, wide = abs(bottom - top), abs(right - left)
+        pixels = float(min(self._height * high, 0.88 * wide / self._width))
+        self.set_fontsize(max(pixels * 72 / self._in.figure.dpi, 0.1))
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw it in the size that fits now."""
+        self._fit()
+        super().draw(renderer)
+
+    def get_window_extent(
+        self, renderer: RendererBase | None = None, dpi: float | None = None
+    ) -> Bbox:
+        """Return its extent in the size that fits now."""
+        self._fit()
+        return super().get_window_extent(renderer, dpi)

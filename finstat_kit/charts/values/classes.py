@@ -11,7 +11,7 @@ from itertools import accumulate, groupby, pairwise
 from typing import Final, NamedTuple
 
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import colours
+from finstat_kit.charts.parts import drawing
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.text import numbers as number_format
 
@@ -46,20 +46,20 @@ def bounds(classes: Sequence[float]) -> list[float]:
 def by_breaks(values: Sequence[float], number: int, write: Callable[[float], str]) -> Scale:
     """Grade values from pale to dark by natural breaks, into at most *number* classes."""
     groups = natural(values, number)
-    shades = colours.graded(colours.BLUES, len(groups))
+    shades = drawing.graded(drawing.BLUES, len(groups))
     colour_of = {value: shade for shade, c in zip(shades, groups, strict=True) for value in c}
     return _of_values(values, colour_of.__getitem__, write, " – ")
 
 
 def around_zero(values: Sequence[float], write: Callable[[float], str], lang: Lang) -> Scale:
     """Grade decreases and increases alike: equal sizes have equal depth on both sides of zero."""
-    sizes = natural([abs(value) for value in values if value], len(colours.FALLS))
+    sizes = natural([abs(value) for value in values if value], len(drawing.FALLS))
     depth = {size: n for n, c in enumerate(sizes) for size in c}
-    falls, rises = (colours.graded(scale, len(sizes)) for scale in (colours.FALLS, colours.BLUES))
+    falls, rises = (drawing.graded(scale, len(sizes)) for scale in (drawing.FALLS, drawing.BLUES))
 
     def colour_of(value: float) -> str:
         if not value:
-            return colours.NO_CHANGE
+            return drawing.NO_CHANGE
         return (falls if value < 0 else rises)[depth[abs(value)]]
 
     return _of_values(values, colour_of, write, _TO[lang])
@@ -70,16 +70,16 @@ def by_bounds(values: Sequence[float], tops: Sequence[float], lang: Lang) -> Sca
     ends = [-math.inf, *tops, math.inf]
     spans = list(pairwise(ends))
     around = min(tops) < 0 or any(value < 0 for value in values)
-    scale = _around(spans) if around else colours.graded(colours.BLUES, len(spans))
+    scale = _around(spans) if around else drawing.graded(drawing.BLUES, len(spans))
     apart = around and 0 in tops  # zero is neither a decrease nor an increase
 
     def colour_of(value: float) -> str:
-        return colours.NO_CHANGE if apart and not value else scale[bisect_left(tops, value)]
+        return drawing.NO_CHANGE if apart and not value else scale[bisect_left(tops, value)]
 
     to = _TO[lang] if around else " – "
     entries = list(zip(scale, (_between(*span, to, lang) for span in spans), strict=True))
     if apart:
-        entries.insert(list(tops).index(0) + 1, (colours.NO_CHANGE, "0"))
+        entries.insert(list(tops).index(0) + 1, (drawing.NO_CHANGE, "0"))
     return Scale(colour_of, entries)
 
 
@@ -129,9 +129,9 @@ def _around(spans: Sequence[tuple[float, float]]) -> list[str]:
     falls = sum(high <= 0 for _, high in spans)
     rises = sum(low >= 0 for low, _ in spans)
     deep = max(falls, rises)
-    falling = colours.graded(colours.FALLS, deep)[:falls][::-1]
-    neither = [colours.NO_CHANGE] * (len(spans) - falls - rises)
-    return falling + neither + colours.graded(colours.BLUES, deep)[:rises]
+    falling = drawing.graded(drawing.FALLS, deep)[:falls][::-1]
+    neither = [drawing.NO_CHANGE] * (len(spans) - falls - rises)
+    return falling + neither + drawing.graded(drawing.BLUES, deep)[:rises]
 
 
 def _of_values(

@@ -9,9 +9,9 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import colours, drawing, tiles
+from finstat_kit.charts.parts import drawing, tiles
+from finstat_kit.charts.parts.rows import cut
 from finstat_kit.charts.values.classes import Scale, by_breaks
-from finstat_kit.charts.values.cutting import cut
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.widgets.html.texts import words
 
@@ -41,7 +41,7 @@ def bars(counts: pl.DataFrame, lang: Lang, text: str) -> str:
     rows = zip(names, shown["count"], shown["share"].fill_null(0), shown["kind"], strict=True)
     cells = []
     for name, count, share, kind in rows:
-        colour = colours.BLUE if kind == "labelled" else _GREY
+        colour = drawing.BLUE if kind == "labelled" else _GREY
         width = 0 if kind == "rest" else 100 * count / longest
         number = number_format.whole(count, lang)
         cells += [
@@ -116,7 +116,7 @@ def _tile(
     chosen: bool,
 ) -> str:  # fmt: skip
     """Return a tile in a shade, or in the colour of the page."""
-    ink = _INK if shade is None else colours.ink_on(shade)
+    ink = _INK if shade is None else drawing.ink_on(shade)
     x, y = tile.column * _WIDTH, tile.row * _HEIGHT
     short = tiles.NAMES[lang][code]
     name = _DIVIDED.get(short, short).split("\n")
