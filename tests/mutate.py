@@ -335,7 +335,7 @@ MUTATIONS = [
     ),
     Mutation(
         "an item of which a part is no number has no number",
-        "amounts.py:Sums.amounts",
+        "sums.py:Sums.amounts",
         "self.values, np.nan",
         "np.nan_to_num(self.values), np.nan",
         "test_a_number_that_cannot_be_read_has_the_reason",

@@ -23,7 +23,7 @@ from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.frames.counts.count_by import PERIODS, Every
-from finstat_kit.frames.financials.quartiles import FEWEST
+from finstat_kit.frames.findings.summary import FEWEST
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words

@@ -21,7 +21,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts.count_by import KINDS, check_made_by
 from finstat_kit.frames.financials import ratios
-from finstat_kit.frames.financials.quartiles import FEWEST, spread
+from finstat_kit.frames.findings.summary import FEWEST, spread
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words

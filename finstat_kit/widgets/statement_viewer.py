@@ -19,8 +19,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials.assemble import form_order, listed_reports, report_ids
 from finstat_kit.frames.financials.content import of_items
 from finstat_kit.frames.financials.history import History, history
-from finstat_kit.frames.reports.filed import Filed
-from finstat_kit.frames.reports.printed_form import together
+from finstat_kit.frames.reports.filed import Filed, together
 from finstat_kit.protocol.records.decode import KINDS
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins

@@ -18,7 +18,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values import figures
 from finstat_kit.frames.financials import ratios
-from finstat_kit.frames.financials.quartiles import spread
+from finstat_kit.frames.findings.summary import spread
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, tile_numbers, written
 

@@ -11,7 +11,7 @@ import traitlets
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
-from finstat_kit.frames.text import slovak_order
+from finstat_kit.frames.text import slovak
 from finstat_kit.widgets.controls.options import FIELDS, Path as Choice
 from tests.support.examples import examples
 from tests.support.pickers import CODES, PLACES, SAMPLE, UNITS, WAIT, Counting, codelists
@@ -58,7 +58,7 @@ def test_names_are_in_slovak_alphabetical_order() -> None:
     right += ["Šaľa", "Zvolen", "Žiar"]
 
     mixed = [*right[1::2], *right[::2]]
-    assert sorted(mixed, key=slovak_order.key) == right
+    assert sorted(mixed, key=slovak.key) == right
 
 
 def test_regions_are_offered_in_slovak_order_abroad_last() -> None:

@@ -12,7 +12,7 @@ import polars as pl
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import items, ratios
-from finstat_kit.frames.findings import outliers, values
+from finstat_kit.frames.findings import values
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.reports.reasons import TEXTS
 from finstat_kit.frames.text import numbers as number_format
@@ -99,10 +99,10 @@ def of_frame(
         UsageError: There is no such column, an argument is wrong, or individual and consolidated
             figures are mixed.
     """
-    ends = outliers.checked_limits(limits)
+    ends = values.checked_limits(limits)
     rows, left_out = values.of_frame(frame, item)
-    rows, differing = outliers.without_differences(rows, max_difference)
-    return Figures(outliers.with_limits(rows, ends), item, left_out, differing.height)
+    rows, differing = values.without_differences(rows, max_difference)
+    return Figures(values.with_limits(rows, ends), item, left_out, differing.height)
 
 
 def without(reasons: Iterable[tuple[str, int]], item: str, lang: Lang) -> str:

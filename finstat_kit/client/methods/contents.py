@@ -17,8 +17,7 @@ from finstat_kit.errors import holding, warn
 from finstat_kit.frames.financials.assemble import form_order
 from finstat_kit.frames.reports import cells as reading, reasons
 from finstat_kit.frames.reports.check_sums import CHECKS, READ, check
-from finstat_kit.frames.reports.filed import Filed
-from finstat_kit.frames.reports.printed_form import as_filed, together
+from finstat_kit.frames.reports.filed import Filed, as_filed, together
 from finstat_kit.protocol.forms import form as forms
 from finstat_kit.protocol.forms.form import Form
 from finstat_kit.transport.threads import heeding_interrupts

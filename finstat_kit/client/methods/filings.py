@@ -13,7 +13,7 @@ from finstat_kit.client.collections.units import Units
 from finstat_kit.client.session import LIVE_RATE, Session
 from finstat_kit.errors import Either, UsageError, holding
 from finstat_kit.frames.financials import filing_order, filings as rule
-from finstat_kit.frames.financials.filing_plan import planned
+from finstat_kit.frames.financials.filing_order import planned
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records.decode import KINDS

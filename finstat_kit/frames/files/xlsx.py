@@ -13,7 +13,7 @@ from typing import IO, Final, NamedTuple
 import polars as pl
 
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.files import shares
+from finstat_kit.frames.financials import ratios
 
 _MOST_ROWS: Final = 1_048_576
 _MOST_COLUMNS: Final = 16_384
@@ -25,6 +25,15 @@ _LARGEST: Final = 10**15 - 1
 _FIRST_DAY: Final = date(1900, 3, 1)
 _LAST_DAY: Final = date(9999, 12, 31)
 _MOMENT: Final = "%Y-%m-%d %H:%M:%S%.f"
+_in_milliseconds: Final = pl.col("x").dt.nanosecond() % 1_000_000 == 0
+SHARES: Final = frozenset(
+    {"share", "share_a", "share_b", "share_low", "share_high", "share_top5", *ratios.SHARES}
+)
+RATIOS: Final = SHARES | ratios.NUMBERS.keys() - ratios.AMOUNTS
+# Of the value that the column ``value`` of a summary, or of a comparison with peers, names.
+_STATISTICS: Final = frozenset(
+    {"mean", "p10", "p25", "median", "p75", "p90", "weighted", "limit_low", "limit_high", "own"}
+)
 
 
 class Column(NamedTuple):
@@ -81,7 +90,7 @@ def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
                 argument="note",
                 cure="cut it",
             )
-    return [_fitted(frame[name], shares.rows_of(frame, name, shares.SHARES))
+    return [_fitted(frame[name], rows_of(frame, name, SHARES))
             for name in frame.columns]  # fmt: skip
 
 
@@ -166,9 +175,6 @@ def _rule(dtype: pl.DataType) -> _Rule:
     return _Rule(pl.lit(value=False), "")
 
 
-_in_milliseconds: Final = pl.col("x").dt.nanosecond() % 1_000_000 == 0
-
-
 def _check_texts(name: str, texts: pl.Series) -> None:
     """Refuse texts longer than a cell can hold."""
     row, length = _longest(texts)
@@ -196,3 +202,16 @@ def _makes_a_table(names: list[str]) -> bool:
         and all(name.strip() and name.isprintable() for name in names)
         and all(len(name.encode("utf-16-le")) <= 2 * _LONGEST_NAME for name in names)
     )
+
+
+def rows_of(frame: pl.DataFrame, column: str, names: frozenset[str]) -> pl.Series:
+    """Return whether each row of a column holds one of some ratios or shares."""
+    if not frame.schema[column].is_float():
+        return pl.repeat(value=False, n=frame.height, eager=True)
+    if column in _STATISTICS and frame.schema.get("value") == pl.String:
+        return frame["value"].is_in(list(names)).fill_null(value=False)
+    # What `growth` adds to a value.
+    base, _, part = column.rpartition("_")
+    is_one = column in names or (part == "growth" and base in frame.columns)
+    is_one |= part in ("before", "change", "restated") and base in names
+    return pl.repeat(value=is_one, n=frame.height, eager=True)

@@ -10,8 +10,15 @@ import polars as pl
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.financials import assemble, items
 from finstat_kit.frames.reports.cells import FormOf, Reader
-from finstat_kit.frames.reports.filed import Filed, Line, Part
-from finstat_kit.frames.reports.printed_form import amount, form_name, printed_row, table_name
+from finstat_kit.frames.reports.filed import (
+    Filed,
+    Line,
+    Part,
+    amount,
+    form_name,
+    printed_row,
+    table_name,
+)
 from finstat_kit.frames.reports.reasons import TEXTS
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.forms.form import Form, Row

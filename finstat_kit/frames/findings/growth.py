@@ -10,10 +10,10 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import items, ratios
-from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.panel import has_figures
 from finstat_kit.frames.findings.summary import check_columns
+from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import labels
 
 Basis = Literal["previous_year", "previous_column"]

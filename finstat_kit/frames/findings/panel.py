@@ -10,8 +10,8 @@ import polars as pl
 
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble
-from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
 from finstat_kit.frames.findings.summary import check_columns
+from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.reports.reasons import REASON
 

@@ -1,4 +1,4 @@
-"""Aggregates of figures that say what they cover."""
+"""Aggregates of figures that say what they cover, and how values spread over groups."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Grouping
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble, ratios
-from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
-from finstat_kit.frames.findings import groups, outliers, values
+from finstat_kit.frames.findings import groups, values
+from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import labels
 
 _MOST_GROUPS: Final = 2
@@ -47,6 +47,21 @@ _QUANTILES: Final = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90":
 _ORDERED: Final = " ordered"
 OVER: Final = " over"
 UNDER: Final = " under"
+SPREAD: Final = pl.Schema(
+    {
+        "code": pl.String(),
+        "units": pl.Int64(),
+        "n": pl.Int64(),
+        "low": pl.Float64(),
+        "q1": pl.Float64(),
+        "median": pl.Float64(),
+        "q3": pl.Float64(),
+        "high": pl.Float64(),
+        "beyond": pl.Int64(),
+    }
+)
+FEWEST: Final = 5  # units that a median of is shown
+_REACH: Final = 1.5  # of a whisker, by the distance of the quartiles
 
 
 def schema(by: Sequence[str]) -> pl.Schema:
@@ -149,7 +164,7 @@ def summary(
         [('roa', 120, 56, 64)]
     """
     names, fields = arguments.names("value", value), groupings(by)
-    ends = outliers.checked_limits(limits)
+    ends = values.checked_limits(limits)
     check_columns(figures, fields)
     also = needed(fields)
     also |= {"balance_difference", "sums_failing"} if max_difference is not None else set()
@@ -162,7 +177,7 @@ def summary(
     for field in fields:
         table = groups.with_group(table, field)
     table = table.with_columns(pl.col(field).cast(pl.String) for field in fields)
-    table, off = outliers.without_differences(table, max_difference)
+    table, off = values.without_differences(table, max_difference)
     keys = [*fields, "year"]
     left_out = off.group_by(keys).agg(n_differing=pl.len().cast(pl.Int64))
     parts = [_of_value(table, name, keys, ends, left_out) for name in names]
@@ -203,7 +218,7 @@ def _of_value(
     # Of the rows without the ratio neither part counts.
     parts_count = pl.when(pl.col("value").is_not_null())
     rows = rows.with_columns(parts_count.then(part).alias(part) for part in (OVER, UNDER))
-    rows = outliers.with_limits(rows, limits)
+    rows = values.with_limits(rows, limits)
     value, has = pl.col("value"), pl.col("value").is_not_null()
     total = value.sum()
     excluded = (~has & (pl.col("why") == values.DIVISOR)).sum()
@@ -275,3 +290,51 @@ def _parts(table: pl.DataFrame, name: str) -> tuple[pl.Expr, pl.Expr]:
         return nothing, nothing
     over, under = ratios.sum_of(formula.over), ratios.sum_of(formula.under)
     return over.cast(pl.Float64), under.cast(pl.Float64)
+
+
+def spread(frame: pl.DataFrame, item: str, by: str, *, limited: str | None = None) -> pl.DataFrame:
+    """Return quartiles and whiskers of each code, by median, largest first.
+
+    A whisker ends at the last value within 1.5 distances of the quartiles; values beyond are
+    counted. Rows without a value or a code are left out. ``n`` counts the values and ``units``
+    their distinct ``unit_id``, each row where there is none; a code of fewer than five units has
+    counts alone. With a column *limited* of the same values within limits, all but the median is
+    of it.
+    """
+    value, q1, q3 = pl.col("value"), pl.col("q1"), pl.col("q3")
+    unit = pl.col("unit_id") if "unit_id" in frame.columns else pl.int_range(pl.len())
+    values = (
+        frame.select(
+            pl.col(by).cast(pl.String).alias("code"),
+            pl.col(limited or item).cast(pl.Float64).alias("value"),
+            pl.col(item).cast(pl.Float64).alias("unlimited"),
+            unit=unit,
+        )
+        .filter(value.is_finite(), pl.col("code").is_not_null())
+        .with_columns(
+            q1=value.quantile(0.25, "linear").over("code"),
+            q3=value.quantile(0.75, "linear").over("code"),
+        )
+    )
+    reach = _REACH * (q3 - q1)
+    within = (value >= q1 - reach) & (value <= q3 + reach)
+    figures = {
+        "low": value.filter(within).min(),
+        "q1": q1.first(),
+        "median": pl.col("unlimited").median(),
+        "q3": q3.first(),
+        "high": value.filter(within).max(),
+        "beyond": (~within).sum(),
+    }
+    units = pl.col("unit").n_unique()
+    return (
+        values.group_by("code")
+        .agg(
+            units=units,
+            n=pl.len(),
+            **{name: pl.when(units >= FEWEST).then(of) for name, of in figures.items()},
+        )
+        .sort("median", "code", descending=[True, False], nulls_last=True)
+        .select(SPREAD.names())
+        .cast(SPREAD)
+    )

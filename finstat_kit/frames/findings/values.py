@@ -1,4 +1,6 @@
-"""The values of figures: one row per unit and year, and why a row has none."""
+"""The values of figures: one row per unit and year, why a row has none, and outliers, which are
+stated and not hidden.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,6 @@ import polars as pl
 from finstat_kit.arguments import near
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble, ratios
-from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
 from finstat_kit.frames.places import labels
 
 BLANK: Final = "all_blank"
@@ -21,6 +22,16 @@ _USED: Final = (
     "template",
     "currency", ratios.EXCLUDED,
 )  # fmt: skip
+_PLACE: Final = " place"
+# By column, as far as a frame has it: what goes before, and whether it is the greatest.
+_ORDER: Final = {
+    "reason": (pl.col("reason").is_not_null(), False),  # a row without any figure
+    "source_column": (pl.col("source_column").cast(pl.String) == "previous", False),
+    "months": (pl.col("months"), True),
+    "period_to": (pl.col("period_to"), True),
+}
+LOW: pl.Expr = pl.col("limit_low")
+HIGH: pl.Expr = pl.col("limit_high")
 
 
 class Values(NamedTuple):
@@ -121,3 +132,122 @@ def reason(value: str, columns: Collection[str], schema: pl.Schema) -> pl.Expr:
     if "reason" in columns:
         why = pl.coalesce(pl.col("reason").cast(pl.String), why)
     return why
+
+
+class Rows(NamedTuple):
+    """The rows taken, in their order, and the number of those left out."""
+
+    table: pl.DataFrame
+    left_out: int
+
+
+def one_row_per_year(table: pl.DataFrame) -> Rows:
+    """Take one row of each unit and year.
+
+    A row with figures goes before one with a reason instead, the current column before the
+    previous one, a longer period before a shorter one, a later end before an earlier one. A frame
+    without ``unit_id`` or ``year`` is taken whole.
+
+    Raises:
+        UsageError: The frame has both individual and consolidated statements.
+    """
+    if "consolidated" in table.columns and table["consolidated"].drop_nulls().n_unique() > 1:
+        raise UsageError(
+            "the frame has individual and consolidated statements, and each would count as a unit",
+            cure='take one of them: .filter(pl.col("consolidated") == False)',
+        )
+    if not {"unit_id", "year"} <= set(table.columns):
+        return Rows(table, 0)
+    if _are_alone(table):
+        return Rows(table, 0)
+    ranks = [rank for name, rank in _ORDER.items() if name in table.columns]
+    order, descending = [rank for rank, _ in ranks], [down for _, down in ranks]
+    taken = (
+        table.with_row_index(_PLACE)
+        .sort(*order, _PLACE, descending=[*descending, False], nulls_last=True)
+        .unique(["unit_id", "year"], keep="first", maintain_order=True)
+        .sort(_PLACE)
+        .drop(_PLACE)
+    )
+    return Rows(taken, table.height - taken.height)
+
+
+def _are_alone(table: pl.DataFrame) -> bool:
+    """Return whether no unit has two rows of a year, as far as that is seen at little cost."""
+    # One number is compared several times faster than a pair.
+    pair = pl.col("unit_id").cast(pl.Int64) * 10_000 + pl.col("year").cast(pl.Int64)
+    return bool(table.select(pair.n_unique() == pl.len()).item())
+
+
+def checked_limits(limits: object) -> tuple[float, float] | None:
+    """Return the shares of values below which and above which values are limited."""
+    if limits is None:
+        return None
+    several = list(limits) if isinstance(limits, Sequence) and not isinstance(limits, str) else []
+    if len(several) == 2 and all(
+        isinstance(share, int | float) and not isinstance(share, bool) for share in several
+    ):
+        low, high = map(float, several)
+        if 0 <= low < high <= 1:
+            return low, high
+    raise UsageError(
+        "are not two shares",
+        argument="limits",
+        value=limits,
+        cure="give a lower and an upper one from 0 to 1, such as (0.01, 0.99)",
+    )
+
+
+def with_limits(rows: pl.DataFrame, limits: tuple[float, float] | None) -> pl.DataFrame:
+    """Add ``limit_low`` and ``limit_high`` of each year, and ``limited``, the value within them.
+
+    Args:
+        rows: One row per unit and year with ``value``.
+        limits: Shares of the values of a year, linear between values; None limits nothing.
+    """
+    if limits is None:
+        nothing = pl.lit(None, pl.Float64)
+        return rows.with_columns(limit_low=nothing, limit_high=nothing, limited=pl.col("value"))
+    ends = [pl.col("value").quantile(share, "linear") for share in limits]
+    if "year" in rows.columns:
+        ends = [end.over("year") for end in ends]
+    return rows.with_columns(limit_low=ends[0], limit_high=ends[1]).with_columns(
+        limited=pl.col("value").clip(LOW, HIGH)
+    )
+
+
+def without_differences(
+    rows: pl.DataFrame, max_difference: float | None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows whose balance and sums hold, and those left out.
+
+    A filing is left out where its balance differs by more, or where a sum that its form states
+    fails: how far a sum is off is no column.
+
+    Raises:
+        UsageError: *max_difference* is no amount, or the frame lacks the checks.
+    """
+    if max_difference is None:
+        return rows, rows.clear()
+    if (
+        isinstance(max_difference, bool)
+        or not isinstance(max_difference, int | float)
+        or not (0 <= max_difference < float("inf"))
+    ):
+        raise UsageError(
+            "is not an amount in euro",
+            argument="max_difference",
+            value=max_difference,
+            cure="give 0 or more, such as 1",
+        )
+    for name in ("balance_difference", "sums_failing"):
+        if name not in rows.columns:
+            raise UsageError(
+                f": no column {name!r}",
+                argument="max_difference",
+                value=max_difference,
+                cure="give what fk.financials returns",
+            )
+    off = pl.col("balance_difference").abs() > max_difference
+    off = (off | (pl.col("sums_failing") > 0)).fill_null(value=False)
+    return rows.filter(~off), rows.filter(off)

@@ -8,7 +8,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.text.folding import folded
+from finstat_kit.frames.text.slovak import folded
 
 Level = Literal["region", "district", "municipality"]
 LEVELS: Final = ("region", "district", "municipality")

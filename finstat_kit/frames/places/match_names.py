@@ -11,7 +11,7 @@ from finstat_kit import arguments
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.places.labels import holds_codes
 from finstat_kit.frames.places.locations import LEVELS
-from finstat_kit.frames.text.folding import words
+from finstat_kit.frames.text.slovak import words
 from finstat_kit.protocol import old_codes
 
 MATCHES: Final = pl.Schema(

@@ -1,4 +1,4 @@
-"""The checks of reports by their form: its sums, its balance, its results."""
+"""The checks of reports by their form: its sums, its balance, its results, and the report before."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from finstat_kit.frames.reports.amounts import Amounts, Floats, Ints, Mask
 from finstat_kit.frames.reports.cells import FormOf, Reader
-from finstat_kit.frames.reports.form_sums import FormSums
-from finstat_kit.frames.reports.former_reports import former_reports
 from finstat_kit.frames.reports.reasons import REASON, WITHOUT
+from finstat_kit.frames.reports.sums import Amounts, Floats, FormSums, Ints, Mask
 
 _FAILURE: Final = pl.Struct(
     {
@@ -54,6 +52,12 @@ _OF_CELLS: Final = pl.Schema(
 )
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
 _HALF_A_CENT: Final = 0.005
+# Fields of the title page: whose report it is, and of which period.
+_OWNER: Final = {
+    "ico": pl.String(), "nazovSpravcovskehoFondu": pl.String(), "konsolidovana": pl.Boolean(),
+}  # fmt: skip
+_PERIOD: Final = dict.fromkeys(("obdobieOd", "obdobieDo", "predchadzajuceObdobieDo"), pl.Date())
+_KEY: Final = ["idSablony", *_OWNER]
 
 
 def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
@@ -291,3 +295,46 @@ def _failures(added: _Added, sums: FormSums) -> pl.Series:
         )
         .to_series(0)
     )  # fmt: skip
+
+
+def former_reports(reports: pl.DataFrame) -> pl.DataFrame:
+    """Return the place of each report and of its former report, grouped by unit.
+
+    The former report has the same unit, form, fund and kind of consolidation, and its period ends
+    on the day that the title page gives for the previous period. Of several, such as a report and
+    its correction, it is the one with the highest id.
+
+    Args:
+        reports: Records; without ``titulnaStrana`` no report has a former one.
+
+    Returns:
+        ``place`` and ``former`` (Int64, null if the frame has none).
+    """
+    page = pl.col("titulnaStrana").struct
+    dtype = reports.schema.get("titulnaStrana")
+    fields = {field.name for field in dtype.fields} if isinstance(dtype, pl.Struct) else ()
+    described = reports.select(
+        "id",
+        "idSablony",
+        *(
+            (page.field(name) if name in fields else pl.lit(None).alias(name)).cast(
+                kind, strict=False
+            )
+            for name, kind in (_OWNER | _PERIOD).items()
+        ),
+        place=pl.int_range(pl.len()),
+    ).with_columns(
+        pl.col("konsolidovana").fill_null(value=False),
+        pl.col("nazovSpravcovskehoFondu").fill_null(""),
+        before=pl.coalesce("predchadzajuceObdobieDo", pl.col("obdobieOd").dt.offset_by("-1d")),
+    )
+    earlier = (
+        described.sort("id")
+        .unique([*_KEY, "obdobieDo"], keep="last")
+        .select(*_KEY, before="obdobieDo", former="place")
+    )
+    return (
+        described.join(earlier, on=[*_KEY, "before"], how="left")
+        .sort(*_KEY, "obdobieDo", "place")
+        .select("place", "former")
+    )

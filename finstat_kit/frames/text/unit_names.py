@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.frames.text.folding import words
+from finstat_kit.frames.text.slovak import words
 
 NAMES: Final = pl.Schema({"id": pl.Int64(), "words": pl.String()})
 _SHORT: Final = ("sro", "as", "vos", "ks", "jsa", "sp", "oz", "no", "nf", "ops")

@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.places.locations import LEVELS
-from finstat_kit.frames.text import slovak_order
+from finstat_kit.frames.text import slovak
 from finstat_kit.widgets.html.texts import words
 
 FIELDS: Final = {"region": "kraj", "district": "okres", "municipality": "sidlo"}
@@ -87,7 +87,7 @@ class Places:
         """Return code, label, distinguishing text, district and region of all places of a level."""
         places = sorted(
             self._places[level].values(),
-            key=lambda place: (_abroad(place), slovak_order.key(place.name(lang)), place.code),
+            key=lambda place: (_abroad(place), slovak.key(place.name(lang)), place.code),
         )
         repeats = Counter(_told(place, lang) for place in places)
         return [

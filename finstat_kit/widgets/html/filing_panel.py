@@ -11,9 +11,8 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.reports import reasons
-from finstat_kit.frames.reports.filed import Filed
-from finstat_kit.frames.reports.printed_form import amount, kind_text
-from finstat_kit.frames.text import slovak_order
+from finstat_kit.frames.reports.filed import Filed, amount, kind_text
+from finstat_kit.frames.text import slovak
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.widgets.controls.base import heading, scrolling, table
@@ -55,7 +54,7 @@ def units(records: pl.DataFrame, unnamed: str) -> list[list[str]]:
         for unit, name, ico, town in rows
         if unit is not None
     }  # fmt: skip
-    return sorted(items.values(), key=lambda item: (slovak_order.key(item[1]), int(item[0])))
+    return sorted(items.values(), key=lambda item: (slovak.key(item[1]), int(item[0])))
 
 
 def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:

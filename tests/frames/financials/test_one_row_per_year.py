@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.frames.financials.one_row_per_year import one_row_per_year
+from finstat_kit.frames.findings.values import one_row_per_year
 
 ROW = {
     "unit_id": 1,

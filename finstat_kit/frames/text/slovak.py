@@ -1,14 +1,18 @@
-"""The Slovak alphabetical order, the same on every machine, whatever its locale."""
+"""Slovak texts: in alphabetical order, the same on every machine, and folded to be compared."""
 
 from __future__ import annotations
 
 import unicodedata
 from typing import Final
 
+import polars as pl
+
 # As CLDR orders Slovak: these are separate letters; any other accent only breaks ties between
 # otherwise equal words.
 _LETTERS: Final = [*"aäbcčdefgh", "ch", *"ijklmnoôpqrřsštuvwxyzž"]
 _WEIGHT: Final = {letter: 0x110000 + place for place, letter in enumerate(_LETTERS)}
+# Combining marks: faster than the class of a regular expression.
+_ACCENTS: Final = [chr(code) for code in range(0x300, 0x370)]
 
 
 def key(text: str) -> tuple[list[int], str]:
@@ -27,3 +31,23 @@ def key(text: str) -> tuple[list[int], str]:
         weights.append(_WEIGHT.get(plain, ord(plain[0])))
         index += len(letter)
     return weights, whole
+
+
+def folded(texts: pl.Expr) -> pl.Expr:
+    """Return texts without accents and case.
+
+    >>> pl.select(folded(pl.lit("Žiar nad Hronom"))).item()
+    'ziar nad hronom'
+    """
+    return texts.str.normalize("NFKD").str.replace_many(_ACCENTS, [""]).str.to_lowercase()
+
+
+def words(texts: pl.Expr) -> pl.Expr:
+    """Return the words of texts, folded, with a space before and after each.
+
+    >>> pl.select(words(pl.lit("Vranov n/Topľou"))).item()
+    ' vranov n toplou '
+    """
+    # In two steps, since most spaces stand alone: in a third less time than in one.
+    apart = folded(pl.format(" {} ", texts)).str.replace_all(r"[^\p{L}\p{N} ]+ *", " ")
+    return apart.str.replace_all("  +", " ")

@@ -1,17 +1,21 @@
-"""The relations between the cells of a form: its sums, its totals and its results."""
+"""The sums of a form, and the amounts of many reports: the one place that adds up figures."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from finstat_kit.protocol.forms.form import Form, Table
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 _ASSETS: Final = re.compile(r"(strana )?(aktív|a k t í v)", re.IGNORECASE)
 _LIABILITIES: Final = re.compile(r"(strana )?(pasív|p a s í v)", re.IGNORECASE)
 _INCOME: Final = re.compile(r"výkaz ziskov|náklady|výnosy", re.IGNORECASE)
@@ -24,8 +28,62 @@ _ACROSS: Final = (
     ("main", 1, "business", "total"),
     ("untaxed", 1, "taxed", "total"),
 )
-
 Cell = tuple[int, int, int]  # table, row and column
+
+
+class Sums(NamedTuple):
+    """Sums of cells, one per report.
+
+    Attributes:
+        values: A blank adds nothing; NaN where a filled cell is no number, which cannot be added.
+        filled: Whether any cell is filled.
+    """
+
+    values: Floats
+    filled: Mask
+
+    @property
+    def amounts(self) -> Floats:
+        """The sums, NaN where nothing is filled or something is no number."""
+        return np.where(self.filled, self.values, np.nan)
+
+
+class Amounts:
+    """A matrix with a row per cell and a column per report.
+
+    A sum takes a few rows of it, each of which lies in memory as one piece.
+
+    Args:
+        shape: Number of cells and of reports.
+        filled: The filled cells: their row, ``cell``, their column, ``report``, and ``value``, null
+            where it is no number.
+
+    Attributes:
+        values: 0 where a cell is blank, NaN where it is no number.
+        filled: Whether a cell is filled.
+    """
+
+    def __init__(self, shape: tuple[int, int], filled: pl.DataFrame) -> None:
+        self.values, self.filled = np.zeros(shape), np.zeros(shape, np.bool_)
+        places = filled["cell"].to_numpy(), filled["report"].to_numpy()
+        self.values[places] = filled["value"].fill_null(np.nan).to_numpy()
+        self.filled[places] = True
+
+    def up(self, terms: Iterable[tuple[float, int]]) -> Sums:
+        """Add cells up, each given by its sign and its row."""
+        many = self.values.shape[1]
+        sums = Sums(np.zeros(many), np.zeros(many, np.bool_))
+        for sign, cell in terms:
+            values, filled = sums
+            values += sign * self.values[cell]
+            filled |= self.filled[cell]
+        return sums
+
+
+def in_cents(amounts: dict[str, Floats]) -> pl.DataFrame:
+    """Return amounts as columns, rounded to cents and null where they are NaN."""
+    frame = pl.DataFrame(amounts, schema=dict.fromkeys(amounts, pl.Float64))
+    return frame.select(pl.all().fill_nan(None).round(2))
 
 
 class Sum(NamedTuple):
