@@ -12,8 +12,8 @@ import orjson
 from timing import Figure, side_by_side
 
 import finstat_kit as fk
-from finstat_kit.protocol.guarded_json import object_at, read_json
 from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.untrusted import object_at, read_json
 
 _UNITS, _REPORTS = KINDS["units"], KINDS["reports"]
 _ROWS = ((78, 4), (67, 2), (61, 2))  # of the three tables of form 699

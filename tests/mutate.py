@@ -186,28 +186,28 @@ MUTATIONS = [
     # Bytes are validated before a frame is built.
     Mutation(
         "a reply without the flag is broken, not the last page",
-        "replies.py:parse_page",
+        "codelists.py:parse_page",
         "if type(more) is not bool:",
         "if False:",
         "test_a_broken_page_names_the_place",
     ),
     Mutation(
         "a codelist has one entry per code",
-        "replies.py:_codelist",
+        "codelists.py:_codelist",
         "if code in rows and rows[code] != row:",
         "if False:",
         "test_an_ambiguous_codelist_is_an_error",
     ),
     Mutation(
         "a count is a number of ids",
-        "replies.py:parse_count",
+        "codelists.py:parse_count",
         "not 0 <= count <= MAX_ID",
         "False",
         "test_a_broken_count_is_an_error_of_the_format",
     ),
     Mutation(
         "HTML under status 200 is an outage",
-        "outcome.py:value_of",
+        "requests.py:value_of",
         '[:1] == b"<"',
         '[:1] == b"?"',
         "test_what_is_no_reply_is_reported_in_our_words",
@@ -342,21 +342,21 @@ MUTATIONS = [
     ),
     Mutation(
         "a column is above what it covers",
-        "columns.py:columns",
+        "captions.py:columns",
         "c.column <= number < c.column + c.width",
         "c.column == number",
         "test_a_column_is_above_what_it_covers",
     ),
     Mutation(
         "a caption that names one row is no sum",
-        "rows.py:references",
+        "captions.py:references",
         "if len(signed_rows) < 2 or",
         "if",
         "test_what_captions_add_up",
     ),
     Mutation(
         "a sum refers to the nearest table with that number",
-        "rows.py:terms",
+        "captions.py:terms",
         "[*range(table, -1, -1), *range(table + 1, len(numbers))]",
         "range(len(numbers))",
         "test_sums_of_699_point_at_rows",
@@ -449,7 +449,7 @@ MUTATIONS = [
     ),
     Mutation(
         "what cannot succeed is not retried",
-        "outcome.py:value_of",
+        "requests.py:value_of",
         "if status in _RETRIED:",
         "if status >= 400:",
         "test_faults_that_stay_are_not_tried_again",
@@ -493,7 +493,7 @@ MUTATIONS = [
     # A chart shows all of its numbers, and what they are.
     Mutation(
         "what a chart leaves out is one bar",
-        "rows.py:cut",
+        "captions.py:cut",
         "labelled.slice(top)",
         "labelled.slice(top + 1)",
         "test_what_top_cuts_off_is_one_bar",
@@ -551,7 +551,7 @@ MUTATIONS = [
     # Texts of others are shown as texts.
     Mutation(
         "a message cannot steer a terminal",
-        "outcome.py:shown",
+        "requests.py:shown",
         "if not text.isprintable():",
         "if False:",
         "test_errors_cannot_steer_a_terminal",

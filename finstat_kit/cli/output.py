@@ -188,7 +188,7 @@ def silence() -> None:
 
 def harmless(text: str) -> str:
     """Return text sanitized for a terminal: no control sequences."""
-    from finstat_kit.protocol.outcome import shown
+    from finstat_kit.protocol.untrusted import shown
 
     return "\n".join(shown(line, None) for line in text.split("\n"))
 

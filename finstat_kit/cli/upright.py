@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.frames.files.write import flat
-from finstat_kit.protocol.outcome import shown
+from finstat_kit.protocol.untrusted import shown
 from finstat_kit.protocol.wire import BY_FIELD
 
 _LONGEST: Final = 34  # of a cell on one line, with its margins

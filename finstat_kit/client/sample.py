@@ -23,7 +23,7 @@ from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.text import numbers as number_format, unit_names
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.protocol import replies
+from finstat_kit.protocol import paging
 from finstat_kit.protocol.records import decode as shaped
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.service.filings import changes as filing_changes, records
@@ -198,7 +198,7 @@ class Sample(Register):
         record, day = _checked_fields(fields), _checked_day(on)
         with self._changing:
             self._store, ids = changes.published(self._store, n, record, on=day)
-        return pl.DataFrame({"id": ids}, schema=replies.IDS)
+        return pl.DataFrame({"id": ids}, schema=paging.IDS)
 
     def touch(self, ids: Ids, *, on: str | date | None = None) -> None:
         """Change units: their date of change becomes *on*, or the sample's day."""
@@ -291,7 +291,7 @@ class Sample(Register):
             self._store, new = filing_changes.filed(
                 self._filed_store, which, year, on=day, case=case
             )
-        return pl.DataFrame({"id": new}, schema=replies.IDS)
+        return pl.DataFrame({"id": new}, schema=paging.IDS)
 
     def correct(
         self, ids: Ids, *, on: str | date | None = None, case: str | None = None
@@ -314,7 +314,7 @@ class Sample(Register):
         _check_case(case)
         with self._changing:
             self._store, new = filing_changes.corrected(self._filed_store, which, on=day, case=case)
-        return pl.DataFrame({"id": new}, schema=replies.IDS)
+        return pl.DataFrame({"id": new}, schema=paging.IDS)
 
     def cases(self, most: int = 3) -> pl.DataFrame:
         """List filings with each difficulty that real ones have.

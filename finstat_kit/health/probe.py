@@ -10,8 +10,8 @@ from typing import Any, Final
 from finstat_kit.client.register import Register
 from finstat_kit.errors import RegisterError
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.outcome import first_words
 from finstat_kit.protocol.requests import Request
+from finstat_kit.protocol.untrusted import first_words
 
 _SECOND_TRIES: Final = 6  # in a whole report: temporary errors are common
 _SILENCE: Final = 3  # failed requests in a row after which the register counts as unreachable

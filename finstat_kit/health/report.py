@@ -21,11 +21,10 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import ProtocolError
 from finstat_kit.frames.financials import items
 from finstat_kit.health.probe import Ended, Fault, Patient, as_object
-from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol import codelists, paging, wire
 from finstat_kit.protocol.forms import form as forms
-from finstat_kit.protocol.guarded_json import NotJson
-from finstat_kit.protocol.outcome import shown
 from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.untrusted import NotJson, shown
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
 
 REPORT: Final = pl.Schema(dict.fromkeys(("check", "status", "seen", "meaning"), pl.String()))
@@ -130,7 +129,7 @@ def _latency(patient: Patient) -> _Line:
 def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
     name = codelist.name
     key = "lokacie" if codelist.field in wire.LOCATION_FIELDS else "klasifikacie"
-    parse = replies.parse_locations if key == "lokacie" else replies.parse_classification
+    parse = codelists.parse_locations if key == "lokacie" else codelists.parse_classification
     try:
         body = patient.ask(codelist.endpoint)
         entries = as_object(body).get(key)
@@ -251,7 +250,7 @@ def _judged(check: str, good: bool, seen: str, meaning: str, otherwise: str = "f
 
 def _count(patient: Patient, collection: str, after: int) -> int:
     body = patient.ask(f"{wire.COUNTS}/{collection}", {**_EVERYTHING, wire.AFTER_ID: after})
-    return _parsed(partial(replies.parse_count, body))
+    return _parsed(partial(paging.parse_count, body))
 
 
 def _counts(patient: Patient) -> Iterator[_Line]:

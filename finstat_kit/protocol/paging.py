@@ -1,4 +1,4 @@
-"""The paging rules as pure functions over queries and pages. No request is made here.
+"""Lists of ids: the query of a page, its reply, and the rules of paging. No request is made here.
 
 A walk ends only by the rule of the specification: the flag “more” is false, or a page has no ids.
 It never ends by a short page, an error or a count.
@@ -10,12 +10,17 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from typing import Final
 
-from finstat_kit.errors import PagingError
+import polars as pl
+
+from finstat_kit.errors import PagingError, ProtocolError
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.replies import Page
+from finstat_kit.protocol.untrusted import broken, object_at, read_json
+from finstat_kit.protocol.wire import COUNT, MAX_ID, MORE
 
 log = logging.getLogger("finstat_kit")
+IDS: Final = pl.Schema({"id": pl.Int64})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,14 @@ class Query:
             **({wire.AFTER_ID: self.after_id} if self.after_id else {}),
             **self.filters,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One reply of a list: its ids in the order received, and whether the register has more."""
+
+    ids: pl.Series  # Int64, no nulls, none negative
+    more: bool
 
 
 def check(query: Query, page: Page, seen: int = 0) -> None:
@@ -94,3 +107,51 @@ def next_query(query: Query, page: Page) -> Query | None:
     if page.ids.is_empty() and page.more:
         warn_of_no_ids(query)
     return None if ended(page) else replace(query, after_id=int(page.ids[-1]))
+
+
+def parse_page(body: bytes) -> Page:
+    """Read the reply of a list. A missing ``id`` is an empty list; a missing flag is broken."""
+    reply = object_at(read_json(body))
+    more = reply.get(MORE)
+    if type(more) is not bool:
+        raise broken(f"$.{MORE}", "true or false", more, MORE in reply)
+    ids = reply.get("id", [])
+    if type(ids) is not list:
+        raise broken("$.id", "a list of ids", ids)
+    # polars infers the types of deeply nested lists for hours: if the reply can contain another
+    # list or an object, the types are checked first.
+    if (_has_two(body, b"[") or _has_two(body, b"{")) and set(map(type, ids)) - {int}:
+        raise _no_ids(ids)
+    try:
+        series = pl.Series("id", ids, dtype=pl.Int64)
+    except (TypeError, OverflowError) as error:
+        raise _no_ids(ids) from error
+    # Of all other values only true, false and null enter the column, as 1, 0 and null: if the
+    # lowest id is above them, no value needs a check.
+    doubtful = series.null_count() or (ids and series.to_numpy().min() <= 1)
+    if doubtful and (set(map(type, ids)) != {int} or min(ids) < 0):
+        raise _no_ids(ids)
+    return Page(series, more)
+
+
+def _has_two(body: bytes, mark: bytes) -> bool:
+    # Searching for a second one takes a tenth of the time of counting.
+    return body.find(mark, body.find(mark) + 1) >= 0
+
+
+def _no_ids(ids: list[object]) -> ProtocolError:
+    """Return the error that names the first value of a list that is not an id."""
+    place, value = next(
+        (i, v) for i, v in enumerate(ids) if type(v) is not int or not 0 <= v <= MAX_ID
+    )
+    expected = f"0 to {MAX_ID}" if type(value) is int else "a whole number"
+    return broken(f"$.id[{place}]", expected, value)
+
+
+def parse_count(body: bytes) -> int:
+    """Read the reply of a count."""
+    reply = object_at(read_json(body))
+    count = reply.get(COUNT)
+    if type(count) is not int or not 0 <= count <= MAX_ID:
+        raise broken(f"$.{COUNT}", "a count", count, COUNT in reply)
+    return count

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from finstat_kit.errors import ProtocolError, TransportError
-from finstat_kit.protocol.outcome import shown
+from finstat_kit.protocol.untrusted import shown
 from finstat_kit.protocol.wire import Reply
 
 ERROR_CAP: Final = 2**16  # bytes read of an error's body: its status is what matters

@@ -17,8 +17,8 @@ from finstat_kit.errors import (
     RegisterError,
     TransportError,
 )
-from finstat_kit.protocol.outcome import MayPass, shown, value_of
-from finstat_kit.protocol.requests import Request
+from finstat_kit.protocol.requests import MayPass, Request, value_of
+from finstat_kit.protocol.untrusted import shown
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import (

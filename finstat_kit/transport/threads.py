@@ -13,8 +13,7 @@ from typing import Final, Generic, TypeVar
 import polars as pl
 
 from finstat_kit.errors import RegisterError
-from finstat_kit.protocol.paging import Query
-from finstat_kit.protocol.replies import Page
+from finstat_kit.protocol.paging import Page, Query
 from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
 from finstat_kit.transport.base import Stop
 

@@ -25,7 +25,7 @@ from finstat_kit.cli.commands import cli
 from finstat_kit.cli.output import Output
 from finstat_kit.cli.upright import upright
 from finstat_kit.frames.reports.filed import text
-from finstat_kit.protocol.outcome import shown
+from finstat_kit.protocol.untrusted import shown
 from finstat_kit.protocol.wire import BY_FIELD
 from tests.cli.test_commands import COMMAND
 from tests.conftest import Told

@@ -13,19 +13,19 @@ from hypothesis import example, given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol import replies
-from finstat_kit.protocol.guarded_json import NotJson
+from finstat_kit.protocol import codelists, paging
 from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.untrusted import NotJson
 from tests.conftest import Told
 from tests.support.examples import examples
 from tests.support.faults import FaultServer, reply
 
 UNITS = KINDS["units"]
 READERS: dict[str, Callable[[bytes], object]] = {
-    "page": replies.parse_page,
-    "count": replies.parse_count,
-    "locations": replies.parse_locations,
-    "classification": replies.parse_classification,
+    "page": paging.parse_page,
+    "count": paging.parse_count,
+    "locations": codelists.parse_locations,
+    "classification": codelists.parse_classification,
     **{
         name: lambda body, kind=kind: kind.frame([kind.read(body, 7)])  # type: ignore[misc]
         for name, kind in KINDS.items()
@@ -177,8 +177,8 @@ def test_replies_longer_than_any_are_read() -> None:
     entries = b",".join(b'{"kod":"%d"}' % i for i in range(88_110))
     page = b'{"id":[%b],"existujeDalsieId":true}' % b",".join(b"%d" % i for i in range(1_000_000))
 
-    assert replies.parse_locations(b'{"lokacie":[%b]}' % entries).height == 88_110
-    assert replies.parse_page(page).ids.len() == 1_000_000
+    assert codelists.parse_locations(b'{"lokacie":[%b]}' % entries).height == 88_110
+    assert paging.parse_page(page).ids.len() == 1_000_000
 
 
 @pytest.mark.parametrize("value", [b"[" * 500 + b"]" * 500, b"[[[[[1]]]]]", b'{"id":[1]}'])
@@ -187,8 +187,8 @@ def test_nested_ids_are_refused_within_seconds(value: bytes) -> None:
     page = b'{"id":[%b1],"existujeDalsieId":true}' % ((value + b",") * 1_000)
 
     with pytest.raises(ProtocolError, match=r"\$\.id\[0\]: expected a whole number"):
-        replies.parse_page(page)
-    assert seconds(replies.parse_page, page, 1) < 10
+        paging.parse_page(page)
+    assert seconds(paging.parse_page, page, 1) < 10
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import BadRequest, RateLimited, RegisterUnavailable
-from finstat_kit.protocol.outcome import MayPass, first_words, retry_after, value_of
-from finstat_kit.protocol.requests import Request
+from finstat_kit.protocol.requests import MayPass, Request, retry_after, value_of
+from finstat_kit.protocol.untrusted import first_words
 from finstat_kit.protocol.wire import Reply
 
 NOW = 1_800_000_000.0  # 2027-01-15 08:00:00 UTC

@@ -12,8 +12,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import BadRequest, PagingError
-from finstat_kit.protocol.paging import Query
-from finstat_kit.protocol.replies import Page
+from finstat_kit.protocol.paging import Page, Query
 from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
 from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.transport.threads import split

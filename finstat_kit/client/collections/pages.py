@@ -9,8 +9,7 @@ import polars as pl
 
 from finstat_kit.errors import Either, holding
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.paging import Query, next_query
-from finstat_kit.protocol.replies import Page
+from finstat_kit.protocol.paging import Page, Query, next_query
 
 
 class Pages(Iterator[pl.DataFrame]):

@@ -24,7 +24,7 @@ from finstat_kit.client.collections.records import (
     refuse_the_whole,
 )
 from finstat_kit.client.session import Session
-from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol import paging, wire
 from finstat_kit.protocol.records.decode import KINDS
 
 _SCANNED: Final = 1_000  # records of a scan fetched at once
@@ -88,7 +88,7 @@ def _ids(
     (filters,) = walk.filters_of(**{**dict.fromkeys(wire.FILTERS), **needs.parameters})
     query = walk.query_of(session, name, needs.since, filters=filters, warns=False)
     room = wire.MAX_ID if needs.limit is None else needs.limit
-    yield pl.DataFrame(schema=replies.IDS)  # polars needs a frame even if nothing matches
+    yield pl.DataFrame(schema=paging.IDS)  # polars needs a frame even if nothing matches
     left = deque(needs.spans)
     while left and room:
         most = left[-1][1] - left[0][0] + 1  # the most ids in the spans

@@ -16,7 +16,7 @@ from finstat_kit.client.collections.pages import Pages, how_to_go_on
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Either, RegisterError, UsageError, holding, warn
 from finstat_kit.progress import bar
-from finstat_kit.protocol import replies, requests, wire
+from finstat_kit.protocol import paging, requests, wire
 from finstat_kit.protocol.paging import Query
 from finstat_kit.protocol.split_walk import SplitWalk
 from finstat_kit.transport.base import Stop, Stopped
@@ -116,7 +116,7 @@ def pages(
     if limit is not None:
         limit = arguments.whole("limit", limit, 0, wire.MAX_ID)
 
-    def fetch(query: Query, seen: int) -> replies.Page:
+    def fetch(query: Query, seen: int) -> paging.Page:
         return session.exchange.get(requests.page(query, seen), stop)
 
     return Pages(name, fetch, query, limit)
@@ -201,7 +201,7 @@ def _over_one_connection(
     listed: Pages,
 ) -> tuple[Generator[int, None, None], Callable[[], tuple[pl.Series, int]]]:
     """Return an iterator of the number of ids of each page, and a function for the ids so far."""
-    frames = [pl.DataFrame(schema=replies.IDS)]
+    frames = [pl.DataFrame(schema=paging.IDS)]
 
     def sizes() -> Generator[int, None, None]:
         for page in listed:
@@ -217,7 +217,7 @@ def _over_connections(
     """Walk a list over several connections; yield the number of ids of each page."""
     exchange = session.exchange
 
-    def fetch(query: Query, stop: threading.Event) -> replies.Page:
+    def fetch(query: Query, stop: threading.Event) -> paging.Page:
         return exchange.get(requests.page(query), stop)
 
     def fetch_count(query: Query, stop: threading.Event) -> int:

@@ -1,6 +1,4 @@
-"""The values of figures: one row per unit and year, why a row has none, and outliers, which are
-stated and not hidden.
-"""
+"""The values of figures: one row per unit and year, outliers, and why a row has no value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks of reports by their form: its sums, its balance, its results, and the report before."""
+"""The checks of reports by their form: its sums, balance and results, and the report before."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.forms.columns import Column
+from finstat_kit.protocol.forms.captions import Column
 from finstat_kit.protocol.forms.form import Form, Row, Table
-from finstat_kit.protocol.outcome import shown
+from finstat_kit.protocol.untrusted import shown
 
 _CAPTIONS: Final = (24, 56)  # letters of a caption in a line of text, at least and at most
 _INDENT: Final = 2  # per level

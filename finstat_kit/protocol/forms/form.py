@@ -2,11 +2,15 @@
 
 A report has neither the labels of its rows nor the number of its columns: both are in its
 template. The forms of businesses, public bodies and non-profits come with the package; any other
-has to be requested.
+has to be requested. Where the register's form has no English, captions have the package's: a
+caption is a term, looked up in ``data/facts/english.tsv``, and what follows it, accounts and the rows
+that it adds up, written in the words of the register's English forms. Sums are always read from the
+Slovak caption.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import date
 from functools import cache
@@ -15,15 +19,41 @@ from typing import Final, NamedTuple
 import msgspec
 
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol.forms import columns as form_columns, rows as form_rows
-from finstat_kit.protocol.forms.columns import Column
-from finstat_kit.protocol.forms.english import english
-from finstat_kit.protocol.forms.rows import Path, Term
-from finstat_kit.protocol.guarded_json import broken, object_at, read_json
-from finstat_kit.protocol.shipped import template_bodies
+from finstat_kit.protocol.forms import captions as form_rows
+from finstat_kit.protocol.forms.captions import Column, Path, Term
+from finstat_kit.protocol.shipped import data_folder, template_bodies
+from finstat_kit.protocol.untrusted import broken, object_at, read_json
 from finstat_kit.protocol.wire import TABLES, TEMPLATE_LIST
 
 _LARGEST: Final = 10_000  # rows or columns of a table
+# Of captions with single spaces: nothing here takes longer than the caption is long.
+_TOKEN: Final = re.compile(
+    r"""(?P<behind>r\ ?\.\ ?[0-9]{1,4}       # a row
+    |až\ (?:r\ ?\.\ ?)?[0-9]{1,4}            # the last of some rows
+    |[0-9][0-9X]{1,2}A?Ú?(?!\w)|AÚ?(?!\w)   # an account: "06XA", "096 AÚ"
+    |účtová\ skupina
+    |celkom(?=\ \(?súčet)|spolu(?=\ (?:súčet|r\ ?\.))
+    |(?:súčet|alebo|mínus|okrem|až|a)(?!\w))
+    |\w+\)?""",
+    re.VERBOSE,
+)
+_IN_WORDS: Final = re.compile(r"[^\W\dAX]")  # a letter that is not of an account
+_WORDS: Final = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"r ?\. ?([0-9]+) až (?:r ?\. ?)?([0-9]+)", r"lines \1 to \2"),
+        (r"r ?\. ?([0-9]+)", r"line \1"),
+        (r" ?(?:(?:spolu|celkom) )?\(súčet ", " - total ("),
+        (r" ?\b(?:(?:spolu|celkom)(?: súčet)?|súčet)\b", " - total"),
+        (r" ?AÚ", "A"),
+        (r"účtová skupina", "account group"),
+        (r"\bokrem\b", "except"),
+        (r"\balebo\b", "or"),
+        (r"\bmínus\b", "-"),
+        (r"\baž\b", "to"),
+        (r"\ba\b", "and"),
+    )
+)
 
 
 class Row(NamedTuple):
@@ -210,9 +240,7 @@ def _translate(tables: Iterable[_Table]) -> bool:
 def _table(table: _Table, index: int, numbers: list[dict[int, int]]) -> Table:
     name, rows = table.name or _Text(), table.rows or []
     header = [
-        form_columns.HeaderCell(
-            cell.line, cell.column, cell.width, _trimmed(text.sk) or "", text.en
-        )
+        form_rows.HeaderCell(cell.line, cell.column, cell.width, _trimmed(text.sk) or "", text.en)
         for cell in table.header or []
         for text in (cell.text or _Text(),)
     ]
@@ -220,7 +248,7 @@ def _table(table: _Table, index: int, numbers: list[dict[int, int]]) -> Table:
     return Table(
         name.sk,
         name.en,
-        form_columns.columns(header, table.columns, table.data_columns, name.sk),
+        form_rows.columns(header, table.columns, table.data_columns, name.sk),
         tuple(_row(row, path, index, numbers) for row, path in zip(rows, row_paths, strict=True)),
     )
 
@@ -234,3 +262,37 @@ def _row(row: _Row, path: Path, table: int, numbers: list[dict[int, int]]) -> Ro
 
 def _trimmed(text: str | None) -> str | None:
     return (text or "").strip() or None
+
+
+def english(caption: str | None) -> str | None:
+    """Translate a caption, a header or the name of a table; None if its term is not known.
+
+    >>> english("Dlhodobý hmotný majetok súčet (r. 05 až r. 08)")
+    'Property, plant and equipment - total (lines 05 to 08)'
+    >>> english("Neznámy majetok r. 1 + r. 2")
+    """
+    term, behind = _parted(" ".join((caption or "").split()))
+    words = _terms().get(_key(term))
+    if words is None:
+        return None
+    for pattern, written in _WORDS if _IN_WORDS.search(behind) else ():
+        behind = pattern.sub(written, behind)
+    return (words.upper() if term.isupper() else words) + behind
+
+
+def _parted(caption: str) -> tuple[str, str]:
+    """Part a caption behind the last word that is neither an account nor of a sum."""
+    end = max((token.end() for token in _TOKEN.finditer(caption) if not token["behind"]), default=0)
+    return caption[:end], caption[end:]
+
+
+def _key(term: str) -> str:
+    """Return the letters and digits of a term, whatever its case and punctuation."""
+    return " ".join(re.findall(r"\w+", term.casefold()))
+
+
+@cache
+def _terms() -> dict[str, str]:
+    text = (data_folder() / "facts" / "english.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in text.splitlines()[1:])
+    return {_key(slovak): words for slovak, words in rows}

@@ -20,7 +20,6 @@ from msgspec.structs import astuple
 
 from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.guarded_json import broken, object_at, read_json
 from finstat_kit.protocol.records.fields import (
     LEAVES,
     TRUTHS,
@@ -33,6 +32,7 @@ from finstat_kit.protocol.records.fields import (
     Unit,
     day_of_month,
 )
+from finstat_kit.protocol.untrusted import broken, object_at, read_json
 
 S = TypeVar("S", bound=Struct)
 R = TypeVar("R", bound=Record, covariant=True)

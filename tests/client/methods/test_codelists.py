@@ -11,7 +11,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol import replies, wire
+from finstat_kit.protocol import codelists, wire
 from tests.support.registers import Scripted
 
 
@@ -26,7 +26,7 @@ def test_all_seven_are_sorted_by_code() -> None:
         for name in wire.CODELISTS:
             frame = fk.codelist(name)
             located = name in ("regions", "districts", "municipalities")
-            assert frame.schema == (replies.LOCATIONS if located else replies.CLASSIFICATION)
+            assert frame.schema == (codelists.LOCATIONS if located else codelists.CLASSIFICATION)
             assert frame["code"].is_sorted()
             assert frame["code"].is_unique().all()
 
@@ -118,7 +118,7 @@ def test_a_codelist_may_lack_names_and_parents(caplog: pytest.LogCaptureFixture)
         ("B", None, "B", "nowhere"),
     ]
     assert "'B' is listed twice with equal content" in caplog.text
-    assert Scripted(locations()).regions().schema == replies.LOCATIONS
+    assert Scripted(locations()).regions().schema == codelists.LOCATIONS
 
 
 def test_a_list_of_real_size_loses_nothing(full_size: Path) -> None:

@@ -11,8 +11,14 @@ import pytest
 
 from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol.forms import form as forms
-from finstat_kit.protocol.forms.columns import Column, HeaderCell, columns
-from finstat_kit.protocol.forms.rows import numbers, paths, references
+from finstat_kit.protocol.forms.captions import (
+    Column,
+    HeaderCell,
+    columns,
+    numbers,
+    paths,
+    references,
+)
 from finstat_kit.protocol.shipped import template_bodies
 from tests.support import all_forms
 from tests.support.scripts import script

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol.guarded_json import NotJson, read_json
 from finstat_kit.protocol.records import decode as shaped
 from finstat_kit.protocol.records.decode import KINDS, Kind
 from finstat_kit.protocol.records.fields import Record
+from finstat_kit.protocol.untrusted import NotJson, read_json
 from tests.support.examples import examples
 
 UNITS, STATEMENTS, REPORTS, ANNUAL = KINDS.values()

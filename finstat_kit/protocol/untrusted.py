@@ -1,12 +1,24 @@
-"""JSON of untrusted bytes: values, or errors that name the path."""
+"""Untrusted bytes: JSON as values or errors that name the path, texts fit to be shown."""
 
 from __future__ import annotations
 
+import html
 import json
+import re
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from finstat_kit.errors import ProtocolError
+
+if TYPE_CHECKING:
+    pass
+
+
+_WORDS_OF: Final = 20_000  # bytes of a body
+_TAGS: Final = re.compile(
+    r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL
+)
 
 
 class NotJson(ValueError):
@@ -75,3 +87,25 @@ def short(value: object) -> str:
 
 def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
+
+
+def first_words(body: bytes) -> str:
+    """Return the first words of a body for an error message, tags stripped."""
+    text = _TAGS.sub(" ", body[:_WORDS_OF].decode("utf-8", errors="replace"))
+    words = shown(" ".join(html.unescape(text).split()))
+    return f": “{words}”" if words else ""
+
+
+def shown(text: str, most: int | None = 200) -> str:
+    """Return untrusted text sanitized for a message or a terminal: printable, and truncated.
+
+    Args:
+        text: One line; line breaks in it become blanks.
+        most: Maximum number of characters, None for no limit.
+    """
+    printable = text
+    if not text.isprintable():
+        printable = "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
+    if most is None or len(printable) <= most:
+        return printable
+    return printable[: most - 1] + "…"
