@@ -186,7 +186,7 @@ MUTATIONS = [
     # Bytes are validated before a frame is built.
     Mutation(
         "a reply without the flag is broken, not the last page",
-        "codelists.py:parse_page",
+        "paging.py:parse_page",
         "if type(more) is not bool:",
         "if False:",
         "test_a_broken_page_names_the_place",
@@ -200,7 +200,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a count is a number of ids",
-        "codelists.py:parse_count",
+        "paging.py:parse_count",
         "not 0 <= count <= MAX_ID",
         "False",
         "test_a_broken_count_is_an_error_of_the_format",
@@ -493,7 +493,7 @@ MUTATIONS = [
     # A chart shows all of its numbers, and what they are.
     Mutation(
         "what a chart leaves out is one bar",
-        "captions.py:cut",
+        "rows.py:cut",
         "labelled.slice(top)",
         "labelled.slice(top + 1)",
         "test_what_top_cuts_off_is_one_bar",
@@ -551,7 +551,7 @@ MUTATIONS = [
     # Texts of others are shown as texts.
     Mutation(
         "a message cannot steer a terminal",
-        "requests.py:shown",
+        "untrusted.py:shown",
         "if not text.isprintable():",
         "if False:",
         "test_errors_cannot_steer_a_terminal",

@@ -3,9 +3,9 @@
 A report has neither the labels of its rows nor the number of its columns: both are in its
 template. The forms of businesses, public bodies and non-profits come with the package; any other
 has to be requested. Where the register's form has no English, captions have the package's: a
-caption is a term, looked up in ``data/facts/english.tsv``, and what follows it, accounts and the rows
-that it adds up, written in the words of the register's English forms. Sums are always read from the
-Slovak caption.
+caption is a term, looked up in ``data/facts/english.tsv``, and what follows it, accounts and the
+rows that it adds up, written in the words of the register's English forms. Sums are always read
+from the Slovak caption.
 """
 
 from __future__ import annotations
