@@ -13,9 +13,8 @@ the package costs next to nothing.
 
 import lazy_loader
 
-from finstat_kit.client import signatures
-from finstat_kit.client.former_names import former_name
-from finstat_kit.client.openers import openers
+from finstat_kit.client import names
+from finstat_kit.client.names import former_name, openers
 
 __version__ = "0.1.0"
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
@@ -26,7 +25,7 @@ def __getattr__(name):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         public = _load(name)
     except AttributeError as error:
         raise former_name(name, str(error)) from None
-    signatures.show(public)
+    names.show(public)
     return public
 
 

@@ -121,7 +121,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a scan returns no row that its filter excludes",
-        "lazy.py:_Rows.of",
+        "scan.py:_Rows.of",
         "frame if self._predicate is None else frame.filter(self._predicate)",
         "frame",
         "test_a_scan_equals_the_full_frame",
@@ -214,7 +214,7 @@ MUTATIONS = [
     ),
     Mutation(
         "half a gzip body is refused",
-        "bodies.py:unpacked",
+        "http.py:unpacked",
         "if not unpacker.eof or unpacker.unused_data:",
         "if False:",
         "test_lasting_faults_end_in_the_right_error",
@@ -222,7 +222,7 @@ MUTATIONS = [
     Mutation(
         "a body larger than the limit is refused",
         "http.py:_body",
-        "raise bodies.too_large(cap)",
+        "raise too_large(cap)",
         "break",
         "test_an_endless_body_is_stopped_at_the_cap",
     ),
@@ -536,7 +536,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a record that changed since it was kept is requested",
-        "kept.py:unchanged",
+        "records.py:unchanged",
         "_not_named(session, kind.listed, dated, stop)",
         "set(dated)",
         "test_what_changed_between_two_runs_is_fetched_again",

@@ -64,7 +64,7 @@ def filings(unit: str, max_requests: int | None, chosen: options.Chosen, output:
     The column form has the templates of the reports; a filing that does not count has a reason,
     or the statement that supersedes it.
     """
-    from finstat_kit.client.collections.finding import unit_of
+    from finstat_kit.client.collections.collection import unit_of
 
     reg = chosen()
     record = reg.units.get(unit_of(reg.units, unit, "unit"))

@@ -16,10 +16,9 @@ from typing import Final, cast, overload
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
-from finstat_kit.client import signatures
-from finstat_kit.client.collections.collection import Collection
-from finstat_kit.client.collections.units import Units
-from finstat_kit.client.openers import openers
+from finstat_kit.client import names
+from finstat_kit.client.collections.collection import Collection, Units
+from finstat_kit.client.names import openers
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.replay import Replay
 from finstat_kit.client.sample import sample
@@ -315,7 +314,7 @@ def _forwarded(method: Callable[..., object], name: str) -> Callable[..., object
 
     signature = inspect.signature(method)
     parameters = list(signature.parameters.values())[1:]  # without self
-    vars(forwarded)["__signature__"] = signatures.plain(signature.replace(parameters=parameters))
+    vars(forwarded)["__signature__"] = names.plain(signature.replace(parameters=parameters))
     forwarded.__module__, forwarded.__qualname__ = "finstat_kit", name
     return forwarded
 

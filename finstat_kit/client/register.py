@@ -16,12 +16,10 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Frame, Grouping, Lang, Since, Span
+from finstat_kit.arguments import By, Checked, Frame, Grouping, Lang, Since, Span
 from finstat_kit.client import methods
-from finstat_kit.client.collections.collection import Collection
-from finstat_kit.client.collections.units import Units
-from finstat_kit.client.former_names import former_name
-from finstat_kit.client.keywords import Checked
+from finstat_kit.client.collections.collection import Collection, Units
+from finstat_kit.client.names import former_name
 from finstat_kit.client.session import LIVE_RATE, Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts import count_by as counts
@@ -36,8 +34,8 @@ if TYPE_CHECKING:
     from finstat_kit.client.methods.filings import Given, Year
     from finstat_kit.frames.financials.history import History, Statement
     from finstat_kit.frames.reports.filed import Filed
+    from finstat_kit.transport.cache_database import CacheState
     from finstat_kit.transport.cache_file import CacheFile
-    from finstat_kit.transport.cache_format import CacheState
     from finstat_kit.transport.http import BaseTransport
 
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
@@ -136,8 +134,8 @@ class Register(Checked):
                 )
             return
         # Imported only here: few registers cache replies.
+        from finstat_kit.transport.cache_database import About
         from finstat_kit.transport.cache_file import CacheFile
-        from finstat_kit.transport.cache_format import About
 
         path, exchange = arguments.file("cache", cache), self._session.exchange
         self._max_age = None if max_age is None else arguments.span("max_age", max_age)
@@ -749,7 +747,7 @@ class Register(Checked):
             ...     fk.templates().filter(id=699).row(0)
             (699, 'Úč POD', 'MF/18009/2014-74', datetime.date(2014, 1, 1), None, 3)
         """
-        return methods.templates.listed(self._session, refresh=refresh)
+        return methods.contents.listed(self._session, refresh=refresh)
 
     def template(
         self, template: int, *, part: Literal["rows", "columns"] = "rows", refresh: bool = False
@@ -798,7 +796,7 @@ class Register(Checked):
              (2, 0, 'current', None), (2, 1, 'previous', None)]
         """
         arguments.one_of("part", part, ("rows", "columns"))
-        return methods.templates.part_of(self._session, template, part, refresh=refresh)
+        return methods.contents.part_of(self._session, template, part, refresh=refresh)
 
     def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame:
         """Read reports into tidy cells: one row per filled cell.
@@ -1257,7 +1255,7 @@ class Register(Checked):
             >>> shown.filings.select("year", "template", "report_id").row(0)
             (2017, 699, 4750175)
         """
-        return methods.history.statement_history(
+        return methods.financials.statement_history(
             self._session, unit, years, table, blanks=blanks, lang=self._language(lang),
             source=self._source_name(self._language(lang)),
         )  # fmt: skip

@@ -14,8 +14,8 @@ from finstat_kit.client.register import LIVE, WORDS, Register, moment, source_na
 from finstat_kit.errors import CacheError, Either
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess, is_loopback
+from finstat_kit.transport.cache_database import CacheState
 from finstat_kit.transport.cache_file import CacheFile
-from finstat_kit.transport.cache_format import CacheState
 from finstat_kit.transport.exchange import Stats
 
 

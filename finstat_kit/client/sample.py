@@ -17,7 +17,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.client.collections.units import Units
+from finstat_kit.client.collections.collection import Units
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError

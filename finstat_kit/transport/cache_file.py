@@ -16,12 +16,12 @@ from typing import Final
 from finstat_kit.errors import CacheError, Either, RegisterError, UsageError, warn
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.transport import forks
-from finstat_kit.transport.cache_database import Database
-from finstat_kit.transport.cache_format import (
+from finstat_kit.transport.cache_database import (
     FIELDS,
     About,
     Age,
     CacheState,
+    Database,
     Kept,
     Row,
     day_of,

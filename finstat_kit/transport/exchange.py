@@ -32,8 +32,8 @@ from finstat_kit.transport.base import (
 )
 
 if TYPE_CHECKING:
+    from finstat_kit.transport.cache_database import Kept
     from finstat_kit.transport.cache_file import CacheFile
-    from finstat_kit.transport.cache_format import Kept
 
 T = TypeVar("T")
 log = logging.getLogger("finstat_kit")

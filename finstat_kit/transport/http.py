@@ -12,20 +12,25 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import socket
 import ssl
 import threading
 import weakref
+import zlib
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from importlib.metadata import version
 from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 import httpx
 
-from finstat_kit.errors import TransportError, UsageError
+from finstat_kit.errors import ProtocolError, TransportError, UsageError
+from finstat_kit.protocol.untrusted import shown
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.transport import bodies, forks, machine
+from finstat_kit.transport import forks
 from finstat_kit.transport.base import (
     FinalTransportError,
     Limits,
@@ -36,7 +41,6 @@ from finstat_kit.transport.base import (
 )
 
 BaseTransport = httpx.BaseTransport
-
 _LOOK_UP: Final = 0.2  # seconds between checks of the deadline and for a stop
 _KEEP_ALIVE: Final = 50.0  # the register closes idle connections after 60 s
 _FAILURES: Final = (
@@ -45,6 +49,11 @@ _FAILURES: Final = (
     httpcore.ProxyError,
     httpcore.UnsupportedProtocol,
 )
+# OpenSSL reports an end as the one or the other, by when it sees it.
+_ENDED: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
+ERROR_CAP: Final = 2**16  # bytes read of an error's body: its status is what matters
+_PLAIN: Final = ("", "identity")
+_GZIP: Final = ("gzip", "x-gzip")
 
 
 class Sockets:
@@ -64,7 +73,7 @@ class Sockets:
             ) from error
         self._origin: Any = {"scheme": base.raw_scheme, "host": base.raw_host, "port": base.port}
         self._path = base.raw_path.rstrip(b"/")
-        self._proxy = None if is_loopback(base_url) else machine.proxy_for(base_url)
+        self._proxy = None if is_loopback(base_url) else proxy_for(base_url)
         # A pool scans all its connections at each request, which with 32 takes longer than all the
         # rest. So each connection has a separate pool; the last used goes first.
         self._all: list[_Connection] = []
@@ -100,7 +109,7 @@ class Sockets:
                 response, raw = connection.exchange(request, limits)
         finally:
             self._idle.append(connection)
-        return bodies.reply(response.status, response.headers, raw, limits.cap), len(raw)
+        return reply(response.status, response.headers, raw, limits.cap), len(raw)
 
     def _connection(self) -> _Connection:
         with contextlib.suppress(IndexError):
@@ -147,7 +156,7 @@ class Adapted:
                 raw = _body(_heeding(response.stream, limits), limits.cap, whole=good)
             finally:
                 response.close()
-        return bodies.reply(response.status_code, response.headers.raw, raw, limits.cap), len(raw)
+        return reply(response.status_code, response.headers.raw, raw, limits.cap), len(raw)
 
     def close(self) -> None:
         """Close the transport."""
@@ -161,12 +170,12 @@ def _our_errors() -> Iterator[None]:
     except (httpcore.TimeoutException, httpx.TimeoutException) as error:
         raise TimedOut("no complete reply within the deadline") from error
     except (httpx.TransportError, *_FAILURES) as error:
-        tls = machine.tls_failure(error)
+        tls = tls_failure(error)
         if isinstance(error, httpcore.ConnectError) and tls is not None:
             raise FinalTransportError(
                 f"no secure connection: {tls}; check the clock and certificates of this machine"
             ) from error
-        kind = Unreachable if machine.is_unreachable(error) else TransportError
+        kind = Unreachable if is_unreachable(error) else TransportError
         raise kind(f"no complete reply: {str(error) or type(error).__name__}") from error
 
 
@@ -347,8 +356,8 @@ def _body(chunks: Iterable[bytes], cap: int, *, whole: bool) -> bytes:
         for chunk in chunks:
             body += chunk
             if whole and len(body) > cap:
-                raise bodies.too_large(cap)
-            if not whole and len(body) > bodies.ERROR_CAP:
+                raise too_large(cap)
+            if not whole and len(body) > ERROR_CAP:
                 break
     except (httpcore.TimeoutException, httpx.TransportError, *_FAILURES):
         if whole:
@@ -372,3 +381,86 @@ def _left_behind(response: httpcore.Response) -> bytes:
     stream: Any = response.stream
     behind: bytes = stream._stream._connection._h11_state.trailing_data[0]
     return behind
+
+
+def proxy_for(url: str) -> str | None:
+    """Return the proxy for a URL according to the environment."""
+    parts = urlsplit(url)
+    if proxy_bypass(parts.hostname or ""):
+        return None
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
+
+
+def is_unreachable(error: BaseException) -> bool:
+    """Return whether the name lookup failed, or the connection was refused."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, socket.gaierror | ConnectionRefusedError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
+def tls_failure(error: BaseException) -> str | None:
+    """Return why TLS failed, None if TLS was not the cause."""
+    cause: BaseException | None = error
+    while cause is not None:
+        # A connection that merely ended during the handshake is worth another attempt.
+        if isinstance(cause, ssl.SSLError) and not isinstance(cause, _ENDED):
+            return str(getattr(cause, "verify_message", None) or cause.reason or cause)
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+def reply(status: int, raw_headers: Iterable[tuple[bytes, bytes]], raw: bytes, cap: int) -> Reply:
+    """Return a reply with its body unpacked: the status decides how strictly."""
+    named = headers(raw_headers)
+    unpack = unpacked if status == 200 else readable
+    return Reply(status, named, unpack(raw, named.get("Content-Encoding", ""), cap))
+
+
+def headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return headers by name, capitalized as ``Content-Type``; a repeated one holds all values."""
+    found: dict[str, str] = {}
+    for name, value in raw:
+        key, text = name.decode("ascii").title(), value.decode("latin-1")
+        found[key] = f"{found[key]}, {text}" if key in found else text
+    return found
+
+
+def readable(body: bytes, encoding: str, cap: int) -> bytes:
+    """Return the readable part of an error's body: its status is what matters."""
+    if encoding.lower() in _PLAIN:
+        return body
+    if encoding.lower() in _GZIP:
+        with contextlib.suppress(zlib.error):
+            return zlib.decompressobj(wbits=31).decompress(body, min(cap, ERROR_CAP))
+    return b""
+
+
+def unpacked(body: bytes, encoding: str, cap: int) -> bytes:
+    """Return the body with its Content-Encoding undone, whole, or raise an error."""
+    if encoding.lower() in _PLAIN:
+        return body
+    if encoding.lower() not in _GZIP:
+        raise TransportError(f"the body is packed as {shown(encoding)}, which was not requested")
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        unpacked = unpacker.decompress(body, cap + 1)
+    except zlib.error as error:
+        raise TransportError(f"the gzip body is broken ({error})") from error
+    if len(unpacked) > cap:
+        raise too_large(cap)
+    if not unpacker.eof or unpacker.unused_data:
+        raise TransportError("the gzip body is truncated or followed by other bytes")
+    return unpacked
+
+
+def too_large(cap: int) -> ProtocolError:
+    """Return the error for a body larger than the maximum."""
+    return ProtocolError(
+        f"the body is larger than {cap // 2**20} MiB, more than any reply of the register; "
+        "check the base URL"
+    )

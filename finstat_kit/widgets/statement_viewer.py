@@ -10,10 +10,10 @@ import polars as pl
 import traitlets
 
 from finstat_kit.arguments import Lang
-from finstat_kit.client.collections.finding import matches
+from finstat_kit.client.collections.collection import matches
 from finstat_kit.client.methods.contents import form_lookup
 from finstat_kit.client.methods.filings import Given
-from finstat_kit.client.methods.history import by_year
+from finstat_kit.client.methods.financials import by_year
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials.assemble import form_order, listed_reports, report_ids

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.client.collections.pages import Pages
+from finstat_kit.client.collections.walk import Pages
 from finstat_kit.client.sample import Sample
 
 DAY = "2026-01-01"

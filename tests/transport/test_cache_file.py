@@ -84,7 +84,7 @@ from datetime import date
 from pathlib import Path
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.cache_file import CacheFile
-from finstat_kit.transport.cache_format import About
+from finstat_kit.transport.cache_database import About
 about = About("https://ruz.example", None, 10_000)
 file = CacheFile(Path(sys.argv[1]), about, lambda: date(2026, 6, 30), lambda: 1.8e9)
 print("ready", flush=True)

@@ -14,7 +14,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import BadRequest, RegisterUnavailable, TransportError
-from finstat_kit.transport import machine
+from finstat_kit.transport import http
 from finstat_kit.transport.http import Sockets
 from tests.conftest import Told
 from tests.support.clock import FakeClock
@@ -138,7 +138,7 @@ def test_the_first_reply_stays_the_first(fake: FakeClock) -> None:
 @pytest.mark.parametrize("end", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
 def test_an_end_of_a_handshake_is_no_failure_of_tls(end: type[ssl.SSLError]) -> None:
     """OpenSSL has two words for it."""
-    assert machine.tls_failure(end(8, "the end")) is None
+    assert http.tls_failure(end(8, "the end")) is None
 
 
 def test_a_secure_connection_that_is_dropped_is_tried_again(fake: FakeClock, matrix: Told) -> None:

@@ -1,26 +1,28 @@
-"""The records behind ids: one request each, over the register's connections."""
+"""The records behind ids: one request each, except those cached and not changed since."""
 
 from __future__ import annotations
 
 import math
 import threading
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from datetime import date, timedelta
 from typing import Final, TypeVar
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.collections.kept import requests_for, unchanged
-from finstat_kit.client.collections.lazy import RecordsStopped
 from finstat_kit.client.session import Copy, Session
 from finstat_kit.errors import Either, NotFound, ProtocolError, RegisterError, UsageError, holding
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import requests, wire
+from finstat_kit.protocol.paging import Query, next_query
 from finstat_kit.protocol.records.decode import KINDS, Kind
 from finstat_kit.protocol.records.fields import Record
+from finstat_kit.protocol.requests import Request
 from finstat_kit.transport.base import Stopped
+from finstat_kit.transport.cache_database import Age
 from finstat_kit.transport.threads import in_order
 
 _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
@@ -32,9 +34,9 @@ _WHOLE: Final = {
     "reports": "every report, one request each{rate}: some 10 million, about 24 days",
     "annual_reports": "every annual report, one request each{rate}: perhaps a million, days",
 }
-
 R = TypeVar("R", bound=Record)
 Fetched = tuple[int, Record | NotFound | ProtocolError]
+T = TypeVar("T")
 
 
 def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:
@@ -279,3 +281,113 @@ def _copied(kind: Kind[Record], ids: pl.Series, copy: Copy) -> Generator[Fetched
     records = {row["id"]: kind.shape(**row) for row in rows.iter_rows(named=True)}
     for id_ in ids:
         yield id_, records.get(id_) or NotFound("no record", ids=[id_])
+
+
+def unchanged(
+    session: Session,
+    kind: Kind[Record],
+    ids: Sequence[int],
+    stop: threading.Event | None = None,
+) -> frozenset[int]:
+    """Return the ids whose cached records are still current.
+
+    The ids changed since the day before the oldest check are listed once, unless all records are
+    younger than the register's ``max_age``.
+
+    Args:
+        session: The register's session.
+        kind: Kind of records.
+        ids: Ids of the requested records.
+        stop: Ends the work when it is set.
+
+    Raises:
+        RegisterError: The changes cannot be listed.
+    """
+    file = session.exchange.cache
+    if file is None:
+        return frozenset()
+    if file.undecided:  # any reply shows whether the file is of this register
+        newest = Query(kind.listed, session.today(), wire.MAX_PAGE)
+        session.exchange.get(requests.count(newest), stop, keep=False)
+    now = session.exchange.now
+    ages = file.ages(kind.path, ids)
+    young = {id_ for id_, age in ages.items() if _is_young(age, session)}
+    # Our clock may be wrong: only the register's day can be compared with its days of change.
+    dated = {id_: age.since for id_, age in ages.items() if age.since and id_ not in young}
+    if not dated:
+        return frozenset(young)
+    checked = _not_named(session, kind.listed, dated, stop)
+    if checked:
+        file.confirm(kind.path, sorted(checked), now)
+    return frozenset(young | checked)
+
+
+def _is_young(age: Age, session: Session) -> bool:
+    # An age is negative after a clock was set back.
+    return 0 <= session.exchange.now - age.checked < session.max_age
+
+
+def _not_named(
+    session: Session, endpoint: str, old: dict[int, date], stop: threading.Event | None
+) -> set[int]:
+    """Return the ids absent from the list of changes since the oldest check.
+
+    The list takes at most as many requests as the records themselves would; ids above the point
+    where it is abandoned count as changed.
+    """
+    since = min(old.values()) - timedelta(days=1)
+    last = max(old)
+    query: Query | None = Query(
+        endpoint, max(since, wire.BEGINNING), wire.MAX_PAGE, max(min(old) - 1, 0)
+    )
+    left = set(old)
+    for _ in range(len(old)):
+        assert query is not None
+        page = session.exchange.get(requests.page(query), stop, keep=False)
+        left.difference_update(page.ids.to_list())
+        query = next_query(query, page)
+        if query is None or query.after_id >= last:
+            return left
+    assert query is not None
+    return {id_ for id_ in left if id_ <= query.after_id}
+
+
+def requests_for(session: Session, kind: Kind[Record], ids: Sequence[int]) -> int:
+    """Return how many requests the records of ids need: none for cached ones."""
+    file = session.exchange.cache
+    if session.replayed:
+        return 0
+    ages = {} if file is None else file.ages(kind.path, ids)
+    return len(ids) - sum(bool(age.since) or _is_young(age, session) for age in ages.values())
+
+
+def kept_for_the_day(
+    session: Session,
+    request: Request[T],
+    stop: threading.Event | None = None,
+    *,
+    refresh: bool = False,
+) -> T:
+    """Return the value of a reply cached on the register's day, else send the request.
+
+    Raises:
+        RegisterError: As `Exchange.get` does, a cached 404 included.
+        Stopped: As `Exchange.get` does.
+    """
+    exchange = session.exchange
+    if refresh:
+        return exchange.get(request, stop)
+    return exchange.kept(request, stop, day=session.today())
+
+
+class RecordsStopped(Stopped):
+    """Records abandoned because the work they belong to was stopped.
+
+    Attributes:
+        so_far: Builds the frame of the records before. Deferred: while polars defers a Ctrl-C,
+            every call of polars ends in a KeyboardInterrupt.
+    """
+
+    def __init__(self, so_far: Callable[[], pl.DataFrame]) -> None:
+        super().__init__()
+        self.so_far = so_far

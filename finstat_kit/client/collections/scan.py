@@ -1,33 +1,47 @@
-"""What a scan of a collection fetches: ids alone, or the records behind them."""
+"""LazyFrames of records, which fetch what a query needs when they are collected.
+
+They raise our errors: for Ctrl-C polars raises its own KeyboardInterrupt, and before 1.36 it wraps
+all errors.
+"""
 
 from __future__ import annotations
 
 import math
 import threading
+import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Final
+from datetime import date
+from typing import Any, Final
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from finstat_kit.arguments import Since
 from finstat_kit.client.collections import walk
-from finstat_kit.client.collections.kept import requests_for, unchanged
-from finstat_kit.client.collections.lazy import lazy
-from finstat_kit.client.collections.needs import Needs, within
+from finstat_kit.client.collections.needs import EVERY, Needs, narrowed, within
 from finstat_kit.client.collections.records import (
+    RecordsStopped,
     copied_records,
     fetch_records,
     most_requests,
     refuse_long_work,
     refuse_the_whole,
+    requests_for,
+    unchanged,
 )
 from finstat_kit.client.session import Session
+from finstat_kit.errors import Interrupted, RegisterError
 from finstat_kit.protocol import paging, wire
 from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.wire import BEGINNING
+from finstat_kit.transport.threads import heeding_interrupts
 
 _SCANNED: Final = 1_000  # records of a scan fetched at once
+_STOPS: Final = 0.4  # seconds within which a stopped scan ends
+Fetch = Callable[[Needs, threading.Event], Iterator[pl.DataFrame]]
 
 
 def scan(
@@ -105,3 +119,142 @@ def _ids(
                 break  # to the next span
         else:
             return  # the list ends here
+
+
+def guarded(frame: pl.LazyFrame, guard: Callable[[], AbstractContextManager[None]]) -> pl.LazyFrame:
+    """Return a LazyFrame that is collected within *guard*, as are those derived from it."""
+
+    class Guarded(pl.LazyFrame):
+        # Any arguments and result: those of polars differ between versions.
+        def collect(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+            with guard():
+                try:
+                    return super().collect(*arguments, **options)
+                except KeyboardInterrupt:
+                    time.sleep(0)  # Python raises the same Ctrl-C again here
+                    raise
+
+    return Guarded._from_pyldf(frame._ldf)
+
+
+def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFrame:
+    """Return a LazyFrame of the rows that *fetch* yields, with the columns the query needs."""
+    runs = _Runs()
+
+    def source(
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        n_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        wanted = schema.names() if columns is None else columns
+        used = set(wanted) | set(predicate.meta.root_names() if predicate is not None else ())
+        needs = Needs(EVERY, since, n_rows, records=bool(used - {"id"}))
+        # polars applies n_rows before the predicate: narrowing the requests by the predicate would
+        # then count other rows.
+        if predicate is not None and n_rows is None:
+            needs = narrowed(needs, predicate)
+        rows = _Rows(name, since, wanted, predicate)
+        runs.begin(rows)
+        try:
+            for frame in heeding_interrupts(lambda stop: fetch(needs, stop)):
+                yield rows.of(frame, keep=rows.kept)
+        except (RegisterError, KeyboardInterrupt) as error:
+            rows.error = error
+            if isinstance(error, RegisterError) and not rows.kept:
+                error.partial = error.cursor = None  # the rows went to the sink
+            raise
+        finally:
+            rows.over.set()
+
+    return guarded(register_io_source(source, schema=schema), runs.collecting)
+
+
+class _Runs:
+    """The runs whose rows `collect` keeps for a possible error; sinks keep none."""
+
+    def __init__(self) -> None:
+        self._collecting = 0
+        self._newest: _Rows | None = None
+
+    def begin(self, rows: _Rows) -> None:
+        """Note that a run begins."""
+        rows.kept = self._collecting > 0
+        if rows.kept:
+            self._newest = rows
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Raise the error that ended the newest run, with all rows fetched before it."""
+        self._collecting += 1
+        try:
+            yield
+        except (RegisterError, KeyboardInterrupt, pl.exceptions.ComputeError) as error:
+            rows = self._newest
+            if rows is None:
+                raise
+            rows.over.wait(_STOPS)  # a polars thread may be about to end it
+            ended = rows.error
+            if ended is None and isinstance(error, KeyboardInterrupt):
+                ended = error  # polars ended it between two frames
+            if ended is None:
+                raise
+            raise rows.completed(ended) from error.__cause__
+        finally:
+            self._collecting -= 1
+            self._newest = None
+
+
+class _Rows:
+    """The rows of a scan so far, as the query selects them, for a possible error."""
+
+    def __init__(
+        self, name: str, since: date, columns: list[str], predicate: pl.Expr | None
+    ) -> None:
+        self.kept = False
+        self.error: RegisterError | KeyboardInterrupt | None = None
+        self.over = threading.Event()
+        self._name, self._since = name, since
+        self._columns, self._predicate = columns, predicate
+        self._taken: pl.DataFrame | None = None  # fetched, but possibly not in the frames yet
+        self._frames: list[tuple[pl.DataFrame, int]] = []  # each with its last id
+
+    def of(self, frame: pl.DataFrame, *, keep: bool = True) -> pl.DataFrame:
+        """Return the query's selection from a fetched frame, by ascending ids."""
+        self._taken = frame if keep else None
+        rows = frame if self._predicate is None else frame.filter(self._predicate)
+        rows = rows.select(self._columns)
+        if keep:
+            last = int(frame["id"][-1]) if frame.height else self._cursor
+            self._frames.append((rows, last))
+        return rows
+
+    @property
+    def _cursor(self) -> int:
+        return self._frames[-1][1] if self._frames else 0
+
+    def _add(self, frame: pl.DataFrame | None) -> None:
+        if frame is not None and frame.height and frame["id"][-1] > self._cursor:
+            self.of(frame)
+
+    def completed(self, error: RegisterError | KeyboardInterrupt) -> BaseException:
+        """Return the error that a scan ends with, with all rows fetched before it.
+
+        Call it only after polars has finished: while it defers a Ctrl-C, its calls fail.
+        """
+        self._add(self._taken)
+        cause = error.__cause__
+        if isinstance(error, RegisterError | Interrupted):
+            self._add(error.partial)
+        else:
+            self._add(cause.so_far() if isinstance(cause, RecordsStopped) else None)
+        rows = pl.concat([rows for rows, _ in self._frames]) if self._frames else None
+        if not isinstance(error, RegisterError):
+            since = "" if self._since == BEGINNING else f'changed_since="{self._since}"'
+            error = Interrupted(
+                f"interrupted after {0 if rows is None else rows.height:,} rows, which are in "
+                ".partial of this error; to resume, followed by the rest of the query:\n"
+                f'  fk.{self._name}.scan({since}).filter(pl.col("id") > {self._cursor})'
+            )
+        error.partial, error.cursor = rows, self._cursor or None
+        return error

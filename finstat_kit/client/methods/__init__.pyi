@@ -5,6 +5,4 @@ from . import (
     estimate as estimate,
     filings as filings,
     financials as financials,
-    history as history,
-    templates as templates,
 )

@@ -6,7 +6,7 @@ import threading
 
 import polars as pl
 
-from finstat_kit.client.collections.kept import kept_for_the_day
+from finstat_kit.client.collections.records import kept_for_the_day
 from finstat_kit.client.session import Session
 from finstat_kit.frames.places import locations as places
 from finstat_kit.protocol import requests, wire

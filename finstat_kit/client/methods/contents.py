@@ -1,4 +1,4 @@
-"""The content of reports: their cells, failing sums, and the form as it was filed."""
+"""The forms of a register, each fetched once, and the content of reports: cells, sums, as filed."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from typing import Final
 
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang
-from finstat_kit.client.collections.lazy import guarded
-from finstat_kit.client.methods.templates import form
+from finstat_kit.client.collections.records import kept_for_the_day
+from finstat_kit.client.collections.scan import guarded
 from finstat_kit.client.session import Session
-from finstat_kit.errors import holding, warn
+from finstat_kit.errors import Either, NotFound, holding, warn
 from finstat_kit.frames.financials.assemble import form_order
-from finstat_kit.frames.reports import cells as reading, reasons
+from finstat_kit.frames.reports import cells as reading, reasons, templates as frames
 from finstat_kit.frames.reports.check_sums import CHECKS, READ, check
 from finstat_kit.frames.reports.filed import Filed, as_filed, together
+from finstat_kit.protocol import requests
 from finstat_kit.protocol.forms import form as forms
 from finstat_kit.protocol.forms.form import Form
 from finstat_kit.transport.threads import heeding_interrupts
 
 _WITHOUT: Final = 'some reports gave no number; fk.check_reports(reports)["reasons"] lists why'
+_HIGHEST: Final = 2**31 - 1  # the largest value of a column `template`
 
 
 def cells(session: Session, reports: Frame, *, labels: bool, blanks: bool) -> Frame:
@@ -123,3 +126,53 @@ def _over(
     if type(reports) is not pl.LazyFrame:
         return read_lazily
     return guarded(read_lazily, lambda: holding(lambda: None, lambda: text))
+
+
+def form(
+    session: Session, template: int, *, refresh: bool = False, stop: threading.Event | None = None
+) -> Form | None:
+    """Return a form, None where the register has no template of that id.
+
+    Threads that need the same form wait for the one that requests it.
+    """
+    if session.copy is not None and (copied := session.copy.form(template)) is not None:
+        return copied
+    forms = session.fetched.forms
+    with session.fetched.lock:
+        if template not in forms or refresh:
+            try:
+                request = requests.template(template)
+                forms[template] = kept_for_the_day(session, request, stop, refresh=refresh)
+            except NotFound:
+                forms[template] = None
+        return forms[template]
+
+
+def listed(session: Session, *, refresh: bool) -> pl.DataFrame:
+    """Return a row for each template; see `Register.templates`."""
+    fetched = session.fetched
+    with fetched.lock:
+        if fetched.listed_forms is None or refresh:
+            fetched.listed_forms, with_tables = kept_for_the_day(
+                session, requests.templates(), refresh=refresh
+            )
+            if with_tables:
+                fetched.forms |= {form.id: form for form in fetched.listed_forms}
+        rows = []
+        for listed_form in fetched.listed_forms:
+            whole = fetched.forms.get(listed_form.id)
+            rows.append((whole or listed_form, whole is not None))
+    return frames.listed(rows)
+
+
+def part_of(session: Session, template: int, part: str, *, refresh: bool) -> pl.DataFrame:
+    """Return the rows or the columns of a form; see `Register.template`."""
+    template = arguments.whole("template", template, 0, _HIGHEST)
+    requested = form(session, template, refresh=refresh)
+    if requested is None:
+        raise NotFound(
+            f"the register has no template {template}",
+            cure=Either("fk.templates() lists those it has"),
+            ids=[template],
+        )
+    return frames.rows_of(requested) if part == "rows" else frames.columns_of(requested)

@@ -8,8 +8,8 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.client.collections.collection import Units
 from finstat_kit.client.collections.records import kept_records, refuse_long_work
-from finstat_kit.client.collections.units import Units
 from finstat_kit.client.session import LIVE_RATE, Session
 from finstat_kit.errors import Either, UsageError, holding
 from finstat_kit.frames.financials import filing_order, filings as rule

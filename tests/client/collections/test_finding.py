@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.client.collections.finding import one_unit
+from finstat_kit.client.collections.collection import one_unit
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.records.decode import UNITS
 

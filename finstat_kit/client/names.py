@@ -1,10 +1,19 @@
-"""Signatures as help() and Shift+Tab show them: plain types instead of the names of aliases."""
+"""What the package itself needs of its names: signatures, former names, openers of registers.
+
+Imports nothing of the package at run time: it is loaded with it.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
-from typing import Final
+from collections.abc import Callable
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from finstat_kit.client.register import Register
+
 
 # What each alias stands for; the texts that an alias of texts allows are in the docstring.
 _PLAIN: Final = {
@@ -27,6 +36,27 @@ _PLAIN: Final = {
     "Year": "int | Iterable[int] | None",
 }
 _NAME: Final = re.compile(rf"\b(?:[a-z_]+\.)?({'|'.join(_PLAIN)})\b")
+_FORMER: Final = {
+    **{
+        name: f'codelist("{name}")'
+        for name in ("legal_forms", "activities", "ownership_types", "size_classes")
+    },
+    "find_places": "locations(text)",
+    "count_last_changes": 'count_by(units, by, last_change="month")',
+    "plan": "financials(units, year, dry_run=True)",
+    "reports_without_cells": 'check_reports(reports)["reasons"]',
+    "template_columns": 'template(id, part="columns")',
+    **{
+        name: f"errors.{name}"
+        for name in (
+            "BadRequest", "CacheError", "MirrorError", "PagingError", "ProtocolError",
+            "RateLimited", "RegisterUnavailable", "TransportError",
+        )
+    },
+}  # fmt: skip
+# Opens a register of a layer above by its name, such as "mirror:PATH"; set by the package, which is
+# above all layers.
+openers: Final[dict[str, Callable[[str, date | str | None], Register]]] = {}
 
 
 class _Type(str):
@@ -67,3 +97,10 @@ def _written(annotation: object) -> object:
     text = _NAME.sub(lambda name: _PLAIN[name[1]], annotation)
     # Each type once: an alias may stand for one that is beside it.
     return _Type(" | ".join(dict.fromkeys(re.split(r" \| (?![^\[]*\])", text))))
+
+
+def former_name(name: str, fault: str) -> AttributeError:
+    """Return the error for an unknown name; for a former name it gives the new one."""
+    if name in _FORMER:
+        fault += f"; it is {_FORMER[name]} now"
+    return AttributeError(fault)
