@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shlex
 import sys
 import time
 import warnings
@@ -15,22 +16,23 @@ import click
 from click.shell_completion import shell_complete
 
 from finstat_kit.cli import options, reading
-from finstat_kit.cli.financials import financials
 from finstat_kit.cli.finding import filings, find
-from finstat_kit.cli.forms import form, statement
 from finstat_kit.cli.mirrors import mirror, sync
 from finstat_kit.cli.output import Output, harmless, silence
 from finstat_kit.cli.records import count, get, ids
-from finstat_kit.cli.words import worded
-from finstat_kit.errors import Interrupted, RegisterError, UsageError
+from finstat_kit.cli.statements import financials, form, statement
+from finstat_kit.errors import Either, Interrupted, RegisterError, UsageError, Words
 from finstat_kit.protocol.wire import CODELISTS
 
 if TYPE_CHECKING:
     from finstat_kit.arguments import Lang
 
+
 # Modules that load polars are imported where they are used, so that --help answers at once.
 
 _COMPLETION: Final = "_FINSTAT_KIT_COMPLETE"  # the variable that click documents
+# Arguments of the library that have another name here.
+_RENAMED = {"base_url": "--url", "register": "--url", "ids": "ID", "path": "FOLDER"}
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -184,3 +186,28 @@ def _warned(
 ) -> None:
     """Print a warning as a plain sentence, without its position in Python code."""
     click.echo(harmless(f"Warning: {message}"), err=True)
+
+
+class _Shell(Words):
+    def __init__(self, group: click.Group) -> None:
+        self._names = dict(_RENAMED)
+        for command in group.commands.values():
+            for parameter in command.params:
+                option = isinstance(parameter, click.Option)
+                self._names[parameter.name or ""] = (
+                    parameter.opts[0] if option else parameter.human_readable_name
+                )
+
+    def argument(self, name: str, value: object = ...) -> str:
+        word = self._names.get(name.partition("[")[0])  # ids[3] is the fourth of them
+        shown = "" if value is ... else shlex.quote(str(value))
+        # A name that is not an argument of the command is a variable of the environment.
+        return f"{name}={shown}" if word is None and shown else f"{word or name} {shown}".rstrip()
+
+    def phrase(self, phrase: str | Either) -> str:
+        return phrase.shell if isinstance(phrase, Either) else phrase
+
+
+def worded(error: RegisterError | Interrupted, group: click.Group) -> str:
+    """Return the text of an error in the words of a group of commands."""
+    return error.text(_Shell(group))

@@ -48,9 +48,7 @@ def find(
         first = ["id", "ico", "nazovUJ", "mesto"]
         output.write(records.select(*first, *(n for n in records.columns if n not in first)))
         return
-    from finstat_kit.cli.places import found
-
-    output.write(found(chosen(), text, level, lang))
+    output.write(_places(chosen(), text, level, lang))
 
 
 @click.command()
@@ -84,3 +82,23 @@ def _listed(reg: Register, filed: pl.DataFrame) -> pl.DataFrame:
         "year", "kind", pl.col("form").list.join(" "), "statement_id", "filed", "months",
         "superseded_by", "reason", "unit_id",
     )  # fmt: skip
+
+
+def _places(reg: Register, text: str, level: Level | None, lang: Lang | None) -> pl.DataFrame:
+    """Return the places of `Register.locations` with one name each, and the names above them.
+
+    Returns:
+        ``level``, ``code``, ``name``, ``district``, ``region``; all String. A place without a name
+        in the language has the other one.
+    """
+    import polars as pl
+
+    lang = reg._language(lang)
+    other = "en" if lang == "sk" else "sk"
+    name = pl.coalesce(f"name_{lang}", f"name_{other}").alias("name")
+    names = reg.locations().select("code", name).unique("code", keep="first", maintain_order=True)
+    places = reg.locations(text, level=level).drop("district", "region").with_columns(name)
+    for part in ("district", "region"):
+        above = names.rename({"code": f"{part}_code", "name": part})
+        places = places.join(above, on=f"{part}_code", how="left", maintain_order="left")
+    return places.select("level", "code", "name", "district", "region")

@@ -1,11 +1,15 @@
-"""The commands that fetch ids and records, and how to resume them: `ids`, `count`, `get`."""
+"""The commands that fetch ids and records, and how to resume them: `ids`, `count`, `get`.
+
+Records on their way to the output are written in small batches: an interruption loses none.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,11 +17,11 @@ from finstat_kit.cli import options, reading
 from finstat_kit.cli.output import (
     Output,
     cut_off,
+    for_output,
     harmless,
     uninterrupted,
     write_all,
 )
-from finstat_kit.cli.rows import Rows
 from finstat_kit.errors import Interrupted, NotFound, RegisterError, UsageError
 from finstat_kit.protocol.wire import BY_FIELD
 
@@ -27,6 +31,12 @@ if TYPE_CHECKING:
     from finstat_kit.arguments import By, Lang
     from finstat_kit.client.collections.collection import Collection
     from finstat_kit.client.register import Register
+    from finstat_kit.protocol.records.decode import Kind
+    from finstat_kit.protocol.records.fields import Record
+
+
+_SECONDS: Final = 0.5  # between two writes: a row waits no longer for the rows after it
+_MOST: Final = 1_000  # rows of a write
 
 
 @click.command()
@@ -247,3 +257,58 @@ def _labelled(frame: pl.DataFrame, reg: Register) -> pl.DataFrame:
     with contextlib.suppress(RegisterError):
         frame = reg.resolve_labels(frame, columns=present) if present else frame
     return frame
+
+
+class Rows:
+    """Records of a kind, written in small batches or collected for a file or a table.
+
+    Attributes:
+        count: Records added so far.
+    """
+
+    def __init__(self, kind: Kind[Record], output: Output) -> None:
+        self.count = 0
+        self._kind = kind
+        self._output = output
+        self._waiting: list[Record] = []
+        self._frames: list[pl.DataFrame] = []
+        self._begun = False
+        self._next_write = 0.0
+
+    def add(self, record: Record) -> None:
+        """Take a record; where rows stream, write those that have waited long enough."""
+        self._waiting.append(record)
+        self.count += 1
+        due = self._output.streams and time.monotonic() >= self._next_write
+        if due or len(self._waiting) >= _MOST:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the records that wait, or put them into a frame."""
+        # No polars call within the block below: interrupted there without an error, it returns
+        # less than it should.
+        frame = self._kind.frame(self._waiting)
+        text = self._text(frame) if self._output.streams else b""
+        with uninterrupted():
+            if self._output.streams:
+                write_all(text)
+            else:
+                self._frames.append(frame)
+            self._begun = True
+            self._waiting.clear()
+            self._next_write = time.monotonic() + _SECONDS
+
+    def end(self) -> None:
+        """Write the records that still wait; for an empty result the header."""
+        if self._waiting or not self._begun:
+            self.flush()
+
+    def frame(self) -> pl.DataFrame:
+        """Return the records that were collected."""
+        import polars as pl
+
+        self.end()
+        return pl.concat(self._frames, rechunk=True)
+
+    def _text(self, frame: pl.DataFrame) -> bytes:
+        return for_output(self._output.rendered(frame, header=not self._begun))

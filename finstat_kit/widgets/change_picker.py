@@ -18,7 +18,7 @@ from finstat_kit.frames.places.labels import schema_of
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol import wire
-from finstat_kit.widgets.controls import base
+from finstat_kit.widgets.controls import base, in_browser
 from finstat_kit.widgets.controls.background import LatestWins, Outcome
 from finstat_kit.widgets.html import reproduce
 from finstat_kit.widgets.html.texts import failed, since_text, words
@@ -64,7 +64,7 @@ class ChangePicker(base.Picker):
     def __init__(self, *, register: Register | str | None = None, lang: Lang | None = None) -> None:
         super().__init__(register, lang)
         self.calendar = ipywidgets.DatePicker(
-            layout=base.LAYOUT, style={"description_width": base.LABEL_WIDTH}
+            layout=in_browser.LAYOUT, style={"description_width": base.LABEL_WIDTH}
         ).add_class("fk-day")
         self.quick = {name: _button(name) for name in _QUICK}
         self.line = base.line().add_class("fk-count")

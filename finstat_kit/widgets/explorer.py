@@ -25,8 +25,8 @@ from finstat_kit.protocol.wire import CHANGED
 from finstat_kit.widgets.change_picker import ChangePicker, is_later, requested_day
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins
+from finstat_kit.widgets.controls.in_browser import TileMap
 from finstat_kit.widgets.controls.options import FIELDS
-from finstat_kit.widgets.controls.tilemap import TileMap
 from finstat_kit.widgets.html import drawn, reproduce
 from finstat_kit.widgets.html.panel import Shown, folded_table, head, panel, title
 from finstat_kit.widgets.html.texts import failed, words

@@ -13,8 +13,8 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.places.labels import schema_of
 from finstat_kit.frames.places.locations import LEVELS
 from finstat_kit.widgets.controls import base
+from finstat_kit.widgets.controls.in_browser import TypeAhead
 from finstat_kit.widgets.controls.options import FIELDS, Path, Places
-from finstat_kit.widgets.controls.typeahead import TypeAhead
 from finstat_kit.widgets.html import reproduce
 from finstat_kit.widgets.html.texts import words
 

@@ -23,7 +23,7 @@ from finstat_kit.frames.reports.filed import Filed, together
 from finstat_kit.protocol.records.decode import KINDS
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins
-from finstat_kit.widgets.controls.typeahead import TypeAhead
+from finstat_kit.widgets.controls.in_browser import TypeAhead
 from finstat_kit.widgets.html import filing_panel, reproduce
 from finstat_kit.widgets.html.texts import failed, words
 

@@ -18,10 +18,7 @@ from finstat_kit.frames.text import unit_names
 from finstat_kit.protocol import wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 _KEYS: Final = {8: "ico", 12: "ico", 10: "dic"}  # by the number of digits

@@ -19,12 +19,10 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
-from finstat_kit.widgets.controls.export import Export
-from finstat_kit.widgets.controls.keys import Keys
+from finstat_kit.widgets.controls.in_browser import LAYOUT, Export, Keys
 from finstat_kit.widgets.html.texts import words
 
 LABEL_WIDTH: Final = "8.5em"  # of all controls, to align them; as in typeahead.css
-LAYOUT: Final = {"width": "340px", "max_width": "100%"}
 BELOW: Final = {"margin": f"0 0 0 calc({LABEL_WIDTH} + 8px)"}  # beside the labels
 _VIEW: Final = "application/vnd.jupyter.widget-view+json"
 _CELL: Final = "padding:2px 8px;line-height:1.4;text-align:"
