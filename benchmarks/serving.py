@@ -21,7 +21,7 @@ import uvicorn
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
-from finstat_kit.service.http.asgi import App, Message, Receive, Scope, Send
+from finstat_kit.service.http.server import App, Message, Receive, Scope, Send
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from finstat_kit.protocol.records.fields import (
     Title,
     Truth,
 )
-from finstat_kit.service.http import parameters as rules
-from finstat_kit.service.http.parameters import Rule
+from finstat_kit.service.http import routes as rules
+from finstat_kit.service.http.routes import Rule
 from finstat_kit.service.state.store import STATES
 
 Json = dict[str, object]

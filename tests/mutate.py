@@ -178,7 +178,7 @@ MUTATIONS = [
     ),
     Mutation(
         "pages of other sites cannot read a served register",
-        "asgi.py:App.__call__",
+        "server.py:App.__call__",
         "_host(scope) in self._hosts",
         "True",
         "test_unknown_hosts_are_refused",

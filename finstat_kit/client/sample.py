@@ -26,9 +26,8 @@ from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import paging
 from finstat_kit.protocol.records import decode as shaped
 from finstat_kit.protocol.wire import INVENTED, Reply
-from finstat_kit.service.filings import changes as filing_changes, records
-from finstat_kit.service.filings.cases import all_cases
-from finstat_kit.service.filings.filing import FIRST_YEAR
+from finstat_kit.service.filings import records, store as filing_changes
+from finstat_kit.service.filings.filing import FIRST_YEAR, all_cases
 from finstat_kit.service.filings.store import FiledStore, with_filings
 from finstat_kit.service.http import routes
 from finstat_kit.service.http.routes import dated

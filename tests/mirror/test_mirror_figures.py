@@ -21,7 +21,7 @@ from finstat_kit.mirror.versions import LENGTHS
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms.form import shipped
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.filings.cases import all_cases
+from finstat_kit.service.filings.filing import all_cases
 from tests.support.examples import examples
 from tests.support.mirrors import RECORDS
 from tests.support.registers import Watched

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import uvicorn
 
 from finstat_kit.client.sample import Sample
-from finstat_kit.service.http.asgi import App, Message, Receive, Scope, Send
+from finstat_kit.service.http.server import App, Message, Receive, Scope, Send
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from finstat_kit.service.filings.filing import (
     Filing,
 )
 from finstat_kit.service.filings.filings import Filings
-from finstat_kit.service.filings.tables import tables_of
+from finstat_kit.service.filings.records import tables_of
 
 Figures = dict[str, Decimal | None]
 _BUSINESS = (699, 687, 21, 22)

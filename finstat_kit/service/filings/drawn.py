@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS
-from finstat_kit.service.filings.cases import drawn_case
 from finstat_kit.service.filings.figures import mixed, mixed_each
 from finstat_kit.service.filings.filers import Unit, unit_of
 from finstat_kit.service.filings.filing import (
@@ -32,9 +31,10 @@ from finstat_kit.service.filings.filing import (
     OLD_FORMS,
     TWIN,
     Filing,
+    drawn_case,
 )
-from finstat_kit.service.state.fitting import filers
 from finstat_kit.service.state.line import Ints, Line
+from finstat_kit.service.state.population import filers
 from finstat_kit.service.state.store import LIVING, NO_DAY, Store, day_number
 
 YEARS: Final = 16

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from finstat_kit.protocol.shipped import facts
 from finstat_kit.service.filings.figures import plan_of
 from finstat_kit.service.filings.filing import EXTRAORDINARY, TWIN, Filing
-from finstat_kit.service.state.fitting import filers
+from finstat_kit.service.state.population import filers
 
 _SHORT_PERIODS: Final = ("short_period", "no_kind_short")  # the last six months of the year
 _LAST_MONTH: Final = 12 * 9_999 + 11

@@ -1,9 +1,14 @@
-"""A filing: a statement with its reports, and what follows from its key alone."""
+"""A filing: a statement with its reports, what follows from its key, and its difficulty."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final, NamedTuple
+
+import msgspec
+
+from finstat_kit.protocol.shipped import facts
 
 FIRST_YEAR: Final = 2010
 OLD_FORMS: Final = 2013  # the last year in which businesses file two reports
@@ -51,3 +56,39 @@ def extras(key: int) -> tuple[bool, bool, bool]:
     """Return whether notes, an auditor's report and a notice of approval come with a statement."""
     notes, auditor, notice = ((key >> shift) & mask == 0 for shift, mask in EXTRAS)
     return notes, auditor, notice
+
+
+class Case(msgspec.Struct, frozen=True):
+    """A difficulty of a filing, which its name identifies.
+
+    Attributes:
+        share: Filings per thousand that are drawn with it.
+        statement: Fields of the statement that it replaces; None leaves them out.
+        report: Fields of the reports that it replaces.
+        title: Fields of the title page of the reports that it replaces.
+    """
+
+    share: int = 0
+    statement: dict[str, object] = {}
+    report: dict[str, object] = {}
+    title: dict[str, object] = {}
+
+
+@cache
+def all_cases() -> dict[str, Case]:
+    """Return the difficulties; those with a share come first, in the order they are dealt out.
+
+    One without fields is drawn where its name is looked up: in the period, the reports, their
+    content or their cells.
+    """
+    return facts("cases", dict[str, Case])
+
+
+def drawn_case(key: int) -> str | None:
+    """Return the difficulty that is drawn for a filing, None for none."""
+    number = (key >> 40) % 1000
+    for name, case in all_cases().items():
+        if number < case.share:
+            return name
+        number -= case.share
+    return None

@@ -1,15 +1,35 @@
-"""The state of an invented register: units with what they filed."""
+"""The state of an invented register: units with what they filed.
+
+What units file after the sample was drawn is a pure function: a store in, another store out.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from datetime import date
+from typing import Final
 
+import numpy as np
+
+from finstat_kit.errors import UsageError
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, CHANGED, REPORTS, STATE, STATEMENTS, UNITS
 from finstat_kit.service.filings import records
 from finstat_kit.service.filings.drawn import Drawn
+from finstat_kit.service.filings.figures import mixed
+from finstat_kit.service.filings.filers import tabular
+from finstat_kit.service.filings.filing import CORRECTION, MAIN, OLD_FORMS, Filing
 from finstat_kit.service.filings.filings import Filings
-from finstat_kit.service.state.line import Line
+from finstat_kit.service.state.changes import changed, day_of_change, rows_of
+from finstat_kit.service.state.line import Ints, Line
 from finstat_kit.service.state.store import Json, Store
+
+_RECORDS = {
+    STATEMENTS: records.statement,
+    REPORTS: records.report,
+    ANNUAL_REPORTS: records.annual_report,
+}
+_REPORTS: Final = {"two_of_one_form": 1, "half": -1}  # more than a statement of the year has
+_UPPER_BITS: Final = 999 << 40  # of the keys: none of these filings has a difficulty by its key
 
 
 @dataclass(frozen=True)
@@ -39,14 +59,76 @@ class FiledStore(Store):
         return records.file_of(self.filings, id_)
 
 
-_RECORDS = {
-    STATEMENTS: records.statement,
-    REPORTS: records.report,
-    ANNUAL_REPORTS: records.annual_report,
-}
-
-
 def with_filings(store: Store, *, seed: int = 0) -> FiledStore:
     """Draw the filings of the units of a register."""
     units = {column.name: getattr(store, column.name) for column in fields(store)}
     return FiledStore(**units, filings=Filings(Drawn(store, seed)))
+
+
+def filed(
+    store: FiledStore,
+    units: Ints,
+    year: int,
+    *,
+    on: date | None = None,
+    role: int = MAIN,
+    case: str | None = None,
+) -> tuple[FiledStore, list[int]]:
+    """File a statement of each unit for a year, with a difficulty; the units change with it.
+
+    Returns:
+        The register after, and the ids of the statements.
+
+    Raises:
+        UsageError: An id is not of a unit in *store*, or the case is not one of the year.
+    """
+    after, day = changed(store, units, on=on), day_of_change(store, on)
+    filings = store.filings
+    added = []
+    first = filings.drawn.size + len(filings.added)
+    rows = rows_of(store, units).tolist()
+    for slot, (unit, row) in enumerate(zip(units.tolist(), rows, strict=True), first):
+        drawn = None if unit in store.removed else filings.drawn.row_of(unit)
+        filing = Filing(
+            slot,
+            unit,
+            drawn,
+            year,
+            role,
+            key=mixed(filings.drawn.seed, slot) % 2**32 | _UPPER_BITS,
+            day=day,
+            changed=day,
+            reports=0,
+            case=case,
+            fields=store.living(unit, row) if drawn is None else {},
+        )
+        reports = len(tabular(filings.unit_of(filing), filing))
+        if case == "half" and reports == 1:
+            raise UsageError(
+                "case='half' leaves out one of the two reports that public bodies file, and "
+                f"businesses up to {OLD_FORMS}",
+                cure=f"in {year} there is one of the unit {unit}",
+            )
+        added.append(filing._replace(reports=reports + _REPORTS.get(str(case), 0)))
+    after = replace(after, filings=replace(filings, added=(*filings.added, *added)))
+    return after, [filings.id_of(STATEMENTS, filing.slot) for filing in added]
+
+
+def corrected(
+    store: FiledStore, statements: Ints, *, on: date | None = None, case: str | None = None
+) -> tuple[FiledStore, list[int]]:
+    """File a correction of each statement: another one of the same unit and year.
+
+    Raises:
+        UsageError: An id is not of a statement in *store*, its unit has vanished, or the case is
+            not one of its year.
+    """
+    ids: list[int] = []
+    for statement in statements.tolist():
+        filing = store.filings.filing_of(STATEMENTS, statement)
+        if filing is None:
+            raise UsageError(f": {statement} is no statement of this sample", argument="ids")
+        unit = np.array([filing.unit], dtype=np.int64)
+        store, new = filed(store, unit, filing.year, on=on, role=CORRECTION, case=case)
+        ids += new
+    return store, ids

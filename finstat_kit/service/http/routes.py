@@ -1,6 +1,9 @@
 """The register as one pure function: method, path and query in; status, headers and body out.
 
 Where the specification is open the service is lenient; ``strict`` answers 400 to everything open.
+Values of parameters match an ASCII pattern before they are converted, because ``int`` and
+``fromisoformat`` take far more than the specification does (``1_000``, Arabic digits,
+``2024-W01-1``).
 """
 
 from __future__ import annotations
@@ -19,12 +22,17 @@ import orjson
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shipped import data_folder, template_bodies
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.http import parameters as rules
 from finstat_kit.service.state.line import Condition
 from finstat_kit.service.state.store import Store, day_number, ico_number
 
 _FILES: Final = f"/{wire.ATTACHMENT}/"
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+MAX_QUERY: Final = 8_192
+MAX_PARAMETERS: Final = 100
+_DIGITS: Final = re.compile(r"[0-9]{1,100}")
+_DAY: Final = re.compile(
+    r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}(T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z)?"
+)
 
 
 class _Refused(Exception):
@@ -77,11 +85,11 @@ class _Parameters:
     def __init__(self, query: str, strict: bool) -> None:
         self.strict = strict
         self._values: dict[str, str] = {}
-        if len(query) > rules.MAX_QUERY:
+        if len(query) > MAX_QUERY:
             raise _Refused("adresa je príliš dlhá", 414)
         pairs = query.split("&") if query else []
-        if len(pairs) > rules.MAX_PARAMETERS:
-            raise _Refused(f"viac ako {rules.MAX_PARAMETERS} parametrov")
+        if len(pairs) > MAX_PARAMETERS:
+            raise _Refused(f"viac ako {MAX_PARAMETERS} parametrov")
         for pair in pairs:
             name, _, value = pair.partition("=")
             name = _unescaped(name)
@@ -90,13 +98,13 @@ class _Parameters:
             self._values[name] = _unescaped(value)
 
     def take(self, name: str) -> str | None:
-        value, rule = self._values.pop(name, None), rules.RULES[name]
+        value, rule = self._values.pop(name, None), RULES[name]
         if value is not None and not rule.pattern.fullmatch(value):
             raise _unexpected(name, value)
         return value
 
     def number(self, name: str) -> int | None:
-        value, rule = self.take(name), rules.RULES[name]
+        value, rule = self.take(name), RULES[name]
         if value is None:
             return None
         number = int(value)
@@ -122,7 +130,7 @@ class _Parameters:
 
 
 def _unexpected(name: str, value: str) -> _Refused:
-    form = rules.RULES[name].form
+    form = RULES[name].form
     return _Refused(f"parameter {name}: očakáva sa {form}, prišlo '{_shown(value)}'")
 
 
@@ -257,7 +265,7 @@ def _template(store: Store, parameters: _Parameters, method: str) -> Reply:
 def _file(name: str) -> _Route:
     def route(store: Store, parameters: _Parameters, method: str) -> Reply:
         parameters.end()
-        id_ = int(name) if rules.RECORD["id"].pattern.fullmatch(name) else -1
+        id_ = int(name) if RECORD["id"].pattern.fullmatch(name) else -1
         body = store.attachment(id_) if 0 <= id_ <= wire.MAX_ID else None
         if body is None:
             return sent(404, b"", method)
@@ -306,3 +314,38 @@ def sent(status: int, body: bytes, method: str) -> Reply:
         "Cache-Control": "no-cache, no-store, max-age=0",
     }
     return Reply(status, headers, b"" if method == "HEAD" else body)
+
+
+class Rule(NamedTuple):
+    """The allowed values of a parameter."""
+
+    pattern: re.Pattern[str]
+    form: str  # the pattern in words
+    least: int | None = None  # of a number
+    most: int | None = None
+    cut: bool = False  # the lenient service reduces larger values to the largest
+
+
+PAGING: Final = {
+    wire.CHANGED_SINCE: Rule(_DAY, "dátum RRRR-MM-DD"),
+    wire.PAGE_SIZE: Rule(_DIGITS, f"celé číslo 1 až {wire.MAX_PAGE}", 1, wire.MAX_PAGE, cut=True),
+    wire.AFTER_ID: Rule(_DIGITS, f"celé číslo 0 až {wire.MAX_ID}", 0, wire.MAX_ID),
+}
+
+
+FILTERS: Final = {
+    "ico": Rule(_DIGITS, "IČO z číslic"),
+    "dic": Rule(_DIGITS, "DIČ z číslic"),
+    wire.FILTERS["legal_form_code"]: Rule(re.compile(r"[0-9A-Za-z]{1,12}"), "kód právnej formy"),
+}
+
+
+RECORD: Final = {"id": Rule(_DIGITS, "nezáporné celé číslo", 0)}
+
+
+RULES: Final = PAGING | FILTERS | RECORD
+
+
+def of_list(name: str) -> dict[str, Rule]:
+    """Return the rules of a list and its count."""
+    return PAGING | FILTERS if name == wire.UNITS else PAGING

@@ -1,17 +1,23 @@
-"""Where the units of a sample are: municipalities of the codelists, and the weight of each."""
+"""Where the units of a sample are: the codelists it serves, municipalities and their weights."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from math import isqrt
+from pathlib import Path
+from typing import Final
 from zlib import crc32
 
 import msgspec
 
+from finstat_kit.errors import UsageError
 from finstat_kit.protocol.old_codes import old_district, old_municipality, old_region
-from finstat_kit.protocol.shipped import facts
+from finstat_kit.protocol.shipped import data_folder, facts
+from finstat_kit.protocol.wire import CODELISTS
 from finstat_kit.service.state.store import Place
+
+_NAMES: Final = tuple(codelist.endpoint for codelist in CODELISTS.values())
 
 
 class _Weights(msgspec.Struct, frozen=True):
@@ -101,3 +107,21 @@ def _under_old_codes(place: Place) -> Place:
         (old_municipality(place.sidlo) or place.sidlo) if place.sidlo else None,
         place.mesto,
     )
+
+
+def codelist_bodies(folder: str | Path | None = None) -> dict[str, bytes]:
+    """Read the bodies of the codelists; those that *folder* does not have are the sample's."""
+    paths = {name: data_folder() / "codelists" / f"{name}.json" for name in _NAMES}
+    if folder is not None:
+        given = {name: Path(folder) / f"{name}.json" for name in _NAMES}
+        given = {name: path for name, path in given.items() if path.is_file()}
+        if not given:
+            raise UsageError(
+                "does not contain codelists",
+                argument="codelists",
+                value=str(folder),
+                cure="give one with files such as kraje.json, okresy.json, sidla.json, each the "
+                "body of a reply",
+            )
+        paths |= given
+    return {name: path.read_bytes() for name, path in paths.items()}

@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import cache
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from finstat_kit.protocol.shipped import facts
 from finstat_kit.protocol.wire import BEGINNING, CHANGED, STATE, UNITS
-from finstat_kit.service.state import names
 from finstat_kit.service.state.line import Line
 
 Json = dict[str, object]
-
 NO_DAY: Final = -(2**31)
 LIVING, DELETED, NON_PUBLIC, NON_PUBLIC_LOWER = range(4)
 STATES: Final = (None, "ZMAZANÉ", "NEVEREJNÁ", "Neverejná")
+_TWELVE_DIGITS: Final = 10**13  # added to an IČO of twelve digits, whose leading zeros count too
 
 
 def day_number(day: date) -> int:
@@ -109,8 +111,8 @@ class Store:
             "id": id_,
             "ico": ico_text(drawn["ico"]),
             "dic": str(drawn["dic"]) if drawn["dic"] else None,
-            "nazovUJ": names.unit_name(key, code("legal_form")),
-            "ulica": names.street(key),
+            "nazovUJ": unit_name(key, code("legal_form")),
+            "ulica": street(key),
             "mesto": place.mesto,
             "psc": f"{1 + key % 98:02d}{key // 98 % 1000:03d}",
             "datumZalozenia": day("founded"),
@@ -129,9 +131,6 @@ class Store:
         return {name: value for name, value in record.items() if value is not None}
 
 
-_TWELVE_DIGITS: Final = 10**13  # added to an IČO of twelve digits, whose leading zeros count too
-
-
 def ico_number(text: str) -> int:
     """Return the number that stands for an IČO in the columns, -1 where none can."""
     if len(text) == 8:
@@ -142,3 +141,31 @@ def ico_number(text: str) -> int:
 def ico_text(number: int) -> str:
     """Return the IČO that `ico_number` made the number of."""
     return f"{number - _TWELVE_DIGITS:012d}" if number >= _TWELVE_DIGITS else f"{number:08d}"
+
+
+class _Names(msgspec.Struct, frozen=True):
+    words: tuple[str, ...]
+    nouns: tuple[str, ...]
+    streets: tuple[str, ...]
+    suffixes: dict[str, str]  # by legal form
+
+
+@cache
+def _names() -> _Names:
+    return facts("names", _Names)
+
+
+def unit_name(key: int, legal_form: str | None) -> str:
+    """Return an invented name that reads as one: "Vzor Javor 417, s. r. o."."""
+    names = _names()
+    word, noun = names.words[key % len(names.words)], names.nouns[key // 5 % len(names.nouns)]
+    number = 100 + key // 150 % 900
+    if legal_form == "801":
+        return f"Obec {word} {number}"
+    return f"{word} {noun} {number}{names.suffixes.get(legal_form or '', '')}"
+
+
+def street(key: int) -> str | None:
+    """Return an invented street with a number, None for one unit of twenty."""
+    streets = _names().streets
+    return f"{streets[key % len(streets)]} {1 + key % 97}" if key % 20 else None

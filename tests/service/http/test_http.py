@@ -18,8 +18,7 @@ import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import TransportError
 from finstat_kit.protocol import wire
-from finstat_kit.service.http.asgi import App
-from finstat_kit.service.http.server import served
+from finstat_kit.service.http.server import App, served
 from finstat_kit.service.state import population
 from tests.support.faults import SOON
 from tests.support.memory import needs_proc
