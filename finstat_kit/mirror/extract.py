@@ -10,7 +10,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.errors import NotFound, UsageError
-from finstat_kit.mirror import words
+from finstat_kit.mirror import runs
 from finstat_kit.mirror.log import failures_named
 from finstat_kit.mirror.runs import BEGUN, DONE, Begun, row_of
 from finstat_kit.mirror.state import CONTENTS, Folder, State, lacking_of, legible
@@ -111,7 +111,7 @@ def _parts(
         unread = lack.filter(pl.col("readable").eq_missing(pl.lit(value=False)))["id"]
         absent = lack.filter(~pl.col("id").is_in(unread.implode()))["id"]
         if absent.len():
-            raise words.not_held(
+            raise runs.not_held(
                 name, absent.to_list(), ids.len(), day=day, extract=state.is_extract,  # type: ignore[arg-type]
                 only=None,
             )  # fmt: skip

@@ -24,7 +24,7 @@ from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.frames.financials import assemble as assembling, items as items_of
 from finstat_kit.frames.reports import cells as reading
 from finstat_kit.frames.reports.cells import layout_of
-from finstat_kit.mirror import extract as extracting, words
+from finstat_kit.mirror import extract as extracting, runs
 from finstat_kit.mirror.cells import described, joined
 from finstat_kit.mirror.figures import Figures, Query, filings_of
 from finstat_kit.mirror.runs import part
@@ -73,7 +73,7 @@ class LocalRegister(Register):
     def __repr__(self) -> str:
         if self._folder.known is None and self._folder.is_begun:
             return f"<Mirror {self._given}, damaged: see verify()>"
-        return words.described(self._given, self._folder.known, part(self._first), self._day)
+        return runs.described(self._given, self._folder.known, part(self._first), self._day)
 
     @property
     def invented(self) -> bool | None:
@@ -350,10 +350,10 @@ class LocalRegister(Register):
         )  # fmt: skip
 
     def _source_name(self, lang: Lang) -> str:
-        return words.source(self._folder.begun(), self.today, lang)
+        return runs.source(self._folder.begun(), self.today, lang)
 
     def _citation(self, lang: Lang) -> str:
-        return words.citation(self._folder.begun(), self.today, lang)
+        return runs.citation(self._folder.begun(), self.today, lang)
 
     def _records_of(self, name: str, ids: pl.Series) -> pl.DataFrame:
         """Return the records of some ids that the register lists.
@@ -386,7 +386,7 @@ class LocalRegister(Register):
             UsageError: They are not.
         """
         if not state.keeps(name):
-            raise words.not_kept(name, self.path, day=self._day, extract=state.is_extract)
+            raise runs.not_kept(name, self.path, day=self._day, extract=state.is_extract)
 
     def _not_held(self, state: State, name: str, absent: pl.Series, many: int) -> UsageError:
         cure = None
@@ -395,7 +395,7 @@ class LocalRegister(Register):
                 f"it keeps the contents of {state.only.len():,} units alone; for others too: "
                 f"fk.Mirror({str(self.path)!r}, only=units).sync()"
             )
-        return words.not_held(
+        return runs.not_held(
             name, absent.to_list(), many, day=self._day, extract=state.is_extract, only=cure
         )
 

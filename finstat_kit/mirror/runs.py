@@ -1,8 +1,8 @@
 """The runs of a mirror: each is begun and done, and readers read up to one that is done.
 
-The rows of the log ``runs`` are all that a mirror knows of itself. A row *begun* says from which
-versions a run starts, and which files were lost before it; that of a full run names every id anew.
-A row *done* says up to which version each log counts.
+The rows of the log ``runs`` are all that a mirror knows of itself, and what it is described by. A
+row *begun* says from which versions a run starts, and which files were lost before it; that of a
+full run names every id anew. A row *done* says up to which version each log counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from finstat_kit.errors import MirrorError, UsageError
+from finstat_kit.arguments import Lang
+from finstat_kit.client.register import source_name
+from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.protocol.wire import BEGINNING
 
 FORMAT: Final = 5
@@ -42,6 +44,20 @@ RUNS: Final = pl.Schema(
 )
 BEGUN: Final = "begun"
 DONE: Final = "done"
+_WORDS: Final[dict[Lang, dict[str, str]]] = {
+    "sk": {
+        "sample": "vymyslené údaje ukážky finstat_kit",
+        "since": "zmenené od",
+        "extract": "výber (jednotky: {})",
+        "copied": "kópia k",
+    },
+    "en": {
+        "sample": "invented data of a finstat_kit sample",
+        "since": "changed since",
+        "extract": "extract (units: {})",
+        "copied": "copied as of",
+    },
+}
 
 
 class About(NamedTuple):
@@ -254,3 +270,96 @@ def row_of(
         "lost": [dict(zip(("log", "first", "last"), entry, strict=True)) for entry in lost],
     }  # fmt: skip
     return pl.DataFrame([row], schema=RUNS)
+
+
+def described(
+    path: Path, known: tuple[About, History] | None, first: date | None, day: date | None
+) -> str:
+    """Return the repr of a mirror.
+
+    Args:
+        path: The directory, as given.
+        known: What was last read of it, None before the first look.
+        first: The first day of change that a new one is to begin with.
+        day: The day of a frozen state.
+    """
+    about, history = known or (None, None)
+    kind = "SAMPLE DATA " if about and about.invented else ""
+    source = about.name if about else "nothing yet"
+    since = about.since if about else first
+    part = f", changed since {since}" if since else ""
+    if about and about.extract is not None:
+        part += f", extract (units: {about.extract})"
+    done = [run for run in history.done if day is None or run.completed <= day] if history else []
+    if history and history.open and history.open.lost:
+        done = []
+    if done and done[-1].only is not None:
+        part += f", contents of {done[-1].only:,} units"
+    state = f"as of {done[-1].started}" if done else "no complete sync yet"
+    at, frozen = ("", "") if day is None else (f"@{day}", ", read-only")
+    return f"{kind}<Mirror {path}{at} of {source}{part}, {state}{frozen}>"
+
+
+def source(about: About, day: date, lang: Lang) -> str:
+    """Name the source of a copy, for titles: the register, the part copied, and the day."""
+    return f"{_name(about, lang)}{_copied(about, day, lang)}"
+
+
+def citation(about: About, day: date, lang: Lang) -> str:
+    """Return one line for a footnote: the source with its address and licence."""
+    name = _name(about, lang, cited=True)
+    own = "://" not in name  # the case of an address is kept
+    return f"{name[0].upper() if own else name[0]}{name[1:]}{_copied(about, day, lang)}."
+
+
+def not_held(
+    name: str, ids: list[int], many: int, *, day: date | None, extract: bool, only: str | None
+) -> UsageError:
+    """Return the error for listed records that are not held.
+
+    Args:
+        name: Of the collection.
+        ids: Those records.
+        many: How many were requested.
+        day: Of a frozen state.
+        extract: Whether the mirror is one.
+        only: The cure for records of other units than those whose contents are kept.
+    """
+    cure = "sync() goes on with them, holdings() says how far it is"
+    if extract:
+        cure = "extract again from a mirror that holds them"
+    elif day is not None:
+        cure = f"take a later day than {day}, once sync() has fetched them"
+    elif only is not None:
+        cure = only
+    return UsageError(
+        f"{len(ids):,} of {many:,} {name} are not held yet: {ids[:5]}",
+        cure=Either(cure, "the next sync goes on with them"),
+    )
+
+
+def not_kept(name: str, path: Path, *, day: date | None, extract: bool) -> UsageError:
+    """Return the error for a collection without records."""
+    cure = f"fetch the records: fk.Mirror({str(path)!r}, contents=[{name!r}]).sync()"
+    if extract:
+        cure = "extract again from a mirror that keeps them"
+    elif day is not None:
+        cure = f"take a later day than {day}, on which their records were kept"
+    return UsageError(
+        f"of {name} this mirror holds the ids alone",
+        cure=Either(f"{cure}, or use the register: fk.use(fk.LIVE)", "use the register"),
+    )
+
+
+def _name(about: About, lang: Lang, *, cited: bool = False) -> str:
+    if about.invented and "://" not in about.register:  # a sample of this process
+        return _WORDS[lang]["sample"]
+    return source_name(about.register, about.invented is not None, lang, cited=cited)
+
+
+def _copied(about: About, day: date, lang: Lang) -> str:
+    words = _WORDS[lang]
+    part = f", {words['since']} {about.since}" if about.since else ""
+    if about.extract is not None:
+        part += ", " + words["extract"].format(about.extract)
+    return f"{part}, {words['copied']} {day}"
