@@ -20,7 +20,7 @@ from polars.io.plugins import register_io_source
 from timing import Figure, memory, side_by_side
 
 import finstat_kit as fk
-from finstat_kit.protocol.forms import form as forms
+from finstat_kit.protocol import forms
 
 _SUBJECT: Final = "contents"
 _TEMPLATE: Final = 699

@@ -12,7 +12,7 @@ import orjson
 from timing import Figure, side_by_side
 
 import finstat_kit as fk
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.untrusted import object_at, read_json
 
 _UNITS, _REPORTS = KINDS["units"], KINDS["reports"]

@@ -24,8 +24,8 @@ from finstat_kit.mirror.log import MANY_FILES
 from finstat_kit.mirror.runs import BEGUN, DONE, About, Begun, row_of
 from finstat_kit.mirror.state import Folder
 from finstat_kit.mirror.versions import LISTED, RECORD, answers_of, rows_of, schema_of
-from finstat_kit.protocol.forms.form import shipped
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.forms import shipped
+from finstat_kit.protocol.records import KINDS
 
 _SUBJECT = "mirror of the contents"
 _BATCH = 10_000

@@ -11,8 +11,7 @@ from typing import Any, Final, get_args, get_origin
 import orjson
 
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.records.decode import bare, hints
-from finstat_kit.protocol.records.fields import (
+from finstat_kit.protocol.records import (
     AnnualReport,
     Day,
     First,
@@ -22,6 +21,8 @@ from finstat_kit.protocol.records.fields import (
     Text,
     Title,
     Truth,
+    bare,
+    hints,
 )
 from finstat_kit.service.http import routes as rules
 from finstat_kit.service.http.routes import Rule

@@ -38,7 +38,7 @@ from typing import Final
 
 import orjson
 
-from finstat_kit.protocol.forms import form as forms
+from finstat_kit.protocol import forms
 from finstat_kit.service.state import population
 
 Json = dict[str, object]

@@ -142,7 +142,7 @@ def _ids_named(frame: pl.DataFrame, collection: str, file: Path) -> pl.Series:
 
 def _kinds_of(frame: pl.DataFrame) -> list[str]:
     """Return the collections whose records may be the rows of a frame."""
-    from finstat_kit.protocol.records.decode import KINDS
+    from finstat_kit.protocol.records import KINDS
 
     fields = {name: set(kind.schema) for name, kind in KINDS.items()}
     given = set(frame.columns) & set().union(*fields.values())

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from finstat_kit.arguments import By, Lang
     from finstat_kit.client.collections.collection import Collection
     from finstat_kit.client.register import Register
-    from finstat_kit.protocol.records.decode import Kind
-    from finstat_kit.protocol.records.fields import Record
+    from finstat_kit.protocol.records import Kind, Record
 
 
 _SECONDS: Final = 0.5  # between two writes: a row waits no longer for the rows after it
@@ -185,8 +184,7 @@ def get(
     written.
     """
     from finstat_kit.client.collections.records import stream_records
-    from finstat_kit.protocol.records.decode import KINDS
-    from finstat_kit.protocol.records.fields import Record
+    from finstat_kit.protocol.records import KINDS, Record
 
     ids = ids_given(id_, collection)
     reg = chosen()

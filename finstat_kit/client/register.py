@@ -31,7 +31,7 @@ from finstat_kit.transport.base import Transport, is_loopback
 from finstat_kit.transport.exchange import Exchange, Stats
 
 if TYPE_CHECKING:
-    from finstat_kit.client.methods.filings import Given, Year
+    from finstat_kit.client.methods.financials import Given, Year
     from finstat_kit.frames.financials.history import History, Statement
     from finstat_kit.frames.reports.filed import Filed
     from finstat_kit.transport.cache_database import CacheState
@@ -1049,7 +1049,7 @@ class Register(Checked):
             >>> filed.select("year", "months", "kind", "counts").rows()
             [(2015, 12, 'Riadna', True)]
         """
-        return methods.filings.filings(
+        return methods.financials.filings(
             self._session, units, year, ico=ico, consolidated=consolidated,
             max_requests=max_requests, progress=progress,
         )  # fmt: skip

@@ -23,8 +23,7 @@ from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.text import numbers as number_format, unit_names
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.protocol import paging
-from finstat_kit.protocol.records import decode as shaped
+from finstat_kit.protocol import paging, records as shaped
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.service.filings import records, store as filing_changes
 from finstat_kit.service.filings.filing import FIRST_YEAR, all_cases

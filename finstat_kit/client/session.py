@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 import polars as pl
 
 from finstat_kit.frames.financials.items import Activity
-from finstat_kit.protocol.forms.form import Form
+from finstat_kit.protocol.forms import Form
 from finstat_kit.transport import forks
 from finstat_kit.transport.exchange import Exchange
 

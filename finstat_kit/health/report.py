@@ -21,9 +21,8 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import ProtocolError
 from finstat_kit.frames.financials import items
 from finstat_kit.health.probe import Ended, Fault, Patient, as_object
-from finstat_kit.protocol import codelists, paging, wire
-from finstat_kit.protocol.forms import form as forms
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol import codelists, forms, paging, wire
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.untrusted import NotJson, shown
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
 

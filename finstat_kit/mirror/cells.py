@@ -14,11 +14,10 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.errors import MirrorError
-from finstat_kit.frames.reports.cells import FormOf, values_of
-from finstat_kit.frames.reports.reasons import Ints, by_the_record
+from finstat_kit.frames.reports.cells import FormOf, Ints, by_the_record, values_of
 from finstat_kit.mirror.versions import LENGTHS, TEXTS, digests
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.forms.form import Form
+from finstat_kit.protocol.forms import Form
 
 STORED: Final = pl.Schema(
     {

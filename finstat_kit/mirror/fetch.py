@@ -21,8 +21,7 @@ from finstat_kit.errors import (
 )
 from finstat_kit.progress import Advance
 from finstat_kit.protocol import requests
-from finstat_kit.protocol.records.decode import Kind
-from finstat_kit.protocol.records.fields import Record
+from finstat_kit.protocol.records import Kind, Record
 from finstat_kit.transport.threads import in_order
 
 _BATCH_SECONDS: Final = 60  # of requests at the register's rate: what a crash can cost

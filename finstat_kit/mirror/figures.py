@@ -23,13 +23,12 @@ from finstat_kit.frames.financials import (
     filings as rule,
     items,
 )
-from finstat_kit.frames.reports.cells import FormOf
-from finstat_kit.frames.reports.reasons import REASON
+from finstat_kit.frames.reports.cells import REASON, FormOf
 from finstat_kit.mirror.cells import STORED
 from finstat_kit.mirror.state import State, legible
 from finstat_kit.mirror.versions import LENGTHS, MISSING, is_among, near, schema_of
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.records import KINDS
 
 _UNIT: Final = (*rule.UNIT, "nazovUJ", *assembling.CARRIED)
 _REPORT: Final = (

@@ -16,8 +16,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang
 from finstat_kit.client.methods.contents import form_lookup
-from finstat_kit.client.methods.filings import Given, Year, years_of
-from finstat_kit.client.methods.financials import live_forms
+from finstat_kit.client.methods.financials import Given, Year, live_forms, years_of
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Part
 from finstat_kit.errors import Interrupted, MirrorError, UsageError
@@ -31,10 +30,9 @@ from finstat_kit.mirror.runs import part
 from finstat_kit.mirror.served import Served
 from finstat_kit.mirror.state import Folder, State, lacking_of, legible
 from finstat_kit.mirror.versions import MISSING, OWNED, REPORTS_OF, ids_named, is_among, of_ids
-from finstat_kit.protocol import wire
-from finstat_kit.protocol.forms.form import Form
-from finstat_kit.protocol.records import decode as shaped
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol import records as shaped, wire
+from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.service.http.routes import dated
 from finstat_kit.transport.base import InProcess
 

@@ -16,8 +16,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.mirror.state import State, legible
 from finstat_kit.mirror.versions import MISSING
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.records.decode import KINDS, bare, hints
-from finstat_kit.protocol.records.fields import Content, First, Last
+from finstat_kit.protocol.records import KINDS, Content, First, Last, bare, hints
 from finstat_kit.protocol.wire import BEGINNING, CHANGED, LISTS, UNITS, Reply
 from finstat_kit.service.http import routes
 from finstat_kit.service.state.line import Line

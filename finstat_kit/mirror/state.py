@@ -28,9 +28,8 @@ from finstat_kit.mirror.versions import (
     schema_of,
     without,
 )
-from finstat_kit.protocol import wire
-from finstat_kit.protocol.forms import form as forms
-from finstat_kit.protocol.forms.form import Form
+from finstat_kit.protocol import forms, wire
+from finstat_kit.protocol.forms import Form
 from finstat_kit.transport import forks
 
 COLLECTIONS: Final = tuple(wire.LISTS)

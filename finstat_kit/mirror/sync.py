@@ -66,11 +66,9 @@ from finstat_kit.mirror.versions import (
     schema_of,
 )
 from finstat_kit.progress import Advance, bar
-from finstat_kit.protocol import requests, wire
-from finstat_kit.protocol.forms import form as forms
-from finstat_kit.protocol.forms.form import Form
-from finstat_kit.protocol.records.decode import KINDS
-from finstat_kit.protocol.records.fields import Record
+from finstat_kit.protocol import forms, requests, wire
+from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol.records import KINDS, Record
 from finstat_kit.protocol.requests import Request
 
 log = logging.getLogger("finstat_kit")

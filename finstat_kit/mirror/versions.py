@@ -17,9 +17,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finstat_kit.protocol import wire
-from finstat_kit.protocol.records import decode as shaped
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol import records as shaped, wire
+from finstat_kit.protocol.records import KINDS
 
 LISTED: Final = "listed"  # a list names the id
 RECORD: Final = "record"

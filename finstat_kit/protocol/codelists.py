@@ -13,8 +13,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol.records.decode import shaped
-from finstat_kit.protocol.records.fields import Classification, Entry, Locations
+from finstat_kit.protocol.records import Classification, Entry, Locations, shaped
 from finstat_kit.protocol.untrusted import read_json, short
 
 log = logging.getLogger("finstat_kit")

@@ -22,12 +22,10 @@ from finstat_kit.errors import (
     RegisterError,
     RegisterUnavailable,
 )
-from finstat_kit.protocol import codelists, paging, wire
-from finstat_kit.protocol.forms import form as forms
-from finstat_kit.protocol.forms.form import Form
+from finstat_kit.protocol import codelists, forms, paging, wire
+from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.paging import Page, Query, check
-from finstat_kit.protocol.records.decode import Kind
-from finstat_kit.protocol.records.fields import Record
+from finstat_kit.protocol.records import Kind, Record
 from finstat_kit.protocol.untrusted import NotJson, first_words, shown
 from finstat_kit.protocol.wire import NOT_HELD, Reply
 

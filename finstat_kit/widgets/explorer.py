@@ -20,7 +20,7 @@ from finstat_kit.charts.plot_map import plot_map
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.files.write import write
-from finstat_kit.protocol.records.decode import UNITS
+from finstat_kit.protocol.records import UNITS
 from finstat_kit.protocol.wire import CHANGED
 from finstat_kit.widgets.change_picker import ChangePicker, is_later, requested_day
 from finstat_kit.widgets.controls import base

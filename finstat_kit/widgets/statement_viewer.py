@@ -12,15 +12,14 @@ import traitlets
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collections.collection import matches
 from finstat_kit.client.methods.contents import form_lookup
-from finstat_kit.client.methods.filings import Given
-from finstat_kit.client.methods.financials import by_year
+from finstat_kit.client.methods.financials import Given, by_year
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials.assemble import form_order, listed_reports, report_ids
 from finstat_kit.frames.financials.content import of_items
 from finstat_kit.frames.financials.history import History, history
 from finstat_kit.frames.reports.filed import Filed, together
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins
 from finstat_kit.widgets.controls.in_browser import TypeAhead

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http.routes import dated
 from tests.support.behind import Behind, unchanged_ids

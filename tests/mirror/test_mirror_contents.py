@@ -18,8 +18,8 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import Interrupted, MirrorError, NotHeld, RegisterUnavailable
 from finstat_kit.mirror.local_register import CollectionName, Frozen
-from finstat_kit.protocol.forms import form
-from finstat_kit.protocol.forms.form import Form, shipped
+from finstat_kit.protocol import forms
+from finstat_kit.protocol.forms import Form, shipped
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
 from tests.support.mirrors import (
@@ -657,10 +657,10 @@ def test_templates_are_parsed_once_per_sync(
         parsed.append(template)
         return whole(body, template)
 
-    whole = form.parse_template
+    whole = forms.parse_template
     register = Watched(fk.sample(8, seed=3), rate=1)  # a batch is a minute of requests
     fk.Mirror(tmp_path / "other", contents=True, register=register).sync()  # the sample has its own
-    monkeypatch.setattr(form, "parse_template", parse)
+    monkeypatch.setattr(forms, "parse_template", parse)
     mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
     for _ in range(2):
         parsed.clear()

@@ -19,7 +19,7 @@ from finstat_kit.frames.financials import content, items
 from finstat_kit.frames.financials.assemble import with_own_items
 from finstat_kit.mirror.versions import LENGTHS
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.forms.form import shipped
+from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.filings.filing import all_cases
 from tests.support.examples import examples

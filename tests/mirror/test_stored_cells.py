@@ -17,7 +17,7 @@ import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.reports.cells import CELLS, layout_of
 from finstat_kit.mirror.cells import ORDER, described, joined, split
-from finstat_kit.protocol.forms.form import shipped
+from finstat_kit.protocol.forms import shipped
 from tests.mirror.test_mirror_contents import day_of_filings
 from tests.support.examples import examples
 from tests.support.filings import drawn, frame, report

@@ -14,7 +14,7 @@ from hypothesis import example, given, strategies as st
 import finstat_kit as fk
 from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import codelists, paging
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.untrusted import NotJson
 from tests.conftest import Told
 from tests.support.examples import examples

@@ -10,7 +10,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import ProtocolError, RegisterUnavailable
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.records import KINDS
 from tests.conftest import Told
 from tests.support.faults import FaultServer, reply
 

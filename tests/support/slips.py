@@ -8,8 +8,8 @@ from decimal import Decimal
 
 import polars as pl
 
-from finstat_kit.protocol.forms import form as forms
-from finstat_kit.protocol.forms.form import Form
+from finstat_kit.protocol import forms
+from finstat_kit.protocol.forms import Form
 from tests.support.filings import Record, report
 
 # The tables of a filing: by template and table, a list of rows.

@@ -44,7 +44,7 @@ def test_a_stop_ends_all_threads() -> None:
 
     with First([]) as server, fk.Register(server.url, connections=4) as reg:
         from finstat_kit.client.collections.records import fetch_records
-        from finstat_kit.protocol.records.decode import KINDS
+        from finstat_kit.protocol.records import KINDS
 
         with pytest.raises(fk.Interrupted) as caught:
             fetch_records(KINDS["units"], range(1, 9), reg._session, interrupt, keep=False)

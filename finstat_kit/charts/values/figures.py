@@ -14,7 +14,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import items, ratios
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.places import labels
-from finstat_kit.frames.reports.reasons import TEXTS
+from finstat_kit.frames.reports.cells import TEXTS
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import Noun

@@ -18,8 +18,7 @@ from finstat_kit.errors import Either, NotFound, ProtocolError, RegisterError, U
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.paging import Query, next_query
-from finstat_kit.protocol.records.decode import KINDS, Kind
-from finstat_kit.protocol.records.fields import Record
+from finstat_kit.protocol.records import KINDS, Kind, Record
 from finstat_kit.protocol.requests import Request
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.cache_database import Age

@@ -35,7 +35,7 @@ from finstat_kit.client.collections.records import (
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, RegisterError
 from finstat_kit.protocol import paging, wire
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.transport.threads import heeding_interrupts
 

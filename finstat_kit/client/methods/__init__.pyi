@@ -3,6 +3,5 @@ from . import (
     contents as contents,
     downloads as downloads,
     estimate as estimate,
-    filings as filings,
     financials as financials,
 )

@@ -16,12 +16,11 @@ from finstat_kit.client.collections.scan import guarded
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Either, NotFound, holding, warn
 from finstat_kit.frames.financials.assemble import form_order
-from finstat_kit.frames.reports import cells as reading, reasons, templates as frames
+from finstat_kit.frames.reports import cells as reading, templates as frames
 from finstat_kit.frames.reports.check_sums import CHECKS, READ, check
 from finstat_kit.frames.reports.filed import Filed, as_filed, together
-from finstat_kit.protocol import requests
-from finstat_kit.protocol.forms import form as forms
-from finstat_kit.protocol.forms.form import Form
+from finstat_kit.protocol import forms, requests
+from finstat_kit.protocol.forms import Form
 from finstat_kit.transport.threads import heeding_interrupts
 
 _WITHOUT: Final = 'some reports gave no number; fk.check_reports(reports)["reasons"] lists why'
@@ -117,7 +116,7 @@ def _over(
         together: Further columns, by which reports are compared: not in batches.
     """
     columns = reading.checked(reports)
-    names = [name for name in (*reasons.READ, *together) if name in columns]
+    names = [name for name in (*reading.READ, *together) if name in columns]
     if isinstance(reports, pl.DataFrame):
         return read(reports.lazy().select(names).collect())
     text = "interrupted while cells were read; the reports read before are lost"

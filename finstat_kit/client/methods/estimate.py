@@ -21,8 +21,7 @@ from finstat_kit.frames.counts import estimate as estimation
 from finstat_kit.frames.counts.estimate import NO_RECORD, UNREADABLE
 from finstat_kit.progress import bar
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.records.decode import KINDS
-from finstat_kit.protocol.records.fields import Record
+from finstat_kit.protocol.records import KINDS, Record
 from finstat_kit.transport.base import Stop, Stopped
 
 _Drawn = tuple[str | None, str | None, str | None]  # code, state and problem of a unit

@@ -2,40 +2,236 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import get_args
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, get_args
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.collections.collection import one_unit
-from finstat_kit.client.collections.records import kept_records
+from finstat_kit.client.collections.collection import Units, one_unit
+from finstat_kit.client.collections.records import kept_records, refuse_long_work
 from finstat_kit.client.methods.contents import form, form_lookup
-from finstat_kit.client.methods.filings import (
-    Given,
-    Year,
-    by_chunks,
-    filings,
-    plan,
-    units_given,
-    years_of,
-)
-from finstat_kit.client.session import Session
-from finstat_kit.errors import UsageError
+from finstat_kit.client.session import LIVE_RATE, Session
+from finstat_kit.errors import Either, UsageError, holding
 from finstat_kit.frames.financials import (
     assemble,
     content,
+    filing_order,
+    filings as rule,
     items as reading,
 )
+from finstat_kit.frames.financials.filing_order import planned
 from finstat_kit.frames.financials.history import STATEMENTS, History, Statement, history
 from finstat_kit.frames.reports.cells import CELLS, FormOf
-from finstat_kit.progress import Advance
-from finstat_kit.protocol.forms import form as forms
-from finstat_kit.protocol.forms.form import Form
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.progress import Advance, bar
+from finstat_kit.protocol import forms, wire
+from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import MAX_ID
 
 _FIRST_YEAR = 1990  # below it is a number of years
+Year = int | Iterable[int] | None
+Given = pl.DataFrame | pl.LazyFrame | pl.Series | int | Iterable[int] | None
+# Units whose rows are finished together. An error loses those of one chunk, which matters where
+# they took requests over a network. In process each chunk adds the time of several hundred units.
+_CHUNK: Final = 100
+_LARGE_CHUNK: Final = 2_000
+
+
+def filings(
+    session: Session,
+    units: Given,
+    year: Year,
+    *,
+    ico: str | None,
+    consolidated: bool,
+    max_requests: int | None,
+    progress: bool | None,
+) -> pl.DataFrame:
+    """Return the filings of units; see `Register.filings`."""
+    years = years_of(year)
+    records = units_given(session, units, ico, years, max_requests)
+    if session.copy is not None:
+        return session.copy.filings(records, years, consolidated=consolidated)
+
+    def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
+        return filed
+
+    return by_chunks(session, records, years, finish, consolidated=consolidated, progress=progress)
+
+
+def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> pl.DataFrame:
+    """Return how many requests the figures take; see `Register.financials`."""
+    if units is None or ico is not None:
+        raise UsageError("dry_run=True needs units (records or ids)", cure="leave ico out")
+    years = years_of(year)
+    records = _records(units)
+    fetched, counts = 0, None
+    if session.copy is None and records is None:
+        fetched = arguments.ids(units, "units").n_unique()
+    elif session.copy is None and records is not None:
+        counts = records["idUctovnychZavierok"].list.n_unique().fill_null(0)
+    return planned(fetched, counts, years, session.rate or LIVE_RATE)
+
+
+def units_given(
+    session: Session, units: Given, ico: str | None, years: Sequence[int] | None, most: int | None
+) -> pl.DataFrame:
+    """Return the records of the units in the arguments, each once.
+
+    Raises:
+        UsageError: Before the first request, if the work takes too many.
+    """
+    if (units is None) == (ico is None):
+        raise UsageError("give either units (records or ids) or ico")
+    if ico is not None:
+        units = Units("units", session).ids(ico=ico, progress=False)
+    records = _records(units)
+    expected = int(plan(session, units, years)["requests"].sum())
+    refuse_long_work(expected, session, most)
+    if records is None:
+        records = kept_records(
+            "units", arguments.ids(units, "units").unique(maintain_order=True), session
+        )
+    return records.unique("id", keep="first", maintain_order=True)
+
+
+def by_chunks(
+    session: Session,
+    units: pl.DataFrame,
+    years: Sequence[int] | None,
+    finish: Callable[[pl.DataFrame, pl.DataFrame, Advance], pl.DataFrame],
+    *,
+    consolidated: bool,
+    progress: bool | None,
+    shape: Callable[[pl.DataFrame], pl.DataFrame] = lambda rows: rows,
+) -> pl.DataFrame:
+    """Find the filings of units chunk by chunk and finish each, so that an error loses one.
+
+    Args:
+        session: Of the register.
+        units: Records of the units.
+        years: Years that are wanted, None for all.
+        finish: Returns the rows of a chunk of units, out of their filings.
+        consolidated: Whether consolidated filings are wanted instead of individual ones.
+        progress: Whether a bar is shown.
+        shape: Returns the rows as they are returned, of all units or of those that are finished.
+    """
+    done: list[pl.DataFrame] = []
+    expected = int(plan(session, units, years)["requests"].sum())
+
+    def finished() -> pl.DataFrame:
+        if done:
+            return shape(pl.concat(done))
+        none, statements = units.clear(), KINDS["statements"].frame([])
+        filed = rule.by_rule(none, statements, years, consolidated=consolidated)
+        return shape(finish(none, filed, lambda n: None))
+
+    def text() -> Either:
+        number = sum(chunk["unit_id"].n_unique() for chunk in done)
+        finished = f"interrupted after {number:,} of {units.height:,} units"
+        return Either(f"{finished}; .partial holds their rows", finished)
+
+    with (
+        holding(finished, text),
+        bar("requests", expected, remote=session.remote, progress=progress) as advance,
+    ):
+        walk = _Walk(session, units, years, advance, consolidated=consolidated)
+        many = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK
+        for chunk in units.iter_slices(many):
+            statements = walk.statements_of(chunk)
+            filed = rule.by_rule(chunk, statements, years, consolidated=consolidated)
+            done.append(finish(chunk, filed, advance))
+    return finished()
+
+
+class _Walk:
+    """The statements fetched so far, and whether their ids grow with the day of filing."""
+
+    def __init__(
+        self,
+        session: Session,
+        units: pl.DataFrame,
+        years: Sequence[int] | None,
+        advance: Advance,
+        *,
+        consolidated: bool,
+    ) -> None:
+        self._session = session
+        self._advance = advance
+        self._years = years
+        self._consolidated = consolidated
+        self.found = KINDS["statements"].frame([])
+        self._known = rule.known_of(self.found, consolidated=consolidated)
+        self._hinted = False
+        ids = rule.held_by(units)["statement_id"]
+        if years is not None and ids.len() > filing_order.PROBES:
+            self._fetch(filing_order.probes(ids))
+            self._hinted = filing_order.grows_with_filing(self._known)
+
+    def statements_of(self, units: pl.DataFrame) -> pl.DataFrame:
+        """Fetch the statements needed for some units; return all statements fetched so far."""
+        held = rule.held_by(units)
+        for ids in self._rounds(held):
+            self._fetch(ids)
+        return self.found
+
+    def _rounds(self, listed: pl.DataFrame) -> Iterator[pl.Series]:
+        if not self._hinted:
+            yield listed.join(self._known, on="statement_id", how="anti")["statement_id"]
+            return
+        assert self._years is not None
+        while not (ids := filing_order.next_ids(listed, self._known, list(self._years))).is_empty():
+            yield ids
+
+    def _fetch(self, ids: pl.Series) -> None:
+        if ids.is_empty():
+            return
+        ids = ids.unique(maintain_order=True)  # two units may list one statement
+        # The number of requests was checked before the first one.
+        records = kept_records("statements", ids, self._session)
+        self._advance(ids.len())
+        self.found = pl.concat([self.found, records])
+        self._known = rule.known_of(self.found, consolidated=self._consolidated)
+
+
+def years_of(year: Year, name: str = "year") -> list[int] | None:
+    """Return the years of an argument, ascending; None is all of them."""
+    if year is None:
+        return None
+    several = isinstance(year, Iterable) and not isinstance(year, str)
+    each = list(year) if several else [year]  # type: ignore[arg-type]
+    years = sorted({arguments.whole(name, one, 1990, 2100) for one in each})
+    if not years:
+        raise UsageError(
+            ": it is empty", argument=name, cure="give a year, several, or None for all"
+        )
+    return years
+
+
+def _records(units: Given) -> pl.DataFrame | None:
+    """Return the records of units that were given, None for ids."""
+    if isinstance(units, pl.LazyFrame):
+        units = units.collect()
+    if not isinstance(units, pl.DataFrame) or "idUctovnychZavierok" not in units.columns:
+        return None
+    if units.schema["idUctovnychZavierok"] not in (pl.List(pl.Int64), pl.List(pl.Null), pl.Null):
+        raise UsageError(
+            f": the column 'idUctovnychZavierok' is {units.schema['idUctovnychZavierok']}",
+            argument="units",
+            cure="give records as fk.units.get returns them",
+        )
+    arguments.ids(units, "units")
+    absent = {n: t for n, t in KINDS["units"].schema.items() if n not in units.columns}
+    # A missing record has no day of change; without the column no record is missing.
+    return (
+        units.with_columns(
+            pl.lit(wire.BEGINNING if name == wire.CHANGED else None, dtype).alias(name)
+            for name, dtype in absent.items()
+        )
+        .select(KINDS["units"].schema.names())
+        .cast(KINDS["units"].schema)
+    )
 
 
 def items(

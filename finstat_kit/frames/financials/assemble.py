@@ -18,7 +18,7 @@ from finstat_kit.frames.financials.content import (
     of_items,
     of_none,
 )
-from finstat_kit.frames.reports.reasons import REASON
+from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.frames.reports.templates import PERIOD
 
 EURO: Final = "EUR"  # what is meant where a report names no currency

@@ -15,10 +15,8 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.frames.financials import items
-from finstat_kit.frames.reports.cells import CELLS, FormOf, Reader, layout_of
-from finstat_kit.frames.reports.check_sums import failing_sums
-from finstat_kit.frames.reports.reasons import REASON
-from finstat_kit.frames.reports.sums import Amounts, FormSums, in_cents, totals
+from finstat_kit.frames.reports.cells import CELLS, REASON, FormOf, Reader, layout_of
+from finstat_kit.frames.reports.sums import Amounts, FormSums, failing_sums, in_cents, totals
 from finstat_kit.frames.reports.templates import PERIOD
 from finstat_kit.protocol import wire
 

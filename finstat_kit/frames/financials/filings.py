@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.frames.financials import filing_order
-from finstat_kit.frames.reports.reasons import REASON
+from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.protocol import wire
 
 FILINGS: Final = pl.Schema(

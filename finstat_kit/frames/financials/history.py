@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.financials import assemble, items
-from finstat_kit.frames.reports.cells import FormOf, Reader
+from finstat_kit.frames.reports.cells import TEXTS, FormOf, Reader
 from finstat_kit.frames.reports.filed import (
     Filed,
     Line,
@@ -19,9 +19,8 @@ from finstat_kit.frames.reports.filed import (
     printed_row,
     table_name,
 )
-from finstat_kit.frames.reports.reasons import TEXTS
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.protocol.forms.form import Form, Row
+from finstat_kit.protocol.forms import Form, Row
 
 Statement = Literal["income", "balance", "assets", "liabilities"]
 # Which statement, and which of its tables; None is all of them.

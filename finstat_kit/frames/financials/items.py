@@ -17,12 +17,11 @@ from msgspec import Struct
 
 from finstat_kit import arguments
 from finstat_kit.errors import Either, UsageError
-from finstat_kit.frames.reports.cells import CELLS, FormOf
-from finstat_kit.frames.reports.reasons import REASON
+from finstat_kit.frames.reports.cells import CELLS, REASON, FormOf
 from finstat_kit.frames.reports.sums import Amounts, in_cents
 from finstat_kit.frames.reports.templates import PERIOD
-from finstat_kit.protocol.forms import form as forms
-from finstat_kit.protocol.forms.form import Form, Row
+from finstat_kit.protocol import forms
+from finstat_kit.protocol.forms import Form, Row
 from finstat_kit.protocol.shipped import read
 
 ITEMS: Final = pl.Schema(

@@ -13,7 +13,7 @@ from finstat_kit.frames.financials import assemble
 from finstat_kit.frames.findings.summary import check_columns
 from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import labels
-from finstat_kit.frames.reports.reasons import REASON
+from finstat_kit.frames.reports.cells import REASON
 
 STATUS: Final = pl.Enum(["filed", "gap", "before", "after"])
 FLOWS: Final = pl.Schema(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import polars as pl
 
-from finstat_kit.frames.reports.cells import FormOf, Reader
-from finstat_kit.frames.reports.reasons import REASON, WITHOUT
-from finstat_kit.frames.reports.sums import Amounts, Floats, FormSums, Ints, Mask
+from finstat_kit.frames.reports.cells import REASON, WITHOUT, FormOf, Reader
+from finstat_kit.frames.reports.sums import Amounts, Floats, FormSums, Mask, _Added, _added
 
 _FAILURE: Final = pl.Struct(
     {
@@ -51,7 +49,6 @@ _OF_CELLS: Final = pl.Schema(
     }
 )
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
-_HALF_A_CENT: Final = 0.005
 # Fields of the title page: whose report it is, and of which period.
 _OWNER: Final = {
     "ico": pl.String(), "nazovSpravcovskehoFondu": pl.String(), "konsolidovana": pl.Boolean(),
@@ -128,43 +125,12 @@ def _per_report(
     )
 
 
-def failing_sums(amounts: Amounts, sums: FormSums) -> Ints:
-    """Return the number of failing sums of each report on one form."""
-    failing = np.zeros(amounts.values.shape[1], dtype=np.int64)
-    for each in _added(amounts, sums):
-        failing += each.fails
-    return failing
-
-
 def _sums_of(template: int, form_of: FormOf, sums_of: dict[int, FormSums]) -> FormSums:
     if template not in sums_of:
         form = form_of(template)
         assert form is not None  # cells were read by it
         sums_of[template] = FormSums(form)
     return sums_of[template]
-
-
-class _Added(NamedTuple):
-    """A sum of reports on one form, one of each: or several, one row per sum."""
-
-    stated: Floats
-    computed: Floats
-    checked: Mask
-    fails: Mask
-
-
-def _added(amounts: Amounts, sums: FormSums) -> Iterator[_Added]:
-    """Yield each sum of the form."""
-    for sum_ in sums.sums:
-        stated, (computed, filled) = amounts.values[sum_.place], amounts.up(sum_.terms)
-        off = np.abs(computed - stated)
-        # A sum of blanks only states nothing; a text that is not a number cannot be added.
-        checked = (filled | amounts.filled[sum_.place]) & ~np.isnan(off)
-        fails = checked & (off > _HALF_A_CENT)
-        if fails.any():  # rarely: then the rounding of floats is known too
-            size = sum(np.abs(amounts.values[cell]) for _, cell in sum_.terms)
-            fails &= off > _HALF_A_CENT + 1e-15 * size
-        yield _Added(stated, computed, checked, fails)
 
 
 def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) -> pl.DataFrame:

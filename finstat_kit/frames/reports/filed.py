@@ -18,14 +18,12 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.reports.cells import FormOf, Reader, checked
-from finstat_kit.frames.reports.reasons import TEXTS
+from finstat_kit.frames.reports.cells import TEXTS, FormOf, Reader, checked
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.forms.captions import Column
-from finstat_kit.protocol.forms.form import Form, Row, Table
+from finstat_kit.protocol.forms import Column, Form, Row, Table
 from finstat_kit.protocol.untrusted import shown
 
 _CAPTIONS: Final = (24, 56)  # letters of a caption in a line of text, at least and at most

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finstat_kit.protocol.forms.form import Form, Table
+from finstat_kit.protocol.forms import Form, Table
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -29,6 +29,7 @@ _ACROSS: Final = (
     ("untaxed", 1, "taxed", "total"),
 )
 Cell = tuple[int, int, int]  # table, row and column
+_HALF_A_CENT: Final = 0.005
 
 
 class Sums(NamedTuple):
@@ -254,3 +255,34 @@ def _column(table: Table, period: str | None, measure: str | None) -> int | None
     kinds = [(column.period, column.measure) for column in table.columns]
     unique = measure != "other" and kinds.count((period, measure)) == 1
     return kinds.index((period, measure)) if unique else None
+
+
+def failing_sums(amounts: Amounts, sums: FormSums) -> Ints:
+    """Return the number of failing sums of each report on one form."""
+    failing = np.zeros(amounts.values.shape[1], dtype=np.int64)
+    for each in _added(amounts, sums):
+        failing += each.fails
+    return failing
+
+
+class _Added(NamedTuple):
+    """A sum of reports on one form, one of each: or several, one row per sum."""
+
+    stated: Floats
+    computed: Floats
+    checked: Mask
+    fails: Mask
+
+
+def _added(amounts: Amounts, sums: FormSums) -> Iterator[_Added]:
+    """Yield each sum of the form."""
+    for sum_ in sums.sums:
+        stated, (computed, filled) = amounts.values[sum_.place], amounts.up(sum_.terms)
+        off = np.abs(computed - stated)
+        # A sum of blanks only states nothing; a text that is not a number cannot be added.
+        checked = (filled | amounts.filled[sum_.place]) & ~np.isnan(off)
+        fails = checked & (off > _HALF_A_CENT)
+        if fails.any():  # rarely: then the rounding of floats is known too
+            size = sum(np.abs(amounts.values[cell]) for _, cell in sum_.terms)
+            fails &= off > _HALF_A_CENT + 1e-15 * size
+        yield _Added(stated, computed, checked, fails)

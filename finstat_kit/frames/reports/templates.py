@@ -7,8 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.protocol.forms.captions import MEASURES, PERIODS
-from finstat_kit.protocol.forms.form import Form, Row
+from finstat_kit.protocol.forms import MEASURES, PERIODS, Form, Row
 
 PERIOD: Final = pl.Enum(PERIODS)
 MEASURE: Final = pl.Enum(MEASURES)

@@ -10,7 +10,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.records import KINDS
 
 FIELDS: Final = pl.Schema(
     dict.fromkeys(("field", "dtype", "meaning_sk", "meaning_en", "codelist"), pl.String())

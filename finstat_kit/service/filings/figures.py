@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from finstat_kit.protocol.forms.form import Form as Template, shipped
+from finstat_kit.protocol.forms import Form as Template, shipped
 from finstat_kit.protocol.shipped import facts
 from finstat_kit.service.state.line import Ints
 

@@ -12,7 +12,7 @@ from finstat_kit import arguments
 from finstat_kit.client.register import LIVE, Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import RegisterError
-from finstat_kit.protocol.records.decode import UNITS
+from finstat_kit.protocol.records import UNITS
 from finstat_kit.protocol.wire import CHANGED
 
 _HEAD: Final = "import finstat_kit as fk\nimport polars as pl\n"

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.client.collections.collection import one_unit
 from finstat_kit.client.sample import Sample
-from finstat_kit.protocol.records.decode import UNITS
+from finstat_kit.protocol.records import UNITS
 
 NAMES = [
     "Orol, s. r. o.", "OROL Agro a.s.", "Nový Orol spol. s r.o.", "Orolík", "Orol, a.s.",

@@ -11,7 +11,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol.records import decode as shaped
+from finstat_kit.protocol import records as shaped
 from tests.support.registers import Scripted, sample_of
 
 DAY = date(2024, 5, 17)

@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import RegisterUnavailable
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
 from tests.support.examples import examples

@@ -9,8 +9,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.client.collections.records import stream_records
-from finstat_kit.protocol.records.decode import KINDS
-from finstat_kit.protocol.records.fields import Record
+from finstat_kit.protocol.records import KINDS, Record
 from tests.support.behind import Behind, unchanged_ids
 
 

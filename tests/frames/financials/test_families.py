@@ -11,7 +11,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.frames.financials import items
-from finstat_kit.protocol.forms.form import Form, shipped
+from finstat_kit.protocol.forms import Form, shipped
 from tests.support.filings import frame, report
 
 # Items that mean something else than those of businesses of the same name.

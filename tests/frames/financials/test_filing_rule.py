@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from finstat_kit.frames.financials.filings import FILINGS, by_rule, chosen, rivals
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.records import KINDS
 from tests.support.examples import examples
 
 Row = dict[str, object]

@@ -12,8 +12,8 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.frames.financials import items
-from finstat_kit.protocol.forms.form import shipped
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol.forms import shipped
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.shipped import data_folder
 from tests.support.filings import BUSINESSES, drawn, frame, report, sizes
 from tests.support.registers import Altered

@@ -12,7 +12,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.reports.filed import Filed, as_filed
-from finstat_kit.protocol.forms.form import parse_template
+from finstat_kit.protocol.forms import parse_template
 from tests.support.filings import body, drawn, frame, report, sizes
 
 COMPANY = {

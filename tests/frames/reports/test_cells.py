@@ -13,8 +13,7 @@ from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.errors import ProtocolError
-from finstat_kit.frames.reports.cells import CELLS
-from finstat_kit.frames.reports.reasons import REASONS, WITHOUT
+from finstat_kit.frames.reports.cells import CELLS, REASONS, WITHOUT
 from tests.support import filings
 from tests.support.examples import examples, slow
 from tests.support.filings import BUSINESSES, drawn, frame, report, sizes

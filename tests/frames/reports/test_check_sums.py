@@ -15,7 +15,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.frames.reports import check_sums
 from finstat_kit.frames.reports.check_sums import CHECKS
-from finstat_kit.protocol.forms import form as forms
+from finstat_kit.protocol import forms
 from finstat_kit.protocol.shipped import data_folder
 from tests.conftest import Told
 from tests.support import all_forms, slips

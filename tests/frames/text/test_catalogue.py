@@ -9,7 +9,7 @@ from string import Formatter
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.frames.reports.reasons import REASONS, TEXTS
+from finstat_kit.frames.reports.cells import REASONS, TEXTS
 from finstat_kit.frames.text.catalogue import Words, _catalogue
 
 PARTS = sorted(_catalogue())

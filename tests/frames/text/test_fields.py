@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.protocol.records import decode as shaped
-from finstat_kit.protocol.records.decode import KINDS
+from finstat_kit.protocol import records as shaped
+from finstat_kit.protocol.records import KINDS
 
 
 def test_every_column_of_a_record_is_explained() -> None:

@@ -12,8 +12,8 @@ import orjson
 import pytest
 
 from finstat_kit.frames.financials.items import item_table
-from finstat_kit.protocol.forms import form as forms
-from finstat_kit.protocol.forms.form import english
+from finstat_kit.protocol import forms
+from finstat_kit.protocol.forms import english
 from finstat_kit.protocol.shipped import data_folder, template_bodies
 from tests.support import all_forms
 from tests.support.scripts import script

@@ -10,15 +10,8 @@ import orjson
 import pytest
 
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol.forms import form as forms
-from finstat_kit.protocol.forms.captions import (
-    Column,
-    HeaderCell,
-    columns,
-    numbers,
-    paths,
-    references,
-)
+from finstat_kit.protocol import forms
+from finstat_kit.protocol.forms import Column, HeaderCell, columns, numbers, paths, references
 from finstat_kit.protocol.shipped import template_bodies
 from tests.support import all_forms
 from tests.support.scripts import script

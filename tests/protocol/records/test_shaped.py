@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol.records import decode as shaped
-from finstat_kit.protocol.records.decode import KINDS, Kind
-from finstat_kit.protocol.records.fields import Record
+from finstat_kit.protocol import records as shaped
+from finstat_kit.protocol.records import KINDS, Kind, Record
 from finstat_kit.protocol.untrusted import NotJson, read_json
 from tests.support.examples import examples
 

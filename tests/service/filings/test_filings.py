@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
-from finstat_kit.protocol.forms.form import Form, shipped
+from finstat_kit.protocol.forms import Form, shipped
 from finstat_kit.service.filings.figures import Year, form_of, mixed, mixed_each
 from finstat_kit.service.filings.filing import CORRECTION, MAIN, all_cases
 from tests.support.examples import examples

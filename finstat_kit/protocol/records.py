@@ -1,4 +1,7 @@
-"""Bytes into checked shapes, and shapes into frames.
+"""The records of the register: their shapes, and how bytes become values and rows.
+
+The only list of the records' fields. The checks of replies, the columns of frames and the texts of
+messages are all made from these declarations.
 
 msgspec reads a body many times faster than checks by hand, but refuses a byte order mark and
 booleans sent as texts. A body that it refuses is read a second time, value by value, which also
@@ -7,38 +10,301 @@ gives the texts of errors.
 
 from __future__ import annotations
 
+import re
+from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from datetime import date
+from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import Any, Final, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 import numpy as np
 import polars as pl
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import astuple
 
 from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.records.fields import (
-    LEAVES,
-    TRUTHS,
-    AnnualReport,
-    Content,
-    Names,
-    Record,
-    Report,
-    Statement,
-    Unit,
-    day_of_month,
-)
 from finstat_kit.protocol.untrusted import broken, object_at, read_json
+from finstat_kit.protocol.wire import MAX_ID
 
 S = TypeVar("S", bound=Struct)
-R = TypeVar("R", bound=Record, covariant=True)
-
 _TRUE: Final = ["true", "false"]  # not a set: the value may not be hashable
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_MONTH: Final = re.compile(r"[0-9]{4}-[0-9]{2}", re.ASCII)
+Text = str | None
+Day = date | None
+Id = Annotated[int, Meta(ge=0, le=MAX_ID)]
+Whole = Id | None
+Ids = list[Id] | None
+Truth = bool | None
+# Codes were numbers until some time after 2018; they are kept as their digits.
+Code = Annotated[str, Meta(min_length=1)] | Annotated[int, Meta(ge=0)]
+# Fields of these names have been sent as texts, at least on title pages.
+TRUTHS: Final = (
+    "konsolidovana",
+    "konsolidovanaZavierkaUstrednejStatnejSpravy",
+    "suhrnnaUctovnaZavierkaVerejnejSpravy",
+)
+
+
+class FirstDay(date):
+    """The first day of a month, which the register writes as ``2024-01``."""
+
+
+class LastDay(date):
+    """The last day of a month, which the register writes as ``2024-12``."""
+
+
+def day_of_month(kind: type, text: object) -> date:
+    """Return the day for a month: the hook by which msgspec decodes `FirstDay`."""
+    if type(text) is not str:
+        raise ValueError("no month")
+    return _day_of_month(kind is FirstDay, text)
+
+
+@lru_cache(maxsize=2_000)
+def _day_of_month(first: bool, text: str) -> date:
+    if not _MONTH.fullmatch(text):
+        raise ValueError("no month")
+    year, month = int(text[:4]), int(text[5:])
+    if not (year and 1 <= month <= 12):  # monthrange raises another error
+        raise ValueError("no month")
+    return FirstDay(year, month, 1) if first else LastDay(year, month, monthrange(year, month)[1])
+
+
+First = FirstDay | None
+
+
+Last = LastDay | None
+
+
+# What a field of each kind is called in a message, and what its column holds.
+LEAVES: Final[dict[Any, tuple[str, pl.DataType]]] = {
+    str: ("a text", pl.String()),
+    Text: ("a text", pl.String()),
+    Day: ("a day YYYY-MM-DD", pl.Date()),
+    First: ("a month YYYY-MM", pl.Date()),
+    Last: ("a month YYYY-MM", pl.Date()),
+    Id: ("an id", pl.Int64()),
+    Whole: ("a whole number from 0 on", pl.Int64()),
+    Truth: ("true or false", pl.Boolean()),
+    Code: ("a code", pl.String()),
+    Code | None: ("a code", pl.String()),
+}
+
+
+class Shape(Struct, gc=False, omit_defaults=True):
+    """An object of a reply; a field that is missing or null is None."""
+
+
+class Record(Shape, gc=False):
+    """An object with an id and a separate endpoint."""
+
+    id: Id
+
+
+class Unit(Record, gc=False):
+    """``/api/uctovna-jednotka``: an accounting unit."""
+
+    ico: Text = None
+    dic: Text = None
+    sid: Text = None
+    nazovUJ: Text = None
+    ulica: Text = None
+    mesto: Text = None
+    psc: Text = None
+    datumZalozenia: Day = None
+    datumZrusenia: Day = None
+    pravnaForma: Text = None
+    skNace: Text = None
+    velkostOrganizacie: Text = None
+    druhVlastnictva: Text = None
+    kraj: Text = None
+    okres: Text = None
+    sidlo: Text = None
+    konsolidovana: Truth = None
+    idUctovnychZavierok: Ids = None
+    idVyrocnychSprav: Ids = None
+    zdrojDat: Text = None
+    datumPoslednejUpravy: Day = None
+    stav: Text = None
+
+
+class Statement(Record, gc=False):
+    """``/api/uctovna-zavierka``: a financial statement, the filing of a unit for a period."""
+
+    idUJ: Whole = None
+    obdobieOd: First = None
+    obdobieDo: Last = None
+    datumPodania: Day = None
+    datumZostavenia: Day = None
+    datumSchvalenia: Day = None
+    datumZostaveniaK: Day = None
+    datumPrilozeniaSpravyAuditora: Day = None
+    nazovFondu: Text = None
+    leiKod: Text = None
+    konsolidovana: Truth = None
+    konsolidovanaZavierkaUstrednejStatnejSpravy: Truth = None
+    suhrnnaUctovnaZavierkaVerejnejSpravy: Truth = None
+    typ: Text = None
+    idUctovnychVykazov: Ids = None
+    zdrojDat: Text = None
+    datumPoslednejUpravy: Day = None
+    stav: Text = None
+
+
+class Names(Shape, gc=False):
+    """A name in both languages."""
+
+    sk: Text = None
+    en: Text = None
+
+
+class Address(Shape, gc=False):
+    """An address of a title page."""
+
+    ulica: Text = None
+    cislo: Text = None
+    psc: Text = None
+    mesto: Text = None
+
+
+class Title(Shape, gc=False):
+    """The title page of a report."""
+
+    nazovUctovnejJednotky: Text = None
+    ico: Text = None
+    dic: Text = None
+    sid: Text = None
+    adresa: Address | None = None
+    miestoPodnikania: Address | None = None
+    pravnaForma: Text = None
+    skNace: Text = None
+    typZavierky: Text = None
+    konsolidovana: Truth = None
+    konsolidovanaZavierkaUstrednejStatnejSpravy: Truth = None
+    suhrnnaUctovnaZavierkaVerejnejSpravy: Truth = None
+    typUctovnejJednotky: Text = None
+    oznacenieObchodnehoRegistra: Text = None
+    nazovSpravcovskehoFondu: Text = None
+    leiKod: Text = None
+    obdobieOd: First = None
+    obdobieDo: Last = None
+    predchadzajuceObdobieOd: First = None
+    predchadzajuceObdobieDo: Last = None
+    datumVyplnenia: Day = None
+    datumSchvalenia: Day = None
+    datumZostavenia: Day = None
+    datumZostaveniaK: Day = None
+    datumPrilozeniaSpravyAuditora: Day = None
+
+
+class Table(Shape, gc=False):
+    """A table of a report: its cells row by row, without labels and without its width."""
+
+    nazov: Names | None = None
+    data: list[str] | None = None
+
+
+class Content(Shape, gc=False):
+    """The content of a report that is not only an attachment."""
+
+    titulnaStrana: Title | None = None
+    tabulky: list[Table] | None = None
+
+
+class Attachment(Shape, gc=False):
+    """A file of a report or an annual report."""
+
+    id: Whole = None
+    meno: Text = None
+    mimeType: Text = None
+    velkostPrilohy: Whole = None
+    pocetStran: Whole = None
+    digest: Text = None
+    jazyk: Text = None
+
+
+class Report(Record, gc=False):
+    """``/api/uctovny-vykaz``: a financial report; its columns include the fields of ``obsah``."""
+
+    idUctovnejZavierky: Whole = None
+    idVyrocnejSpravy: Whole = None
+    idSablony: Whole = None
+    mena: Text = None
+    kodDanovehoUradu: Text = None
+    pristupnostDat: Text = None
+    obsah: Content | None = None
+    prilohy: list[Attachment] | None = None
+    zdrojDat: Text = None
+    datumPoslednejUpravy: Day = None
+    stav: Text = None
+
+    @property
+    def titulnaStrana(self) -> Title | None:
+        """The title page."""
+        return self.obsah.titulnaStrana if self.obsah else None
+
+    @property
+    def tabulky(self) -> list[list[str] | None] | None:
+        """The cells of each table, as they were sent."""
+        tables = self.obsah.tabulky if self.obsah else None
+        return None if tables is None else [table.data for table in tables]
+
+
+class AnnualReport(Record, gc=False):
+    """``/api/vyrocna-sprava``: an annual report."""
+
+    idUJ: Whole = None
+    nazovUJ: Text = None
+    typ: Text = None
+    obdobieOd: First = None
+    obdobieDo: Last = None
+    datumPodania: Day = None
+    datumZostaveniaK: Day = None
+    nazovFondu: Text = None
+    leiKod: Text = None
+    pristupnostDat: Text = None
+    idUctovnychVykazov: Ids = None
+    prilohy: list[Attachment] | None = None
+    zdrojDat: Text = None
+    datumPoslednejUpravy: Day = None
+    stav: Text = None
+
+
+class Entry(Shape, gc=False):
+    """An entry of a codelist; only places have a parent."""
+
+    kod: Code
+    nazov: Names | None = None
+    nadradenaLokacia: Code | None = None
+
+
+class Locations(Shape, gc=False):
+    """A codelist of places."""
+
+    lokacie: list[Entry]
+
+
+class Classification(Shape, gc=False):
+    """A codelist without parents."""
+
+    klasifikacie: list[Entry]
+
+
+R = TypeVar("R", bound=Record, covariant=True)
 
 
 class Kind(Generic[R]):
@@ -232,4 +498,6 @@ KINDS: Final[Mapping[str, Kind[Record]]] = {
     "reports": Kind(wire.REPORT, wire.LISTS["reports"], Report),
     "annual_reports": Kind(wire.ANNUAL_REPORT, wire.LISTS["annual_reports"], AnnualReport),
 }
+
+
 UNITS: Final = KINDS["units"].schema

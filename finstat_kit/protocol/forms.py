@@ -1,0 +1,562 @@
+"""The forms of reports: templates of the register, checked and read, and what their captions say.
+
+A report has neither the labels of its rows nor the number of its columns: both are in its
+template. The forms of businesses, public bodies and non-profits come with the package; any other
+has to be requested. Where the register's form has no English, captions have the package's: a
+caption is a term, looked up in ``data/facts/english.tsv``, and what follows it, accounts and the
+rows that it adds up, written in the words of the register's English forms.
+
+Designations of rows repeat and have misprints, so a row's place in the hierarchy comes from the
+rows above it; a sum is read from its Slovak caption, ``r. 02 + r. 33``, ``súčet (r. 04 až r. 10)``.
+A cell of the header starts at a column and covers as many columns as it is wide; the text of a
+column is all cells above it, top to bottom. The last line of a header numbers the columns, which
+means nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from functools import cache
+from typing import Final, NamedTuple
+
+import msgspec
+
+from finstat_kit.errors import ProtocolError
+from finstat_kit.protocol.shipped import data_folder, template_bodies
+from finstat_kit.protocol.untrusted import broken, object_at, read_json
+from finstat_kit.protocol.wire import TABLES, TEMPLATE_LIST
+
+_LARGEST: Final = 10_000  # rows or columns of a table
+# Of captions with single spaces: nothing here takes longer than the caption is long.
+_TOKEN: Final = re.compile(
+    r"""(?P<behind>r\ ?\.\ ?[0-9]{1,4}       # a row
+    |až\ (?:r\ ?\.\ ?)?[0-9]{1,4}            # the last of some rows
+    |[0-9][0-9X]{1,2}A?Ú?(?!\w)|AÚ?(?!\w)   # an account: "06XA", "096 AÚ"
+    |účtová\ skupina
+    |celkom(?=\ \(?súčet)|spolu(?=\ (?:súčet|r\ ?\.))
+    |(?:súčet|alebo|mínus|okrem|až|a)(?!\w))
+    |\w+\)?""",
+    re.VERBOSE,
+)
+_IN_WORDS: Final = re.compile(r"[^\W\dAX]")  # a letter that is not of an account
+_WORDS: Final = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"r ?\. ?([0-9]+) až (?:r ?\. ?)?([0-9]+)", r"lines \1 to \2"),
+        (r"r ?\. ?([0-9]+)", r"line \1"),
+        (r" ?(?:(?:spolu|celkom) )?\(súčet ", " - total ("),
+        (r" ?\b(?:(?:spolu|celkom)(?: súčet)?|súčet)\b", " - total"),
+        (r" ?AÚ", "A"),
+        (r"účtová skupina", "account group"),
+        (r"\bokrem\b", "except"),
+        (r"\balebo\b", "or"),
+        (r"\bmínus\b", "-"),
+        (r"\baž\b", "to"),
+        (r"\ba\b", "and"),
+    )
+)
+Path = tuple[str, ...]
+_PART: Final = re.compile(r"[0-9]+|[a-z]|[A-Z]+")
+_AS_MARK: Final = re.compile(r"\s*([0-9]{1,4})[\s.]*")
+# "r." as a separate word: "účt. tr. 6" is not a reference.
+_REFERENCE: Final = r"(?<![^\W_])r\s*\.\s*[0-9]{1,4}(?![0-9])"
+_FIRST_REFERENCE: Final = re.compile(rf"[(\[\s]*{_REFERENCE}")
+_SUM_TOKEN: Final = re.compile(
+    rf"""\s*(?:
+    (?P<row>{_REFERENCE})
+    |až\s+(?:r\s*\.\s*)?(?P<last>[0-9]{{1,4}})(?![0-9])
+        (?:\s*-\s*(?P<without>[0-9]+)\b)?  # "až r. 17 - 16"
+    |(?P<minus>[-–−]|mínus\b)
+    |\+\s*/\s*[-–−]|\+  # an amount of either sign is added
+    |(?P<also>(?:a\b|,)(?=[(\[\s]*{_REFERENCE}))
+    |\((?![^()]*{_REFERENCE})[^()]*\)  # a remark: "(stĺpec 3 Netto)"
+    |(?P<open>[(\[])
+    |(?P<close>[)\]]))""",
+    re.VERBOSE,
+)
+PERIODS: Final = ("current", "previous")
+MEASURES: Final = (
+    "gross", "correction", "net", "main", "business", "total", "untaxed", "taxed", "other",
+)  # fmt: skip
+_ORDINAL: Final = re.compile(r"[a-z]|[0-9]{1,3}[a-z]?", re.IGNORECASE)
+_PREVIOUS: Final = re.compile(r"predch|20\s*xx\s*-\s*1", re.IGNORECASE)
+# A budget belongs to the year in the cell beside it.
+_CURRENT: Final = re.compile(r"bežn|20\s*xx|rozpočet", re.IGNORECASE)
+# Table names that end like this: "BS_BUO", "PL_PUO".
+_IN_THE_NAME: Final = {"buo": "current", "puo": "previous"}
+# Words that name no measure: a period, or that there are figures.
+_NEUTRAL: Final = re.compile(
+    r".*(predch|bežn|20\s*xx|skutočnosť).*|účtovné obdobie|stav|hodnota",
+    re.IGNORECASE | re.DOTALL,
+)
+# The first that matches: "Hlavná nezdaňovaná" is the main activity.
+_MEASURE_WORDS: Final = tuple(
+    (measure, re.compile(words, re.IGNORECASE))
+    for measure, words in (
+        ("gross", "brutto"),
+        ("correction", "korekci|oprávk"),
+        ("net", "netto"),
+        ("main", "hlavn"),
+        ("business", "podnikateľsk"),
+        ("total", "spolu"),
+        ("untaxed", "nezdaň"),
+        ("taxed", "zdaň"),
+    )
+)
+
+
+class Row(NamedTuple):
+    """A row of a table, as the form prints it.
+
+    Attributes:
+        number: Printed number, None on forms without.
+        mark: Designation as printed: ``2.``, ``A.I.``, ``**``; it repeats and has misprints.
+        path: The designation completed from the rows above: ``("A", "I", "2")``; empty for totals.
+        label_sk: Caption.
+        label_en: Caption in English, the package's translation where the register has none; None
+            where neither has one.
+        terms: The rows that it is the sum of, empty if it is not a sum.
+    """
+
+    number: int | None
+    mark: str | None
+    path: Path
+    label_sk: str
+    label_en: str | None
+    terms: tuple[Term, ...]
+
+
+class Table(NamedTuple):
+    """A table of a form; a report's cell (row, column) is ``data[row * len(columns) + column]``."""
+
+    name_sk: str | None
+    name_en: str | None
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def cells(self) -> int:
+        """The number of cells, which a report's table has to have."""
+        return len(self.rows) * len(self.columns)
+
+
+class Form(NamedTuple):
+    """A template of the register; one without tables describes notes, title pages and the like.
+
+    Attributes:
+        translated: Whether English of it is the package's translation.
+    """
+
+    id: int
+    name: str | None
+    decree: str | None
+    valid_from: date | None
+    valid_to: date | None
+    tables: tuple[Table, ...]
+    translated: bool
+
+
+class _Text(msgspec.Struct):
+    sk: str | None = None
+    en: str | None = None
+
+
+class _Cell(msgspec.Struct, rename={"line": "riadok", "column": "stlpec", "width": "sirkaStlpca"}):
+    line: int
+    column: int
+    text: _Text | None = None
+    width: int = 1
+
+
+class _Row(msgspec.Struct, rename={"mark": "oznacenie", "number": "cisloRiadku"}):
+    text: _Text | None = None
+    mark: str | None = None
+    number: int | None = None
+
+
+class _Table(
+    msgspec.Struct,
+    rename={
+        "name": "nazov",
+        "columns": "pocetStlpcov",
+        "data_columns": "pocetDatovychStlpcov",
+        "header": "hlavicka",
+        "rows": "riadky",
+    },
+):
+    columns: int
+    data_columns: int
+    name: _Text | None = None
+    header: list[_Cell] | None = None
+    rows: list[_Row] | None = None
+
+
+class _Template(
+    msgspec.Struct,
+    rename={
+        "name": "nazov",
+        "decree": "nariadenieMF",
+        "valid_from": "platneOd",
+        "valid_to": "platneDo",
+        "tables": "tabulky",
+    },
+):
+    id: int
+    name: str | None = None
+    decree: str | None = None
+    valid_from: date | None = None
+    valid_to: date | None = None
+    tables: list[_Table] | None = None
+
+
+@cache
+def shipped(template: int) -> Form | None:
+    """Return a form that comes with the package, None for any other."""
+    body = template_bodies().get(template)
+    return None if body is None else parse_template(body, template)
+
+
+def parse_template(body: bytes, template: int) -> Form:
+    """Read the reply of a template."""
+    where = f"template {template}: "
+    reply = object_at(read_json(body, where), where)
+    if reply.get("id") != template or type(reply.get("id")) is not int:
+        raise broken(f"{where}$.id", str(template), reply.get("id"), "id" in reply)
+    return _form(reply, where, "$")
+
+
+def parse_templates(body: bytes) -> tuple[list[Form], bool]:
+    """Read the list of templates, and whether it has their tables; a list need not have them."""
+    reply = object_at(read_json(body))
+    entries = reply.get(TEMPLATE_LIST)
+    if type(entries) is not list:
+        raise broken(f"$.{TEMPLATE_LIST}", "a list of templates", entries, TEMPLATE_LIST in reply)
+    forms, with_tables = [], False
+    for index, entry in enumerate(entries):
+        path = f"$.{TEMPLATE_LIST}[{index}]"
+        forms.append(_form(object_at(entry, path=path), "", path))
+        with_tables = with_tables or entry.get(TABLES) is not None
+    ids = [form.id for form in forms]
+    if len(set(ids)) < len(ids):
+        repeated = next(id_ for id_ in ids if ids.count(id_) > 1)
+        raise ProtocolError(f"$.{TEMPLATE_LIST}: the template {repeated} is listed twice")
+    return forms, with_tables
+
+
+def _form(reply: dict[str, object], where: str, path: str) -> Form:
+    try:
+        template = msgspec.convert(reply, _Template)
+    except msgspec.ValidationError as error:
+        # "Expected `int`, got `str` - at `$.tabulky[0].pocetStlpcov`"
+        text, _, position = str(error).partition(" - at ")
+        at = path + position.strip("`").removeprefix("$")
+        raise ProtocolError(f"{where}{at}: {text[:1].lower()}{text[1:]}") from None
+    tables = template.tables or []
+    translated = _translate(tables)
+    for index, table in enumerate(tables):
+        if not 1 <= table.data_columns <= table.columns <= _LARGEST:
+            raise broken(
+                f"{where}{path}.{TABLES}[{index}].pocetDatovychStlpcov",
+                f"1 to pocetStlpcov ({table.columns})",
+                table.data_columns,
+            )
+    row_numbers = [
+        numbers([(row.number, row.mark) for row in table.rows or []]) for table in tables
+    ]
+    return Form(
+        template.id,
+        template.name,
+        template.decree,
+        template.valid_from,
+        template.valid_to,
+        tuple(_table(table, position, row_numbers) for position, table in enumerate(tables)),
+        translated,
+    )
+
+
+def _translate(tables: Iterable[_Table]) -> bool:
+    """Fill in the English that a form lacks; return whether any was filled in."""
+    texts = [table.name for table in tables]
+    texts += [cell.text for table in tables for cell in table.header or []]
+    texts += [row.text for table in tables for row in table.rows or []]
+    translated = False
+    for text in texts:
+        if text and not _trimmed(text.en) and (words := english(text.sk)):
+            text.en, translated = words, True
+    return translated
+
+
+def _table(table: _Table, index: int, numbers: list[dict[int, int]]) -> Table:
+    name, rows = table.name or _Text(), table.rows or []
+    header = [
+        HeaderCell(cell.line, cell.column, cell.width, _trimmed(text.sk) or "", text.en)
+        for cell in table.header or []
+        for text in (cell.text or _Text(),)
+    ]
+    row_paths = paths(row.mark for row in rows)
+    return Table(
+        name.sk,
+        name.en,
+        columns(header, table.columns, table.data_columns, name.sk),
+        tuple(_row(row, path, index, numbers) for row, path in zip(rows, row_paths, strict=True)),
+    )
+
+
+def _row(row: _Row, path: Path, table: int, numbers: list[dict[int, int]]) -> Row:
+    text = row.text or _Text()
+    label = text.sk or ""
+    added = terms(references(label), table, numbers)
+    return Row(row.number, _trimmed(row.mark), path, label, _trimmed(text.en), added)
+
+
+def _trimmed(text: str | None) -> str | None:
+    return (text or "").strip() or None
+
+
+def english(caption: str | None) -> str | None:
+    """Translate a caption, a header or the name of a table; None if its term is not known.
+
+    >>> english("Dlhodobý hmotný majetok súčet (r. 05 až r. 08)")
+    'Property, plant and equipment - total (lines 05 to 08)'
+    >>> english("Neznámy majetok r. 1 + r. 2")
+    """
+    term, behind = _parted(" ".join((caption or "").split()))
+    words = _terms().get(_key(term))
+    if words is None:
+        return None
+    for pattern, written in _WORDS if _IN_WORDS.search(behind) else ():
+        behind = pattern.sub(written, behind)
+    return (words.upper() if term.isupper() else words) + behind
+
+
+def _parted(caption: str) -> tuple[str, str]:
+    """Part a caption behind the last word that is neither an account nor of a sum."""
+    end = max((token.end() for token in _TOKEN.finditer(caption) if not token["behind"]), default=0)
+    return caption[:end], caption[end:]
+
+
+def _key(term: str) -> str:
+    """Return the letters and digits of a term, whatever its case and punctuation."""
+    return " ".join(re.findall(r"\w+", term.casefold()))
+
+
+@cache
+def _terms() -> dict[str, str]:
+    text = (data_folder() / "facts" / "english.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in text.splitlines()[1:])
+    return {_key(slovak): words for slovak, words in rows}
+
+
+class Term(NamedTuple):
+    """One addend of a sum: its sign, and the row by table and index, both from 0."""
+
+    sign: int
+    table: int
+    row: int
+
+
+def paths(marks: Iterable[str | None]) -> Iterator[Path]:
+    """Complete the designations of a table: ``2.`` below ``A.I.1.`` is ``A.I.2.``.
+
+    Totals and results, which have no mark or stars, are outside the numbering: their path is empty.
+    """
+    above: Path = ()
+    for mark in marks:
+        parts = tuple(_PART.findall(mark or ""))
+        if not parts:
+            yield ()
+            continue
+        # A capital begins anew; a number or a small letter continues what is above it.
+        if not parts[0].isupper():
+            kind = str.isdigit if parts[0].isdigit() else str.islower
+            same = [depth for depth, part in enumerate(above) if kind(part)]
+            parts = above[: same[0] if same else len(above)] + parts
+        above = parts
+        yield parts
+
+
+def references(caption: str) -> list[tuple[int, int]]:
+    """Return sign and number of each row that a caption adds up, none where it states no sum.
+
+    >>> references("Obchodná marža r. 01 - r. 02")
+    [(1, 1), (-1, 2)]
+    >>> references("Výsledok r. 135 mínus (r. 136, r. 137)")
+    [(1, 135), (-1, 136), (-1, 137)]
+    """
+    start = _FIRST_REFERENCE.search(caption)
+    if start is None:
+        return []
+    signed_rows: list[tuple[int, int]] = []
+    # Signs of the brackets around, of the next row within its bracket, of the row before it.
+    signs, sign, former, position = [1], 1, 1, start.start()
+    while (token := _SUM_TOKEN.match(caption, position)) is not None:
+        position = token.end()
+        if token["row"]:
+            signed_rows.append((signs[-1] * sign, int(token["row"].rpartition(".")[2])))
+            sign, former = 1, sign
+        elif token["last"] and signed_rows:
+            kept, first = signed_rows[-1]
+            signed_rows += [(kept, number) for number in range(first + 1, int(token["last"]) + 1)]
+            if token["without"]:
+                signed_rows.append((-kept, int(token["without"])))
+        elif token["minus"]:
+            # Within a separate bracket: "+ (-r. 24)".
+            sign *= -1
+        elif token["also"]:
+            sign = former
+        elif token["open"]:
+            signs.append(signs[-1] * sign)
+            sign = 1
+        elif token["close"] and len(signs) > 1:
+            signs.pop()
+    # A remainder that refers to rows was not understood; one row alone is not a sum.
+    if len(signed_rows) < 2 or _FIRST_REFERENCE.search(caption, position):
+        return []
+    return signed_rows
+
+
+def numbers(rows: Sequence[tuple[int | None, str | None]]) -> dict[int, int]:
+    """Return the row of each number that captions refer to, by number and mark of the rows.
+
+    Some forms print the number of a row as its mark: ``03``; one that repeats refers to no row.
+    """
+    printed = [
+        int(marked[1]) if number is None and (marked := _AS_MARK.fullmatch(mark or "")) else number
+        for number, mark in rows
+    ]
+    repeats = Counter(printed)
+    return {n: row for row, n in enumerate(printed) if n is not None and repeats[n] == 1}
+
+
+def terms(
+    references: Sequence[tuple[int, int]], table: int, numbers: Sequence[Mapping[int, int]]
+) -> tuple[Term, ...]:
+    """Find the rows that the references of a caption name.
+
+    Args:
+        references: Signs and row numbers.
+        table: The table of the caption.
+        numbers: The row of each number, for every table. A number that is not in this
+            table is in the nearest table before it, or else after it.
+
+    Returns:
+        The terms; empty if a number is not in the form.
+    """
+    order = [*range(table, -1, -1), *range(table + 1, len(numbers))]
+    resolved = []
+    for sign, number in references:
+        home = next((other for other in order if number in numbers[other]), None)
+        if home is None:
+            return ()
+        resolved.append(Term(sign, home, numbers[home][number]))
+    return tuple(resolved)
+
+
+class HeaderCell(NamedTuple):
+    """A cell of a header; lines and columns are counted from 1."""
+
+    line: int
+    column: int
+    width: int
+    sk: str
+    en: str | None
+
+
+class Column(NamedTuple):
+    """A data column of a table.
+
+    Attributes:
+        period: One of `PERIODS`, None where the header names none.
+        measure: One of `MEASURES`, None where the header names nothing but a period.
+        header_sk: All header cells above it, top to bottom, joined by `` / ``.
+        header_en: The same in English, None where one of them has none.
+    """
+
+    period: str | None
+    measure: str | None
+    header_sk: str
+    header_en: str | None
+
+
+def columns(
+    header: Sequence[HeaderCell], all_columns: int, data_columns: int, name: str | None = None
+) -> tuple[Column, ...]:
+    """Return the data columns of a table, which are its last ones.
+
+    Args:
+        header: Its cells.
+        all_columns: Number of columns, those of labels included.
+        data_columns: Number of columns to return.
+        name: Name of the table, which in some forms names the period.
+    """
+    last = max((cell.line for cell in header), default=0)
+    telling = [c for c in header if c.sk and not (c.line == last and _ORDINAL.fullmatch(c.sk))]
+    first = all_columns - data_columns + 1
+    unfinished = []
+    for number in range(first, first + data_columns):
+        above = [c for c in telling if c.column <= number < c.column + c.width]
+        above.sort(key=lambda cell: cell.line)
+        english = [cell.en for cell in above if cell.en]
+        texts = [cell.sk for cell in above]
+        unfinished.append(
+            Column(
+                _period(" ".join(texts)),
+                _measure(texts),
+                " / ".join(texts),
+                " / ".join(english) if above and len(english) == len(above) else None,
+            )
+        )
+    period = _IN_THE_NAME.get((name or "").rpartition("_")[2].strip().lower())
+    return tuple(_completed(c if c.period else c._replace(period=period) for c in unfinished))
+
+
+def _period(text: str) -> str | None:
+    if _PREVIOUS.search(text):
+        return "previous"
+    return "current" if _CURRENT.search(text) else None
+
+
+def _measure(texts: Sequence[str]) -> str | None:
+    whole = " ".join(texts)
+    for measure, words in _MEASURE_WORDS:
+        if words.search(whole):
+            return measure
+    return "other" if any(not _NEUTRAL.fullmatch(text) for text in texts) else None
+
+
+def _completed(columns: Iterable[Column]) -> list[Column]:
+    """Complete columns from their neighbours.
+
+    Columns without a period beside a previous one are current, where no other is. A lone previous
+    column beside current ones is of the kind of the last of them: the net of gross, correction and
+    net, the total of two activities. Of several columns with the same period and measure only the
+    total of all keeps it.
+    """
+    completed = list(columns)
+    periods = {column.period for column in completed}
+    if "previous" in periods and "current" not in periods:
+        completed = [c if c.period else c._replace(period="current") for c in completed]
+    current = [column for column in completed if column.period == "current"]
+    previous = [index for index, column in enumerate(completed) if column.period == "previous"]
+    if current and len(previous) == 1 and completed[previous[0]].measure is None:
+        completed[previous[0]] = completed[previous[0]]._replace(measure=current[-1].measure)
+    same = defaultdict[tuple[str | None, str | None], list[int]](list)
+    for index, column in enumerate(completed):
+        same[column.period, column.measure].append(index)
+    for (_, measure), places in same.items():
+        if measure is None or len(places) == 1:
+            continue
+        # "Spolu" under fewer headings than "Životné poistenie / Spolu".
+        depths = {
+            index: completed[index].header_sk.count(" / ")
+            for index in places
+            if "spolu" in completed[index].header_sk.lower()
+        }
+        above = [index for index in depths if depths[index] == min(depths.values())]
+        for index in places:
+            if above != [index]:
+                completed[index] = completed[index]._replace(measure="other")
+    return completed

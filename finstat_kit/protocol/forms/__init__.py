@@ -1,1 +1,0 @@
-"""The forms of reports: rows, columns, sums."""

@@ -1,1 +1,0 @@
-"""The records of the register: their fields and how replies are decoded."""
