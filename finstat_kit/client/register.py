@@ -23,7 +23,6 @@ from finstat_kit.client.names import former_name
 from finstat_kit.client.session import LIVE_RATE, Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts import count_by as counts
-from finstat_kit.frames.financials.items import Activity
 from finstat_kit.frames.places import labels, locations as places
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import wire
@@ -33,6 +32,7 @@ from finstat_kit.transport.exchange import Exchange, Stats
 if TYPE_CHECKING:
     from finstat_kit.client.methods.financials import Given, Year
     from finstat_kit.frames.financials.history import History, Statement
+    from finstat_kit.frames.financials.items import Activity
     from finstat_kit.frames.reports.filed import Filed
     from finstat_kit.transport.cache_database import CacheState
     from finstat_kit.transport.cache_file import CacheFile

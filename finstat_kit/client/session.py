@@ -6,14 +6,16 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import polars as pl
 
-from finstat_kit.frames.financials.items import Activity
 from finstat_kit.protocol.forms import Form
 from finstat_kit.transport import forks
 from finstat_kit.transport.exchange import Exchange
+
+if TYPE_CHECKING:
+    from finstat_kit.frames.financials.items import Activity
 
 LIVE_RATE: Final = 5.0  # requests per second of a real host, unless another rate is given
 

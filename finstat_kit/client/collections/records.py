@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from datetime import date, timedelta
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import polars as pl
 
@@ -21,8 +21,10 @@ from finstat_kit.protocol.paging import Query, next_query
 from finstat_kit.protocol.records import KINDS, Kind, Record
 from finstat_kit.protocol.requests import Request
 from finstat_kit.transport.base import Stopped
-from finstat_kit.transport.cache_database import Age
 from finstat_kit.transport.threads import in_order
+
+if TYPE_CHECKING:
+    from finstat_kit.transport.cache_database import Age
 
 _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
 _MOST_REQUESTS: Final = 10_000  # record requests sent to a real host by default
