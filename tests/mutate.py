@@ -222,7 +222,7 @@ MUTATIONS = [
     Mutation(
         "a body larger than the limit is refused",
         "http.py:_body",
-        "raise too_large(cap)",
+        "raise _too_large(cap)",
         "break",
         "test_an_endless_body_is_stopped_at_the_cap",
     ),

@@ -227,7 +227,7 @@ def _draw_bars(
         ax.spines["left"].set_visible(False)
     # A few bars keep the thickness of bars among many.
     ax.set_ylim(placed.height - 0.5, -0.5)
-    pad = 4 if groups is None else texts.below(ax, groups.drawn(bars["code"]), beside=beside)
+    pad = 4 if groups is None else texts.legend_below(ax, groups.drawn(bars["code"]), beside=beside)
     off_text = _WORDS[lang]["off"] if off else ""
     around.write_notes(ax, notes[0], off_text, *notes[1:], beside=beside, pad=pad)
 

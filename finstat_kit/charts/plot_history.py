@@ -107,7 +107,7 @@ def plot_history(
             around.write_nothing(ax, *value_notes)
             return ax
         marks: set[str] = set()
-        ends: list[End] = []
+        ends: list[_End] = []
         lines = [(unit, of_item) for unit in units for of_item in values]
         for colour, (unit, of_item) in zip(drawing.OF_CODES, lines, strict=False):
             label = units[unit] if len(units) > 1 else figures.called(of_item.item, lang)
@@ -115,14 +115,14 @@ def plot_history(
             if not points.is_empty():
                 marks |= _line(ax, points, colour)
                 year, number = points.select("year", "value").row(-1)
-                ends.append(End(year, number, drawing.shortened(label), colour))
+                ends.append(_End(year, number, drawing.shortened(label), colour))
         _finish(ax, item_names[0], lang)
         notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in marks]
         ticks = (figures.tick(item_names[0], y, lang) for y in ax.get_yticks())
         beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
         around.write_notes(ax, " ".join(notes + value_notes), beside=beside)
         if len(lines) > 1:
-            draw(ax, ends)
+            _write_names(ax, ends)
     return ax
 
 
@@ -176,7 +176,7 @@ def _finish(ax: Axes, item: str, lang: Lang) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-class End(NamedTuple):
+class _End(NamedTuple):
     """The last point of a line, its name and colour."""
 
     x: float
@@ -185,7 +185,7 @@ class End(NamedTuple):
     colour: str
 
 
-def draw(ax: Axes, ends: Sequence[End]) -> None:
+def _write_names(ax: Axes, ends: Sequence[_End]) -> None:
     """Write the name of each line beside its end, joined to it by a thin line of its colour.
 
     Title, notes and the scale of the axes must not change afterwards.
@@ -199,7 +199,7 @@ def draw(ax: Axes, ends: Sequence[End]) -> None:
     heights = [_LINE * len(lines) * unit for lines in names]
     wanted = [(end.y - low) / (high - low) for end in ordered]
     beside = ax.transAxes + ScaledTranslation(_ACROSS / 72, 0, ax.figure.dpi_scale_trans)
-    for end, lines, y in zip(ordered, names, apart(wanted, heights), strict=True):
+    for end, lines, y in zip(ordered, names, _apart(wanted, heights), strict=True):
         joined = {"arrowstyle": "-", "color": end.colour, "linewidth": 1, "linestyle": ":"}
         ax.annotate(
             drawing.literal("\n".join(lines)), (end.x, end.y), (1, y), textcoords=beside,
@@ -208,10 +208,10 @@ def draw(ax: Axes, ends: Sequence[End]) -> None:
         )  # fmt: skip
 
 
-def apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+def _apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
     """Return the middles of texts between 0 and 1: near where they are wanted, none over another.
 
-    >>> apart([0.1, 0.5, 0.5], [0.1, 0.1, 0.1])
+    >>> _apart([0.1, 0.5, 0.5], [0.1, 0.1, 0.1])
     [0.1, 0.45, 0.55]
     """
     heaps: list[tuple[list[float], list[float]]] = []

@@ -36,21 +36,21 @@ _FEW_PERIODS: Final = 7  # with fewer bounds, periods have the width of those of
 _BESIDE_LEGEND: Final = 0.75  # of the width of axes is left beside a legend, at least
 _GAP: Final = 0.15  # inches between dates
 _WORDS: Final = Words("plot_last_changes")
-MOST: Final = 8  # codes with a separate series
+_MOST_SERIES: Final = 8  # codes with a separate series
 _REST_COLOUR: Final = "#ababab"
 _UNLABELLED_COLOUR: Final = "#767676"
 _SERIES_WORDS: Final = Words("series")
-UNDER: Final = 22  # points for the labels of the periods
+_UNDER: Final = 22  # points for the labels of the periods
 _SIZE: Final = TEXT_SIZE - 1
 _LEAST_WIDTH: Final = 1.5  # inches
 _LEAST_HEIGHT: Final = 0.65
 _AROUND: Final = 1.9  # inches for title and notes
-BESIDE: Final = 0.7  # inches for the labels of the numbers
+_BESIDE_PANELS: Final = 0.7  # inches for the labels of the numbers
 _PANEL_GAP: Final = 0.14  # inches between panels
 _PANEL_WORDS: Final = Words("panels")
 _LINE: Final = 0.16  # inches
-Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
-FORMATS: Final[dict[Every, str]] = {
+_Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
+_FORMATS: Final[dict[Every, str]] = {
     "day": "%Y-%m-%d",
     "week": "%Y-%m-%d",
     "month": "%Y-%m",
@@ -124,7 +124,7 @@ def plot_last_changes(
     undated = int(changes["count"].sum()) - int(dated["count"].sum())
     with drawing.axes(ax, 9, 4.8) as ax:
         heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
-        around.write_title(ax, heading, int(changes["count"].sum()), beside=BESIDE / 2)
+        around.write_title(ax, heading, int(changes["count"].sum()), beside=_BESIDE_PANELS / 2)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=TEXT_SIZE)
         n_undated = number_format.whole(undated, lang)
@@ -132,20 +132,20 @@ def plot_last_changes(
         if dated.is_empty():
             around.write_nothing(ax, without_day)
         else:
-            bounds = bounds_of(dated, every)
-            to = unfinished(bounds, today, lang)
+            bounds = _bounds_of(dated, every)
+            to = _unfinished(bounds, today, lang)
             apart = bounds.len() - 1 > _MOST_STACKS or codes.len() > len(drawing.OF_CODES)
             short = apart or drawing.inches(ax)[0] < drawing.NARROW
             # Two of the panels show sums.
-            most = min(MOST, max(room(ax) - 2, 1)) if apart else MOST
-            all_series = of_changes(dated, bounds.head(-1), codes, lang, most=most, short=short)
+            most = min(_MOST_SERIES, max(_room(ax) - 2, 1)) if apart else _MOST_SERIES
+            all_series = _series_of(dated, bounds.head(-1), codes, lang, most=most, short=short)
             least = FEWEST if apart else 0
             few = [each for each in all_series if each.counts.sum() < least]
             shown = [each for each in all_series if each.counts.sum() >= least]
             if not apart:
                 _draw_stack(ax, shown, bounds, every, lang, part=to is not None)
             elif shown:
-                draw(ax, shown, bounds, every, lang, part=to is not None)
+                _draw_panels(ax, shown, bounds, every, lang, part=to is not None)
             else:
                 around.write_nothing(ax)
             ax.set_ylabel(words["count"] if shown else "", fontsize=TEXT_SIZE)
@@ -154,16 +154,16 @@ def plot_last_changes(
                 words["axis"].format(period=words[f"axis {every}"]) if shown else "",
                 words["not"] if shown else "",
                 words["part"].format(period=words[f"axis {every}"], to=to) if to and shown else "",
-                words["few"].format(names=named(few, lang)) if few else "",
+                words["few"].format(names=_named(few, lang)) if few else "",
                 without_day,
-                beside=BESIDE, pad=UNDER if apart else 4, most=_BROAD,
+                beside=_BESIDE_PANELS, pad=_UNDER if apart else 4, most=_BROAD,
             )  # fmt: skip
     return ax
 
 
 def _draw_stack(
     ax: Axes,
-    all_series: Sequence[Series],
+    all_series: Sequence[_Series],
     bounds: pl.Series,
     every: Every,
     lang: Lang,
@@ -171,7 +171,7 @@ def _draw_stack(
     part: bool,
 ) -> None:
     """Draw one outline per series, each on top of the one before."""
-    edges = numbers(bounds)
+    edges = _numbers(bounds)
     floor = np.zeros(len(edges) - 1)
     outlines = []
     for values in all_series:
@@ -182,7 +182,7 @@ def _draw_stack(
         outlines.append(outline)
         floor = floor + values.counts
     if part:
-        hatch(ax, edges, float(floor[-1]))
+        _hatch(ax, edges, float(floor[-1]))
     # A few periods keep the width of periods among many.
     spare = max(0, _FEW_PERIODS - bounds.len()) * (edges[1] - edges[0]) / 2
     ax.set_xlim(edges[0] - spare, edges[-1] + spare)
@@ -199,8 +199,8 @@ def _draw_stack(
 def _write_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> None:
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))
-    edges = numbers(bounds)
-    names = bounds.head(-1).dt.to_string(FORMATS[every]).to_list()
+    edges = _numbers(bounds)
+    names = bounds.head(-1).dt.to_string(_FORMATS[every]).to_list()
     # Below the middle of its period, each as broad as the first; as many as there is room for.
     low, high = ax.get_xlim()
     room = drawing.inches(ax)[0] * _BESIDE_LEGEND * (edges[-1] - edges[0]) / (high - low)
@@ -208,16 +208,16 @@ def _write_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> None:
     ax.set_xticks(((edges[:-1] + edges[1:]) / 2)[::step], names[::step])
 
 
-class Series(NamedTuple):
+class _Series(NamedTuple):
     """The number of units in each period."""
 
     name: str
     colour: str
-    counts: Numbers
+    counts: _Numbers
     is_sum: bool  # of many codes, or of rows without a label
 
 
-def of_changes(
+def _series_of(
     changes: pl.DataFrame,
     periods: pl.Series,
     codes: pl.Series,
@@ -225,7 +225,7 @@ def of_changes(
     *,
     most: int,
     short: bool,
-) -> list[Series]:
+) -> list[_Series]:
     """Return the series, commonest code first, then the rest, then rows without a label.
 
     Args:
@@ -264,31 +264,31 @@ def of_changes(
         groups.append((_SERIES_WORDS[lang]["unlabelled"], _UNLABELLED_COLOUR, others))
     frame = pl.DataFrame({"period": periods})
     return [
-        Series(name, colour, _counts(rows, frame), is_sum=n >= commonest.len())
+        _Series(name, colour, _counts(rows, frame), is_sum=n >= commonest.len())
         for n, (name, colour, rows) in enumerate(groups)
     ]
 
 
-def named(several: Iterable[Series], lang: Lang) -> str:
+def _named(several: Iterable[_Series], lang: Lang) -> str:
     """Return the names of series and their numbers of units."""
     numbers = ((one.name, number_format.whole(int(one.counts.sum()), lang)) for one in several)
     return ", ".join(f"{' '.join(name.split())} {number}" for name, number in numbers)
 
 
-def _counts(changes: pl.DataFrame, periods: pl.DataFrame) -> Numbers:
+def _counts(changes: pl.DataFrame, periods: pl.DataFrame) -> _Numbers:
     sums = changes.group_by("period").agg(pl.col("count").sum())
     column = periods.join(sums, on="period", how="left", maintain_order="left")["count"]
     return column.fill_null(0).cast(pl.Float64).to_numpy()
 
 
-def room(ax: Axes) -> int:
+def _room(ax: Axes) -> int:
     """Return the number of panels that fit into the axes."""
     width, height = _inches(ax)
     return max(int(width / _LEAST_WIDTH), 1) * max(int(height / _LEAST_HEIGHT), 1)
 
 
-def draw(
-    ax: Axes, series: Sequence[Series], bounds: pl.Series, every: Every, lang: Lang, *, part: bool
+def _draw_panels(
+    ax: Axes, series: Sequence[_Series], bounds: pl.Series, every: Every, lang: Lang, *, part: bool
 ) -> None:
     """Draw a panel per series, as child axes of *ax*, which keeps title and labels."""
     ax.set(xticks=[], yticks=[])
@@ -302,7 +302,7 @@ def draw(
     room = width / columns - _PANEL_GAP
     lines = [_heading(values, shared, room, lang) for values in series]
     heading = _LINE * max(map(len, lines)) + 0.04
-    edges = numbers(bounds)
+    edges = _numbers(bounds)
     ink = drawing.ink(ax)
     for n, values in enumerate(series):
         row, column = divmod(n, columns)
@@ -314,7 +314,7 @@ def draw(
         outline = StepPatch(values.counts, edges, facecolor=values.colour, linewidth=0)
         panel.add_artist(outline)
         if part:
-            hatch(panel, edges, float(values.counts[-1]))
+            _hatch(panel, edges, float(values.counts[-1]))
         greatest = float(values.counts.max())
         panel.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.05 * max(shared, greatest)))
         panel.set_title(
@@ -334,10 +334,10 @@ def draw(
 def _inches(ax: Axes) -> tuple[float, float]:
     """Return width and height left for panels after the texts around them."""
     width, height = drawing.inches(ax)
-    return width * drawing.GROWTH - BESIDE, height * drawing.GROWTH - _AROUND
+    return width * drawing.GROWTH - _BESIDE_PANELS, height * drawing.GROWTH - _AROUND
 
 
-def _heading(one: Series, shared: float, room: float, lang: Lang) -> list[str]:
+def _heading(one: _Series, shared: float, room: float, lang: Lang) -> list[str]:
     """Return a panel's name in at most two lines of *room* inches, and its scale if different."""
     lines = drawing.wrapped(" ".join(one.name.split()), room, TEXT_SIZE)
     if (greatest := float(one.counts.max())) > shared:
@@ -350,7 +350,7 @@ def _heading(one: Series, shared: float, room: float, lang: Lang) -> list[str]:
 def _write_periods(
     panel: Axes,
     bounds: pl.Series,
-    edges: Numbers,
+    edges: _Numbers,
     every: Every,
     room: float,
     *,
@@ -361,7 +361,7 @@ def _write_periods(
     In a narrow panel they are shortened to months or years, or the first alone is labelled.
     """
     days = bounds.head(-1).gather([0, -1] if bounds.len() > 2 else [0])
-    shorter = [form for form in ("%Y-%m-%d", "%Y-%m", "%Y") if form in FORMATS[every]]
+    shorter = [form for form in ("%Y-%m-%d", "%Y-%m", "%Y") if form in _FORMATS[every]]
     for form in shorter:
         names = days.dt.to_string(form).to_list()
         if sum(drawing.breadth(name, _SIZE) + _PANEL_GAP for name in names) <= room:
@@ -400,18 +400,18 @@ class _Place:
         return box.transformed(self.around.figure.transSubfigure.inverted())
 
 
-def bounds_of(changes: pl.DataFrame, every: Every) -> pl.Series:
+def _bounds_of(changes: pl.DataFrame, every: Every) -> pl.Series:
     """Return the first day of each period, including empty ones, and the end of the last."""
     first, last = changes["period"].min(), changes["period"].max()
     end = pl.lit(last).dt.offset_by(PERIODS[every])
     return pl.date_range(pl.lit(first), end, PERIODS[every], eager=True)
 
 
-def unfinished(bounds: pl.Series, today: date, lang: Lang) -> str | None:
+def _unfinished(bounds: pl.Series, today: date, lang: Lang) -> str | None:
     """Return up to which day the last period has data, None if it is complete.
 
     >>> bounds = pl.Series([date(2026, 4, 1), date(2026, 7, 1)])
-    >>> unfinished(bounds, date(2026, 6, 15), "en"), unfinished(bounds, date(2026, 6, 30), "en")
+    >>> _unfinished(bounds, date(2026, 6, 15), "en"), _unfinished(bounds, date(2026, 6, 30), "en")
     ('to 15 June', None)
     """
     start, end = bounds[-2], bounds[-1]
@@ -421,7 +421,7 @@ def unfinished(bounds: pl.Series, today: date, lang: Lang) -> str | None:
     return f"do {today.day}. {month}" if lang == "sk" else f"to {today.day} {month}"
 
 
-def hatch(ax: Axes, edges: Numbers, height: float) -> None:
+def _hatch(ax: Axes, edges: _Numbers, height: float) -> None:
     """Hatch the last period."""
     ax.add_artist(
         Rectangle(
@@ -431,6 +431,6 @@ def hatch(ax: Axes, edges: Numbers, height: float) -> None:
     )  # fmt: skip
 
 
-def numbers(days: pl.Series) -> Numbers:
+def _numbers(days: pl.Series) -> _Numbers:
     """Return days as matplotlib's date numbers."""
     return np.asarray(mdates.date2num(days.to_numpy()), dtype=np.float64)  # type: ignore[no-untyped-call]

@@ -117,7 +117,7 @@ def plot_map(
     tops = None if classes is None else scales.bounds(classes)
     content = _content(frame, by, value, unit, lang, source)
     tiled = pl.col("code").is_in(list(grid.tiles)).fill_null(value=False)
-    values = by_code(content.table.filter(tiled))
+    values = _by_code(content.table.filter(tiled))
     if tops is not None:
         scale = scales.by_bounds(list(values.values()), tops, lang)
     elif content.differs or any(number < 0 for number in values.values()):
@@ -139,7 +139,7 @@ def plot_map(
         }
         _draw_tiles(ax, grid, values, scale, written, lang)
         _draw_borders(ax, grid)
-        pad = texts.below(ax, entries, content.measure + breaks)
+        pad = texts.legend_below(ax, entries, content.measure + breaks)
         off = _off_the_map(content, content.table.filter(~tiled), lang)
         around.write_notes(ax, " ".join(filter(None, [off, *content.notes])), pad=pad)
     return ax
@@ -163,7 +163,7 @@ def _content(
     """Return the content of a map: medians, differences of counts, counts or other values."""
     if summaries.is_summary(frame):
         return _of_summary(frame, by, value, unit, lang, source)
-    if is_of_units(frame, by, value):
+    if _is_of_units(frame, by, value):
         return _medians(frame, by, value, unit, lang, source)
     if value in ("count", "difference") and drawing.is_comparison(frame):
         return _differences(frame, by, unit, lang, source)
@@ -181,7 +181,7 @@ def _medians(
     words = _WORDS[lang]
     called = figures.capitalized(f"{figures.called(item, lang)} ({words['median']})")
     return _Content(
-        medians(coded, by, lang, source),
+        _medians_of(coded, by, lang, source),
         words["other"].format(value=called, by=drawing.WORDS[lang][by]) + values.years,
         words["median"] if unit is None else unit,
         figures.number_of(coded, lang),
@@ -225,7 +225,7 @@ def _differences(
 ) -> _Content:
     counts = drawing.comparison(frame, by)
     return _Content(
-        of_frame(frame, by, "difference", lang, source),
+        _values_of(frame, by, "difference", lang, source),
         drawing.WORDS[lang]["difference"].format(by=drawing.WORDS[lang][by]),
         drawing.compared(frame, _WORDS[lang]["difference"] if unit is None else unit, lang),
         drawing.both_numbers(frame, counts, lang),
@@ -239,10 +239,10 @@ def _differences(
 def _counts(frame: labels.Frame, by: By, lang: Lang, source: Register | None) -> _Content:
     """Return the counts of units, or their estimates with intervals."""
     estimate = estimates.of_frame(frame, by)
-    table = of_frame(frame, by, "count", lang, source)
+    table = _values_of(frame, by, "count", lang, source)
     heading = drawing.WORDS[lang]["by"].format(by=drawing.WORDS[lang][by])
     if estimate is None:
-        total, write = int(table["value"].sum()), writer(table["value"], lang)
+        total, write = int(table["value"].sum()), _writer(table["value"], lang)
         return _Content(table, heading, _WORDS[lang]["count"], total, write, _missing(frame))
     short = Short(estimate, lang)
     return _Content(
@@ -260,13 +260,13 @@ def _values(
     frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
 ) -> _Content:
     """Return the values of a column, which may be any quantity."""
-    table = of_frame(frame, by, value, lang, source)
+    table = _values_of(frame, by, value, lang, source)
     return _Content(
         table,
         _WORDS[lang]["other"].format(value=value, by=drawing.WORDS[lang][by]),
         value if unit is None else unit,
         None,
-        writer(table["value"], lang),
+        _writer(table["value"], lang),
         _missing(frame),
     )
 
@@ -360,7 +360,7 @@ def _summed(content: _Content, rows: pl.DataFrame, lang: Lang) -> str:
     return ""
 
 
-def of_frame(
+def _values_of(
     frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
 ) -> pl.DataFrame:
     """Return the columns of a map: ``code``, ``value``, ``label`` and ``kind``.
@@ -375,26 +375,26 @@ def of_frame(
     return _described(table, by, lang, register)
 
 
-def medians(coded: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
+def _medians_of(coded: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
     """Return the columns of a map and ``units``: the median of the values of each code."""
     table = spread(coded, "value", by).select("code", "units", value="median")
     return _described(table, by, lang, register)
 
 
-def is_of_units(frame: labels.Frame, by: str, value: str) -> bool:
+def _is_of_units(frame: labels.Frame, by: str, value: str) -> bool:
     """Whether a frame has one row per unit with a value, such as financials and ratios."""
     columns = labels.schema_of(frame)
     known = value in columns or value in ratios.NUMBERS
     return value != "count" and known and "code" not in columns and by in columns
 
 
-def by_code(table: pl.DataFrame) -> dict[str, float]:
+def _by_code(table: pl.DataFrame) -> dict[str, float]:
     """Return the values by code, nulls left out."""
     present = table.drop_nulls("value")
     return dict(zip(present["code"], present["value"], strict=True))
 
 
-def writer(values: pl.Series, lang: Lang) -> Callable[[float], str]:
+def _writer(values: pl.Series, lang: Lang) -> Callable[[float], str]:
     """Return the format of the values: whole, or with three significant digits of the median."""
     present = values.drop_nulls()
     if values.dtype.is_integer() or (present == present.round()).all():

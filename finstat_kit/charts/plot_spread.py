@@ -167,7 +167,7 @@ def _of_units(
     return _Content(
         _labelled(boxes, by, lang, source),
         item,
-        heading + values.years + limits_text(values.rows, item, lang),
+        heading + values.years + _limits_text(values.rows, item, lang),
         figures.number_of(coded, lang),
         groups.in_order(by, pl.col("code")) if by in groups.ORDERED else None,
         [words["how"]] + [words["unit-years"]] * (figures.counted(coded) == "unit-years"),
@@ -229,10 +229,12 @@ def _draw(content: _Content, around: Texts, ax: Axes | None) -> Axes:
         numbers = _draw_boxes(ax, shown, content.item, placed, colour, lang, log=log)
         width = drawing.inches(ax)[0]
         room = max(width * drawing.GROWTH - beside - numbers, 0.3)
-        thin(ax, content.item, lang, room / width)
+        _thin(ax, content.item, lang, room / width)
         pad = 4.0
         if of_groups is not None:
-            pad = texts.below(ax, of_groups.drawn(shown["code"]), beside=beside, ticks=_TICKS)
+            pad = texts.legend_below(
+                ax, of_groups.drawn(shown["code"]), beside=beside, ticks=_TICKS
+            )
         around.write_notes(ax, " ".join(notes), beside=beside, pad=pad)
     return ax
 
@@ -246,7 +248,7 @@ def _distribution(
     """Draw all values as a histogram."""
     lang, item, present = around.lang, values.item, values.present
     heading = figures.capitalized(figures.called(item, lang)) + values.years
-    heading += limits_text(values.rows, item, lang)
+    heading += _limits_text(values.rows, item, lang)
     with drawing.axes(ax, 8, 4.2) as ax:
         own = None if marked is None else marked["limited"]
         # Above the median's number, and that of the marked unit.
@@ -256,7 +258,7 @@ def _distribution(
         if present.is_empty():
             around.write_nothing(ax, *notes)
             return ax
-        notes = draw(ax, present, item, lang, mark=own) + notes
+        notes = _draw_histogram(ax, present, item, lang, mark=own) + notes
         around.write_notes(ax, " ".join(notes), beside=0.6)
     return ax
 
@@ -340,7 +342,9 @@ def _draw_boxes(
     return broadest
 
 
-def draw(ax: Axes, rows: pl.DataFrame, item: str, lang: Lang, *, mark: float | None) -> list[str]:
+def _draw_histogram(
+    ax: Axes, rows: pl.DataFrame, item: str, lang: Lang, *, mark: float | None
+) -> list[str]:
     """Draw a histogram with the median and limits; return the notes on how it is read.
 
     Args:
@@ -376,7 +380,7 @@ def draw(ax: Axes, rows: pl.DataFrame, item: str, lang: Lang, *, mark: float | N
     if mark is not None:
         _line(ax, mark, figures.written(item, mark, lang), drawing.BLUE, "--", above=TEXT_SIZE + 3)
     ax.set_xlim(edges[0], edges[-1])
-    thin(ax, item, lang)
+    _thin(ax, item, lang)
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     ax.tick_params(labelsize=TEXT_SIZE)
     ax.set_ylabel(words["years" if figures.counted(rows) == "unit-years" else "rows"],
@@ -387,7 +391,7 @@ def draw(ax: Axes, rows: pl.DataFrame, item: str, lang: Lang, *, mark: float | N
     return figures.numbered(words, notes, lang)
 
 
-def limits_text(rows: pl.DataFrame, item: str, lang: Lang) -> str:
+def _limits_text(rows: pl.DataFrame, item: str, lang: Lang) -> str:
     """Return the limits of values for a title; "" where there are none."""
     low, high = rows["limit_low"].min(), rows["limit_high"].max()
     if not isinstance(low, float) or not isinstance(high, float):
@@ -414,7 +418,7 @@ def _line(ax: Axes, x: float, text: str, colour: str, style: str, *, above: floa
     )  # fmt: skip
 
 
-def thin(ax: Axes, item: str, lang: Lang, width: float = 1.0) -> None:
+def _thin(ax: Axes, item: str, lang: Lang, width: float = 1.0) -> None:
     """Write the numbers on the axis that have room beside each other in a part of its width."""
     low, high = ax.get_xlim()
     of_text: dict[str, list[float]] = {}

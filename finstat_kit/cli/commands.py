@@ -156,11 +156,11 @@ def main() -> None:
     except BrokenPipeError:
         silence()  # the reader of the pipe has closed it
     except (click.Abort, KeyboardInterrupt) as error:
-        told = worded(error, cli) if isinstance(error, Interrupted) else ""
+        told = _worded(error, cli) if isinstance(error, Interrupted) else ""
         click.echo(harmless(told or "interrupted"), err=True)
         sys.exit(130)
     except RegisterError as error:
-        click.echo(harmless(f"Error: {worded(error, cli)}"), err=True)
+        click.echo(harmless(f"Error: {_worded(error, cli)}"), err=True)
         sys.exit(2 if isinstance(error, UsageError) else 1)
     except OSError as error:  # such as a full disk
         click.echo(harmless(f"Error: {_reason(error)}"), err=True)
@@ -208,6 +208,6 @@ class _Shell(Words):
         return phrase.shell if isinstance(phrase, Either) else phrase
 
 
-def worded(error: RegisterError | Interrupted, group: click.Group) -> str:
+def _worded(error: RegisterError | Interrupted, group: click.Group) -> str:
     """Return the text of an error in the words of a group of commands."""
     return error.text(_Shell(group))

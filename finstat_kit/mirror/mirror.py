@@ -361,7 +361,7 @@ class Mirror(LocalRegister):
         if not self._folder.is_begun:
             self._folder.begun()
         # Logs of its own: it reads all of them anew, while another thread may be syncing.
-        return verified(Folder(self.path))
+        return _verified(Folder(self.path))
 
     def compact(self, *, keep_hours: float = 24) -> None:
         """Merge the files of many small batches, and remove the replaced ones.
@@ -480,7 +480,7 @@ def as_collections(contents: object) -> tuple[str, ...]:
     return tuple(name for name in CONTENTS if name in named)
 
 
-def verified(folder: Folder) -> pl.DataFrame:
+def _verified(folder: Folder) -> pl.DataFrame:
     """Return one row per file, damaged files first; see `Mirror.verify`."""
     about: About | None = None
     least: Mapping[str, int] = {}

@@ -52,7 +52,7 @@ Truth = bool | None
 # Codes were numbers until some time after 2018; they are kept as their digits.
 Code = Annotated[str, Meta(min_length=1)] | Annotated[int, Meta(ge=0)]
 # Fields of these names have been sent as texts, at least on title pages.
-TRUTHS: Final = (
+_TRUTHS: Final = (
     "konsolidovana",
     "konsolidovanaZavierkaUstrednejStatnejSpravy",
     "suhrnnaUctovnaZavierkaVerejnejSpravy",
@@ -67,7 +67,7 @@ class LastDay(date):
     """The last day of a month, which the register writes as ``2024-12``."""
 
 
-def day_of_month(kind: type, text: object) -> date:
+def _day_of(kind: type, text: object) -> date:
     """Return the day for a month: the hook by which msgspec decodes `FirstDay`."""
     if type(text) is not str:
         raise ValueError("no month")
@@ -91,7 +91,7 @@ Last = LastDay | None
 
 
 # What a field of each kind is called in a message, and what its column holds.
-LEAVES: Final[dict[Any, tuple[str, pl.DataType]]] = {
+_LEAVES: Final[dict[Any, tuple[str, pl.DataType]]] = {
     str: ("a text", pl.String()),
     Text: ("a text", pl.String()),
     Day: ("a day YYYY-MM-DD", pl.Date()),
@@ -322,7 +322,7 @@ class Kind(Generic[R]):
         self.listed = listed
         self.shape = shape
         self.schema: Final = _schema(shape)
-        self._decoder = msgspec.json.Decoder(shape, dec_hook=day_of_month)
+        self._decoder = msgspec.json.Decoder(shape, dec_hook=_day_of)
 
     @property
     def path(self) -> str:
@@ -366,7 +366,7 @@ def shaped(reply: object, shape: type[S], where: str = "") -> S:
         ProtocolError: It has another shape; the text names the path.
     """
     try:
-        return msgspec.convert(reply, shape, dec_hook=day_of_month)
+        return msgspec.convert(reply, shape, dec_hook=_day_of)
     except msgspec.ValidationError:
         raise next(_misfits(reply, shape, f"{where}$")) from None
 
@@ -383,7 +383,7 @@ def _read_truths(reply: dict[str, object]) -> None:
     title = content.get("titulnaStrana") if isinstance(content, dict) else None
     for fields in (reply, title):
         if isinstance(fields, dict):
-            texts = {name: fields[name] == "true" for name in TRUTHS if fields.get(name) in _TRUE}
+            texts = {name: fields[name] == "true" for name in _TRUTHS if fields.get(name) in _TRUE}
             fields.update(texts)
 
 
@@ -398,11 +398,11 @@ def _misfits(
     shape = bare(hint)
     if value is None and type(None) in get_args(hint):
         return
-    if hint in LEAVES:
+    if hint in _LEAVES:
         try:
-            msgspec.convert(value, hint, dec_hook=day_of_month)
+            msgspec.convert(value, hint, dec_hook=_day_of)
         except msgspec.ValidationError:
-            yield broken(path, LEAVES[hint][0], value, present)
+            yield broken(path, _LEAVES[hint][0], value, present)
     elif get_origin(shape) is list:
         if not isinstance(value, list):
             yield broken(path, "a list", value, present)
@@ -426,14 +426,14 @@ def hints(shape: type[Struct]) -> Mapping[str, Any]:
 
 def bare(hint: Any) -> Any:  # noqa: ANN401 - a type as it was written, whatever that is
     """Return the type without None."""
-    if hint in LEAVES or type(None) not in get_args(hint):
+    if hint in _LEAVES or type(None) not in get_args(hint):
         return hint
     return Union[tuple(kind for kind in get_args(hint) if kind is not type(None))]  # noqa: UP007
 
 
 def _dtype(hint: Any) -> pl.DataType:  # noqa: ANN401
-    if hint in LEAVES:
-        return LEAVES[hint][1]
+    if hint in _LEAVES:
+        return _LEAVES[hint][1]
     kind = bare(hint)
     if get_origin(kind) is list:
         return pl.List(_dtype(get_args(kind)[0]))

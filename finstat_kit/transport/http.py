@@ -51,7 +51,7 @@ _FAILURES: Final = (
 )
 # OpenSSL reports an end as the one or the other, by when it sees it.
 _ENDED: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
-ERROR_CAP: Final = 2**16  # bytes read of an error's body: its status is what matters
+_ERROR_CAP: Final = 2**16  # bytes read of an error's body: its status is what matters
 _PLAIN: Final = ("", "identity")
 _GZIP: Final = ("gzip", "x-gzip")
 
@@ -73,7 +73,7 @@ class Sockets:
             ) from error
         self._origin: Any = {"scheme": base.raw_scheme, "host": base.raw_host, "port": base.port}
         self._path = base.raw_path.rstrip(b"/")
-        self._proxy = None if is_loopback(base_url) else proxy_for(base_url)
+        self._proxy = None if is_loopback(base_url) else _proxy_for(base_url)
         # A pool scans all its connections at each request, which with 32 takes longer than all the
         # rest. So each connection has a separate pool; the last used goes first.
         self._all: list[_Connection] = []
@@ -109,7 +109,7 @@ class Sockets:
                 response, raw = connection.exchange(request, limits)
         finally:
             self._idle.append(connection)
-        return reply(response.status, response.headers, raw, limits.cap), len(raw)
+        return _reply(response.status, response.headers, raw, limits.cap), len(raw)
 
     def _connection(self) -> _Connection:
         with contextlib.suppress(IndexError):
@@ -156,7 +156,7 @@ class Adapted:
                 raw = _body(_heeding(response.stream, limits), limits.cap, whole=good)
             finally:
                 response.close()
-        return reply(response.status_code, response.headers.raw, raw, limits.cap), len(raw)
+        return _reply(response.status_code, response.headers.raw, raw, limits.cap), len(raw)
 
     def close(self) -> None:
         """Close the transport."""
@@ -175,7 +175,7 @@ def _our_errors() -> Iterator[None]:
             raise FinalTransportError(
                 f"no secure connection: {tls}; check the clock and certificates of this machine"
             ) from error
-        kind = Unreachable if is_unreachable(error) else TransportError
+        kind = Unreachable if _is_unreachable(error) else TransportError
         raise kind(f"no complete reply: {str(error) or type(error).__name__}") from error
 
 
@@ -356,8 +356,8 @@ def _body(chunks: Iterable[bytes], cap: int, *, whole: bool) -> bytes:
         for chunk in chunks:
             body += chunk
             if whole and len(body) > cap:
-                raise too_large(cap)
-            if not whole and len(body) > ERROR_CAP:
+                raise _too_large(cap)
+            if not whole and len(body) > _ERROR_CAP:
                 break
     except (httpcore.TimeoutException, httpx.TransportError, *_FAILURES):
         if whole:
@@ -383,7 +383,7 @@ def _left_behind(response: httpcore.Response) -> bytes:
     return behind
 
 
-def proxy_for(url: str) -> str | None:
+def _proxy_for(url: str) -> str | None:
     """Return the proxy for a URL according to the environment."""
     parts = urlsplit(url)
     if proxy_bypass(parts.hostname or ""):
@@ -393,7 +393,7 @@ def proxy_for(url: str) -> str | None:
     return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
 
 
-def is_unreachable(error: BaseException) -> bool:
+def _is_unreachable(error: BaseException) -> bool:
     """Return whether the name lookup failed, or the connection was refused."""
     cause: BaseException | None = error
     while cause is not None:
@@ -414,7 +414,7 @@ def tls_failure(error: BaseException) -> str | None:
     return None
 
 
-def reply(status: int, raw_headers: Iterable[tuple[bytes, bytes]], raw: bytes, cap: int) -> Reply:
+def _reply(status: int, raw_headers: Iterable[tuple[bytes, bytes]], raw: bytes, cap: int) -> Reply:
     """Return a reply with its body unpacked: the status decides how strictly."""
     named = headers(raw_headers)
     unpack = unpacked if status == 200 else readable
@@ -436,7 +436,7 @@ def readable(body: bytes, encoding: str, cap: int) -> bytes:
         return body
     if encoding.lower() in _GZIP:
         with contextlib.suppress(zlib.error):
-            return zlib.decompressobj(wbits=31).decompress(body, min(cap, ERROR_CAP))
+            return zlib.decompressobj(wbits=31).decompress(body, min(cap, _ERROR_CAP))
     return b""
 
 
@@ -452,13 +452,13 @@ def unpacked(body: bytes, encoding: str, cap: int) -> bytes:
     except zlib.error as error:
         raise TransportError(f"the gzip body is broken ({error})") from error
     if len(unpacked) > cap:
-        raise too_large(cap)
+        raise _too_large(cap)
     if not unpacker.eof or unpacker.unused_data:
         raise TransportError("the gzip body is truncated or followed by other bytes")
     return unpacked
 
 
-def too_large(cap: int) -> ProtocolError:
+def _too_large(cap: int) -> ProtocolError:
     """Return the error for a body larger than the maximum."""
     return ProtocolError(
         f"the body is larger than {cap // 2**20} MiB, more than any reply of the register; "

@@ -134,7 +134,7 @@ def _lines(text: str, room: float, size: float) -> list[str]:
     return [part for line in text.splitlines() for part in wrapped(line, room, size)]
 
 
-def below(
+def legend_below(
     ax: Axes,
     entries: Sequence[tuple[str, str]],
     heading: str = "",

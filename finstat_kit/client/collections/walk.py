@@ -161,7 +161,7 @@ def ids(
 
     def text() -> Either:
         partial, cursor = covered()
-        return how_to_go_on(name, query, cursor, partial.len())
+        return _how_to_go_on(name, query, cursor, partial.len())
 
     with (
         holding(lambda: covered()[0].to_frame(), text, lambda: covered()[1]),
@@ -288,7 +288,7 @@ class Pages(Iterator[pl.DataFrame]):
             query = query.sized(min(query.page_size, self._limit - self.count))
         with holding(
             lambda: None,
-            lambda: how_to_go_on(self._name, query, self.cursor, self.count),
+            lambda: _how_to_go_on(self._name, query, self.cursor, self.count),
             lambda: self.cursor,
         ):
             page = self._fetch(query, self.count)
@@ -308,7 +308,7 @@ class Pages(Iterator[pl.DataFrame]):
         return f"<pages of {self._name}: {self.count:,} ids so far, cursor {self.cursor}, {state}>"
 
 
-def how_to_go_on(name: str, query: Query, cursor: int, count: int) -> Either:
+def _how_to_go_on(name: str, query: Query, cursor: int, count: int) -> Either:
     """Return the message of an interruption, in Python with a line that resumes the walk."""
     since = query.changed_since.isoformat()
     names = {spelling: name for name, spelling in wire.FILTERS.items()}

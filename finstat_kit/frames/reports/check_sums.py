@@ -63,7 +63,7 @@ def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
     placed = reports.with_columns(pl.int_range(reports.height, dtype=pl.Int64).alias("id"))
     reader, sums_of = Reader(form_of), dict[int, FormSums]()
     checks, reasons = [pl.DataFrame(schema=_OF_CELLS)], []
-    for slice_ in former_reports(reports).iter_slices(_SLICE):
+    for slice_ in _former_reports(reports).iter_slices(_SLICE):
         former_places = slice_["former"].drop_nulls()
         places = pl.concat([slice_["place"], former_places]).unique().sort()
         cells, without = reader.read(placed[places])
@@ -263,7 +263,7 @@ def _failures(added: _Added, sums: FormSums) -> pl.Series:
     )  # fmt: skip
 
 
-def former_reports(reports: pl.DataFrame) -> pl.DataFrame:
+def _former_reports(reports: pl.DataFrame) -> pl.DataFrame:
     """Return the place of each report and of its former report, grouped by unit.
 
     The former report has the same unit, form, fund and kind of consolidation, and its period ends

@@ -42,7 +42,7 @@ def served(
             "serving needs uvicorn", cure="install it with: pip install 'finstat-kit[server]'"
         ) from error
     name = f"[{host}]" if ":" in host else host
-    hosts = None if host in _ANY else _LOOPBACK | {host_name(name)}
+    hosts = None if host in _ANY else _LOOPBACK | {_host_name(name)}
     config = uvicorn.Config(
         App(answer, hosts, marks),
         ws="none",
@@ -100,7 +100,7 @@ class App:
 
     Args:
         answer: The service: method, path and query to a reply.
-        hosts: Allowed names of the request's host, as `host_name` returns them; None allows every
+        hosts: Allowed names of the request's host, as `_host_name` returns them; None allows every
             name. A page of another site must not read this server by a name that resolves here.
         marks: Headers of every reply, including refusals by this class.
     """
@@ -129,10 +129,10 @@ class App:
         await send({"type": "http.response.body", "body": reply.body})
 
 
-def host_name(text: str) -> str:
+def _host_name(text: str) -> str:
     """Return a host without its port, in one form for all spellings.
 
-    >>> host_name("LocalHost.:8000")
+    >>> _host_name("LocalHost.:8000")
     'localhost'
     """
     return _PORT.sub("", text).lower().removesuffix(".")
@@ -141,5 +141,5 @@ def host_name(text: str) -> str:
 def _host(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"host":
-            return host_name(value.decode("latin-1"))
+            return _host_name(value.decode("latin-1"))
     return ""

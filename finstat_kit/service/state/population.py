@@ -93,7 +93,7 @@ def draw(
 
     ids, changed = raw.ids(units, _LAST_UNIT_ID), _change_days(raw, units)
     columns = _columns(raw, changed.astype(np.int64), places, weights, tables)
-    public = fit(columns, tables, places, weights)
+    public = _fit(columns, tables, places, weights)
     return Store(
         {UNITS: Line(ids, _later(raw, changed, columns, public))}, columns, tables, places, bodies,
         TODAY,
@@ -236,7 +236,7 @@ def filers() -> Filers:
     return facts("filers", Filers)
 
 
-def fit(
+def _fit(
     columns: Columns,
     tables: Mapping[str, Sequence[str]],
     places: Sequence[Place],

@@ -111,8 +111,8 @@ class Store:
             "id": id_,
             "ico": ico_text(drawn["ico"]),
             "dic": str(drawn["dic"]) if drawn["dic"] else None,
-            "nazovUJ": unit_name(key, code("legal_form")),
-            "ulica": street(key),
+            "nazovUJ": _unit_name(key, code("legal_form")),
+            "ulica": _street(key),
             "mesto": place.mesto,
             "psc": f"{1 + key % 98:02d}{key // 98 % 1000:03d}",
             "datumZalozenia": day("founded"),
@@ -155,7 +155,7 @@ def _names() -> _Names:
     return facts("names", _Names)
 
 
-def unit_name(key: int, legal_form: str | None) -> str:
+def _unit_name(key: int, legal_form: str | None) -> str:
     """Return an invented name that reads as one: "Vzor Javor 417, s. r. o."."""
     names = _names()
     word, noun = names.words[key % len(names.words)], names.nouns[key // 5 % len(names.nouns)]
@@ -165,7 +165,7 @@ def unit_name(key: int, legal_form: str | None) -> str:
     return f"{word} {noun} {number}{names.suffixes.get(legal_form or '', '')}"
 
 
-def street(key: int) -> str | None:
+def _street(key: int) -> str | None:
     """Return an invented street with a number, None for one unit of twenty."""
     streets = _names().streets
     return f"{streets[key % len(streets)]} {1 + key % 97}" if key % 20 else None
