@@ -369,10 +369,11 @@ class Checked:
     def __init_subclass__(cls) -> None:
         for name, member in list(vars(cls).items()):
             if isinstance(member, FunctionType) and not name.startswith("_"):
-                setattr(cls, name, _checked(member))
+                setattr(cls, name, checked_call(member))
 
 
-def _checked(method: Callable[P, T]) -> Callable[P, T]:
+def checked_call(method: Callable[P, T]) -> Callable[P, T]:
+    """Raise a UsageError for a call that does not fit, also for what is no boolean."""
     signature = inspect.signature(method)
     # Annotations are texts here. Any other value would silently count as True: "no", too.
     switches = {n: p.annotation for n, p in signature.parameters.items() if p.annotation in _SWITCH}

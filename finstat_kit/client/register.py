@@ -1244,6 +1244,7 @@ class Register(Checked):
 
         Raises:
             UsageError: *unit* is not one unit, or *years* or *table* is not known.
+            NotFound: There is no unit with this id.
             RegisterError, Interrupted: The records cannot be fetched.
 
         Example:

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Lang, checked_call
 from finstat_kit.client.collections.collection import Units
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Session
@@ -342,6 +342,7 @@ class Sample(Register):
             self._store = changes.changed(self._store, which, on=day, state=state)
 
 
+@checked_call
 def sample(
     units: int = population.DEFAULT_UNITS,
     *,

@@ -96,6 +96,7 @@ def test_what_is_no_boolean_is_refused() -> None:
     reg = fk.sample(1_000)
     owners = (reg, reg.units, reg.reports)
     methods = [getattr(owner, name) for owner in owners for name in dir(owner) if name[0] != "_"]
+    methods += [fk.sample, fk.ratios]
     switches = [
         (method, name, parameter.annotation)
         for method in methods

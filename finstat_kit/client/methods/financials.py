@@ -9,10 +9,10 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.collections.collection import Units, one_unit
-from finstat_kit.client.collections.records import kept_records, refuse_long_work
+from finstat_kit.client.collections.records import get_records, kept_records, refuse_long_work
 from finstat_kit.client.methods.contents import form, form_lookup
 from finstat_kit.client.session import LIVE_RATE, Session
-from finstat_kit.errors import Either, UsageError, holding
+from finstat_kit.errors import Either, NotFound, UsageError, holding
 from finstat_kit.frames.financials import (
     assemble,
     content,
@@ -378,5 +378,9 @@ def by_year(
 
 def _one(session: Session, unit: int | pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     if not isinstance(unit, pl.DataFrame | pl.LazyFrame):
-        unit = arguments.whole("unit", unit, 0, MAX_ID)
+        ids = pl.Series("id", [arguments.whole("unit", unit, 0, MAX_ID)])
+        try:
+            return get_records("units", ids, session, keep=False, max_requests=None, progress=None)
+        except NotFound:
+            raise NotFound(f"the register has no unit {unit}", ids=[ids[0]]) from None
     return one_unit(units_given(session, unit, None, None, None), "unit")

@@ -16,7 +16,7 @@ from typing import Final, overload
 import polars as pl
 from msgspec import Struct
 
-from finstat_kit.arguments import Frame, not_polars
+from finstat_kit.arguments import Frame, checked_call, not_polars
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble, items
 from finstat_kit.protocol.shipped import read
@@ -148,6 +148,7 @@ _PART: Final = re.compile(r"([+-]?) ?(\w+)")
 def ratios(frame: None = None, *, keep: bool = False) -> pl.DataFrame: ...
 @overload
 def ratios(frame: Frame, *, keep: bool = False) -> Frame: ...
+@checked_call
 def ratios(
     frame: pl.DataFrame | pl.LazyFrame | None = None, *, keep: bool = False
 ) -> pl.DataFrame | pl.LazyFrame:

@@ -252,3 +252,11 @@ def test_a_unit_without_filings_has_no_table() -> None:
 
     assert (shown.parts, shown.notes) == ([], ["Bez čísel: bez závierky"])
     assert shown.frame.columns == ["label", "number", "item"]
+
+
+def test_an_id_without_a_unit_is_not_found() -> None:
+    """An id that the register does not have is an error, not a statement without rows."""
+    with pytest.raises(fk.NotFound, match="the register has no unit 1000000000") as caught:
+        fk.sample(100).statement_history(10**9)
+
+    assert caught.value.ids == [10**9]
