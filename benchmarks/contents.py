@@ -58,22 +58,14 @@ def figures(quick: bool) -> Iterator[Figure]:
     taken = side_by_side(
         repeats,
         bare=_often(times // 5, partial(orjson.loads, report)),
-        shaped=_often(times // 5, partial(_REPORTS._decoder.decode, report)),
         ours=_often(times // 5, partial(_REPORTS.read, report, 7)),
     )
     what = f"a report of {len(report) / 1000:.1f} kB"
     yield Figure(
         "contents",
         f"{what}: decoded and checked, to orjson",
-        taken["shaped"] / taken["bare"],
-        2.0,
-        least=False,
-    )
-    yield Figure(
-        "contents",
-        f"{what}: with the guard against repeated keys, to orjson",
         taken["ours"] / taken["bare"],
-        5.0,
+        2.0,
         least=False,
     )
     yield from cells.measured(quick)

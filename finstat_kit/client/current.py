@@ -20,7 +20,6 @@ from finstat_kit.client import names
 from finstat_kit.client.collections.collection import Collection, Units
 from finstat_kit.client.names import openers
 from finstat_kit.client.register import LIVE, Register, language_of_environment
-from finstat_kit.client.replay import Replay
 from finstat_kit.client.sample import sample
 from finstat_kit.errors import Either, UsageError
 from finstat_kit.protocol import wire
@@ -205,6 +204,8 @@ def _made(
         return _made(_mirror(path, name), name, lang)
     if scheme == "cache" and path:
         _refuse_cache(cache, max_age, "recorded replies are only read")
+        from finstat_kit.client.replay import Replay  # loads sqlite
+
         return Replay(path, lang=lang)
     choices = _CHOICES
     if isinstance(register, str | Path) and arguments.exists(Path(register, "runs")):
