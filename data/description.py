@@ -21,11 +21,11 @@ from finstat_kit.protocol.records import (
     Text,
     Title,
     Truth,
-    bare,
-    hints,
+    field_types,
+    without_none,
 )
 from finstat_kit.service.http import routes as rules
-from finstat_kit.service.http.routes import Rule
+from finstat_kit.service.http.routes import ParameterRule
 from finstat_kit.service.state.store import STATES
 
 Json = dict[str, object]
@@ -72,7 +72,7 @@ def description(*, strict: bool) -> Json:
     paths: Json = {}
     for name in wire.LISTS.values():
         about = f"Ids of {name}" + (", filters combined by AND" if name == wire.UNITS else "")
-        parameters = _parameters(rules.of_list(name), strict=strict)
+        parameters = _parameters(rules.rules_of_list(name), strict=strict)
         paths[f"/api/{name}"] = _path(about, parameters, "Page")
         paths[f"/api/{wire.COUNTS}/{name}"] = _path(
             f"How many {name} a list would give", parameters, "Count"
@@ -80,7 +80,7 @@ def description(*, strict: bool) -> Json:
     for codelist in wire.CODELISTS.values():
         name, schema = codelist.endpoint, "Locations" if codelist.located else "Classifications"
         paths[f"/api/{name}"] = _path(f"The codelist {name}, complete", [], schema)
-    record = _parameters(rules.RECORD, strict=strict)
+    record = _parameters(rules.RECORD_RULES, strict=strict)
     paths[f"/api/{wire.UNIT}"] = _path("The record of a unit", record, "Unit", unknown=True)
     for endpoint, about, schema in (
         (wire.STATEMENT, "a statement", "Statement"),
@@ -124,7 +124,7 @@ def description(*, strict: bool) -> Json:
     }
 
 
-def _parameters(table: dict[str, Rule], *, strict: bool) -> list[Json]:
+def _parameters(table: dict[str, ParameterRule], *, strict: bool) -> list[Json]:
     required = {"id", wire.CHANGED_SINCE} if strict else {"id"}
     return [
         {
@@ -138,7 +138,7 @@ def _parameters(table: dict[str, Rule], *, strict: bool) -> list[Json]:
     ]
 
 
-def _value(name: str, rule: Rule, *, strict: bool) -> Json:
+def _value(name: str, rule: ParameterRule, *, strict: bool) -> Json:
     text: Json = {"type": "string", "pattern": f"^{rule.pattern.pattern}$"}
     if name == wire.CHANGED_SINCE:
         # The pattern alone would admit the 30th of February.
@@ -278,20 +278,22 @@ def _records() -> Json:
 def _shape(shape: Any) -> Json:  # noqa: ANN401 - a type of msgspec
     fields = {
         name: _PATTERNS.get(name) or _field(hint)
-        for name, hint in hints(shape).items()
+        for name, hint in field_types(shape).items()
         if name != wire.STATE
     }
     if shape is Title:
         # They are sent as texts, too.
         texts = {"anyOf": [{"type": "boolean"}, {"enum": ["true", "false"]}]}
-        fields = {n: texts if hints(shape)[n] == Truth else value for n, value in fields.items()}
+        fields = {
+            n: texts if field_types(shape)[n] == Truth else value for n, value in fields.items()
+        }
     return _object(fields, absent=set(fields) - {"id", wire.CHANGED})
 
 
 def _field(hint: Any) -> object:  # noqa: ANN401
     if hint in _TYPES:
         return _TYPES[hint]
-    bare_hint = bare(hint)
+    bare_hint = without_none(hint)
     if get_origin(bare_hint) is list:
         return _list(_field(get_args(bare_hint)[0]))
     return _shape(bare_hint) if hasattr(bare_hint, "__struct_fields__") else _ID

@@ -25,7 +25,7 @@ def __getattr__(name):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         public = _load(name)
     except AttributeError as error:
         raise former_name(name, str(error)) from None
-    names.show(public)
+    names.show_plain_signature(public)
     return public
 
 

@@ -1,4 +1,4 @@
-"""Argument checks, made before any request; an error names the argument, its value and the fix."""
+"""Checks of arguments and of calls, before any request; an error names argument, value and fix."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ _ALSO_CALLED: Final = {
     "connections": ("workers", "threads"),
     "legal_form_code": ("legal_form", "pravnaForma", "pravna_forma"),
 }
-_MEANT: Final = {other: name for name, others in _ALSO_CALLED.items() for other in others}
-_SWITCH: Final = {"bool": "give True or False", "bool | None": "give True, False or None"}
-_UPPER_BOUNDS: Final = ("changed_until", "changed_before", "until", "to", "to_date", "before")
+_KEYWORD_MEANT: Final = {other: name for name, others in _ALSO_CALLED.items() for other in others}
+_SWITCHES: Final = {"bool": "give True or False", "bool | None": "give True, False or None"}
+_CALLED_UPPER_BOUND: Final = ("changed_until", "changed_before", "until", "to", "to_date", "before")
 
 
 def day(name: str, value: object, cure: Either = _A_DAY) -> date:
@@ -376,33 +376,35 @@ def checked_call(method: Callable[P, T]) -> Callable[P, T]:
     """Raise a UsageError for a call that does not fit, also for what is no boolean."""
     signature = inspect.signature(method)
     # Annotations are texts here. Any other value would silently count as True: "no", too.
-    switches = {n: p.annotation for n, p in signature.parameters.items() if p.annotation in _SWITCH}
+    switches = {
+        n: p.annotation for n, p in signature.parameters.items() if p.annotation in _SWITCHES
+    }
 
     @wraps(method)
     def checked(*args: P.args, **options: P.kwargs) -> T:
         try:
             given = signature.bind(*args, **options).arguments
         except TypeError as error:
-            fault = f"{method.__name__}(){_cure(signature, args, options, str(error))}"
+            fault = f"{method.__name__}(){_fault_of_call(signature, args, options, str(error))}"
             raise WrongCall(fault) from None
         for name, annotation in switches.items():
             value = given.get(name, False)
             if not isinstance(value, bool) and (value is not None or annotation == "bool"):
                 raise UsageError(
-                    "is not a boolean", argument=name, value=value, cure=_SWITCH[annotation]
+                    "is not a boolean", argument=name, value=value, cure=_SWITCHES[annotation]
                 )
         return method(*args, **options)
 
     return checked
 
 
-def _cure(
+def _fault_of_call(
     signature: inspect.Signature, args: tuple[object, ...], options: dict[str, object], fault: str
 ) -> str:
     arguments = [parameter for parameter in signature.parameters if parameter != "self"]
     for option, value in options.items():
         if option not in arguments:
-            return f" has no argument {option}={value!r}: {_instead(option, arguments)}"
+            return f" has no argument {option}={value!r}: {_other_keyword(option, arguments)}"
     named = [p.name for p in signature.parameters.values() if p.kind == p.KEYWORD_ONLY]
     surplus = args[len(signature.parameters) - len(named) :]
     if surplus and "changed_since" in named and isinstance(surplus[0], str | date | timedelta):
@@ -412,17 +414,17 @@ def _cure(
     return f": {fault}; it takes {arguments}"
 
 
-def _instead(option: str, arguments: list[str]) -> str:
+def _other_keyword(option: str, arguments: list[str]) -> str:
     by_day = "changed_since" in arguments
-    if by_day and option in _UPPER_BOUNDS:
+    if by_day and option in _CALLED_UPPER_BOUND:
         return (
             "the register keeps only the day of the latest change and has no upper bound; give "
             f"changed_since, fetch the records and filter them by {wire.CHANGED}"
         )
     fields = {**dict.fromkeys(wire.BY_FIELD), **{c.label: None for c in wire.CODELISTS.values()}}
-    if by_day and option in fields and _MEANT.get(option) not in arguments:
+    if by_day and option in fields and _KEYWORD_MEANT.get(option) not in arguments:
         return (
             "the register filters only by day of change, IČO, DIČ and legal form; fetch the "
             "records and filter those: fk.units.get(ids).filter(pl.col('kraj') == 'SK010')"
         )
-    return f"{near(_MEANT.get(option, option), arguments)}it takes {arguments}"
+    return f"{near(_KEYWORD_MEANT.get(option, option), arguments)}it takes {arguments}"

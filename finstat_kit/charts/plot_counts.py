@@ -13,7 +13,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.charts.parts import drawing, rows, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
-from finstat_kit.charts.parts.rows import Groups, Rows, cut
+from finstat_kit.charts.parts.rows import Groups, Rows, drawn_rows
 from finstat_kit.charts.parts.texts import Texts
 from finstat_kit.charts.values import estimates, figures, summaries
 from finstat_kit.charts.values.summaries import Summary
@@ -101,12 +101,12 @@ def plot_counts(
         table = drawing.counts(frame, by, lang, source)
         units = int(table["count"].sum())
     order = groups.in_order(by, pl.col("code")) if by in groups.ORDERED else None
-    bars = cut(table, _BARS if top is None else top, value=value, order=order)
+    bars = drawn_rows(table, _BARS if top is None else top, value=value, order=order)
     with drawing.axes(ax, 8, 1.3 + _BAR_HEIGHT * max(bars.height, 3)) as ax:
         width, height = drawing.inches(ax)
         room = int(height / _LEAST_HEIGHT)
         if top is None and bars.height > room:
-            bars = cut(table, max(1, room - 4), value=value, order=order)
+            bars = drawn_rows(table, max(1, room - 4), value=value, order=order)
         bars = estimate.intervals(bars) if estimate else bars
         short = by == "kraj" and width < drawing.NARROW
         names = drawing.names(bars, lang, among=table, short=short)
@@ -140,7 +140,7 @@ def _summary(summary: Summary, around: Texts, top: int | None, ax: Axes | None) 
     heading = summary.heading(lang, f"{figures.called(summary.item, lang)}: {_WORDS[lang]['with']}")
 
     def laid_out(number: int) -> tuple[pl.DataFrame, rows.Rows]:
-        bars = cut(table, number, order=order)
+        bars = drawn_rows(table, number, order=order)
         # A sum of codes belongs to none of the groups.
         bars = bars.with_columns(code=pl.when(pl.col("kind") != "rest").then("code"))
         names = drawing.names(bars, lang, among=table, longest=summary.longest)

@@ -27,10 +27,10 @@ _MOST: Final = 6  # lines
 _YEARS: Final = 1.4  # per inch of the axes that names at the ends of lines make narrower
 _NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes", "name")
 _WORDS: Final = Words("plot_history")
-_BROAD: Final = 2.0  # inches of a name in a line
-_LINE: Final = 0.17  # inches
-_AROUND: Final = 0.2  # inches of a line of the title or of a note, and of the labels of the years
-_ACROSS: Final = 12  # points from the axes to the names
+_NAME_WIDTH: Final = 2.0  # inches of a name in a line
+_NAME_LINE: Final = 0.17  # inches
+_TEXT_LINE: Final = 0.2  # inches of a line of the title, of a note, of the years
+_NAME_GAP: Final = 12  # points from the axes to the names
 
 
 def plot_history(
@@ -109,11 +109,11 @@ def plot_history(
         marks: set[str] = set()
         ends: list[_End] = []
         lines = [(unit, of_item) for unit in units for of_item in values]
-        for colour, (unit, of_item) in zip(drawing.OF_CODES, lines, strict=False):
+        for colour, (unit, of_item) in zip(drawing.CODE_COLOURS, lines, strict=False):
             label = units[unit] if len(units) > 1 else figures.called(of_item.item, lang)
             points = of_item.present.drop_nulls("year").filter(unit_id=unit).sort("year")
             if not points.is_empty():
-                marks |= _line(ax, points, colour)
+                marks |= _draw_line(ax, points, colour)
                 year, number = points.select("year", "value").row(-1)
                 ends.append(_End(year, number, drawing.shortened(label), colour))
         _finish(ax, item_names[0], lang)
@@ -138,7 +138,7 @@ def _notes(values: Sequence[Figures], lang: Lang) -> list[str]:
     ]
 
 
-def _line(ax: Axes, points: pl.DataFrame, colour: str) -> set[str]:
+def _draw_line(ax: Axes, points: pl.DataFrame, colour: str) -> set[str]:
     """Draw a line with its marks; return the marks that need a note."""
     rows = points.cast({"year": pl.Int64}).upsample("year", every="1i")
     ax.plot(rows["year"], rows["value"].fill_null(float("nan")), color=colour, linewidth=1.8)
@@ -192,13 +192,13 @@ def _write_names(ax: Axes, ends: Sequence[_End]) -> None:
     """
     low, high = ax.get_ylim()
     around = f"{ax.get_title()}\n\n{ax.get_xlabel()}".count("\n") + 1
-    room = drawing.inches(ax)[1] * drawing.GROWTH - _AROUND * around
-    unit = 1 / max(room, _LINE * len(ends))  # an inch, by the height of the axes
+    room = drawing.inches(ax)[1] * drawing.GROWTH - _TEXT_LINE * around
+    unit = 1 / max(room, _NAME_LINE * len(ends))  # an inch, by the height of the axes
     ordered = sorted(ends, key=lambda end: end.y)
-    names = [drawing.wrapped(end.name, _BROAD, TEXT_SIZE) for end in ordered]
-    heights = [_LINE * len(lines) * unit for lines in names]
+    names = [drawing.wrapped(end.name, _NAME_WIDTH, TEXT_SIZE) for end in ordered]
+    heights = [_NAME_LINE * len(lines) * unit for lines in names]
     wanted = [(end.y - low) / (high - low) for end in ordered]
-    beside = ax.transAxes + ScaledTranslation(_ACROSS / 72, 0, ax.figure.dpi_scale_trans)
+    beside = ax.transAxes + ScaledTranslation(_NAME_GAP / 72, 0, ax.figure.dpi_scale_trans)
     for end, lines, y in zip(ordered, names, _apart(wanted, heights), strict=True):
         joined = {"arrowstyle": "-", "color": end.colour, "linewidth": 1, "linestyle": ":"}
         ax.annotate(
@@ -218,18 +218,18 @@ def _apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
     for middle, height in zip(wanted, heights, strict=True):
         heap = [middle], [height]
         # Texts that touch move as one.
-        while heaps and _bottom(*heaps[-1]) + sum(heaps[-1][1]) > _bottom(*heap):
+        while heaps and _heap_bottom(*heaps[-1]) + sum(heaps[-1][1]) > _heap_bottom(*heap):
             below = heaps.pop()
             heap = below[0] + heap[0], below[1] + heap[1]
         heaps.append(heap)
     return [
-        round(_bottom(middles, of_heap) + start + height / 2, 9)
+        round(_heap_bottom(middles, of_heap) + start + height / 2, 9)
         for middles, of_heap in heaps
         for start, height in zip(accumulate(of_heap, initial=0.0), of_heap, strict=False)
     ]
 
 
-def _bottom(middles: Sequence[float], heights: Sequence[float]) -> float:
+def _heap_bottom(middles: Sequence[float], heights: Sequence[float]) -> float:
     """Return where a heap of texts begins, near the places of all."""
     starts = accumulate(heights, initial=0.0)
     wanted = (middle - start - height / 2

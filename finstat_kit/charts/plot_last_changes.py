@@ -39,16 +39,14 @@ _WORDS: Final = Words("plot_last_changes")
 _MOST_SERIES: Final = 8  # codes with a separate series
 _REST_COLOUR: Final = "#ababab"
 _UNLABELLED_COLOUR: Final = "#767676"
-_SERIES_WORDS: Final = Words("series")
-_UNDER: Final = 22  # points for the labels of the periods
-_SIZE: Final = TEXT_SIZE - 1
-_LEAST_WIDTH: Final = 1.5  # inches
-_LEAST_HEIGHT: Final = 0.65
-_AROUND: Final = 1.9  # inches for title and notes
+_PANEL_TICKS: Final = 22  # points for the labels of the periods
+_PANEL_TEXT_SIZE: Final = TEXT_SIZE - 1
+_LEAST_PANEL_WIDTH: Final = 1.5  # inches
+_LEAST_PANEL_HEIGHT: Final = 0.65
+_AROUND_PANELS: Final = 1.9  # inches for title and notes
 _BESIDE_PANELS: Final = 0.7  # inches for the labels of the numbers
 _PANEL_GAP: Final = 0.14  # inches between panels
-_PANEL_WORDS: Final = Words("panels")
-_LINE: Final = 0.16  # inches
+_PANEL_LINE: Final = 0.16  # inches
 _Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
 _FORMATS: Final[dict[Every, str]] = {
     "day": "%Y-%m-%d",
@@ -134,10 +132,10 @@ def plot_last_changes(
         else:
             bounds = _bounds_of(dated, every)
             to = _unfinished(bounds, today, lang)
-            apart = bounds.len() - 1 > _MOST_STACKS or codes.len() > len(drawing.OF_CODES)
+            apart = bounds.len() - 1 > _MOST_STACKS or codes.len() > len(drawing.CODE_COLOURS)
             short = apart or drawing.inches(ax)[0] < drawing.NARROW
             # Two of the panels show sums.
-            most = min(_MOST_SERIES, max(_room(ax) - 2, 1)) if apart else _MOST_SERIES
+            most = min(_MOST_SERIES, max(_number_of_panels(ax) - 2, 1)) if apart else _MOST_SERIES
             all_series = _series_of(dated, bounds.head(-1), codes, lang, most=most, short=short)
             least = FEWEST if apart else 0
             few = [each for each in all_series if each.counts.sum() < least]
@@ -156,7 +154,7 @@ def plot_last_changes(
                 words["part"].format(period=words[f"axis {every}"], to=to) if to and shown else "",
                 words["few"].format(names=_named(few, lang)) if few else "",
                 without_day,
-                beside=_BESIDE_PANELS, pad=_UNDER if apart else 4, most=_BROAD,
+                beside=_BESIDE_PANELS, pad=_PANEL_TICKS if apart else 4, most=_BROAD,
             )  # fmt: skip
     return ax
 
@@ -187,7 +185,7 @@ def _draw_stack(
     spare = max(0, _FEW_PERIODS - bounds.len()) * (edges[1] - edges[0]) / 2
     ax.set_xlim(edges[0] - spare, edges[-1] + spare)
     ax.set_ylim(0, float(floor.max()) * 1.05)
-    _write_axes(ax, bounds, every, lang)
+    _write_stack_axes(ax, bounds, every, lang)
     # In the order of the stack, from the top down.
     ax.legend(
         outlines[::-1], [drawing.literal(values.name) for values in all_series[::-1]],
@@ -196,7 +194,7 @@ def _draw_stack(
     )  # fmt: skip
 
 
-def _write_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> None:
+def _write_stack_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> None:
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))
     edges = _numbers(bounds)
@@ -247,11 +245,11 @@ def _series_of(
     )
     commonest = totals["code"].head(most)
     names = drawing.names(totals, lang, among=totals, longest=30, short=short)
-    few = len(ordered) <= len(drawing.OF_CODES)
+    few = len(ordered) <= len(drawing.CODE_COLOURS)
     groups = [
         (
             name,
-            drawing.OF_CODES[ordered.index(code)] if few else drawing.BLUE,
+            drawing.CODE_COLOURS[ordered.index(code)] if few else drawing.BLUE,
             labelled.filter(code=code),
         )
         for name, code in zip(names, commonest, strict=False)
@@ -261,10 +259,10 @@ def _series_of(
         rest = labelled.filter(~pl.col("code").is_in(commonest.implode()))
         groups.append((name, _REST_COLOUR, rest))
     if not others.is_empty():
-        groups.append((_SERIES_WORDS[lang]["unlabelled"], _UNLABELLED_COLOUR, others))
+        groups.append((_WORDS[lang]["unlabelled"], _UNLABELLED_COLOUR, others))
     frame = pl.DataFrame({"period": periods})
     return [
-        _Series(name, colour, _counts(rows, frame), is_sum=n >= commonest.len())
+        _Series(name, colour, _counts_by_period(rows, frame), is_sum=n >= commonest.len())
         for n, (name, colour, rows) in enumerate(groups)
     ]
 
@@ -275,16 +273,16 @@ def _named(several: Iterable[_Series], lang: Lang) -> str:
     return ", ".join(f"{' '.join(name.split())} {number}" for name, number in numbers)
 
 
-def _counts(changes: pl.DataFrame, periods: pl.DataFrame) -> _Numbers:
+def _counts_by_period(changes: pl.DataFrame, periods: pl.DataFrame) -> _Numbers:
     sums = changes.group_by("period").agg(pl.col("count").sum())
     column = periods.join(sums, on="period", how="left", maintain_order="left")["count"]
     return column.fill_null(0).cast(pl.Float64).to_numpy()
 
 
-def _room(ax: Axes) -> int:
+def _number_of_panels(ax: Axes) -> int:
     """Return the number of panels that fit into the axes."""
-    width, height = _inches(ax)
-    return max(int(width / _LEAST_WIDTH), 1) * max(int(height / _LEAST_HEIGHT), 1)
+    width, height = _inches_for_panels(ax)
+    return max(int(width / _LEAST_PANEL_WIDTH), 1) * max(int(height / _LEAST_PANEL_HEIGHT), 1)
 
 
 def _draw_panels(
@@ -293,21 +291,21 @@ def _draw_panels(
     """Draw a panel per series, as child axes of *ax*, which keeps title and labels."""
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    width, _ = _inches(ax)
-    rows = -(-len(series) // max(int(width / _LEAST_WIDTH), 1))
+    width, _ = _inches_for_panels(ax)
+    rows = -(-len(series) // max(int(width / _LEAST_PANEL_WIDTH), 1))
     columns = -(-len(series) // rows)
     # The rest of a long codelist would flatten all others.
     highest = max((float(values.counts.max()) for values in series if not values.is_sum), default=0)
     shared = highest or max(float(values.counts.max()) for values in series)
     room = width / columns - _PANEL_GAP
-    lines = [_heading(values, shared, room, lang) for values in series]
-    heading = _LINE * max(map(len, lines)) + 0.04
+    lines = [_panel_heading(values, shared, room, lang) for values in series]
+    heading = _PANEL_LINE * max(map(len, lines)) + 0.04
     edges = _numbers(bounds)
     ink = drawing.ink(ax)
     for n, values in enumerate(series):
         row, column = divmod(n, columns)
         panel = ax.inset_axes((0, 0, 1, 1))
-        panel.set_axes_locator(_Place(ax, row, column, rows, columns, heading))
+        panel.set_axes_locator(_PanelPlace(ax, row, column, rows, columns, heading))
         # In the style of the surrounding axes, which may no longer be the current one.
         panel.set_facecolor(ax.get_facecolor())
         panel.spines[:].set_color(ink)
@@ -321,28 +319,30 @@ def _draw_panels(
             drawing.literal("\n".join(lines[n])), loc="left", fontsize=TEXT_SIZE, pad=2, color=ink
         )
         panel.spines[["top", "right"]].set_visible(False)
-        panel.tick_params(labelsize=_SIZE, colors=ink, labelleft=column == 0 and greatest <= shared)
+        panel.tick_params(
+            labelsize=_PANEL_TEXT_SIZE, colors=ink, labelleft=column == 0 and greatest <= shared
+        )
         panel.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=3, min_n_ticks=1))
         panel.yaxis.set_major_formatter(
             FuncFormatter(lambda y, _: number_format.whole(round(y), lang))
         )
         _write_periods(panel, bounds, edges, every, room, lowest=n + columns >= len(series))
-    number = drawing.breadth(number_format.whole(math.ceil(shared), lang), _SIZE)
+    number = drawing.breadth(number_format.whole(math.ceil(shared), lang), _PANEL_TEXT_SIZE)
     ax.yaxis.labelpad = 72 * number + 12
 
 
-def _inches(ax: Axes) -> tuple[float, float]:
+def _inches_for_panels(ax: Axes) -> tuple[float, float]:
     """Return width and height left for panels after the texts around them."""
     width, height = drawing.inches(ax)
-    return width * drawing.GROWTH - _BESIDE_PANELS, height * drawing.GROWTH - _AROUND
+    return width * drawing.GROWTH - _BESIDE_PANELS, height * drawing.GROWTH - _AROUND_PANELS
 
 
-def _heading(one: _Series, shared: float, room: float, lang: Lang) -> list[str]:
+def _panel_heading(one: _Series, shared: float, room: float, lang: Lang) -> list[str]:
     """Return a panel's name in at most two lines of *room* inches, and its scale if different."""
     lines = drawing.wrapped(" ".join(one.name.split()), room, TEXT_SIZE)
     if (greatest := float(one.counts.max())) > shared:
         most = number_format.whole(round(greatest), lang)
-        lines = [" ".join(lines), _PANEL_WORDS[lang]["other scale"].format(most=most)]
+        lines = [" ".join(lines), _WORDS[lang]["other scale"].format(most=most)]
     lines = [lines[0], " ".join(lines[1:])] if len(lines) > 1 else lines
     return [drawing.fitted(line, room, TEXT_SIZE) for line in lines]
 
@@ -364,7 +364,7 @@ def _write_periods(
     shorter = [form for form in ("%Y-%m-%d", "%Y-%m", "%Y") if form in _FORMATS[every]]
     for form in shorter:
         names = days.dt.to_string(form).to_list()
-        if sum(drawing.breadth(name, _SIZE) + _PANEL_GAP for name in names) <= room:
+        if sum(drawing.breadth(name, _PANEL_TEXT_SIZE) + _PANEL_GAP for name in names) <= room:
             break
     else:
         names = names[:1]
@@ -379,7 +379,7 @@ def _write_periods(
 
 
 @dataclass(frozen=True)
-class _Place:
+class _PanelPlace:
     """The place of a panel in the surrounding axes, whatever their final size."""
 
     around: Axes

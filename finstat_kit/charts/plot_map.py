@@ -128,13 +128,13 @@ def plot_map(
     breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
     entries = scale.entries
     if len(values) < len(grid.tiles):
-        entries = [*entries, (drawing.NO_VALUE, _WORDS[lang][in_words])]
+        entries = [*entries, (drawing.NO_VALUE_COLOUR, _WORDS[lang][in_words])]
 
     with drawing.axes(ax, *grid.inches) as ax:
         around.write_title(ax, content.heading, content.units)
-        spread = content.estimate.intervals() if content.estimate else {}
+        intervals = content.estimate.intervals() if content.estimate else {}
         written = dict.fromkeys(grid.tiles, absent) | {
-            code: f"{content.write(number)}\n{spread.get(code, '')}".strip()
+            code: f"{content.write(number)}\n{intervals.get(code, '')}".strip()
             for code, number in values.items()
         }
         _draw_tiles(ax, grid, values, scale, written, lang)
@@ -162,17 +162,17 @@ def _content(
 ) -> _Content:
     """Return the content of a map: medians, differences of counts, counts or other values."""
     if summaries.is_summary(frame):
-        return _of_summary(frame, by, value, unit, lang, source)
+        return _content_of_summary(frame, by, value, unit, lang, source)
     if _is_of_units(frame, by, value):
-        return _medians(frame, by, value, unit, lang, source)
+        return _content_of_units(frame, by, value, unit, lang, source)
     if value in ("count", "difference") and drawing.is_comparison(frame):
-        return _differences(frame, by, unit, lang, source)
+        return _content_of_comparison(frame, by, unit, lang, source)
     if value == "count" and unit is None:
-        return _counts(frame, by, lang, source)
-    return _values(frame, by, value, unit, lang, source)
+        return _content_of_counts(frame, by, lang, source)
+    return _content_of_column(frame, by, value, unit, lang, source)
 
 
-def _medians(
+def _content_of_units(
     frame: labels.Frame, by: By, item: str, unit: str | None, lang: Lang, source: Register | None
 ) -> _Content:
     """Return the medians of the units of a frame."""
@@ -181,7 +181,7 @@ def _medians(
     words = _WORDS[lang]
     called = figures.capitalized(f"{figures.called(item, lang)} ({words['median']})")
     return _Content(
-        _medians_of(coded, by, lang, source),
+        _table_of_medians(coded, by, lang, source),
         words["other"].format(value=called, by=drawing.WORDS[lang][by]) + values.years,
         words["median"] if unit is None else unit,
         figures.number_of(coded, lang),
@@ -191,7 +191,7 @@ def _medians(
     )
 
 
-def _of_summary(
+def _content_of_summary(
     frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
 ) -> _Content:
     """Return a statistic of a summary, the median unless another is named."""
@@ -220,12 +220,12 @@ def _of_summary(
     )
 
 
-def _differences(
+def _content_of_comparison(
     frame: labels.Frame, by: By, unit: str | None, lang: Lang, source: Register | None
 ) -> _Content:
     counts = drawing.comparison(frame, by)
     return _Content(
-        _values_of(frame, by, "difference", lang, source),
+        _table_of(frame, by, "difference", lang, source),
         drawing.WORDS[lang]["difference"].format(by=drawing.WORDS[lang][by]),
         drawing.compared(frame, _WORDS[lang]["difference"] if unit is None else unit, lang),
         drawing.both_numbers(frame, counts, lang),
@@ -236,13 +236,15 @@ def _differences(
     )
 
 
-def _counts(frame: labels.Frame, by: By, lang: Lang, source: Register | None) -> _Content:
+def _content_of_counts(
+    frame: labels.Frame, by: By, lang: Lang, source: Register | None
+) -> _Content:
     """Return the counts of units, or their estimates with intervals."""
     estimate = estimates.of_frame(frame, by)
-    table = _values_of(frame, by, "count", lang, source)
+    table = _table_of(frame, by, "count", lang, source)
     heading = drawing.WORDS[lang]["by"].format(by=drawing.WORDS[lang][by])
     if estimate is None:
-        total, write = int(table["value"].sum()), _writer(table["value"], lang)
+        total, write = int(table["value"].sum()), _number_format_of(table["value"], lang)
         return _Content(table, heading, _WORDS[lang]["count"], total, write, _missing(frame))
     short = Short(estimate, lang)
     return _Content(
@@ -256,17 +258,17 @@ def _counts(frame: labels.Frame, by: By, lang: Lang, source: Register | None) ->
     )
 
 
-def _values(
+def _content_of_column(
     frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
 ) -> _Content:
     """Return the values of a column, which may be any quantity."""
-    table = _values_of(frame, by, value, lang, source)
+    table = _table_of(frame, by, value, lang, source)
     return _Content(
         table,
         _WORDS[lang]["other"].format(value=value, by=drawing.WORDS[lang][by]),
         value if unit is None else unit,
         None,
-        _writer(table["value"], lang),
+        _number_format_of(table["value"], lang),
         _missing(frame),
     )
 
@@ -292,7 +294,7 @@ def _draw_tiles(
         parts = set("\n".join(texts_of.values()).split("\n"))
         of_tiles.append((y, texts_of, max(drawing.breadth(part, 72) for part in parts)))
     for code, tile in grid.tiles.items():
-        colour = scale.colour_of(values[code]) if code in values else drawing.NO_VALUE
+        colour = scale.colour_of(values[code]) if code in values else drawing.NO_VALUE_COLOUR
         edge = ax.get_facecolor()
         ax.add_patch(Rectangle(tile, 1, 1, facecolor=colour, edgecolor=edge, linewidth=1.5))
         for y, texts_of, width in of_tiles:
@@ -360,7 +362,7 @@ def _summed(content: _Content, rows: pl.DataFrame, lang: Lang) -> str:
     return ""
 
 
-def _values_of(
+def _table_of(
     frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
 ) -> pl.DataFrame:
     """Return the columns of a map: ``code``, ``value``, ``label`` and ``kind``.
@@ -369,13 +371,15 @@ def _values_of(
     """
     if "code" in labels.schema_of(frame):
         check_made_by(frame, by)
-        table = _given(frame, by, value)
+        table = _table_given(frame, by, value)
     else:
-        table = _counted(frame, by, value, lang, register)
+        table = _table_of_units(frame, by, value, lang, register)
     return _described(table, by, lang, register)
 
 
-def _medians_of(coded: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
+def _table_of_medians(
+    coded: pl.DataFrame, by: By, lang: Lang, register: Register | None
+) -> pl.DataFrame:
     """Return the columns of a map and ``units``: the median of the values of each code."""
     table = spread(coded, "value", by).select("code", "units", value="median")
     return _described(table, by, lang, register)
@@ -394,7 +398,7 @@ def _by_code(table: pl.DataFrame) -> dict[str, float]:
     return dict(zip(present["code"], present["value"], strict=True))
 
 
-def _writer(values: pl.Series, lang: Lang) -> Callable[[float], str]:
+def _number_format_of(values: pl.Series, lang: Lang) -> Callable[[float], str]:
     """Return the format of the values: whole, or with three significant digits of the median."""
     present = values.drop_nulls()
     if values.dtype.is_integer() or (present == present.round()).all():
@@ -405,7 +409,7 @@ def _writer(values: pl.Series, lang: Lang) -> Callable[[float], str]:
     return lambda number: number_format.decimal(float(number), lang, places).replace("-", "−")
 
 
-def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
+def _table_given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     """Return code and value of a frame that has them, and kind if it is that of counts."""
     schema = labels.schema_of(frame)
     numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
@@ -444,7 +448,7 @@ def _given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     return table if kind and set(table["kind"]) <= set(KINDS) else table.drop(kind)
 
 
-def _counted(
+def _table_of_units(
     frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
 ) -> pl.DataFrame:
     """Return the counts of units by code, in the column ``value``."""

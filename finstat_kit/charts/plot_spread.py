@@ -1,4 +1,4 @@
-"""Quartile boxes: how an item or a ratio spreads over regions, activities or sizes."""
+"""Quartile boxes of an item or a ratio by region, activity or size; without groups a histogram."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.wire import MAX_ID
 
-_MOST: Final = 30  # boxes
-_HEIGHT: Final = 0.3  # inches of a box and the gap below it
-_BOX: Final = 0.56
+_MOST_BOXES: Final = 30  # boxes
+_BOX_HEIGHT: Final = 0.3  # inches of a box and the gap below it
+_BOX_PART: Final = 0.56
 _TICKS: Final = 22  # points of the numbers below the axes
-_WIDE: Final = 100  # from here on, highest by lowest, values are drawn on a log scale
+_WIDE_BOXES: Final = 100  # from here on, highest by lowest, values are drawn on a log scale
 _WORDS: Final = Words("plot_spread")
 _BINS: Final = 40
 _SKEWED: Final = 100  # from here on, the largest by a quarter of the values, the scale is a log one
-_ENDS: Final = (0.005, 0.995)  # a linear scale shows almost all values, between these shares
-_HISTOGRAM_WORDS: Final = Words("distribution")
+_HISTOGRAM_ENDS: Final = (0.005, 0.995)  # a linear scale shows the values between these shares
+_HISTOGRAM_WORDS: Final = Words("histogram")
 
 
 def plot_spread(
@@ -116,7 +116,7 @@ def plot_spread(
                     cure="give the figures that it was made of",
                 )  # fmt: skip
         summary = summaries.of_frame(frame, by, lang, source, value)
-        return _draw(_of_summary(summary, lang), around, ax)
+        return _chart_of_boxes(_of_summary(summary, lang), around, ax)
     if by is not None:
         arguments.one_of("by", by, tuple(labels.FIELDS))
         assert isinstance(by, str)
@@ -127,8 +127,8 @@ def plot_spread(
     values = figures.of_frame(frame, value, limits=limits, max_difference=max_difference)
     marked = None if mark is None else values.marked(mark)
     if by is None:
-        return _distribution(values, marked, around, ax)
-    return _draw(_of_units(values, by, marked, lang, source), around, ax)
+        return _chart_of_histogram(values, marked, around, ax)
+    return _chart_of_boxes(_of_units(values, by, marked, lang, source), around, ax)
 
 
 class _Content(NamedTuple):
@@ -195,11 +195,11 @@ def _of_summary(summary: Summary, lang: Lang) -> _Content:
     )
 
 
-def _draw(content: _Content, around: Texts, ax: Axes | None) -> Axes:
+def _chart_of_boxes(content: _Content, around: Texts, ax: Axes | None) -> Axes:
     """Draw boxes with a title, and notes below."""
     lang, of_groups = around.lang, content.groups
     enough = content.boxes.drop_nulls("median")
-    is_shown = pl.col("n").rank("ordinal", descending=True) <= _MOST
+    is_shown = pl.col("n").rank("ordinal", descending=True) <= _MOST_BOXES
     is_shown |= pl.col("marked").is_not_null()
     by_median = [-pl.col("median")] if content.order is None else [content.order]
     shown = enough.filter(is_shown).sort(*by_median, "code")
@@ -218,7 +218,7 @@ def _draw(content: _Content, around: Texts, ax: Axes | None) -> Axes:
     notes += [*figures.numbered(_WORDS[lang], counts, lang), *content.notes]
     names = drawing.names(shown, lang, among=shown, longest=content.longest)
     placed = rows.placed(shown["code"], names, of_groups)
-    with drawing.axes(ax, 8, 1.7 + _HEIGHT * placed.height) as ax:
+    with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * placed.height) as ax:
         placed, beside = placed.beside(ax)
         around.write_title(ax, content.heading, content.number, beside=beside)
         if shown.is_empty():
@@ -229,7 +229,7 @@ def _draw(content: _Content, around: Texts, ax: Axes | None) -> Axes:
         numbers = _draw_boxes(ax, shown, content.item, placed, colour, lang, log=log)
         width = drawing.inches(ax)[0]
         room = max(width * drawing.GROWTH - beside - numbers, 0.3)
-        _thin(ax, content.item, lang, room / width)
+        _write_with_room(ax, content.item, lang, room / width)
         pad = 4.0
         if of_groups is not None:
             pad = texts.legend_below(
@@ -239,7 +239,7 @@ def _draw(content: _Content, around: Texts, ax: Axes | None) -> Axes:
     return ax
 
 
-def _distribution(
+def _chart_of_histogram(
     values: Figures,
     marked: dict[str, Any] | None,
     around: Texts,
@@ -276,7 +276,7 @@ def _needs_log(boxes: pl.DataFrame) -> bool:
     """Return whether the boxes are too far apart for a linear scale, and fit on a log one."""
     if boxes.is_empty() or (boxes["q1"] <= 0).any():
         return False
-    return float(boxes["q3"].to_numpy().max()) > _WIDE * float(boxes["q1"].to_numpy().min())
+    return float(boxes["q3"].to_numpy().max()) > _WIDE_BOXES * float(boxes["q1"].to_numpy().min())
 
 
 def _labelled(
@@ -305,14 +305,14 @@ def _draw_boxes(
 ) -> float:
     """Draw boxes, and return the inches of the numbers to the right of the axes."""
     ink = drawing.ink(ax)
-    half = _BOX / 2
+    half = _BOX_PART / 2
     of_boxes = zip(placed.at, colour, boxes.iter_rows(named=True), strict=True)
     for row, face, box in of_boxes:
         # On a log scale a whisker down to zero, or below, runs off the left edge.
         ax.plot([box["low"], box["high"]], [row, row], color=ink, linewidth=0.9, zorder=1)
         ax.add_patch(
             Rectangle(
-                (box["q1"], row - half), box["q3"] - box["q1"], _BOX,
+                (box["q1"], row - half), box["q3"] - box["q1"], _BOX_PART,
                 facecolor=face, edgecolor=ink, linewidth=0.7, zorder=2,
             )
         )  # fmt: skip
@@ -366,7 +366,8 @@ def _draw_histogram(
         ax.set_xscale("asinh", linear_width=near_zero)
         ax.xaxis.set_major_locator(AsinhLocator(near_zero, numticks=9))
     else:
-        ends = [*np.quantile(numbers, _ENDS), *shown[numbers.size :]]  # the mark is never cut off
+        # The mark is never cut off.
+        ends = [*np.quantile(numbers, _HISTOGRAM_ENDS), *shown[numbers.size :]]
         edges = _aligned(float(min(ends)), float(max(ends)))
         ax.xaxis.set_major_locator(MaxNLocator(6))
     counts, _ = np.histogram(numbers, edges)
@@ -376,11 +377,13 @@ def _draw_histogram(
            linewidth=0.4)  # fmt: skip
     median = float(rows["value"].median())  # type: ignore[arg-type]
     written = figures.written(item, median, lang)
-    _line(ax, median, words["median"].format(x=written), ink, "-")
+    _draw_upright_line(ax, median, words["median"].format(x=written), ink, "-")
     if mark is not None:
-        _line(ax, mark, figures.written(item, mark, lang), drawing.BLUE, "--", above=TEXT_SIZE + 3)
+        _draw_upright_line(
+            ax, mark, figures.written(item, mark, lang), drawing.BLUE, "--", above=TEXT_SIZE + 3
+        )
     ax.set_xlim(edges[0], edges[-1])
-    _thin(ax, item, lang)
+    _write_with_room(ax, item, lang)
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     ax.tick_params(labelsize=TEXT_SIZE)
     ax.set_ylabel(words["years" if figures.counted(rows) == "unit-years" else "rows"],
@@ -410,7 +413,9 @@ def _aligned(low: float, high: float) -> NDArray[np.float64]:
     return width * np.arange(first, last + 1, dtype=np.float64)
 
 
-def _line(ax: Axes, x: float, text: str, colour: str, style: str, *, above: float = 0) -> None:
+def _draw_upright_line(
+    ax: Axes, x: float, text: str, colour: str, style: str, *, above: float = 0
+) -> None:
     ax.axvline(x, color=colour, linewidth=1.6, linestyle=style)
     ax.annotate(
         text, (x, 1), (0, 3 + above), xycoords=ax.get_xaxis_transform(), textcoords="offset points",
@@ -418,7 +423,7 @@ def _line(ax: Axes, x: float, text: str, colour: str, style: str, *, above: floa
     )  # fmt: skip
 
 
-def _thin(ax: Axes, item: str, lang: Lang, width: float = 1.0) -> None:
+def _write_with_room(ax: Axes, item: str, lang: Lang, width: float = 1.0) -> None:
     """Write the numbers on the axis that have room beside each other in a part of its width."""
     low, high = ax.get_xlim()
     of_text: dict[str, list[float]] = {}

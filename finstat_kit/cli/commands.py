@@ -22,14 +22,13 @@ from finstat_kit.cli.output import Output, harmless, silence
 from finstat_kit.cli.records import count, get, ids
 from finstat_kit.cli.statements import financials, form, statement
 from finstat_kit.errors import Either, Interrupted, RegisterError, UsageError, Words
-from finstat_kit.protocol.wire import CODELISTS
+from finstat_kit.protocol.wire import BY_FIELD, CODELISTS
 
 if TYPE_CHECKING:
     from finstat_kit.arguments import Lang
 
 
 # Modules that load polars are imported where they are used, so that --help answers at once.
-
 _COMPLETION: Final = "_FINSTAT_KIT_COMPLETE"  # the variable that click documents
 # Arguments of the library that have another name here.
 _RENAMED = {"base_url": "--url", "register": "--url", "ids": "ID", "path": "FOLDER"}
@@ -115,8 +114,6 @@ def label(
     "-" reads standard input. In parquet and xlsx, numbers and dates are typed values and
     codes are text; in other formats all values stay the text that was read.
     """
-    from finstat_kit.protocol.wire import BY_FIELD
-
     reg = chosen()
     frame = reading.table(file, typed=output.form in ("parquet", "xlsx"))
     present = [field for field in BY_FIELD if field in frame.columns]

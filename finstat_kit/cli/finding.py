@@ -48,7 +48,7 @@ def find(
         first = ["id", "ico", "nazovUJ", "mesto"]
         output.write(records.select(*first, *(n for n in records.columns if n not in first)))
         return
-    output.write(_places(chosen(), text, level, lang))
+    output.write(_places_named(chosen(), text, level, lang))
 
 
 @click.command()
@@ -66,10 +66,10 @@ def filings(unit: str, max_requests: int | None, chosen: options.Chosen, output:
 
     reg = chosen()
     record = reg.units.get(unit_of(reg.units, unit, "unit"))
-    output.write(_listed(reg, reg.filings(record, max_requests=max_requests)))
+    output.write(_with_forms(reg, reg.filings(record, max_requests=max_requests)))
 
 
-def _listed(reg: Register, filed: pl.DataFrame) -> pl.DataFrame:
+def _with_forms(reg: Register, filed: pl.DataFrame) -> pl.DataFrame:
     """Return filings, the newest last, with the templates of their reports as text."""
     import polars as pl
 
@@ -84,7 +84,7 @@ def _listed(reg: Register, filed: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _places(reg: Register, text: str, level: Level | None, lang: Lang | None) -> pl.DataFrame:
+def _places_named(reg: Register, text: str, level: Level | None, lang: Lang | None) -> pl.DataFrame:
     """Return the places of `Register.locations` with one name each, and the names above them.
 
     Returns:

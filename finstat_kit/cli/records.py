@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from finstat_kit.protocol.records import Kind, Record
 
 
-_SECONDS: Final = 0.5  # between two writes: a row waits no longer for the rows after it
-_MOST: Final = 1_000  # rows of a write
+_SECONDS_BETWEEN_WRITES: Final = 0.5  # a row waits no longer for the rows after it
+_MOST_ROWS_OF_A_WRITE: Final = 1_000
 
 
 @click.command()
@@ -62,7 +62,7 @@ def ids(
     except (RegisterError, Interrupted) as error:
         if error.partial is not None and error.partial.height:
             output.write(error.partial)
-            _cut_off(error, error.partial.height, error.cursor)
+            _report_cursor(error, error.partial.height, error.cursor)
         raise
     output.write(frame)
 
@@ -88,11 +88,11 @@ def _stream_ids(
     except UsageError:
         raise
     except (RegisterError, KeyboardInterrupt) as error:
-        _cut_off(error, printed, after_id)
+        _report_cursor(error, printed, after_id)
         raise
 
 
-def _cut_off(error: BaseException, printed: int, cursor: int | None) -> None:
+def _report_cursor(error: BaseException, printed: int, cursor: int | None) -> None:
     """Report where to resume, and remove it from the error."""
     click.echo(
         f"cut off after {printed:,} ids; to resume, add --after-id {cursor or 0} to the command",
@@ -208,15 +208,15 @@ def get(
     except (RegisterError, KeyboardInterrupt):
         done = rows.count + len(unreadable)
         if rows.count:
-            _write(rows, reg, output)
+            _write_rest(rows, reg, output)
         if done:
             many = "" if rows.count == 1 else "s"
             cut_off(f"{rows.count:,} row{many}", ids, done)
-        _report(unreadable)
+        _report_unreadable(unreadable)
         raise
-    _write(rows, reg, output)
+    _write_rest(rows, reg, output)
     if unreadable:
-        _report(unreadable)
+        _report_unreadable(unreadable)
         raise SystemExit(1)
 
 
@@ -232,13 +232,13 @@ def _reason(id_: int, error: RegisterError) -> str:
     return f"id {id_}: no record" if isinstance(error, NotFound) else error.message
 
 
-def _report(unreadable: list[str]) -> None:
+def _report_unreadable(unreadable: list[str]) -> None:
     if unreadable:
         told = "\n".join([f"ids without a readable record: {len(unreadable):,}", *unreadable])
         click.echo(harmless(told), err=True)
 
 
-def _write(rows: Rows, reg: Register, output: Output) -> None:
+def _write_rest(rows: Rows, reg: Register, output: Output) -> None:
     if output.streams:
         rows.end()
         return
@@ -278,7 +278,7 @@ class Rows:
         self._waiting.append(record)
         self.count += 1
         due = self._output.streams and time.monotonic() >= self._next_write
-        if due or len(self._waiting) >= _MOST:
+        if due or len(self._waiting) >= _MOST_ROWS_OF_A_WRITE:
             self.flush()
 
     def flush(self) -> None:
@@ -294,7 +294,7 @@ class Rows:
                 self._frames.append(frame)
             self._begun = True
             self._waiting.clear()
-            self._next_write = time.monotonic() + _SECONDS
+            self._next_write = time.monotonic() + _SECONDS_BETWEEN_WRITES
 
     def end(self) -> None:
         """Write the records that still wait; for an empty result the header."""

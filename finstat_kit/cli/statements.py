@@ -35,10 +35,10 @@ def form(template: int, lang: Lang | None, chosen: options.Chosen, output: Outpu
     forms other than 684, 690, 696, 699 and 727 is a translation; a label without one is Slovak.
     """
     reg = chosen()
-    output.write(_listed(reg.template(template), reg._language(lang)))
+    output.write(_rows_with_terms(reg.template(template), reg._language(lang)))
 
 
-def _listed(rows: pl.DataFrame, lang: Lang) -> pl.DataFrame:
+def _rows_with_terms(rows: pl.DataFrame, lang: Lang) -> pl.DataFrame:
     """Return the rows of a form with one label, and with terms as text."""
     import polars as pl
 
@@ -117,9 +117,9 @@ def _printed(reg: Register, id_: int, lang: Lang | None) -> str:
 
 def _fitting(filed: Filed) -> str:
     """Return a form as text, on a terminal as wide as that."""
-    from finstat_kit.frames.reports.filed import text
+    from finstat_kit.frames.reports.filed import as_text
 
-    return text(filed, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
+    return as_text(filed, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
 
 
 @click.command()

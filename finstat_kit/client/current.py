@@ -315,7 +315,9 @@ def _forwarded(method: Callable[..., object], name: str) -> Callable[..., object
 
     signature = inspect.signature(method)
     parameters = list(signature.parameters.values())[1:]  # without self
-    vars(forwarded)["__signature__"] = names.plain(signature.replace(parameters=parameters))
+    vars(forwarded)["__signature__"] = names.plain_signature(
+        signature.replace(parameters=parameters)
+    )
     forwarded.__module__, forwarded.__qualname__ = "finstat_kit", name
     return forwarded
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 # What each alias stands for; the texts that an alias of texts allows are in the docstring.
-_PLAIN: Final = {
+_PLAIN_TYPES: Final = {
     "CodelistName": "str",
     "Grouping": "str",
     "Activity": "str",
@@ -35,8 +35,8 @@ _PLAIN: Final = {
     "Given": "int | Iterable[int] | pl.Series | pl.DataFrame | pl.LazyFrame | None",
     "Year": "int | Iterable[int] | None",
 }
-_NAME: Final = re.compile(rf"\b(?:[a-z_]+\.)?({'|'.join(_PLAIN)})\b")
-_FORMER: Final = {
+_ALIAS: Final = re.compile(rf"\b(?:[a-z_]+\.)?({'|'.join(_PLAIN_TYPES)})\b")
+_FORMER_NAMES: Final = {
     **{
         name: f'codelist("{name}")'
         for name in ("legal_forms", "activities", "ownership_types", "size_classes")
@@ -68,18 +68,18 @@ class _Type(str):
         return str(self)
 
 
-def show(public: object) -> None:
+def show_plain_signature(public: object) -> None:
     """Show the signature of a function, or of the creation of a class, with plain types."""
     function = vars(public).get("__init__") if inspect.isclass(public) else public
     if inspect.isfunction(function) and "__signature__" not in vars(function):
-        vars(function)["__signature__"] = plain(inspect.signature(function))
+        vars(function)["__signature__"] = plain_signature(inspect.signature(function))
 
 
-def plain(signature: inspect.Signature) -> inspect.Signature:
+def plain_signature(signature: inspect.Signature) -> inspect.Signature:
     """Return a signature with plain types.
 
     >>> def draw(frame: labels.Frame, by: Grouping | None, lang: Lang | None = None): ...
-    >>> plain(inspect.signature(draw))
+    >>> plain_signature(inspect.signature(draw))
     <Signature (frame: pl.DataFrame | pl.LazyFrame, by: str | None, lang: str | None = None)>
     """
     parameters = [
@@ -94,13 +94,13 @@ def plain(signature: inspect.Signature) -> inspect.Signature:
 def _written(annotation: object) -> object:
     if not isinstance(annotation, str):
         return annotation
-    text = _NAME.sub(lambda name: _PLAIN[name[1]], annotation)
+    text = _ALIAS.sub(lambda name: _PLAIN_TYPES[name[1]], annotation)
     # Each type once: an alias may stand for one that is beside it.
     return _Type(" | ".join(dict.fromkeys(re.split(r" \| (?![^\[]*\])", text))))
 
 
 def former_name(name: str, fault: str) -> AttributeError:
     """Return the error for an unknown name; for a former name it gives the new one."""
-    if name in _FORMER:
-        fault += f"; it is {_FORMER[name]} now"
+    if name in _FORMER_NAMES:
+        fault += f"; it is {_FORMER_NAMES[name]} now"
     return AttributeError(fault)

@@ -747,7 +747,7 @@ class Register(Checked):
             ...     fk.templates().filter(id=699).row(0)
             (699, 'Úč POD', 'MF/18009/2014-74', datetime.date(2014, 1, 1), None, 3)
         """
-        return methods.contents.listed(self._session, refresh=refresh)
+        return methods.contents.listed_templates(self._session, refresh=refresh)
 
     def template(
         self, template: int, *, part: Literal["rows", "columns"] = "rows", refresh: bool = False
@@ -796,7 +796,7 @@ class Register(Checked):
              (2, 0, 'current', None), (2, 1, 'previous', None)]
         """
         arguments.one_of("part", part, ("rows", "columns"))
-        return methods.contents.part_of(self._session, template, part, refresh=refresh)
+        return methods.contents.template_part(self._session, template, part, refresh=refresh)
 
     def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame:
         """Read reports into tidy cells: one row per filled cell.
@@ -936,7 +936,7 @@ class Register(Checked):
             >>> fk.as_filed(report, lang="sk", filled=True).parts[0].lines[0].values
             ['1\xa0250', '']
         """
-        return methods.contents.printed(
+        return methods.contents.as_printed(
             self._session, report, lang=self._language(lang), filled=filled, title=title
         )
 

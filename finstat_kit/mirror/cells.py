@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.errors import MirrorError
-from finstat_kit.frames.reports.cells import FormOf, Ints, by_the_record, values_of
+from finstat_kit.frames.reports.cells import FormOf, Ints, reasons_by_record, values_of
 from finstat_kit.mirror.versions import LENGTHS, TEXTS, digests
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Form
@@ -126,7 +126,7 @@ def _widths(
     """
     held = lengths.list.len().fill_null(0).to_numpy() > 0
     open_ = held.copy()
-    for _, applies in by_the_record(reports, held):
+    for _, applies in reasons_by_record(reports, held):
         open_ &= ~applies
     templates, sizes = reports["idSablony"], lengths.to_list()
     widths = np.zeros(len(at), dtype=np.int64)

@@ -1,6 +1,6 @@
 """`financials` out of a mirror: many filings at once, and only the cells of the wanted items.
 
-The filings are chosen by the same rules as those of a register (`frames.filings`,
+The filings are chosen by the same rules as those of a register (`filings` and `assemble` of
 `frames.financials`); what differs is where their parts are read from. A query's filter is applied
 as soon as its columns are known: to units before their statements are read, to filings before
 their reports, to reports before their cells.

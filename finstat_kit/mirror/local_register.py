@@ -26,7 +26,7 @@ from finstat_kit.frames.reports.cells import layout_of
 from finstat_kit.mirror import extract as extracting, runs
 from finstat_kit.mirror.cells import described, joined
 from finstat_kit.mirror.figures import Figures, Query, filings_of
-from finstat_kit.mirror.runs import part
+from finstat_kit.mirror.runs import first_day_of_part
 from finstat_kit.mirror.served import Served
 from finstat_kit.mirror.state import Folder, State, lacking_of, legible
 from finstat_kit.mirror.versions import MISSING, OWNED, REPORTS_OF, ids_named, is_among, of_ids
@@ -71,7 +71,9 @@ class LocalRegister(Register):
     def __repr__(self) -> str:
         if self._folder.known is None and self._folder.is_begun:
             return f"<Mirror {self._given}, damaged: see verify()>"
-        return runs.described(self._given, self._folder.known, part(self._first), self._day)
+        return runs.repr_of_mirror(
+            self._given, self._folder.known, first_day_of_part(self._first), self._day
+        )
 
     @property
     def invented(self) -> bool | None:
@@ -86,7 +88,7 @@ class LocalRegister(Register):
     def since(self) -> date | None:
         """The first day of change of a partial copy; None for a copy of the whole register."""
         known = self._folder.known
-        return part(self._first) if known is None else known[0].since
+        return first_day_of_part(self._first) if known is None else known[0].since
 
     @property
     def today(self) -> date:
@@ -348,7 +350,7 @@ class LocalRegister(Register):
         )  # fmt: skip
 
     def _source_name(self, lang: Lang) -> str:
-        return runs.source(self._folder.begun(), self.today, lang)
+        return runs.source_text(self._folder.begun(), self.today, lang)
 
     def _citation(self, lang: Lang) -> str:
         return runs.citation(self._folder.begun(), self.today, lang)

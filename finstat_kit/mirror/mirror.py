@@ -23,7 +23,7 @@ from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, owned, snapshot
 from finstat_kit.mirror.log import CURE, Log
-from finstat_kit.mirror.runs import About, parsed
+from finstat_kit.mirror.runs import About, parsed_about
 from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, legible
 from finstat_kit.mirror.sync import Sync, checked
 from finstat_kit.mirror.versions import UNREADABLE, changes_in, newest, of_ids
@@ -46,7 +46,7 @@ _MOST_HOURS: Final = 1_000_000  # a century; the storage has an upper bound too
 VERIFIED: Final = pl.Schema(
     {"file": pl.String(), "rows": pl.Int64(), "damaged": pl.Int64(), "meaning": pl.String()}
 )
-_Row = tuple[str, int, int, str]
+_VerifiedRow = tuple[str, int, int, str]
 
 
 class Mirror(LocalRegister):
@@ -484,7 +484,7 @@ def _verified(folder: Folder) -> pl.DataFrame:
     """Return one row per file, damaged files first; see `Mirror.verify`."""
     about: About | None = None
     least: Mapping[str, int] = {}
-    rows: list[_Row] = []
+    rows: list[_VerifiedRow] = []
     try:
         about, history = folder.begun(), folder.history()
         least = history.done[-1].rows if history.done else {}
@@ -494,16 +494,16 @@ def _verified(folder: Folder) -> pl.DataFrame:
     except MirrorError as error:
         runs = str(error)
     for name, log in {"runs": folder.runs, **folder.logs}.items():
-        rows += _log(name, log, least.get(name, 0), about)
+        rows += _verified_log(name, log, least.get(name, 0), about)
     if runs and not any(file.startswith("runs") for file, _, damaged, _ in rows if damaged):
         rows.append(("runs", 1, 1, runs))
     return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")
 
 
-def _log(name: str, log: Log, least: int, about: About | None) -> Iterator[_Row]:
+def _verified_log(name: str, log: Log, least: int, about: About | None) -> Iterator[_VerifiedRow]:
     try:
         log.reopen()
-        own = None if log.about is None else parsed(log.about, log.path)
+        own = None if log.about is None else parsed_about(log.about, log.path)
     except MirrorError as error:
         yield name, max(least, 1), max(least, 1), str(error)
         return

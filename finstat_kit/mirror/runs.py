@@ -83,7 +83,7 @@ class About(NamedTuple):
     @property
     def since(self) -> date | None:
         """The first day of change of a partial copy, None for a whole one."""
-        return part(self.first)
+        return first_day_of_part(self.first)
 
     @property
     def text(self) -> str:
@@ -91,12 +91,12 @@ class About(NamedTuple):
         return json.dumps({"format": FORMAT, **self._asdict(), "first": self.first.isoformat()})
 
 
-def part(first: date | None) -> date | None:
+def first_day_of_part(first: date | None) -> date | None:
     """Return the first day of change of a partial copy, None for a whole one."""
     return first if first and first > BEGINNING else None
 
 
-def parsed(text: str | None, path: Path) -> About:
+def parsed_about(text: str | None, path: Path) -> About:
     """Return what the description of a table says.
 
     Raises:
@@ -272,7 +272,7 @@ def row_of(
     return pl.DataFrame([row], schema=RUNS)
 
 
-def described(
+def repr_of_mirror(
     path: Path, known: tuple[About, History] | None, first: date | None, day: date | None
 ) -> str:
     """Return the repr of a mirror.
@@ -300,7 +300,7 @@ def described(
     return f"{kind}<Mirror {path}{at} of {source}{part}, {state}{frozen}>"
 
 
-def source(about: About, day: date, lang: Lang) -> str:
+def source_text(about: About, day: date, lang: Lang) -> str:
     """Name the source of a copy, for titles: the register, the part copied, and the day."""
     return f"{_name(about, lang)}{_copied(about, day, lang)}"
 

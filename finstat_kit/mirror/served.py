@@ -16,7 +16,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.mirror.state import State, legible
 from finstat_kit.mirror.versions import MISSING
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.records import KINDS, Content, First, Last, bare, hints
+from finstat_kit.protocol.records import KINDS, Content, First, Last, field_types, without_none
 from finstat_kit.protocol.wire import BEGINNING, CHANGED, LISTS, UNITS, Reply
 from finstat_kit.service.http import routes
 from finstat_kit.service.state.line import Line
@@ -164,13 +164,13 @@ def _body(entries: pl.DataFrame | None, located: bool) -> bytes:
 def _record(row: Mapping[str, Any], shape: Any) -> dict[str, object]:  # noqa: ANN401
     """Return a record as the register would send it, from its row."""
     fields = {}
-    for name, hint in hints(shape).items():
-        if bare(hint) is Content:
+    for name, hint in field_types(shape).items():
+        if without_none(hint) is Content:
             tables, title = row[wire.TABLES], row["titulnaStrana"]
             content = {
                 "titulnaStrana": None
                 if title is None
-                else _value(title, hints(Content)["titulnaStrana"]),
+                else _value(title, field_types(Content)["titulnaStrana"]),
                 wire.TABLES: None
                 if tables is None
                 else [{"data": t} if t is not None else {} for t in tables],
@@ -183,7 +183,7 @@ def _record(row: Mapping[str, Any], shape: Any) -> dict[str, object]:  # noqa: A
 
 
 def _value(value: Any, hint: Any) -> Any:  # noqa: ANN401
-    kind = bare(hint)
+    kind = without_none(hint)
     if value is None:
         return None
     if isinstance(value, date):

@@ -17,7 +17,7 @@ from finstat_kit.frames.text import unit_names
 from finstat_kit.mirror import versions
 from finstat_kit.mirror.cells import ORDER, STORED
 from finstat_kit.mirror.log import BROKEN, CURE, Log, Mark, Stamp, stamp, verify
-from finstat_kit.mirror.runs import RUNS, About, History, Run, parsed
+from finstat_kit.mirror.runs import RUNS, About, History, Run, parsed_about
 from finstat_kit.mirror.versions import (
     LISTED,
     RECORD,
@@ -80,7 +80,7 @@ class Folder:
         about, history = self.runs.about, self._history
         if history is None or about is None:
             return None
-        return parsed(about, self.runs.path), history[1]
+        return parsed_about(about, self.runs.path), history[1]
 
     @property
     def is_begun(self) -> bool:
@@ -110,7 +110,7 @@ class Folder:
             )
         if self.runs.refresh() is None:
             raise MirrorError(f"{self.runs.path} is lost; {CURE}, and history begins anew")
-        return parsed(self.runs.about, self.runs.path)
+        return parsed_about(self.runs.about, self.runs.path)
 
     def history(self) -> History:
         """Return the runs, read anew where there are others.
@@ -366,7 +366,7 @@ class State:
             raise MirrorError(
                 f"{log.path} is lost: {log.rows:,} of {least:,} rows are there; {CURE}"
             )
-        if log.about is not None and parsed(log.about, log.path) != self.about:
+        if log.about is not None and parsed_about(log.about, log.path) != self.about:
             raise MirrorError(
                 f"{log.path} is of another register or another mirror than {self._folder.runs.path}"
                 f"; put back whichever came from elsewhere, or {CURE}"

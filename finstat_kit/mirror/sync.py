@@ -35,7 +35,7 @@ from finstat_kit.mirror import versions
 from finstat_kit.mirror.cells import split
 from finstat_kit.mirror.fetch import Budget, Fetched, Fetcher, OutOfTimeError
 from finstat_kit.mirror.log import BROKEN, CURE, MANY_FILES, Log
-from finstat_kit.mirror.runs import BEGUN, DONE, About, Begun, History, parsed, row_of
+from finstat_kit.mirror.runs import BEGUN, DONE, About, Begun, History, parsed_about, row_of
 from finstat_kit.mirror.state import (
     CODELISTS,
     COLLECTIONS,
@@ -205,7 +205,7 @@ class Sync:
         for table in self._logs.values():
             with contextlib.suppress(MirrorError):
                 if table.refresh() is not None:
-                    descriptions.append(parsed(table.about, table.path))
+                    descriptions.append(parsed_about(table.about, table.path))
         # What most tables say counts: any one may have come from elsewhere.
         about = max(descriptions, key=descriptions.count, default=None)
         register, session = self._register, self._register._session
@@ -240,7 +240,7 @@ class Sync:
         before = max([run.reached.get(name, 0) for run in done], default=0)
         try:
             table.reopen()
-            if table.about is not None and parsed(table.about, table.path) != self._about:
+            if table.about is not None and parsed_about(table.about, table.path) != self._about:
                 raise foreign(table)
             if table.rows < rows:
                 raise MirrorError(

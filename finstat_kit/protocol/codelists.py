@@ -14,7 +14,7 @@ import polars as pl
 
 from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol.records import Classification, Entry, Locations, shaped
-from finstat_kit.protocol.untrusted import read_json, short
+from finstat_kit.protocol.untrusted import read_json, value_in_words
 
 log = logging.getLogger("finstat_kit")
 
@@ -44,7 +44,8 @@ def _codelist(entries: Sequence[Entry], key: str, schema: pl.Schema) -> pl.DataF
         code = str(row[0])
         if code in rows and rows[code] != row:
             raise ProtocolError(
-                f"$.{key}[{index}]: the code {short(code)} is listed twice, with other content"
+                f"$.{key}[{index}]: the code {value_in_words(code)} is listed twice, with other "
+                "content"
             )
         if code in rows:
             repeated.append(code)

@@ -29,9 +29,10 @@ from finstat_kit.protocol.shipped import data_folder, template_bodies
 from finstat_kit.protocol.untrusted import broken, object_at, read_json
 from finstat_kit.protocol.wire import TABLES, TEMPLATE_LIST
 
-_LARGEST: Final = 10_000  # rows or columns of a table
-# Of captions with single spaces: nothing here takes longer than the caption is long.
-_TOKEN: Final = re.compile(
+_LARGEST_TABLE: Final = 10_000  # rows or columns of a table
+
+# The English of captions, which have single spaces: nothing here takes longer than one is long.
+_CAPTION_TOKEN: Final = re.compile(
     r"""(?P<behind>r\ ?\.\ ?[0-9]{1,4}       # a row
     |až\ (?:r\ ?\.\ ?)?[0-9]{1,4}            # the last of some rows
     |[0-9][0-9X]{1,2}A?Ú?(?!\w)|AÚ?(?!\w)   # an account: "06XA", "096 AÚ"
@@ -42,7 +43,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 _IN_WORDS: Final = re.compile(r"[^\W\dAX]")  # a letter that is not of an account
-_WORDS: Final = tuple(
+_ENGLISH_OF_SUMS: Final = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
         (r"r ?\. ?([0-9]+) až (?:r ?\. ?)?([0-9]+)", r"lines \1 to \2"),
@@ -58,8 +59,10 @@ _WORDS: Final = tuple(
         (r"\ba\b", "and"),
     )
 )
+
+# Rows: their designations, and the sums in their captions.
 Path = tuple[str, ...]
-_PART: Final = re.compile(r"[0-9]+|[a-z]|[A-Z]+")
+_MARK_PART: Final = re.compile(r"[0-9]+|[a-z]|[A-Z]+")
 _AS_MARK: Final = re.compile(r"\s*([0-9]{1,4})[\s.]*")
 # "r." as a separate word: "účt. tr. 6" is not a reference.
 _REFERENCE: Final = r"(?<![^\W_])r\s*\.\s*[0-9]{1,4}(?![0-9])"
@@ -77,6 +80,8 @@ _SUM_TOKEN: Final = re.compile(
     |(?P<close>[)\]]))""",
     re.VERBOSE,
 )
+
+# Columns: what the cells of a header say.
 PERIODS: Final = ("current", "previous")
 MEASURES: Final = (
     "gross", "correction", "net", "main", "business", "total", "untaxed", "taxed", "other",
@@ -106,6 +111,40 @@ _MEASURE_WORDS: Final = tuple(
         ("taxed", "zdaň"),
     )
 )
+
+
+class Term(NamedTuple):
+    """One addend of a sum: its sign, and the row by table and index, both from 0."""
+
+    sign: int
+    table: int
+    row: int
+
+
+class Column(NamedTuple):
+    """A data column of a table.
+
+    Attributes:
+        period: One of `PERIODS`, None where the header names none.
+        measure: One of `MEASURES`, None where the header names nothing but a period.
+        header_sk: All header cells above it, top to bottom, joined by `` / ``.
+        header_en: The same in English, None where one of them has none.
+    """
+
+    period: str | None
+    measure: str | None
+    header_sk: str
+    header_en: str | None
+
+
+class HeaderCell(NamedTuple):
+    """A cell of a header; lines and columns are counted from 1."""
+
+    line: int
+    column: int
+    width: int
+    sk: str
+    en: str | None
 
 
 class Row(NamedTuple):
@@ -257,14 +296,14 @@ def _form(reply: dict[str, object], where: str, path: str) -> Form:
     tables = template.tables or []
     translated = _translate(tables)
     for index, table in enumerate(tables):
-        if not 1 <= table.data_columns <= table.columns <= _LARGEST:
+        if not 1 <= table.data_columns <= table.columns <= _LARGEST_TABLE:
             raise broken(
                 f"{where}{path}.{TABLES}[{index}].pocetDatovychStlpcov",
                 f"1 to pocetStlpcov ({table.columns})",
                 table.data_columns,
             )
     row_numbers = [
-        numbers([(row.number, row.mark) for row in table.rows or []]) for table in tables
+        rows_by_number([(row.number, row.mark) for row in table.rows or []]) for table in tables
     ]
     return Form(
         template.id,
@@ -284,7 +323,7 @@ def _translate(tables: Iterable[_Table]) -> bool:
     texts += [row.text for table in tables for row in table.rows or []]
     translated = False
     for text in texts:
-        if text and not _trimmed(text.en) and (words := english(text.sk)):
+        if text and not _trimmed(text.en) and (words := translated_caption(text.sk)):
             text.en, translated = words, True
     return translated
 
@@ -296,19 +335,21 @@ def _table(table: _Table, index: int, numbers: list[dict[int, int]]) -> Table:
         for cell in table.header or []
         for text in (cell.text or _Text(),)
     ]
-    row_paths = paths(row.mark for row in rows)
+    designations = row_paths(row.mark for row in rows)
     return Table(
         name.sk,
         name.en,
-        columns(header, table.columns, table.data_columns, name.sk),
-        tuple(_row(row, path, index, numbers) for row, path in zip(rows, row_paths, strict=True)),
+        read_columns(header, table.columns, table.data_columns, name.sk),
+        tuple(
+            _row(row, path, index, numbers) for row, path in zip(rows, designations, strict=True)
+        ),
     )
 
 
 def _row(row: _Row, path: Path, table: int, numbers: list[dict[int, int]]) -> Row:
     text = row.text or _Text()
     label = text.sk or ""
-    added = terms(references(label), table, numbers)
+    added = resolved_terms(sum_references(label), table, numbers)
     return Row(row.number, _trimmed(row.mark), path, label, _trimmed(text.en), added)
 
 
@@ -316,56 +357,51 @@ def _trimmed(text: str | None) -> str | None:
     return (text or "").strip() or None
 
 
-def english(caption: str | None) -> str | None:
+def translated_caption(caption: str | None) -> str | None:
     """Translate a caption, a header or the name of a table; None if its term is not known.
 
-    >>> english("Dlhodobý hmotný majetok súčet (r. 05 až r. 08)")
+    >>> translated_caption("Dlhodobý hmotný majetok súčet (r. 05 až r. 08)")
     'Property, plant and equipment - total (lines 05 to 08)'
-    >>> english("Neznámy majetok r. 1 + r. 2")
+    >>> translated_caption("Neznámy majetok r. 1 + r. 2")
     """
     term, behind = _parted(" ".join((caption or "").split()))
-    words = _terms().get(_key(term))
+    words = _english_terms().get(_term_key(term))
     if words is None:
         return None
-    for pattern, written in _WORDS if _IN_WORDS.search(behind) else ():
+    for pattern, written in _ENGLISH_OF_SUMS if _IN_WORDS.search(behind) else ():
         behind = pattern.sub(written, behind)
     return (words.upper() if term.isupper() else words) + behind
 
 
 def _parted(caption: str) -> tuple[str, str]:
     """Part a caption behind the last word that is neither an account nor of a sum."""
-    end = max((token.end() for token in _TOKEN.finditer(caption) if not token["behind"]), default=0)
+    end = max(
+        (token.end() for token in _CAPTION_TOKEN.finditer(caption) if not token["behind"]),
+        default=0,
+    )
     return caption[:end], caption[end:]
 
 
-def _key(term: str) -> str:
+def _term_key(term: str) -> str:
     """Return the letters and digits of a term, whatever its case and punctuation."""
     return " ".join(re.findall(r"\w+", term.casefold()))
 
 
 @cache
-def _terms() -> dict[str, str]:
+def _english_terms() -> dict[str, str]:
     text = (data_folder() / "facts" / "english.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in text.splitlines()[1:])
-    return {_key(slovak): words for slovak, words in rows}
+    return {_term_key(slovak): words for slovak, words in rows}
 
 
-class Term(NamedTuple):
-    """One addend of a sum: its sign, and the row by table and index, both from 0."""
-
-    sign: int
-    table: int
-    row: int
-
-
-def paths(marks: Iterable[str | None]) -> Iterator[Path]:
+def row_paths(marks: Iterable[str | None]) -> Iterator[Path]:
     """Complete the designations of a table: ``2.`` below ``A.I.1.`` is ``A.I.2.``.
 
     Totals and results, which have no mark or stars, are outside the numbering: their path is empty.
     """
     above: Path = ()
     for mark in marks:
-        parts = tuple(_PART.findall(mark or ""))
+        parts = tuple(_MARK_PART.findall(mark or ""))
         if not parts:
             yield ()
             continue
@@ -378,12 +414,12 @@ def paths(marks: Iterable[str | None]) -> Iterator[Path]:
         yield parts
 
 
-def references(caption: str) -> list[tuple[int, int]]:
+def sum_references(caption: str) -> list[tuple[int, int]]:
     """Return sign and number of each row that a caption adds up, none where it states no sum.
 
-    >>> references("Obchodná marža r. 01 - r. 02")
+    >>> sum_references("Obchodná marža r. 01 - r. 02")
     [(1, 1), (-1, 2)]
-    >>> references("Výsledok r. 135 mínus (r. 136, r. 137)")
+    >>> sum_references("Výsledok r. 135 mínus (r. 136, r. 137)")
     [(1, 135), (-1, 136), (-1, 137)]
     """
     start = _FIRST_REFERENCE.search(caption)
@@ -418,7 +454,7 @@ def references(caption: str) -> list[tuple[int, int]]:
     return signed_rows
 
 
-def numbers(rows: Sequence[tuple[int | None, str | None]]) -> dict[int, int]:
+def rows_by_number(rows: Sequence[tuple[int | None, str | None]]) -> dict[int, int]:
     """Return the row of each number that captions refer to, by number and mark of the rows.
 
     Some forms print the number of a row as its mark: ``03``; one that repeats refers to no row.
@@ -431,7 +467,7 @@ def numbers(rows: Sequence[tuple[int | None, str | None]]) -> dict[int, int]:
     return {n: row for row, n in enumerate(printed) if n is not None and repeats[n] == 1}
 
 
-def terms(
+def resolved_terms(
     references: Sequence[tuple[int, int]], table: int, numbers: Sequence[Mapping[int, int]]
 ) -> tuple[Term, ...]:
     """Find the rows that the references of a caption name.
@@ -455,33 +491,7 @@ def terms(
     return tuple(resolved)
 
 
-class HeaderCell(NamedTuple):
-    """A cell of a header; lines and columns are counted from 1."""
-
-    line: int
-    column: int
-    width: int
-    sk: str
-    en: str | None
-
-
-class Column(NamedTuple):
-    """A data column of a table.
-
-    Attributes:
-        period: One of `PERIODS`, None where the header names none.
-        measure: One of `MEASURES`, None where the header names nothing but a period.
-        header_sk: All header cells above it, top to bottom, joined by `` / ``.
-        header_en: The same in English, None where one of them has none.
-    """
-
-    period: str | None
-    measure: str | None
-    header_sk: str
-    header_en: str | None
-
-
-def columns(
+def read_columns(
     header: Sequence[HeaderCell], all_columns: int, data_columns: int, name: str | None = None
 ) -> tuple[Column, ...]:
     """Return the data columns of a table, which are its last ones.

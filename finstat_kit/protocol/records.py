@@ -67,7 +67,7 @@ class LastDay(date):
     """The last day of a month, which the register writes as ``2024-12``."""
 
 
-def _day_of(kind: type, text: object) -> date:
+def _decoded_day(kind: type, text: object) -> date:
     """Return the day for a month: the hook by which msgspec decodes `FirstDay`."""
     if type(text) is not str:
         raise ValueError("no month")
@@ -85,10 +85,7 @@ def _day_of_month(first: bool, text: str) -> date:
 
 
 First = FirstDay | None
-
-
 Last = LastDay | None
-
 
 # What a field of each kind is called in a message, and what its column holds.
 _LEAVES: Final[dict[Any, tuple[str, pl.DataType]]] = {
@@ -322,7 +319,7 @@ class Kind(Generic[R]):
         self.listed = listed
         self.shape = shape
         self.schema: Final = _schema(shape)
-        self._decoder = msgspec.json.Decoder(shape, dec_hook=_day_of)
+        self._decoder = msgspec.json.Decoder(shape, dec_hook=_decoded_day)
 
     @property
     def path(self) -> str:
@@ -366,12 +363,12 @@ def shaped(reply: object, shape: type[S], where: str = "") -> S:
         ProtocolError: It has another shape; the text names the path.
     """
     try:
-        return msgspec.convert(reply, shape, dec_hook=_day_of)
+        return msgspec.convert(reply, shape, dec_hook=_decoded_day)
     except msgspec.ValidationError:
         raise next(_misfits(reply, shape, f"{where}$")) from None
 
 
-def content(record: Record) -> dict[str, object]:
+def fields_sent(record: Record) -> dict[str, object]:
     """Return the fields that a record without objects in it has."""
     fields = zip(record.__struct_fields__, astuple(record), strict=True)
     return {name: value for name, value in fields if value is not None}
@@ -395,12 +392,12 @@ def _misfits(
     present: bool = True,
 ) -> Iterator[ProtocolError]:
     """Yield an error for each part of a value that does not have its type."""
-    shape = bare(hint)
+    shape = without_none(hint)
     if value is None and type(None) in get_args(hint):
         return
     if hint in _LEAVES:
         try:
-            msgspec.convert(value, hint, dec_hook=_day_of)
+            msgspec.convert(value, hint, dec_hook=_decoded_day)
         except msgspec.ValidationError:
             yield broken(path, _LEAVES[hint][0], value, present)
     elif get_origin(shape) is list:
@@ -413,18 +410,18 @@ def _misfits(
         expected = "an object with sk and en" if shape is Names else "an object"
         yield broken(path, expected, value, present)
     else:
-        for name, inner in hints(shape).items():
+        for name, inner in field_types(shape).items():
             yield from _misfits(value.get(name), inner, f"{path}.{name}", present=name in value)
 
 
 @cache
-def hints(shape: type[Struct]) -> Mapping[str, Any]:
+def field_types(shape: type[Struct]) -> Mapping[str, Any]:
     """Return the fields of a shape and the type of each, as it was written."""
     found = get_type_hints(shape, include_extras=True)
     return MappingProxyType({name: found[name] for name in shape.__struct_fields__})
 
 
-def bare(hint: Any) -> Any:  # noqa: ANN401 - a type as it was written, whatever that is
+def without_none(hint: Any) -> Any:  # noqa: ANN401 - a type as it was written, whatever that is
     """Return the type without None."""
     if hint in _LEAVES or type(None) not in get_args(hint):
         return hint
@@ -434,17 +431,17 @@ def bare(hint: Any) -> Any:  # noqa: ANN401 - a type as it was written, whatever
 def _dtype(hint: Any) -> pl.DataType:  # noqa: ANN401
     if hint in _LEAVES:
         return _LEAVES[hint][1]
-    kind = bare(hint)
+    kind = without_none(hint)
     if get_origin(kind) is list:
         return pl.List(_dtype(get_args(kind)[0]))
-    return pl.Struct({name: _dtype(field) for name, field in hints(kind).items()})
+    return pl.Struct({name: _dtype(field) for name, field in field_types(kind).items()})
 
 
 def _schema(shape: type[Record]) -> pl.Schema:
     columns: dict[str, pl.DataType] = {}
-    for name, hint in hints(shape).items():
-        if bare(hint) is Content:
-            columns["titulnaStrana"] = _dtype(hints(Content)["titulnaStrana"])
+    for name, hint in field_types(shape).items():
+        if without_none(hint) is Content:
+            columns["titulnaStrana"] = _dtype(field_types(Content)["titulnaStrana"])
             columns["tabulky"] = pl.List(pl.List(pl.String))
         else:
             columns[name] = _dtype(hint)

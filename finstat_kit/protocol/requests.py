@@ -148,7 +148,7 @@ def value_of(request: Request[T], reply: Reply, now: float) -> T:
     if status == 503 and NOT_HELD in headers:
         raise NotHeld(f"not_held: the mirror at this address does not hold it{first_words(body)}")
     if status in _RETRIED:
-        raise _busy(status, body, retry_after(headers.get("Retry-After"), now))
+        raise _busy(status, body, seconds_to_wait(headers.get("Retry-After"), now))
     if status == 403 or (status == 200 and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"):
         raise _page_of_html(status, body)
     if status != 200:
@@ -206,7 +206,7 @@ def _refusal(status: int, place: str, body: bytes) -> RegisterError:
     )
 
 
-def retry_after(value: str | None, now: float) -> float | None:
+def seconds_to_wait(value: str | None, now: float) -> float | None:
     """Return the seconds of a Retry-After header, None if it is not usable."""
     if value is None:
         return None

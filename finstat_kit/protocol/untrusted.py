@@ -5,17 +5,13 @@ from __future__ import annotations
 import html
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 
 from finstat_kit.errors import ProtocolError
 
-if TYPE_CHECKING:
-    pass
-
-
-_WORDS_OF: Final = 20_000  # bytes of a body
+_READ_OF_BODY: Final = 20_000  # bytes of a body
 _TAGS: Final = re.compile(
     r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL
 )
@@ -54,6 +50,10 @@ def _slowly(body: bytes, where: str) -> object:
     return reply
 
 
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
 def object_at(reply: object, where: str = "", *, path: str = "$") -> dict[str, object]:
     """Return a JSON value that is an object; refuse any other.
 
@@ -69,14 +69,14 @@ def object_at(reply: object, where: str = "", *, path: str = "$") -> dict[str, o
 
 def broken(path: str, expected: str, got: object, present: bool = True) -> ProtocolError:
     """Return the error for a value that breaks the register's format."""
-    seen = f"got {short(got)}" if present else "it is missing"
+    seen = f"got {value_in_words(got)}" if present else "it is missing"
     return ProtocolError(
         f"{path}: expected {expected}, {seen}; the reply is broken or the register's format has "
         "changed: try again, and look for a newer finstat_kit if it stays"
     )
 
 
-def short(value: object) -> str:
+def value_in_words(value: object) -> str:
     """Return a value for a message: lists and objects by their size, as they may be deep."""
     if isinstance(value, list | dict):
         kind = "a list" if isinstance(value, list) else "an object"
@@ -85,13 +85,9 @@ def short(value: object) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is not JSON")
-
-
 def first_words(body: bytes) -> str:
     """Return the first words of a body for an error message, tags stripped."""
-    text = _TAGS.sub(" ", body[:_WORDS_OF].decode("utf-8", errors="replace"))
+    text = _TAGS.sub(" ", body[:_READ_OF_BODY].decode("utf-8", errors="replace"))
     words = shown(" ".join(html.unescape(text).split()))
     return f": “{words}”" if words else ""
 

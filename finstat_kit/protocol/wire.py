@@ -1,7 +1,7 @@
 """The register's spelling: endpoints, parameters, keys, fields, limits, codelists, and its replies.
 
 The only place of the register's own words, which client and embedded service both read from here.
-The fields of records are in `records.fields`.
+The fields of records are in `records`.
 """
 
 from __future__ import annotations

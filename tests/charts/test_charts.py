@@ -23,7 +23,7 @@ from nbclient import NotebookClient
 import finstat_kit as fk
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts.parts import drawing
-from finstat_kit.charts.parts.rows import cut
+from finstat_kit.charts.parts.rows import drawn_rows
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.counts.count_by import COUNTS, LAST_CHANGES
 from finstat_kit.protocol import wire
@@ -97,7 +97,7 @@ def test_what_top_cuts_off_is_one_bar() -> None:
     counts = fk.count_by(UNITS, "okres")
     labelled = counts.filter(pl.col("kind") == "labelled")
 
-    rows = cut(counts, 5)
+    rows = drawn_rows(counts, 5)
     found = bars(fk.plot_counts(counts, "okres", top=5, ax=axes()))
 
     assert rows["kind"].to_list() == ["labelled"] * 5 + ["rest", "unknown code", "no code", "gone"]
@@ -111,7 +111,7 @@ def test_what_top_cuts_off_is_one_bar() -> None:
 def test_a_long_rest_hides_nothing() -> None:
     """A rest that would dwarf all others runs off the axis, which says so."""
     ax = fk.plot_counts(UNITS, "okres", top=2, lang="en", ax=axes())
-    rest = cut(fk.count_by(UNITS, "okres"), 2).filter(pl.col("kind") == "rest")["count"][0]
+    rest = drawn_rows(fk.count_by(UNITS, "okres"), 2).filter(pl.col("kind") == "rest")["count"][0]
 
     assert bars(ax)["other (77)"] == rest
     assert ax.get_xlim()[1] < rest
@@ -194,7 +194,7 @@ def test_counts_keep_their_labels() -> None:
 @pytest.mark.parametrize("field", ["sidlo", *slow(*(by for by in wire.BY_FIELD if by != "sidlo"))])
 def test_bars_are_legible(field: By, lang: Lang) -> None:
     """No text lies on another or over the edge, whatever is counted."""
-    number = cut(fk.count_by(UNITS, field), 30).height
+    number = drawn_rows(fk.count_by(UNITS, field), 30).height
     ax = fk.plot_counts(UNITS, field, lang=lang, ax=own(number))
 
     check_legible(ax)

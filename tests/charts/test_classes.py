@@ -79,12 +79,12 @@ def test_the_same_size_is_as_deep_on_either_side_of_zero() -> None:
     """Falls are orange, rises blue, zero neither; the only fall is not deep when it is small."""
     scale = classes.around_zero([-2, 0, 1, 3, 50, 52, 900], str, "en")
 
-    assert scale.colour_of(-2) == drawing.FALLS[0]
+    assert scale.colour_of(-2) == drawing.ORANGES[0]
     assert scale.colour_of(3) == drawing.BLUES[0]
-    assert scale.colour_of(0) == drawing.NO_CHANGE
+    assert scale.colour_of(0) == drawing.NO_CHANGE_COLOUR
     assert scale.colour_of(900) == drawing.BLUES[-1]
     assert [text for _, text in scale.entries] == ["-2", "0", "1 to 3", "50 to 52", "900"]
-    assert classes.around_zero([-900, -50, 2], str, "en").colour_of(-900) == drawing.FALLS[-1]
+    assert classes.around_zero([-900, -50, 2], str, "en").colour_of(-900) == drawing.ORANGES[-1]
 
 
 def test_bounds_make_equal_classes_of_any_values() -> None:
@@ -106,7 +106,7 @@ def test_bounds_around_zero_are_as_deep_on_either_side() -> None:
     assert [text for _, text in scale.entries] == [
         "≤ −10", "−10 to 0", "0", "0 to 10", "10 to 20", "> 20",
     ]  # fmt: skip
-    assert scale.colour_of(-1) == drawing.FALLS[0]
+    assert scale.colour_of(-1) == drawing.ORANGES[0]
     assert scale.colour_of(1) == drawing.BLUES[0]
-    assert scale.colour_of(0) == wide.colour_of(3) == drawing.NO_CHANGE
-    assert scale.colour_of(-99) == drawing.FALLS[1]
+    assert scale.colour_of(0) == wide.colour_of(3) == drawing.NO_CHANGE_COLOUR
+    assert scale.colour_of(-99) == drawing.ORANGES[1]

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, tiles
-from finstat_kit.charts.parts.rows import cut
+from finstat_kit.charts.parts.rows import drawn_rows
 from tests.support.examples import slow
 from tests.support.pictures import axes, bars, check_legible, drawn, own, tile_numbers, written
 from tests.support.units import UNITS
@@ -47,7 +47,7 @@ def test_differences_are_legible(lang: Lang, top: int | None) -> None:
     """A rest of any size hides nothing, in either direction."""
     for a, b in ((A, B), (B, A), (A.head(0), B), (A, B.head(0))):
         compared = fk.compare(a, b, "okres", lang=lang)
-        rows = cut(compared, top or 30, value="difference")
+        rows = drawn_rows(compared, top or 30, value="difference")
         ax = fk.plot_counts(compared, "okres", lang=lang, top=top, ax=own(rows.height))
 
         check_legible(ax)
@@ -59,7 +59,7 @@ def test_the_furthest_from_zero_are_drawn() -> None:
     """A great fall is not cut off for being the least number."""
     compared = fk.compare(A, B)
 
-    rows = cut(compared, 3, value="difference").filter(kind="labelled")
+    rows = drawn_rows(compared, 3, value="difference").filter(kind="labelled")
 
     size = pl.col("difference").abs()
     assert set(rows["code"]) == set(
@@ -94,7 +94,7 @@ def test_a_map_of_differences_has_signs_and_colours(by: Any, lang: Lang) -> None
     rises = {shown[code] for code, number in by_code.items() if code in grid and number > 0}
     falls = {shown[code] for code, number in by_code.items() if code in grid and number < 0}
     assert rises <= set(drawing.BLUES)
-    assert falls <= set(drawing.FALLS)
+    assert falls <= set(drawing.ORANGES)
     word = {"sk": "Rozdiel v počte", "en": "Difference in the number"}[lang]
     assert ax.get_title().startswith(word)
     assert " → " in ax.get_title()
@@ -125,7 +125,7 @@ def test_a_map_of_own_values_speaks_of_them() -> None:
     assert "units" not in written(ax)
     assert [text.get_text() for text in legend.get_texts()] == ["−1.50", "2.50", "no value"]
     fall, rise, _ = (to_hex(handle.get_facecolor()) for handle in legend.get_patches())
-    assert fall in drawing.FALLS
+    assert fall in drawing.ORANGES
     assert rise in drawing.BLUES
 
 

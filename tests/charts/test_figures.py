@@ -199,7 +199,7 @@ def test_a_district_of_few_is_grey(money: pl.DataFrame) -> None:
     assert sum(text != "–" for text in numbers) == shown
     grey = [b for b in boxes(ax) if b.get_facecolor()[:3] == pytest.approx((0.769,) * 3, abs=0.01)]
     assert len(grey) == 79 - shown
-    assert drawing.NO_VALUE == "#c4c4c4"
+    assert drawing.NO_VALUE_COLOUR == "#c4c4c4"
     assert "fewer than 5 units with a value" in [t.get_text() for t in ax.get_legend().get_texts()]  # type: ignore[union-attr]
     assert ax.get_title().startswith("Equity ratio (median) by district, 2016")
 

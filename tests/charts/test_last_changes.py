@@ -173,8 +173,8 @@ def test_a_colour_belongs_to_its_code() -> None:
 
     for n, (code, name) in enumerate(regions.head(8).select("code", "name_sk").iter_rows()):
         for ax in charts[: 3 if code == "SK042" else 2]:
-            assert colour_of(ax, name) == drawing.OF_CODES[n]
-    assert len(set(drawing.OF_CODES)) == regions.height == len(drawing.OF_CODES)
+            assert colour_of(ax, name) == drawing.CODE_COLOURS[n]
+    assert len(set(drawing.CODE_COLOURS)) == regions.height == len(drawing.CODE_COLOURS)
 
 
 @pytest.mark.parametrize(

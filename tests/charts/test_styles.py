@@ -93,10 +93,10 @@ def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:
 
 def test_bars_and_tiles_are_seen_on_white_and_black() -> None:
     """What stands for a number stands out from both."""
-    for colour in (drawing.BLUE, drawing.ORANGE, drawing.PALE, drawing.GREY, *drawing.OF_CODES):
+    for colour in (drawing.BLUE, drawing.ORANGE, drawing.PALE, drawing.GREY, *drawing.CODE_COLOURS):
         for face in ("white", "black"):
             assert drawing.contrast(colour, face) > 2, (colour, face)
-    for colour in (*drawing.BLUES, *drawing.FALLS, drawing.NO_VALUE):
+    for colour in (*drawing.BLUES, *drawing.ORANGES, drawing.NO_VALUE_COLOUR):
         assert drawing.contrast(drawing.ink_on(colour), colour) >= 4.5
     assert drawing.contrast("#777777", "white") == pytest.approx(4.48, abs=0.01)
 

@@ -24,7 +24,7 @@ import finstat_kit as fk
 from finstat_kit.cli.commands import cli
 from finstat_kit.cli.output import Output
 from finstat_kit.cli.upright import upright
-from finstat_kit.frames.reports.filed import text
+from finstat_kit.frames.reports.filed import as_text
 from finstat_kit.protocol.untrusted import shown
 from finstat_kit.protocol.wire import BY_FIELD
 from tests.cli.test_commands import COMMAND
@@ -143,7 +143,7 @@ def test_captions_of_a_form_are_wrapped_to_a_width() -> None:
     letters = Counter("".join(str(statement).split()).replace("─", ""))
 
     for width in (10, *range(60, 120, 7), 200):
-        lines = text(statement, width).splitlines()
+        lines = as_text(statement, width).splitlines()
 
         (rule,) = [line for line in lines if line.startswith("─")]
         assert max(map(len, lines)) == len(rule)

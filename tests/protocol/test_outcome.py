@@ -6,7 +6,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import BadRequest, RateLimited, RegisterUnavailable
-from finstat_kit.protocol.requests import MayPass, Request, retry_after, value_of
+from finstat_kit.protocol.requests import MayPass, Request, seconds_to_wait, value_of
 from finstat_kit.protocol.untrusted import first_words
 from finstat_kit.protocol.wire import Reply
 
@@ -81,7 +81,7 @@ def test_faults_that_stay_are_not_tried_again(
 )
 def test_retry_after_is_seconds_or_a_date(value: str | None, seconds: float | None) -> None:
     """Seconds or a date; of a past date nothing is to be waited for; nonsense is as if absent."""
-    assert retry_after(value, NOW) == seconds
+    assert seconds_to_wait(value, NOW) == seconds
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_names_are_in_slovak_alphabetical_order() -> None:
     right += ["Šaľa", "Zvolen", "Žiar"]
 
     mixed = [*right[1::2], *right[::2]]
-    assert sorted(mixed, key=slovak.key) == right
+    assert sorted(mixed, key=slovak.sort_key) == right
 
 
 def test_regions_are_offered_in_slovak_order_abroad_last() -> None:

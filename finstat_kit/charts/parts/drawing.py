@@ -40,10 +40,10 @@ BLUE: Final = "#0072b2"  # a number of units, or an increase
 ORANGE: Final = "#d55e00"  # a decrease
 PALE: Final = "#5598c1"  # the sum of the rest
 GREY: Final = "#8a8a8a"  # rows without a label
-NO_VALUE: Final = "#c4c4c4"
+NO_VALUE_COLOUR: Final = "#c4c4c4"
 # A colour for each code of a short codelist, most of them from Okabe and Ito's set, which
 # colour-blind readers can distinguish.
-OF_CODES: Final = (
+CODE_COLOURS: Final = (
     "#0072b2",
     "#e69f00",
     "#009e73",
@@ -58,8 +58,8 @@ OF_CODES: Final = (
 # Low is pale and high is dark on every background: a map means the same wherever it is pasted. The
 # darkest is not black, and the palest not white, so that tiles are visible on both.
 BLUES: Final = ("#d3e5f4", "#93c1e0", "#4f97c9", "#1b69a8", "#0b4380")  # sizes, and increases
-NO_CHANGE: Final = "#f5f0e1"
-FALLS: Final = ("#f8cfae", "#e8894a", "#a6460b")
+NO_CHANGE_COLOUR: Final = "#f5f0e1"
+ORANGES: Final = ("#f8cfae", "#e8894a", "#a6460b")
 
 
 @contextmanager
@@ -201,7 +201,7 @@ def comparison(frame: labels.Frame, by: Grouping) -> pl.DataFrame:
     return _given(frame, by, COMPARISON, ("count_a", "count_b"), "fk.compare")
 
 
-def sides(frame: labels.Frame) -> tuple[str, str] | None:
+def _sides(frame: labels.Frame) -> tuple[str, str] | None:
     """Return the names of both sides of a comparison; None without any."""
     if not {"name_a", "name_b"} <= set(labels.schema_of(frame)):
         return None
@@ -211,14 +211,14 @@ def sides(frame: labels.Frame) -> tuple[str, str] | None:
 
 def both_numbers(frame: labels.Frame, table: pl.DataFrame, lang: Lang) -> str:
     """Return the numbers of units of both sides of a comparison, with their names."""
-    a, b = [f"{name}: " for name in sides(frame) or ()] or ["", ""]
+    a, b = [f"{name}: " for name in _sides(frame) or ()] or ["", ""]
     before, after = (int(table[count].sum()) for count in ("count_a", "count_b"))
     return f"{a}{number_format.whole(before, lang)} → {b}{number_format.units(after, lang)}"
 
 
 def compared(frame: labels.Frame, words: str, lang: Lang) -> str:
     """Return what a difference is of: the second side against the first, in words."""
-    names = sides(frame)
+    names = _sides(frame)
     if names is None:
         return WORDS[lang]["unnamed"] + words
     return WORDS[lang]["sides"].format(a=names[0], b=names[1]) + words

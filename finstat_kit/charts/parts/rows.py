@@ -69,9 +69,9 @@ def grouped(table: pl.DataFrame, lang: Lang) -> Groups | None:
     if "member" not in table.columns:
         return None
     members = table.unique("member").sort("member_place", nulls_last=True)["member"].to_list()
-    if not 2 <= len(members) <= len(drawing.OF_CODES):
+    if not 2 <= len(members) <= len(drawing.CODE_COLOURS):
         return None
-    colour_of = dict(zip(members, drawing.OF_CODES, strict=False))
+    colour_of = dict(zip(members, drawing.CODE_COLOURS, strict=False))
     groups = table.select("code", "member", label="group", group="group_code", kind="kind")
     whole = groups.unique("group").select("label", "kind", code="group")
     names = drawing.names(whole, lang, among=whole)
@@ -102,13 +102,12 @@ def placed(codes: Iterable[str | None], names: Iterable[str], groups: Groups | N
     return Rows(at, ticks, [name for name, _ in whole])
 
 
-def cut(
+def drawn_rows(
     table: pl.DataFrame, top: int, *, value: str = "count", order: pl.Expr | None = None
 ) -> pl.DataFrame:
     """Return the rows to draw: `top` labelled ones, one for the rest, one per other kind.
 
-    The labelled rows are those furthest from zero, in the order of their values or of
-    *order*. The
+    The labelled rows are those furthest from zero, in the order of their values or of *order*. The
     columns are those of the table, without those that name what it was made by, and ``codes``, the
     number of codes summed in a row; the total is unchanged. The rest has the kind ``rest``. Other
     kinds without a unit are left out.

@@ -17,8 +17,8 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.text import numbers as number_format
 
-_HANDLE: Final = 0.5  # inches of an entry besides its text
-_GAP: Final = 7  # points between the axes and the legend
+_LEGEND_HANDLE: Final = 0.5  # inches of an entry besides its text
+_LEGEND_GAP: Final = 7  # points between the axes and the legend
 
 
 class Texts(NamedTuple):
@@ -151,14 +151,14 @@ def legend_below(
         beside: Inches taken by labels to the left of the axes.
         ticks: Points taken by the labels of the axis.
     """
-    breadths = [drawing.breadth(text, TEXT_SIZE) + _HANDLE for _, text in entries]
-    room = drawing.inches(ax)[0] * drawing.GROWTH - beside
+    breadths = [breadth(text, TEXT_SIZE) + _LEGEND_HANDLE for _, text in entries]
+    room = _room(ax, beside)
     columns = len(entries)
     if sum(breadths) > room:
         rows = -(-columns // max(int(room / max(breadths)), 1))
         columns = -(-columns // rows)  # fill the rows equally
-    lines = drawing.wrapped(heading, room, TEXT_SIZE) if heading else []
-    down = ScaledTranslation(0, -(_GAP + ticks) / 72, ax.figure.dpi_scale_trans)
+    lines = wrapped(heading, room, TEXT_SIZE) if heading else []
+    down = ScaledTranslation(0, -(_LEGEND_GAP + ticks) / 72, ax.figure.dpi_scale_trans)
     legend = ax.legend(
         [Patch(facecolor=colour) for colour, _ in entries],
         [drawing.literal(text) for _, text in entries],

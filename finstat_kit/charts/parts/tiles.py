@@ -1,4 +1,4 @@
-"""The tile maps of Slovakia: the grid position of each region and district, and its short name.
+"""The tile maps of Slovakia: places on the grid, their short names, a text that fits its tile.
 
 Laid out as drawn: north is up, one code per tile, without the leading ``SK``. The
 regions of the district grid are in one piece each, and districts that share a border are neighbours
@@ -52,11 +52,7 @@ def _read(drawing: str) -> dict[str, Tile]:
 
 
 REGIONS: Final = _read(_REGIONS)
-
-
 DISTRICTS: Final = _read(_DISTRICTS)
-
-
 LEVELS: Final = {"kraj": REGIONS, "okres": DISTRICTS}
 
 

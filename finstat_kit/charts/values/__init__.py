@@ -1,1 +1,1 @@
-"""What charts draw: the numbers of a frame, their classes, periods and words."""
+"""What charts draw: the numbers of a frame, their classes, estimates and summaries."""

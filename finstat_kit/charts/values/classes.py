@@ -53,13 +53,13 @@ def by_breaks(values: Sequence[float], number: int, write: Callable[[float], str
 
 def around_zero(values: Sequence[float], write: Callable[[float], str], lang: Lang) -> Scale:
     """Grade decreases and increases alike: equal sizes have equal depth on both sides of zero."""
-    sizes = natural([abs(value) for value in values if value], len(drawing.FALLS))
+    sizes = natural([abs(value) for value in values if value], len(drawing.ORANGES))
     depth = {size: n for n, c in enumerate(sizes) for size in c}
-    falls, rises = (drawing.graded(scale, len(sizes)) for scale in (drawing.FALLS, drawing.BLUES))
+    falls, rises = (drawing.graded(scale, len(sizes)) for scale in (drawing.ORANGES, drawing.BLUES))
 
     def colour_of(value: float) -> str:
         if not value:
-            return drawing.NO_CHANGE
+            return drawing.NO_CHANGE_COLOUR
         return (falls if value < 0 else rises)[depth[abs(value)]]
 
     return _of_values(values, colour_of, write, _TO[lang])
@@ -74,12 +74,12 @@ def by_bounds(values: Sequence[float], tops: Sequence[float], lang: Lang) -> Sca
     apart = around and 0 in tops  # zero is neither a decrease nor an increase
 
     def colour_of(value: float) -> str:
-        return drawing.NO_CHANGE if apart and not value else scale[bisect_left(tops, value)]
+        return drawing.NO_CHANGE_COLOUR if apart and not value else scale[bisect_left(tops, value)]
 
     to = _TO[lang] if around else " – "
     entries = list(zip(scale, (_between(*span, to, lang) for span in spans), strict=True))
     if apart:
-        entries.insert(list(tops).index(0) + 1, (drawing.NO_CHANGE, "0"))
+        entries.insert(list(tops).index(0) + 1, (drawing.NO_CHANGE_COLOUR, "0"))
     return Scale(colour_of, entries)
 
 
@@ -129,8 +129,8 @@ def _around(spans: Sequence[tuple[float, float]]) -> list[str]:
     falls = sum(high <= 0 for _, high in spans)
     rises = sum(low >= 0 for low, _ in spans)
     deep = max(falls, rises)
-    falling = drawing.graded(drawing.FALLS, deep)[:falls][::-1]
-    neither = [drawing.NO_CHANGE] * (len(spans) - falls - rises)
+    falling = drawing.graded(drawing.ORANGES, deep)[:falls][::-1]
+    neither = [drawing.NO_CHANGE_COLOUR] * (len(spans) - falls - rises)
     return falling + neither + drawing.graded(drawing.BLUES, deep)[:rises]
 
 

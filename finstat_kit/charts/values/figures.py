@@ -14,7 +14,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import items, ratios
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.places import labels
-from finstat_kit.frames.reports.cells import TEXTS
+from finstat_kit.frames.reports.cells import REASON_TEXTS
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import Noun
@@ -110,7 +110,7 @@ def without(reasons: Iterable[tuple[str, int]], item: str, lang: Lang) -> str:
     words = _WORDS[lang]
     formula = ratios.FORMULAS.get(item)
     divisor = words["equity" if formula and formula.under == "equity" else "divisor"]
-    texts = {**TEXTS[lang], "divisor": divisor}
+    texts = {**REASON_TEXTS[lang], "divisor": divisor}
     counts: Counter[str] = Counter()
     for reason, n in reasons:
         counts[texts.get(reason, reason)] += n  # a user's own reason stays

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-_KEYS: Final = {8: "ico", 12: "ico", 10: "dic"}  # by the number of digits
-_LISTED: Final = 10  # units in an error
+_FIELD_OF_NUMBER: Final = {8: "ico", 12: "ico", 10: "dic"}  # by the number of digits
+_MOST_UNITS_LISTED: Final = 10  # units in an error
 
 
 class Collection(Checked):
@@ -391,7 +391,7 @@ class Units(Collection):
             [15900.0]
         """
         limit = None if limit is None else arguments.whole("limit", limit, 1, wire.MAX_ID)
-        ids, number = searched(self, text, limit)
+        ids, number = search_units(self, text, limit)
         if ids.len() < number:
             best = f"the {ids.len():,} best of {number:,} units that match"
             warn(f"{best}; a greater limit returns more")
@@ -402,7 +402,7 @@ class Units(Collection):
         return None if self._session.copy is None else self._session.copy.names()
 
 
-def matches(
+def _matching_ids(
     units: Units, text: str, limit: int | None, argument: str = "text"
 ) -> tuple[pl.Series, int]:
     """Return the ids of the units that match a text, best first, and how many there are.
@@ -424,7 +424,7 @@ def matches(
     is_number = number.isascii() and number.isdigit() and int(number) <= wire.MAX_ID
     # An IČO that was read as a number has lost its zeros.
     for written in dict.fromkeys((number, number.zfill(8))) if is_number else ():
-        if (ids := _of_number(units._session, written)).len():
+        if (ids := _ids_with_number(units._session, written)).len():
             return ids.head(ids.len() if limit is None else limit), ids.len()
     if (names := units._names()) is not None:
         return unit_names.matching(names, text, limit)
@@ -441,20 +441,20 @@ def matches(
     )
 
 
-def searched(
+def search_units(
     units: Units, text: str, limit: int | None, argument: str = "text"
 ) -> tuple[pl.Series, int]:
-    """Return what `matches` returns; nothing in a mirror that is a part is not nothing at all."""
-    ids, number = matches(units, text, limit, argument)
+    """Return `_matching_ids`, with a warning where a mirror that is a part has none."""
+    ids, number = _matching_ids(units, text, limit, argument)
     copy = units._session.copy
     if number == 0 and copy is not None and (why := copy.why_missing("units", ids)):
         warn(f"no unit matches{why}")
     return ids, number
 
 
-def _of_number(session: Session, number: str) -> pl.Series:
+def _ids_with_number(session: Session, number: str) -> pl.Series:
     """Return the ids of the units with an IČO, a DIČ or an id."""
-    key = _KEYS.get(len(number), "id")
+    key = _FIELD_OF_NUMBER.get(len(number), "id")
     if session.copy is not None and (records := session.copy.all_records("units")) is not None:
         value: int | str = int(number) if key == "id" else number
         return records.filter(pl.col(key) == value).select("id").collect()["id"].sort()
@@ -473,7 +473,7 @@ def unit_of(units: Units, text: str, argument: str) -> int:
     Raises:
         UsageError: There is none, or there are several, of which the best matches are listed.
     """
-    ids, number = searched(units, text, _LISTED, argument)
+    ids, number = search_units(units, text, _MOST_UNITS_LISTED, argument)
     records = units.get(ids, errors="keep", progress=False)
     return int(one_unit(records, argument, text, number)["id"].item())
 
@@ -501,7 +501,9 @@ def one_unit(
         )
     lines = [
         ", ".join([str(id_), *filter(None, texts)])
-        for id_, *texts in records.select("id", "nazovUJ", "ico", "mesto").head(_LISTED).iter_rows()
+        for id_, *texts in records.select("id", "nazovUJ", "ico", "mesto")
+        .head(_MOST_UNITS_LISTED)
+        .iter_rows()
     ]
     if number > len(lines):
         lines.append(f"… and {number - len(lines):,} more")

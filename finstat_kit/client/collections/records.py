@@ -40,59 +40,6 @@ Fetched = tuple[int, Record | NotFound | ProtocolError]
 T = TypeVar("T")
 
 
-def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:
-    """Refuse unexpectedly long work before the first request.
-
-    Raises:
-        UsageError: With the number, the time it would take, and the alternatives.
-    """
-    most = most_requests(session, max_requests)
-    if requests <= most:
-        return
-    took = "" if session.rate is None else f", about {_duration(requests / session.rate)}"
-    cure = (
-        "give fewer ids, such as those changed since a later day, take a sample of them, keep a "
-        "mirror ({}), which resumes after an interruption, or allow it by {}"
-    )
-    raise UsageError(
-        f": this needs {requests:,} requests, one per record{took} at the register's rate",
-        argument="max_requests",
-        value=most,
-        cure=Either(
-            cure.format("fk.Mirror", f"max_requests={requests}"),
-            cure.format("finstat-kit sync FOLDER", f"--max-requests {requests}"),
-        ),
-    )
-
-
-def most_requests(session: Session, max_requests: int | None) -> float:
-    """Return how many record requests may be sent at once."""
-    if max_requests is None:
-        return _MOST_REQUESTS if session.remote else math.inf
-    return arguments.whole("max_requests", max_requests, 0, wire.MAX_ID)
-
-
-def refuse_the_whole(name: str, session: Session, most: int) -> None:
-    """Refuse to scan the records of a whole register, whose number is not known yet."""
-    rate = "" if session.rate is None else f" at {session.rate:g} requests per second"
-    filters = ", ico, dic or pravnaForma" if name == "units" else ""
-    raise UsageError(
-        f": this scan needs the record of {_WHOLE[name].format(rate=rate)}",
-        argument="max_requests",
-        value=most,
-        cure=f"narrow it by id, datumPoslednejUpravy{filters}, or by head() (before any other "
-        "filter: after one it may need every record), keep a mirror (fk.Mirror), or allow it by "
-        "max_requests=",
-    )
-
-
-def _duration(seconds: float) -> str:
-    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
-
-
 def get_records(
     name: str,
     ids: pl.Series,
@@ -136,7 +83,7 @@ def outcomes(
         RegisterError: Any fault that does not concern a single record, after all records before it.
         Stopped: *stop* was set.
     """
-    usable = unchanged(session, kind, ids, stop) if kept is None else kept
+    usable = ids_unchanged_in_cache(session, kind, ids, stop) if kept is None else kept
 
     def fetch(id_: int, stop: threading.Event) -> R | NotFound | ProtocolError:
         if stop.is_set():
@@ -196,7 +143,7 @@ def fetch_records(
     return so_far()
 
 
-def kept_records(name: str, ids: pl.Series, session: Session) -> pl.DataFrame:
+def records_or_ids(name: str, ids: pl.Series, session: Session) -> pl.DataFrame:
     """Return the records of ids, none repeated; an id without a readable one is a row of its id.
 
     The number of requests has been checked already.
@@ -284,7 +231,69 @@ def _copied(kind: Kind[Record], ids: pl.Series, copy: Copy) -> Generator[Fetched
         yield id_, records.get(id_) or NotFound("no record", ids=[id_])
 
 
-def unchanged(
+def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:
+    """Refuse unexpectedly long work before the first request.
+
+    Raises:
+        UsageError: With the number, the time it would take, and the alternatives.
+    """
+    most = most_requests(session, max_requests)
+    if requests <= most:
+        return
+    took = "" if session.rate is None else f", about {_duration(requests / session.rate)}"
+    cure = (
+        "give fewer ids, such as those changed since a later day, take a sample of them, keep a "
+        "mirror ({}), which resumes after an interruption, or allow it by {}"
+    )
+    raise UsageError(
+        f": this needs {requests:,} requests, one per record{took} at the register's rate",
+        argument="max_requests",
+        value=most,
+        cure=Either(
+            cure.format("fk.Mirror", f"max_requests={requests}"),
+            cure.format("finstat-kit sync FOLDER", f"--max-requests {requests}"),
+        ),
+    )
+
+
+def most_requests(session: Session, max_requests: int | None) -> float:
+    """Return how many record requests may be sent at once."""
+    if max_requests is None:
+        return _MOST_REQUESTS if session.remote else math.inf
+    return arguments.whole("max_requests", max_requests, 0, wire.MAX_ID)
+
+
+def refuse_the_whole(name: str, session: Session, most: int) -> None:
+    """Refuse to scan the records of a whole register, whose number is not known yet."""
+    rate = "" if session.rate is None else f" at {session.rate:g} requests per second"
+    filters = ", ico, dic or pravnaForma" if name == "units" else ""
+    raise UsageError(
+        f": this scan needs the record of {_WHOLE[name].format(rate=rate)}",
+        argument="max_requests",
+        value=most,
+        cure=f"narrow it by id, datumPoslednejUpravy{filters}, or by head() (before any other "
+        "filter: after one it may need every record), keep a mirror (fk.Mirror), or allow it by "
+        "max_requests=",
+    )
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def requests_for(session: Session, kind: Kind[Record], ids: Sequence[int]) -> int:
+    """Return how many requests the records of ids need: none for cached ones."""
+    file = session.exchange.cache
+    if session.replayed:
+        return 0
+    ages = {} if file is None else file.ages(kind.path, ids)
+    return len(ids) - sum(bool(age.since) or _is_young(age, session) for age in ages.values())
+
+
+def ids_unchanged_in_cache(
     session: Session,
     kind: Kind[Record],
     ids: Sequence[int],
@@ -317,7 +326,7 @@ def unchanged(
     dated = {id_: age.since for id_, age in ages.items() if age.since and id_ not in young}
     if not dated:
         return frozenset(young)
-    checked = _not_named(session, kind.listed, dated, stop)
+    checked = _ids_not_in_changes(session, kind.listed, dated, stop)
     if checked:
         file.confirm(kind.path, sorted(checked), now)
     return frozenset(young | checked)
@@ -328,7 +337,7 @@ def _is_young(age: Age, session: Session) -> bool:
     return 0 <= session.exchange.now - age.checked < session.max_age
 
 
-def _not_named(
+def _ids_not_in_changes(
     session: Session, endpoint: str, old: dict[int, date], stop: threading.Event | None
 ) -> set[int]:
     """Return the ids absent from the list of changes since the oldest check.
@@ -353,16 +362,7 @@ def _not_named(
     return {id_ for id_ in left if id_ <= query.after_id}
 
 
-def requests_for(session: Session, kind: Kind[Record], ids: Sequence[int]) -> int:
-    """Return how many requests the records of ids need: none for cached ones."""
-    file = session.exchange.cache
-    if session.replayed:
-        return 0
-    ages = {} if file is None else file.ages(kind.path, ids)
-    return len(ids) - sum(bool(age.since) or _is_young(age, session) for age in ages.values())
-
-
-def kept_for_the_day(
+def cached_for_the_day(
     session: Session,
     request: Request[T],
     stop: threading.Event | None = None,

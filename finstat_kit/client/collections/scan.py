@@ -26,11 +26,11 @@ from finstat_kit.client.collections.records import (
     RecordsStopped,
     copied_records,
     fetch_records,
+    ids_unchanged_in_cache,
     most_requests,
     refuse_long_work,
     refuse_the_whole,
     requests_for,
-    unchanged,
 )
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, RegisterError
@@ -56,19 +56,19 @@ def scan(
 
     def fetch(needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
         if needs.records:
-            yield from _records(session, name, needs, stop, max_requests)
+            yield from _fetched_records(session, name, needs, stop, max_requests)
         else:
-            yield from _ids(session, name, needs, stop)
+            yield from _fetched_ids(session, name, needs, stop)
 
-    return lazy(name, KINDS[name].schema, since, fetch)
+    return _lazy_frame(name, KINDS[name].schema, since, fetch)
 
 
-def _records(
+def _fetched_records(
     session: Session, name: str, needs: Needs, stop: threading.Event, max_requests: int | None
 ) -> Iterator[pl.DataFrame]:
     kind = KINDS[name]
     if session.copy is not None:
-        for page in _ids(session, name, needs, stop):
+        for page in _fetched_ids(session, name, needs, stop):
             # A record that the copy could not read must not hide all others.
             yield copied_records(name, page["id"], session.copy, keep=True)
         return
@@ -78,15 +78,15 @@ def _records(
     if most < math.inf:
         # All ids first: too many are refused before the first record.
         room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
-        ids = pl.concat(_ids(session, name, replace(needs, limit=room), stop))
+        ids = pl.concat(_fetched_ids(session, name, replace(needs, limit=room), stop))
         refuse_long_work(requests_for(session, kind, ids["id"].to_list()), session, max_requests)
         pages: Iterable[pl.DataFrame] = [ids]
     elif session.exchange.cache is not None:
-        pages = [pl.concat(_ids(session, name, needs, stop))]  # one list of changes for all
+        pages = [pl.concat(_fetched_ids(session, name, needs, stop))]  # one list of changes for all
     else:
-        pages = _ids(session, name, needs, stop)
+        pages = _fetched_ids(session, name, needs, stop)
     for page in pages:
-        kept = unchanged(session, kind, page["id"].to_list(), stop)
+        kept = ids_unchanged_in_cache(session, kind, page["id"].to_list(), stop)
         for batch in page.iter_slices(_SCANNED):
             ids_ = batch["id"].to_list()
             yield fetch_records(
@@ -96,7 +96,7 @@ def _records(
             yield kind.frame([])
 
 
-def _ids(
+def _fetched_ids(
     session: Session, name: str, needs: Needs, stop: threading.Event
 ) -> Iterator[pl.DataFrame]:
     (filters,) = walk.filters_of(**{**dict.fromkeys(wire.FILTERS), **needs.parameters})
@@ -121,7 +121,9 @@ def _ids(
             return  # the list ends here
 
 
-def guarded(frame: pl.LazyFrame, guard: Callable[[], AbstractContextManager[None]]) -> pl.LazyFrame:
+def collected_within(
+    frame: pl.LazyFrame, guard: Callable[[], AbstractContextManager[None]]
+) -> pl.LazyFrame:
     """Return a LazyFrame that is collected within *guard*, as are those derived from it."""
 
     class Guarded(pl.LazyFrame):
@@ -137,7 +139,7 @@ def guarded(frame: pl.LazyFrame, guard: Callable[[], AbstractContextManager[None
     return Guarded._from_pyldf(frame._ldf)
 
 
-def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFrame:
+def _lazy_frame(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFrame:
     """Return a LazyFrame of the rows that *fetch* yields, with the columns the query needs."""
     runs = _Runs()
 
@@ -167,7 +169,7 @@ def lazy(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFram
         finally:
             rows.over.set()
 
-    return guarded(register_io_source(source, schema=schema), runs.collecting)
+    return collected_within(register_io_source(source, schema=schema), runs.collecting)
 
 
 class _Runs:

@@ -11,20 +11,20 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang
-from finstat_kit.client.collections.records import kept_for_the_day
-from finstat_kit.client.collections.scan import guarded
+from finstat_kit.client.collections.records import cached_for_the_day
+from finstat_kit.client.collections.scan import collected_within
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Either, NotFound, holding, warn
 from finstat_kit.frames.financials.assemble import form_order
 from finstat_kit.frames.reports import cells as reading, templates as frames
-from finstat_kit.frames.reports.check_sums import CHECKS, READ, check
+from finstat_kit.frames.reports.check_sums import CHECKS, COMPARED_COLUMNS, check
 from finstat_kit.frames.reports.filed import Filed, as_filed, together
 from finstat_kit.protocol import forms, requests
 from finstat_kit.protocol.forms import Form
 from finstat_kit.transport.threads import heeding_interrupts
 
-_WITHOUT: Final = 'some reports gave no number; fk.check_reports(reports)["reasons"] lists why'
-_HIGHEST: Final = 2**31 - 1  # the largest value of a column `template`
+_NO_NUMBER: Final = 'some reports gave no number; fk.check_reports(reports)["reasons"] lists why'
+_LARGEST_TEMPLATE: Final = 2**31 - 1  # the largest value of a column `template`
 
 
 def cells(session: Session, reports: Frame, *, labels: bool, blanks: bool) -> Frame:
@@ -37,7 +37,7 @@ def cells(session: Session, reports: Frame, *, labels: bool, blanks: bool) -> Fr
         cells, without = reader.read(batch)
         if not warned.is_set() and reading.some_reports_lack_numbers(cells, without):
             warned.set()
-            warn(_WITHOUT)
+            warn(_NO_NUMBER)
         return cells
 
     return _over(reports, schema, read)
@@ -46,10 +46,10 @@ def cells(session: Session, reports: Frame, *, labels: bool, blanks: bool) -> Fr
 def check_reports(session: Session, reports: Frame) -> Frame:
     """Check the sums of reports; see `Register.check_reports`."""
     form_of = form_lookup(session)
-    return _over(reports, CHECKS, lambda batch: check(batch, form_of), together=READ)
+    return _over(reports, CHECKS, lambda batch: check(batch, form_of), together=COMPARED_COLUMNS)
 
 
-def printed(
+def as_printed(
     session: Session,
     report: pl.DataFrame | pl.LazyFrame,
     *,
@@ -87,7 +87,7 @@ def form_lookup(session: Session) -> reading.FormOf:
             return shipped
 
         def fetch(stop: threading.Event) -> Iterator[tuple[Form | None]]:
-            yield (form(session, template, stop=stop),)
+            yield (fetched_form(session, template, stop=stop),)
 
         text = (
             f"interrupted while template {template} was requested; the reports read before it are "
@@ -116,7 +116,7 @@ def _over(
         together: Further columns, by which reports are compared: not in batches.
     """
     columns = reading.checked(reports)
-    names = [name for name in (*reading.READ, *together) if name in columns]
+    names = [name for name in (*reading.RECORD_COLUMNS, *together) if name in columns]
     if isinstance(reports, pl.DataFrame):
         return read(reports.lazy().select(names).collect())
     text = "interrupted while cells were read; the reports read before are lost"
@@ -124,10 +124,10 @@ def _over(
     # A scan of a register keeps the rows before an interruption by itself.
     if type(reports) is not pl.LazyFrame:
         return read_lazily
-    return guarded(read_lazily, lambda: holding(lambda: None, lambda: text))
+    return collected_within(read_lazily, lambda: holding(lambda: None, lambda: text))
 
 
-def form(
+def fetched_form(
     session: Session, template: int, *, refresh: bool = False, stop: threading.Event | None = None
 ) -> Form | None:
     """Return a form, None where the register has no template of that id.
@@ -141,18 +141,18 @@ def form(
         if template not in forms or refresh:
             try:
                 request = requests.template(template)
-                forms[template] = kept_for_the_day(session, request, stop, refresh=refresh)
+                forms[template] = cached_for_the_day(session, request, stop, refresh=refresh)
             except NotFound:
                 forms[template] = None
         return forms[template]
 
 
-def listed(session: Session, *, refresh: bool) -> pl.DataFrame:
+def listed_templates(session: Session, *, refresh: bool) -> pl.DataFrame:
     """Return a row for each template; see `Register.templates`."""
     fetched = session.fetched
     with fetched.lock:
         if fetched.listed_forms is None or refresh:
-            fetched.listed_forms, with_tables = kept_for_the_day(
+            fetched.listed_forms, with_tables = cached_for_the_day(
                 session, requests.templates(), refresh=refresh
             )
             if with_tables:
@@ -164,10 +164,10 @@ def listed(session: Session, *, refresh: bool) -> pl.DataFrame:
     return frames.listed(rows)
 
 
-def part_of(session: Session, template: int, part: str, *, refresh: bool) -> pl.DataFrame:
+def template_part(session: Session, template: int, part: str, *, refresh: bool) -> pl.DataFrame:
     """Return the rows or the columns of a form; see `Register.template`."""
-    template = arguments.whole("template", template, 0, _HIGHEST)
-    requested = form(session, template, refresh=refresh)
+    template = arguments.whole("template", template, 0, _LARGEST_TEMPLATE)
+    requested = fetched_form(session, template, refresh=refresh)
     if requested is None:
         raise NotFound(
             f"the register has no template {template}",

@@ -9,8 +9,8 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.collections.collection import Units, one_unit
-from finstat_kit.client.collections.records import get_records, kept_records, refuse_long_work
-from finstat_kit.client.methods.contents import form, form_lookup
+from finstat_kit.client.collections.records import get_records, records_or_ids, refuse_long_work
+from finstat_kit.client.methods.contents import fetched_form, form_lookup
 from finstat_kit.client.session import LIVE_RATE, Session
 from finstat_kit.errors import Either, NotFound, UsageError, holding
 from finstat_kit.frames.financials import (
@@ -20,7 +20,7 @@ from finstat_kit.frames.financials import (
     filings as rule,
     items as reading,
 )
-from finstat_kit.frames.financials.filing_order import planned
+from finstat_kit.frames.financials.filing_order import expected_requests
 from finstat_kit.frames.financials.history import STATEMENTS, History, Statement, history
 from finstat_kit.frames.reports.cells import CELLS, FormOf
 from finstat_kit.progress import Advance, bar
@@ -29,7 +29,8 @@ from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import MAX_ID
 
-_FIRST_YEAR = 1990  # below it is a number of years
+_FIRST_YEAR: Final = 1990  # below it is a number of years
+_LAST_YEAR: Final = 2100
 Year = int | Iterable[int] | None
 Given = pl.DataFrame | pl.LazyFrame | pl.Series | int | Iterable[int] | None
 # Units whose rows are finished together. An error loses those of one chunk, which matters where
@@ -50,14 +51,14 @@ def filings(
 ) -> pl.DataFrame:
     """Return the filings of units; see `Register.filings`."""
     years = years_of(year)
-    records = units_given(session, units, ico, years, max_requests)
+    records = _units_given(session, units, ico, years, max_requests)
     if session.copy is not None:
         return session.copy.filings(records, years, consolidated=consolidated)
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         return filed
 
-    return by_chunks(session, records, years, finish, consolidated=consolidated, progress=progress)
+    return _by_chunks(session, records, years, finish, consolidated=consolidated, progress=progress)
 
 
 def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> pl.DataFrame:
@@ -65,16 +66,109 @@ def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> 
     if units is None or ico is not None:
         raise UsageError("dry_run=True needs units (records or ids)", cure="leave ico out")
     years = years_of(year)
-    records = _records(units)
+    records = _records_given(units)
     fetched, counts = 0, None
     if session.copy is None and records is None:
         fetched = arguments.ids(units, "units").n_unique()
     elif session.copy is None and records is not None:
         counts = records["idUctovnychZavierok"].list.n_unique().fill_null(0)
-    return planned(fetched, counts, years, session.rate or LIVE_RATE)
+    return expected_requests(fetched, counts, years, session.rate or LIVE_RATE)
 
 
-def units_given(
+def items(
+    session: Session, frame: pl.DataFrame | pl.LazyFrame | None, activity: reading.Activity
+) -> pl.DataFrame:
+    """Read named line items out of cells, or list the items; see `Register.items`."""
+    arguments.one_of("activity", activity, get_args(reading.Activity))
+    if frame is None:
+        return reading.listed()
+    frame = arguments.collected("frame", frame)
+    absent = [name for name in CELLS if name not in frame.columns]
+    if absent:
+        raise UsageError(
+            f": no column {absent[0]!r}", argument="frame", cure="give what fk.cells returns"
+        )
+    return reading.items_of(frame, live_forms(session), activity)
+
+
+def financials(
+    session: Session,
+    units: Given,
+    year: Year,
+    *,
+    ico: str | None,
+    consolidated: bool,
+    from_previous: bool,
+    items: str | Sequence[str] | None,
+    activity: reading.Activity,
+    dry_run: bool,
+    max_requests: int | None,
+    progress: bool | None,
+) -> pl.DataFrame:
+    """Return the figures of units; see `Register.financials`."""
+    years = years_of(year)
+    arguments.one_of("activity", activity, get_args(reading.Activity))
+    columns = assemble.schema(reading.chosen(items)).names()
+
+    def shape(figures: pl.DataFrame) -> pl.DataFrame:
+        return assemble.with_own_items(figures) if items is None else figures.select(columns)
+
+    if dry_run:
+        return plan(session, units, year, ico)
+    records = _units_given(session, units, ico, years, max_requests)
+    if session.copy is not None:
+        figures = session.copy.figures(
+            records, years, consolidated=consolidated, from_previous=from_previous,
+            activity=activity,
+        )  # fmt: skip
+        return shape(figures)
+
+    def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
+        choice = choice_of_filings(session, filed, advance)
+        taken = choice.taken()
+        figures = choice.content
+        if activity != "total":  # which filing is taken does not depend on it
+            contents = content.Contents(form_lookup(session), live_forms(session), activity)
+            figures = contents.of_tables(choice.reports)
+        return assemble.assembled(taken, chunk, choice.listed, figures, from_previous=from_previous)
+
+    return _by_chunks(
+        session, records, years, finish, consolidated=consolidated, progress=progress, shape=shape
+    )
+
+
+def statement_history(
+    session: Session,
+    unit: int | pl.DataFrame | pl.LazyFrame,
+    years: int | Iterable[int] | None,
+    table: Statement,
+    *,
+    blanks: bool,
+    lang: arguments.Lang,
+    source: str,
+) -> History:
+    """Return a statement over years; see `Register.statement_history`."""
+    arguments.one_of("table", table, STATEMENTS)
+    newest = None
+    if isinstance(years, int) and years < _FIRST_YEAR:
+        newest, years = arguments.whole("years", years, 1, 100), None
+    wanted = years_of(years, "years")
+    record = _record_of_one(session, unit)
+    filed = filings(
+        session, record, wanted, ico=None, consolidated=False, max_requests=None, progress=None
+    )
+    if newest is not None:
+        wanted = filed.drop_nulls("year")["year"].unique().sort().tail(newest).to_list() or None
+    if wanted is not None:
+        filed = filed.filter(pl.col("year").is_in(wanted))
+    figures, listed = by_year(session, record, filed, wanted)
+    return history(
+        record.row(0, named=True), figures, listed, form_lookup(session), table,
+        source=source, blanks=blanks, lang=lang,
+    )  # fmt: skip
+
+
+def _units_given(
     session: Session, units: Given, ico: str | None, years: Sequence[int] | None, most: int | None
 ) -> pl.DataFrame:
     """Return the records of the units in the arguments, each once.
@@ -86,17 +180,17 @@ def units_given(
         raise UsageError("give either units (records or ids) or ico")
     if ico is not None:
         units = Units("units", session).ids(ico=ico, progress=False)
-    records = _records(units)
+    records = _records_given(units)
     expected = int(plan(session, units, years)["requests"].sum())
     refuse_long_work(expected, session, most)
     if records is None:
-        records = kept_records(
+        records = records_or_ids(
             "units", arguments.ids(units, "units").unique(maintain_order=True), session
         )
     return records.unique("id", keep="first", maintain_order=True)
 
 
-def by_chunks(
+def _by_chunks(
     session: Session,
     units: pl.DataFrame,
     years: Sequence[int] | None,
@@ -136,7 +230,7 @@ def by_chunks(
         holding(finished, text),
         bar("requests", expected, remote=session.remote, progress=progress) as advance,
     ):
-        walk = _Walk(session, units, years, advance, consolidated=consolidated)
+        walk = _Statements(session, units, years, advance, consolidated=consolidated)
         many = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK
         for chunk in units.iter_slices(many):
             statements = walk.statements_of(chunk)
@@ -145,7 +239,7 @@ def by_chunks(
     return finished()
 
 
-class _Walk:
+class _Statements:
     """The statements fetched so far, and whether their ids grow with the day of filing."""
 
     def __init__(
@@ -189,7 +283,7 @@ class _Walk:
             return
         ids = ids.unique(maintain_order=True)  # two units may list one statement
         # The number of requests was checked before the first one.
-        records = kept_records("statements", ids, self._session)
+        records = records_or_ids("statements", ids, self._session)
         self._advance(ids.len())
         self.found = pl.concat([self.found, records])
         self._known = rule.known_of(self.found, consolidated=self._consolidated)
@@ -201,7 +295,7 @@ def years_of(year: Year, name: str = "year") -> list[int] | None:
         return None
     several = isinstance(year, Iterable) and not isinstance(year, str)
     each = list(year) if several else [year]  # type: ignore[arg-type]
-    years = sorted({arguments.whole(name, one, 1990, 2100) for one in each})
+    years = sorted({arguments.whole(name, one, _FIRST_YEAR, _LAST_YEAR) for one in each})
     if not years:
         raise UsageError(
             ": it is empty", argument=name, cure="give a year, several, or None for all"
@@ -209,7 +303,7 @@ def years_of(year: Year, name: str = "year") -> list[int] | None:
     return years
 
 
-def _records(units: Given) -> pl.DataFrame | None:
+def _records_given(units: Given) -> pl.DataFrame | None:
     """Return the records of units that were given, None for ids."""
     if isinstance(units, pl.LazyFrame):
         units = units.collect()
@@ -234,69 +328,7 @@ def _records(units: Given) -> pl.DataFrame | None:
     )
 
 
-def items(
-    session: Session, frame: pl.DataFrame | pl.LazyFrame | None, activity: reading.Activity
-) -> pl.DataFrame:
-    """Read named line items out of cells, or list the items; see `Register.items`."""
-    arguments.one_of("activity", activity, get_args(reading.Activity))
-    if frame is None:
-        return reading.listed()
-    frame = arguments.collected("frame", frame)
-    absent = [name for name in CELLS if name not in frame.columns]
-    if absent:
-        raise UsageError(
-            f": no column {absent[0]!r}", argument="frame", cure="give what fk.cells returns"
-        )
-    return reading.items_of(frame, live_forms(session), activity)
-
-
-def financials(
-    session: Session,
-    units: Given,
-    year: Year,
-    *,
-    ico: str | None,
-    consolidated: bool,
-    from_previous: bool,
-    items: str | Sequence[str] | None,
-    activity: reading.Activity,
-    dry_run: bool,
-    max_requests: int | None,
-    progress: bool | None,
-) -> pl.DataFrame:
-    """Return the figures of units; see `Register.financials`."""
-    years = years_of(year)
-    arguments.one_of("activity", activity, get_args(reading.Activity))
-    columns = assemble.schema(reading.chosen(items)).names()
-
-    def shape(figures: pl.DataFrame) -> pl.DataFrame:
-        return assemble.with_own_items(figures) if items is None else figures.select(columns)
-
-    if dry_run:
-        return plan(session, units, year, ico)
-    records = units_given(session, units, ico, years, max_requests)
-    if session.copy is not None:
-        figures = session.copy.figures(
-            records, years, consolidated=consolidated, from_previous=from_previous,
-            activity=activity,
-        )  # fmt: skip
-        return shape(figures)
-
-    def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
-        choice = chosen(session, filed, advance)
-        taken = choice.taken()
-        figures = choice.content
-        if activity != "total":  # which filing is taken does not depend on it
-            contents = content.Contents(form_lookup(session), live_forms(session), activity)
-            figures = contents.of_tables(choice.reports)
-        return assemble.assembled(taken, chunk, choice.listed, figures, from_previous=from_previous)
-
-    return by_chunks(
-        session, records, years, finish, consolidated=consolidated, progress=progress, shape=shape
-    )
-
-
-def chosen(session: Session, filed: pl.DataFrame, advance: Advance) -> assemble.Choice:
+def choice_of_filings(session: Session, filed: pl.DataFrame, advance: Advance) -> assemble.Choice:
     """Fetch the reports that show which filing of each unit and year is taken.
 
     Args:
@@ -307,7 +339,7 @@ def chosen(session: Session, filed: pl.DataFrame, advance: Advance) -> assemble.
     contents = content.Contents(form_lookup(session), live_forms(session), "total")
     choice = assemble.Choice(filed, KINDS["reports"].frame([]), contents.of_tables)
     while (ids := choice.wanted()).len():
-        choice.add(kept_records("reports", ids, session))
+        choice.add(records_or_ids("reports", ids, session))
         advance(ids.len())
     return choice
 
@@ -316,40 +348,9 @@ def live_forms(session: Session) -> FormOf:
     """Return a function that looks up the register's own form, else the package's."""
 
     def live(template: int) -> Form | None:
-        return form(session, template) or forms.shipped(template)
+        return fetched_form(session, template) or forms.shipped(template)
 
     return live
-
-
-def statement_history(
-    session: Session,
-    unit: int | pl.DataFrame | pl.LazyFrame,
-    years: int | Iterable[int] | None,
-    table: Statement,
-    *,
-    blanks: bool,
-    lang: arguments.Lang,
-    source: str,
-) -> History:
-    """Return a statement over years; see `Register.statement_history`."""
-    arguments.one_of("table", table, STATEMENTS)
-    newest = None
-    if isinstance(years, int) and years < _FIRST_YEAR:
-        newest, years = arguments.whole("years", years, 1, 100), None
-    wanted = years_of(years, "years")
-    record = _one(session, unit)
-    filed = filings(
-        session, record, wanted, ico=None, consolidated=False, max_requests=None, progress=None
-    )
-    if newest is not None:
-        wanted = filed.drop_nulls("year")["year"].unique().sort().tail(newest).to_list() or None
-    if wanted is not None:
-        filed = filed.filter(pl.col("year").is_in(wanted))
-    figures, listed = by_year(session, record, filed, wanted)
-    return history(
-        record.row(0, named=True), figures, listed, form_lookup(session), table,
-        source=source, blanks=blanks, lang=lang,
-    )  # fmt: skip
 
 
 def by_year(
@@ -364,7 +365,7 @@ def by_year(
         years: None is every year.
     """
     if session.copy is None:
-        choice = chosen(session, filed, lambda n: None)
+        choice = choice_of_filings(session, filed, lambda n: None)
         taken, listed = choice.taken(), choice.listed
         return assemble.assembled(taken, unit, listed, choice.content, from_previous=False), listed
     figures = session.copy.figures(
@@ -372,15 +373,15 @@ def by_year(
     )
     taken = filed.join(figures, on="statement_id", how="semi")
     ids = assemble.report_ids(taken)
-    reports = kept_records("reports", ids["report_id"].unique(maintain_order=True), session)
+    reports = records_or_ids("reports", ids["report_id"].unique(maintain_order=True), session)
     return figures, assemble.listed_reports(ids, reports)
 
 
-def _one(session: Session, unit: int | pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+def _record_of_one(session: Session, unit: int | pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     if not isinstance(unit, pl.DataFrame | pl.LazyFrame):
         ids = pl.Series("id", [arguments.whole("unit", unit, 0, MAX_ID)])
         try:
             return get_records("units", ids, session, keep=False, max_requests=None, progress=None)
         except NotFound:
             raise NotFound(f"the register has no unit {unit}", ids=[ids[0]]) from None
-    return one_unit(units_given(session, unit, None, None, None), "unit")
+    return one_unit(_units_given(session, unit, None, None, None), "unit")

@@ -272,7 +272,7 @@ def _with_six_digits(frame: pl.DataFrame) -> pl.DataFrame:
     floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
     return frame.with_columns(
         frame[name].alias("x").to_frame().select(
-            pl.when(sheets.rows_of(frame, name, sheets.RATIOS))
+            pl.when(sheets.are_ratios(frame, name, sheets.RATIO_NAMES))
             .then(pl.col("x").round_sig_figs(6)).otherwise("x").alias(name)
         ).to_series()
         for name in floats

@@ -26,10 +26,10 @@ _FIRST_DAY: Final = date(1900, 3, 1)
 _LAST_DAY: Final = date(9999, 12, 31)
 _MOMENT: Final = "%Y-%m-%d %H:%M:%S%.f"
 _in_milliseconds: Final = pl.col("x").dt.nanosecond() % 1_000_000 == 0
-_SHARES: Final = frozenset(
+_SHARE_NAMES: Final = frozenset(
     {"share", "share_a", "share_b", "share_low", "share_high", "share_top5", *ratios.SHARES}
 )
-RATIOS: Final = _SHARES | ratios.NUMBERS.keys() - ratios.AMOUNTS
+RATIO_NAMES: Final = _SHARE_NAMES | ratios.NUMBERS.keys() - ratios.AMOUNTS
 # Of the value that the column ``value`` of a summary, or of a comparison with peers, names.
 _STATISTICS: Final = frozenset(
     {"mean", "p10", "p25", "median", "p75", "p90", "weighted", "limit_low", "limit_high", "own"}
@@ -90,7 +90,7 @@ def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
                 argument="note",
                 cure="cut it",
             )
-    return [_fitted(frame[name], rows_of(frame, name, _SHARES))
+    return [_fitted(frame[name], are_ratios(frame, name, _SHARE_NAMES))
             for name in frame.columns]  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def _makes_a_table(names: list[str]) -> bool:
     )
 
 
-def rows_of(frame: pl.DataFrame, column: str, names: frozenset[str]) -> pl.Series:
+def are_ratios(frame: pl.DataFrame, column: str, names: frozenset[str]) -> pl.Series:
     """Return whether each row of a column holds one of some ratios or shares."""
     if not frame.schema[column].is_float():
         return pl.repeat(value=False, n=frame.height, eager=True)

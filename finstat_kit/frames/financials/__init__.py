@@ -1,1 +1,1 @@
-"""Figures: which filing is taken, its items, ratios and quartiles."""
+"""Figures: which filing is taken, its items and ratios, one statement over years."""

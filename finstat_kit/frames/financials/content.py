@@ -16,7 +16,13 @@ import polars as pl
 
 from finstat_kit.frames.financials import items
 from finstat_kit.frames.reports.cells import CELLS, REASON, FormOf, Reader, layout_of
-from finstat_kit.frames.reports.sums import Amounts, FormSums, failing_sums, in_cents, totals
+from finstat_kit.frames.reports.sums import (
+    Amounts,
+    FormSums,
+    balance_totals,
+    failing_sums,
+    in_cents,
+)
 from finstat_kit.frames.reports.templates import PERIOD
 from finstat_kit.protocol import wire
 
@@ -182,7 +188,7 @@ class Contents:
         wanted = parts.select(_PLACE)
         condition = pl.col("template") == template
         if "sums_failing" not in self._used:
-            sides = totals(form) if "balance_difference" in self._used else None
+            sides = balance_totals(form) if "balance_difference" in self._used else None
             sides_of_form = pl.DataFrame(sides or (), schema=wanted.schema, orient="row")
             condition &= _near(pl.concat([wanted, sides_of_form]))
         return _Plan(

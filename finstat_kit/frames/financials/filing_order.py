@@ -1,4 +1,4 @@
-"""Which statements to fetch next, as few as show that a year is complete, and how many to expect.
+"""Which statements to fetch next, as few as show that a year is complete; what that may take.
 
 Statement ids seem to grow with the day of filing. That is a hint for where to look and no rule, so
 it is tested first, on statements from all over the ids of the work; where it fails, or where a
@@ -37,10 +37,10 @@ PLAN: Final = pl.Schema(
     }
 )
 _BYTES: Final = {"units": 900, "statements": 600, "reports": 3_000}
-_STATEMENTS: Final = 12  # of a unit whose record is not known
-_REPORTS: Final = 1.5  # of a filing, until the one with the tables is found
-_OLD_REPORTS: Final = 2.5
-_OLD: Final = 2013  # the last year of two reports, balance sheet and income statement
+_STATEMENTS_OF_A_UNIT: Final = 12  # of a unit whose record is not known
+_REPORTS_OF_A_FILING: Final = 1.5  # of a filing, until the one with the tables is found
+_REPORTS_OF_AN_OLD_FILING: Final = 2.5
+_LAST_OLD_YEAR: Final = 2013  # the last year of two reports, balance sheet and income statement
 
 
 def probes(ids: pl.Series) -> pl.Series:
@@ -243,13 +243,13 @@ def _bounded(placed: pl.DataFrame, years: list[int]) -> pl.DataFrame:
     )
 
 
-def planned(
+def expected_requests(
     units: int,
     statements: pl.Series | None,
     years: Sequence[int] | None,
     rate: float,
 ) -> pl.DataFrame:
-    """Return what is to be expected; see `Register.plan`.
+    """Return what is to be expected; see *dry_run* of `Register.financials`.
 
     Args:
         units: How many records of units are requested.
@@ -257,14 +257,14 @@ def planned(
         years: The years that are wanted, None for all.
         rate: Requests per second.
     """
-    held = pl.repeat(_STATEMENTS, units, eager=True) if statements is None else statements
+    held = pl.repeat(_STATEMENTS_OF_A_UNIT, units, eager=True) if statements is None else statements
     total = int(held.sum())
-    old = sum(year <= _OLD for year in years or ())
+    old = sum(year <= _LAST_OLD_YEAR for year in years or ())
     many = len(years or ())
     if years is None:
-        taken = total * _REPORTS
+        taken = total * _REPORTS_OF_A_FILING
     else:
-        each = ((many - old) * _REPORTS + old * _OLD_REPORTS) / many
+        each = ((many - old) * _REPORTS_OF_A_FILING + old * _REPORTS_OF_AN_OLD_FILING) / many
         taken = float(held.clip(0, many).sum()) * each
     # All statements at most: where a year is not found it may have been filed late.
     requests = {"units": units, "statements": total, "reports": round(taken)}

@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.financials import assemble, items
-from finstat_kit.frames.reports.cells import TEXTS, FormOf, Reader
+from finstat_kit.frames.reports.cells import REASON_TEXTS, FormOf, Reader
 from finstat_kit.frames.reports.filed import (
     Filed,
     Line,
@@ -117,7 +117,7 @@ def history(
     notes = [words["euro"] + ("" if blanks else f", {words['filled']}")] if parts else []
     if len(forms) > 1:
         notes.append(words["items"].format(forms=_forms_by_year(filings)))
-    reasons = TEXTS[lang]
+    reasons = REASON_TEXTS[lang]
     without = [
         f"{row['year']} ({reasons[row['reason']]})" if row["year"] else reasons[row["reason"]]
         for row in figures.drop_nulls("reason").iter_rows(named=True)

@@ -45,8 +45,8 @@ _STATISTICS: Final = pl.Schema(
 )
 _QUANTILES: Final = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}
 _ORDERED: Final = " ordered"
-OVER: Final = " over"
-UNDER: Final = " under"
+_OVER: Final = " over"
+_UNDER: Final = " under"
 SPREAD: Final = pl.Schema(
     {
         "code": pl.String(),
@@ -210,20 +210,20 @@ def _of_value(
     rows = table.select(
         *keys,
         pl.when(number.is_finite()).then(number).alias("value"),
-        over.alias(OVER),
-        under.alias(UNDER),
+        over.alias(_OVER),
+        under.alias(_UNDER),
         why.alias("why"),
         template=pl.col("template") if "template" in table.columns else pl.lit(None, pl.Int32),
     )
     # Of the rows without the ratio neither part counts.
     parts_count = pl.when(pl.col("value").is_not_null())
-    rows = rows.with_columns(parts_count.then(part).alias(part) for part in (OVER, UNDER))
+    rows = rows.with_columns(parts_count.then(part).alias(part) for part in (_OVER, _UNDER))
     rows = values.with_limits(rows, limits)
     value, has = pl.col("value"), pl.col("value").is_not_null()
     total = value.sum()
     excluded = (~has & (pl.col("why") == values.DIVISOR)).sum()
     excluded = excluded if name in ratios.NUMBERS else pl.lit(None)
-    weighted = pl.col(OVER).sum() / pl.col(UNDER).sum()
+    weighted = pl.col(_OVER).sum() / pl.col(_UNDER).sum()
     statistics = rows.group_by(keys).agg(
         units=pl.len().cast(pl.Int64),
         n=value.count().cast(pl.Int64),
@@ -231,7 +231,7 @@ def _of_value(
         sum=pl.when(value.count() > 0).then(total),
         mean=pl.col("limited").mean(),
         **{_ORDERED: value.drop_nulls().sort()},  # once, and not for each quantile
-        weighted=pl.when(pl.col(UNDER).count() > 0).then(weighted),
+        weighted=pl.when(pl.col(_UNDER).count() > 0).then(weighted),
         n_excluded=excluded.cast(pl.Int64),
         limit_low=pl.col("limit_low").first(),
         limit_high=pl.col("limit_high").first(),

@@ -11,7 +11,7 @@ from finstat_kit import arguments
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.places.labels import holds_codes
 from finstat_kit.frames.places.locations import LEVELS
-from finstat_kit.frames.text.slovak import words
+from finstat_kit.frames.text.slovak import folded_words
 from finstat_kit.protocol import old_codes
 
 MATCHES: Final = pl.Schema(
@@ -49,7 +49,7 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
     called = of_level.unpivot(["name_sk", "name_en"], index="code", value_name="name")
     for code, name, part in (
         called.drop_nulls()
-        .select("code", words(pl.col("name")), words(city_part).alias("part"))
+        .select("code", folded_words(pl.col("name")), folded_words(city_part).alias("part"))
         .iter_rows()
     ):
         for key in _keys(name):
@@ -75,7 +75,9 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
     given = pl.DataFrame({"text": inputs.drop_nulls().unique()}, schema={"text": pl.String})
     distinct = {
         text: matched(text, name)
-        for text, name in given.select("text", words(pl.col("text")).alias("name")).iter_rows()
+        for text, name in given.select(
+            "text", folded_words(pl.col("text")).alias("name")
+        ).iter_rows()
         if text.strip()
     }
     results = [distinct.get(text, ("missing", [])) for text in inputs]

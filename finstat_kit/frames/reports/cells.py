@@ -67,10 +67,10 @@ REASONS: Final = (
     "item_not_in_form",
 )
 REASON: Final = pl.Enum(REASONS)
-TEXTS: Final = Words("reasons")
-WITHOUT: Final = pl.Schema({"report_id": pl.Int64(), "table": pl.Int16(), "reason": REASON})
+REASON_TEXTS: Final = Words("reasons")
+NO_NUMBER: Final = pl.Schema({"report_id": pl.Int64(), "table": pl.Int16(), "reason": REASON})
 # The columns of records that are read if present.
-READ: Final = (
+RECORD_COLUMNS: Final = (
     "id", "idSablony", wire.TABLES, wire.STATE, "pristupnostDat", "prilohy", wire.CHANGED,
 )  # fmt: skip
 
@@ -133,7 +133,7 @@ class Reader:
         """Return the cells of reports, and the reports and tables that gave no number."""
         parts = [self._slice(part) for part in reports.iter_slices(_SLICE)]
         cells = pl.concat([pl.DataFrame(schema=self._schema), *(cells for cells, _ in parts)])
-        return cells, pl.concat([pl.DataFrame(schema=WITHOUT), *(none for _, none in parts)])
+        return cells, pl.concat([pl.DataFrame(schema=NO_NUMBER), *(none for _, none in parts)])
 
     def unfit(self, reports: pl.DataFrame, sizes: pl.Series) -> pl.DataFrame:
         """Return the reports and tables that give no number, whatever their cells contain.
@@ -159,7 +159,7 @@ class Reader:
     ) -> list[tuple[Ints, _Layout]]:
         """Return the reports that fit their template, form by form, and refuse the others."""
         has_tables = sizes.list.len().fill_null(0).to_numpy() > 0
-        for reason, applies in by_the_record(reports, has_tables):
+        for reason, applies in reasons_by_record(reports, has_tables):
             refusals.add(reason, applies)
         fitting: list[tuple[Ints, _Layout]] = []
         templates = reports["idSablony"].cast(pl.Int64)
@@ -215,12 +215,12 @@ class Reader:
         values = values_of(texts)
         names = [name for name in self._schema.names() if name in meanings.columns]
         frame = meanings.lazy().select(pl.col(names).gather(cells)).collect()
-        _note(refusals, fitting, report, frame["table"].to_numpy(), texts, values)
+        _note_tables(refusals, fitting, report, frame["table"].to_numpy(), texts, values)
         ids = reports["id"].cast(pl.Int64).gather(report).alias("report_id")
         return frame.with_columns(ids, values.alias("value")).select(self._schema.names())
 
 
-def _note(
+def _note_tables(
     refusals: Refusals,
     fitting: list[tuple[Ints, _Layout]],
     report: Ints,
@@ -320,7 +320,7 @@ class Refusals:
     def frame(self) -> pl.DataFrame:
         """Return the reasons in the order of the reports."""
         if not self._rows:
-            return pl.DataFrame(schema=WITHOUT)
+            return pl.DataFrame(schema=NO_NUMBER)
         sizes = [len(rows) for rows in self._rows]
         rows = np.concatenate(self._rows)
         tables = pl.Series("table", self._tables, dtype=pl.Int16)
@@ -340,7 +340,7 @@ class Refusals:
         )
 
 
-def by_the_record(
+def reasons_by_record(
     reports: pl.DataFrame, has_tables: NDArray[np.bool_]
 ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Yield the reasons visible in a record alone, in their order, and where each applies."""
@@ -356,7 +356,9 @@ def by_the_record(
     }
     if wire.CHANGED in columns:
         # A missing or broken record is a row with only its id.
-        others = pl.all_horizontal(pl.col(n).is_null() for n in READ if n in columns and n != "id")
+        others = pl.all_horizontal(
+            pl.col(n).is_null() for n in RECORD_COLUMNS if n in columns and n != "id"
+        )
         applies["unreadable"] = others & bare
     if "prilohy" in columns and reports.schema["prilohy"] != pl.Null:
         applies["attachments_only"] = (pl.col("prilohy").list.len() > 0) & bare

@@ -8,8 +8,15 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from finstat_kit.frames.reports.cells import REASON, WITHOUT, FormOf, Reader
-from finstat_kit.frames.reports.sums import Amounts, Floats, FormSums, Mask, _Added, _added
+from finstat_kit.frames.reports.cells import NO_NUMBER, REASON, FormOf, Reader
+from finstat_kit.frames.reports.sums import (
+    Amounts,
+    ComparedSum,
+    Floats,
+    FormSums,
+    Mask,
+    compared_sums,
+)
 
 _FAILURE: Final = pl.Struct(
     {
@@ -38,7 +45,7 @@ CHECKS: Final = pl.Schema(
     }
 )
 # The fields of records that are read in addition to their tables.
-READ: Final = ("idUctovnejZavierky", "titulnaStrana")
+COMPARED_COLUMNS: Final = ("idUctovnejZavierky", "titulnaStrana")
 # The result of the period in the balance sheet and in the income statement: null if the form has
 # none or it is not a number, NaN if it is blank.
 _RESULTS: Final[dict[str, pl.DataType]] = {"in_balance": pl.Float64(), "in_income": pl.Float64()}
@@ -50,11 +57,13 @@ _OF_CELLS: Final = pl.Schema(
 )
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
 # Fields of the title page: whose report it is, and of which period.
-_OWNER: Final = {
+_OWNER_FIELDS: Final = {
     "ico": pl.String(), "nazovSpravcovskehoFondu": pl.String(), "konsolidovana": pl.Boolean(),
 }  # fmt: skip
-_PERIOD: Final = dict.fromkeys(("obdobieOd", "obdobieDo", "predchadzajuceObdobieDo"), pl.Date())
-_KEY: Final = ["idSablony", *_OWNER]
+_PERIOD_FIELDS: Final = dict.fromkeys(
+    ("obdobieOd", "obdobieDo", "predchadzajuceObdobieDo"), pl.Date()
+)
+_SAME_SERIES: Final = ["idSablony", *_OWNER_FIELDS]
 
 
 def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
@@ -104,7 +113,7 @@ def _per_report(
         .select(statement, elsewhere="in_income")
     )
     why = (
-        pl.concat([pl.DataFrame(schema=WITHOUT), *reasons])
+        pl.concat([pl.DataFrame(schema=NO_NUMBER), *reasons])
         .group_by(place="report_id")
         .agg(reasons=pl.struct("table", "reason"))
     )
@@ -144,8 +153,8 @@ def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) ->
     ids = cells["report_id"].unique(maintain_order=True)
     report = pl.col("report_id").rle_id()
     amounts = Amounts((sums.cells, len(ids)), cells.select("value", cell=sums.place, report=report))
-    each, shape = list(_added(amounts, sums)), (len(sums.sums), len(ids))
-    added = _Added(
+    each, shape = list(compared_sums(amounts, sums)), (len(sums.sums), len(ids))
+    added = ComparedSum(
         *(np.array([one[n] for one in each], dtype).reshape(shape)
           for n, dtype in enumerate((np.float64, np.float64, np.bool_, np.bool_)))
     )  # fmt: skip
@@ -234,7 +243,7 @@ def _result(amounts: Amounts, cell: int | None) -> list[float | None]:
     ]
 
 
-def _failures(added: _Added, sums: FormSums) -> pl.Series:
+def _failures(added: ComparedSum, sums: FormSums) -> pl.Series:
     """Return the failing sums of each report, null where all hold."""
     report, which = np.nonzero(added.fails.T)
     lines = [(one, sums.form.tables[one.table].rows[one.row]) for one in sums.sums]
@@ -286,7 +295,7 @@ def _former_reports(reports: pl.DataFrame) -> pl.DataFrame:
             (page.field(name) if name in fields else pl.lit(None).alias(name)).cast(
                 kind, strict=False
             )
-            for name, kind in (_OWNER | _PERIOD).items()
+            for name, kind in (_OWNER_FIELDS | _PERIOD_FIELDS).items()
         ),
         place=pl.int_range(pl.len()),
     ).with_columns(
@@ -296,11 +305,11 @@ def _former_reports(reports: pl.DataFrame) -> pl.DataFrame:
     )
     earlier = (
         described.sort("id")
-        .unique([*_KEY, "obdobieDo"], keep="last")
-        .select(*_KEY, before="obdobieDo", former="place")
+        .unique([*_SAME_SERIES, "obdobieDo"], keep="last")
+        .select(*_SAME_SERIES, before="obdobieDo", former="place")
     )
     return (
-        described.join(earlier, on=[*_KEY, "before"], how="left")
-        .sort(*_KEY, "obdobieDo", "place")
+        described.join(earlier, on=[*_SAME_SERIES, "before"], how="left")
+        .sort(*_SAME_SERIES, "obdobieDo", "place")
         .select("place", "former")
     )

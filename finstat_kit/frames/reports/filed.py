@@ -18,7 +18,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.reports.cells import TEXTS, FormOf, Reader, checked
+from finstat_kit.frames.reports.cells import REASON_TEXTS, FormOf, Reader, checked
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
@@ -31,7 +31,7 @@ _INDENT: Final = 2  # per level
 _GAP: Final = "  "
 # A form with more rows than this is folded but for its first table.
 _UNFOLDED: Final = 100
-_WORDS: Final = Words("printed_form")
+_WORDS: Final = Words("filed")
 _KINDS: Final = Words("kinds")
 # Legal forms of natural persons: tradesmen, farmers, free professions.
 _PERSONS: Final = frozenset(str(code) for code in range(100, 111))
@@ -84,13 +84,194 @@ class Filed:
         self.lang = lang
 
     def __repr__(self) -> str:
-        return text(self)
+        return as_text(self)
 
     def _repr_html_(self) -> str:
-        return html(self)
+        return as_html(self)
 
 
-def text(filed: Filed, width: int | None = None) -> str:
+def as_filed(
+    report: pl.DataFrame | pl.LazyFrame,
+    form_of: FormOf,
+    *,
+    lang: Lang,
+    filled: bool = False,
+    title: bool | None = None,
+) -> Filed:
+    """Show a report laid out as its form; see `Register.as_filed`."""
+    frame = _one(report)
+    record = frame.row(0, named=True)
+    words = _WORDS[lang]
+    template = record["idSablony"]
+    cells, without = Reader(form_of, blanks=True).read(frame)
+    form = form_of(template) if isinstance(template, int) and cells.height else None
+    named = f"{words['report']} {record['id']}"
+    heading = named[:1].upper() + named[1:]
+    notes = []
+    parts: list[Part] = []
+    if form is not None:
+        heading = form_name(form, lang, f", {named}")
+        parts = _parts_of(record[wire.TABLES], cells["value"], form, lang, filled=filled)
+        if any(part.marked or any(line.marked for line in part.lines) for part in parts):
+            notes.append(words["only_sk"])
+        notes.insert(0, words["euro"] + (f", {words['filled']}" if filled else ""))
+    else:
+        reasons = ", ".join(
+            REASON_TEXTS[lang][why] for why in without["reason"].unique(maintain_order=True)
+        )
+        notes.append(f"{words['none']}: {reasons}")
+    attached: list[dict[str, object]] = record.get("prilohy") or []
+    files = [str(file.get("meno") or file.get("id")) for file in attached]
+    if files:
+        notes.append(f"{words['files']}: {', '.join(files)}")
+    page: dict[str, object] = record.get("titulnaStrana") or {}
+    has_title = title if title is not None else not _is_person(page)
+    if page and not has_title and title is None:
+        notes.append(words["person"])
+    return Filed(heading, _title_lines(page, lang) if has_title else [], parts, notes, lang)
+
+
+def together(forms: Sequence[Filed]) -> Filed:
+    """Return the reports of one statement as one: one title page, the tables of all.
+
+    A report without tables is named in its notes.
+    """
+    headings = [form.heading for form in forms if form.parts]
+    if len(forms) == 1 or not headings:
+        headings = [form.heading for form in forms]
+    notes = dict.fromkeys(
+        note if form.heading in headings else f"{form.heading}: {note}"
+        for form in forms
+        for note in form.notes
+    )
+    return Filed(
+        " · ".join(headings),
+        next((form.title for form in forms if form.title), []),
+        [part for form in forms for part in form.parts],
+        list(notes),
+        forms[0].lang,
+    )
+
+
+def form_name(form: Form, lang: Lang, after: str = "") -> str:
+    """Return the name of a form, and that its English is a translation if it is."""
+    translated = _WORDS[lang]["translated"] if form.translated else ""
+    return f"{form.name or ''} ({form.id}){after}{translated}".strip()
+
+
+def _one(report: object) -> pl.DataFrame:
+    frame = arguments.collected("report", report)
+    checked(frame)
+    if frame.height != 1:
+        raise UsageError(
+            f": the frame has {frame.height} rows",
+            argument="report",
+            cure="give one report, such as reports.filter(id=5), or those of one statement",
+        )
+    return frame
+
+
+def _parts_of(
+    tables: object, values: pl.Series, form: Form, lang: Lang, *, filled: bool
+) -> list[Part]:
+    """Return the tables; *values* are the numbers of all cells, null for other texts."""
+    assert isinstance(tables, list)
+    numbers = iter(values)
+    # Numbers are shown with every digit, other texts as filed.
+    read: list[list[Decimal | str]] = [
+        [text or "" if next(numbers) is None else Decimal(text) for text in data] for data in tables
+    ]
+    cents = ("." in str(cell) for data in read for cell in data if isinstance(cell, Decimal))
+    places = 2 if any(cents) else 0
+    return [
+        _part_of(data, table, lang, places, filled=filled)
+        for data, table in zip(read, form.tables, strict=True)
+    ]
+
+
+def _part_of(
+    data: list[Decimal | str], table: Table, lang: Lang, places: int, *, filled: bool
+) -> Part:
+    width = len(table.columns)
+    lines = []
+    for index, row in enumerate(table.rows):
+        cells = data[index * width : (index + 1) * width]
+        if not filled or any(cell != "" for cell in cells):
+            lines.append(printed_row(row, [_written(cell, lang, places) for cell in cells], lang))
+    heads = [_head(column, lang) for column in table.columns]
+    return Part(*table_name(table, lang), heads, lines)
+
+
+def table_name(table: Table, lang: Lang) -> tuple[str, bool]:
+    """Return the name of a table, and whether it is Slovak because the English one is missing."""
+    english = table.name_en if lang == "en" else None
+    name = english or table.name_sk or ""
+    return name, lang == "en" and english is None and bool(name)
+
+
+def printed_row(row: Row, values: list[str], lang: Lang) -> Line:
+    """Return a row of a form with its values as shown."""
+    english = lang == "en" and row.label_en is not None
+    caption = row.label_en if english and row.label_en else row.label_sk
+    number = "" if row.number is None else str(row.number)
+    marked = lang == "en" and not english and bool(row.label_sk)
+    return Line(number, row.mark or "", caption, marked, len(row.path), bool(row.terms), values)
+
+
+def _head(column: Column, lang: Lang) -> tuple[str, str]:
+    words = _WORDS[lang]
+    header = column.header_en if lang == "en" and column.header_en else column.header_sk
+    measure = words.get(column.measure or "", "")
+    if column.measure == "other" or (column.period is None and column.measure is None):
+        measure = header.rpartition(" / ")[2]
+    return words.get(column.period or "", ""), measure
+
+
+def _written(cell: Decimal | str, lang: Lang, places: int) -> str:
+    """Return a cell as shown."""
+    return cell if isinstance(cell, str) else amount(cell, lang, places)
+
+
+def amount(value: float | Decimal, lang: Lang, places: int) -> str:
+    """Return a number as shown, with a minus sign instead of a hyphen."""
+    return number_format.decimal(value, lang, places).replace("-", "\u2212")
+
+
+def _is_person(page: Mapping[str, object]) -> bool:
+    form = page.get("pravnaForma")
+    return form in _PERSONS if form else bool(page.get("miestoPodnikania"))
+
+
+def _title_lines(page: Mapping[str, Any], lang: Lang) -> list[tuple[str, str]]:
+    words = _WORDS[lang]
+    address = page.get("adresa") or page.get("miestoPodnikania") or {}
+    street = " ".join(str(address[k]) for k in ("ulica", "cislo") if address.get(k))
+    town = " ".join(str(address[k]) for k in ("psc", "mesto") if address.get(k))
+    type_ = page.get("typZavierky") or ""
+    ends = [_day(page.get(name), lang) for name in ("obdobieOd", "obdobieDo")]
+    lines = [
+        (words["unit"], page.get("nazovUctovnejJednotky")),
+        (words["ico"], page.get("ico")),
+        (words["dic"], page.get("dic")),
+        (words["seat"], ", ".join(part for part in (street, town) if part)),
+        (words["period"], " – ".join(end for end in ends if end)),
+        (words["kind"], kind_text(str(type_), lang)),
+        (words["compiled"], _day(page.get("datumZostavenia"), lang)),
+        (words["approved"], _day(page.get("datumSchvalenia"), lang)),
+    ]
+    return [(name, str(value)) for name, value in lines if value]
+
+
+def kind_text(kind: str, lang: Lang) -> str:
+    """Return the kind of a statement in words; an unknown kind as filed."""
+    return _KINDS[lang].get(kind, kind)
+
+
+def _day(value: object, lang: Lang) -> str:
+    return day_text(value, lang) if isinstance(value, date) else str(value or "")
+
+
+def as_text(filed: Filed, width: int | None = None) -> str:
     """Return a report as text; captions are wrapped, numbers aligned.
 
     Args:
@@ -101,13 +282,13 @@ def text(filed: Filed, width: int | None = None) -> str:
     if filed.title:
         names = max(len(name) for name, _ in filed.title)
         blocks.append("\n".join(f"{name:<{names}}  {shown(v, None)}" for name, v in filed.title))
-    blocks += [_part(part, width) for part in filed.parts]
+    blocks += [_text_of_part(part, width) for part in filed.parts]
     if filed.notes:
         blocks.append("\n".join(shown(note, None) for note in filed.notes))
     return "\n\n".join(blocks)
 
 
-def _part(part: Part, width: int | None) -> str:
+def _text_of_part(part: Part, width: int | None) -> str:
     numbers = max((len(line.number) for line in part.lines), default=0)
     marks = max((len(line.mark) for line in part.lines), default=0)
     widths = _widths(part)
@@ -161,7 +342,7 @@ def _aligned(words: Sequence[str], widths: Sequence[int]) -> str:
     return _GAP.join(f"{word:>{width}}" for word, width in zip(words, widths, strict=True))
 
 
-def html(filed: Filed) -> str:
+def as_html(filed: Filed) -> str:
     """Return a report as HTML in the colours of the page."""
     head = f'<div style="font-size:1.25em;font-weight:bold">{escape(filed.heading)}</div>'
     page = "".join(f"<dt>{escape(name)}</dt><dd>{escape(v)}</dd>" for name, v in filed.title)
@@ -199,23 +380,24 @@ def _table(part: Part, lang: Lang, *, folded: bool) -> str:
         lines.append("".join(f'<th scope="col">{escape(m)}</th>' for _, m in part.heads))
     empty = "<td></td>" * 3
     head = "".join(f"<tr>{empty}{line}</tr>" for line in lines)
-    body = "".join(_row(line) for line in part.lines)
+    body = "".join(_html_row(line) for line in part.lines)
     rows = number_format.with_noun(len(part.lines), "rows", lang)
     name = escape(part.name)
     return (
-        f"<details{'' if folded else ' open'}><summary>{_named(part)} <small>({rows})</small>"
+        f"<details{'' if folded else ' open'}>"
+        f"<summary>{_html_caption(part)} <small>({rows})</small>"
         f'</summary><div class="b" tabindex="0" role="region" aria-label="{name}">'
         f'<table aria-label="{name}"><thead>{head}</thead><tbody>{body}</tbody></table></div>'
         "</details>"
     )
 
 
-def _named(part: Part) -> str:
+def _html_caption(part: Part) -> str:
     name = escape(part.name)
     return f'<i lang="sk">{name}</i> <small>[sk]</small>' if part.marked else name
 
 
-def _row(line: Line) -> str:
+def _html_row(line: Line) -> str:
     caption = escape(line.caption)
     if line.marked:
         caption = f'<i lang="sk">{caption}</i> <small>[sk]</small>'
@@ -228,184 +410,3 @@ def _row(line: Line) -> str:
         f'<th scope="row" style="padding-left:{0.4 + line.level:g}em;text-align:left">'
         f"{caption}</th>{values}</tr>"
     )
-
-
-def as_filed(
-    report: pl.DataFrame | pl.LazyFrame,
-    form_of: FormOf,
-    *,
-    lang: Lang,
-    filled: bool = False,
-    title: bool | None = None,
-) -> Filed:
-    """Show a report laid out as its form; see `Register.as_filed`."""
-    frame = _one(report)
-    record = frame.row(0, named=True)
-    words = _WORDS[lang]
-    template = record["idSablony"]
-    cells, without = Reader(form_of, blanks=True).read(frame)
-    form = form_of(template) if isinstance(template, int) and cells.height else None
-    named = f"{words['report']} {record['id']}"
-    heading = named[:1].upper() + named[1:]
-    notes = []
-    parts: list[Part] = []
-    if form is not None:
-        heading = form_name(form, lang, f", {named}")
-        parts = _parts(record[wire.TABLES], cells["value"], form, lang, filled=filled)
-        if any(part.marked or any(line.marked for line in part.lines) for part in parts):
-            notes.append(words["only_sk"])
-        notes.insert(0, words["euro"] + (f", {words['filled']}" if filled else ""))
-    else:
-        reasons = ", ".join(
-            TEXTS[lang][why] for why in without["reason"].unique(maintain_order=True)
-        )
-        notes.append(f"{words['none']}: {reasons}")
-    attached: list[dict[str, object]] = record.get("prilohy") or []
-    files = [str(file.get("meno") or file.get("id")) for file in attached]
-    if files:
-        notes.append(f"{words['files']}: {', '.join(files)}")
-    page: dict[str, object] = record.get("titulnaStrana") or {}
-    shown = title if title is not None else not _is_person(page)
-    if page and not shown and title is None:
-        notes.append(words["person"])
-    return Filed(heading, _title(page, lang) if shown else [], parts, notes, lang)
-
-
-def form_name(form: Form, lang: Lang, after: str = "") -> str:
-    """Return the name of a form, and that its English is a translation if it is."""
-    translated = _WORDS[lang]["translated"] if form.translated else ""
-    return f"{form.name or ''} ({form.id}){after}{translated}".strip()
-
-
-def together(forms: Sequence[Filed]) -> Filed:
-    """Return the reports of one statement as one: one title page, the tables of all.
-
-    A report without tables is named in its notes.
-    """
-    headings = [form.heading for form in forms if form.parts]
-    if len(forms) == 1 or not headings:
-        headings = [form.heading for form in forms]
-    notes = dict.fromkeys(
-        note if form.heading in headings else f"{form.heading}: {note}"
-        for form in forms
-        for note in form.notes
-    )
-    return Filed(
-        " · ".join(headings),
-        next((form.title for form in forms if form.title), []),
-        [part for form in forms for part in form.parts],
-        list(notes),
-        forms[0].lang,
-    )
-
-
-def _one(report: object) -> pl.DataFrame:
-    frame = arguments.collected("report", report)
-    checked(frame)
-    if frame.height != 1:
-        raise UsageError(
-            f": the frame has {frame.height} rows",
-            argument="report",
-            cure="give one report, such as reports.filter(id=5), or those of one statement",
-        )
-    return frame
-
-
-def _parts(
-    tables: object, values: pl.Series, form: Form, lang: Lang, *, filled: bool
-) -> list[Part]:
-    """Return the tables; *values* are the numbers of all cells, null for other texts."""
-    assert isinstance(tables, list)
-    numbers = iter(values)
-    # Numbers are shown with every digit, other texts as filed.
-    read: list[list[Decimal | str]] = [
-        [text or "" if next(numbers) is None else Decimal(text) for text in data] for data in tables
-    ]
-    cents = ("." in str(cell) for data in read for cell in data if isinstance(cell, Decimal))
-    places = 2 if any(cents) else 0
-    return [
-        _part_lines(data, table, lang, places, filled=filled)
-        for data, table in zip(read, form.tables, strict=True)
-    ]
-
-
-def _part_lines(
-    data: list[Decimal | str], table: Table, lang: Lang, places: int, *, filled: bool
-) -> Part:
-    width = len(table.columns)
-    lines = []
-    for index, row in enumerate(table.rows):
-        cells = data[index * width : (index + 1) * width]
-        if not filled or any(cell != "" for cell in cells):
-            lines.append(printed_row(row, [_written(cell, lang, places) for cell in cells], lang))
-    heads = [_head(column, lang) for column in table.columns]
-    return Part(*table_name(table, lang), heads, lines)
-
-
-def table_name(table: Table, lang: Lang) -> tuple[str, bool]:
-    """Return the name of a table, and whether it is Slovak because the English one is missing."""
-    english = table.name_en if lang == "en" else None
-    name = english or table.name_sk or ""
-    return name, lang == "en" and english is None and bool(name)
-
-
-def printed_row(row: Row, values: list[str], lang: Lang) -> Line:
-    """Return a row of a form with its values as shown."""
-    english = lang == "en" and row.label_en is not None
-    caption = row.label_en if english and row.label_en else row.label_sk
-    number = "" if row.number is None else str(row.number)
-    marked = lang == "en" and not english and bool(row.label_sk)
-    return Line(number, row.mark or "", caption, marked, len(row.path), bool(row.terms), values)
-
-
-def _head(column: Column, lang: Lang) -> tuple[str, str]:
-    words = _WORDS[lang]
-    header = column.header_en if lang == "en" and column.header_en else column.header_sk
-    measure = words.get(column.measure or "", "")
-    if column.measure == "other" or (column.period is None and column.measure is None):
-        measure = header.rpartition(" / ")[2]
-    return words.get(column.period or "", ""), measure
-
-
-def _written(cell: Decimal | str, lang: Lang, places: int) -> str:
-    """Return a cell as shown."""
-    return cell if isinstance(cell, str) else amount(cell, lang, places)
-
-
-def amount(value: float | Decimal, lang: Lang, places: int) -> str:
-    """Return a number as shown, with a minus sign instead of a hyphen."""
-    return number_format.decimal(value, lang, places).replace("-", "\u2212")
-
-
-def _is_person(page: Mapping[str, object]) -> bool:
-    form = page.get("pravnaForma")
-    return form in _PERSONS if form else bool(page.get("miestoPodnikania"))
-
-
-def _title(page: Mapping[str, Any], lang: Lang) -> list[tuple[str, str]]:
-    words = _WORDS[lang]
-    address = page.get("adresa") or page.get("miestoPodnikania") or {}
-    street = " ".join(str(address[k]) for k in ("ulica", "cislo") if address.get(k))
-    town = " ".join(str(address[k]) for k in ("psc", "mesto") if address.get(k))
-    type_ = page.get("typZavierky") or ""
-    ends = [_day(page.get(name), lang) for name in ("obdobieOd", "obdobieDo")]
-    lines = [
-        (words["unit"], page.get("nazovUctovnejJednotky")),
-        (words["ico"], page.get("ico")),
-        (words["dic"], page.get("dic")),
-        (words["seat"], ", ".join(part for part in (street, town) if part)),
-        (words["period"], " – ".join(end for end in ends if end)),
-        (words["kind"], kind_text(str(type_), lang)),
-        (words["compiled"], _day(page.get("datumZostavenia"), lang)),
-        (words["approved"], _day(page.get("datumSchvalenia"), lang)),
-    ]
-    return [(name, str(value)) for name, value in lines if value]
-
-
-def kind_text(kind: str, lang: Lang) -> str:
-    """Return the kind of a statement in words; an unknown kind as filed."""
-    return _KINDS[lang].get(kind, kind)
-
-
-def _day(value: object, lang: Lang) -> str:
-    return day_text(value, lang) if isinstance(value, date) else str(value or "")

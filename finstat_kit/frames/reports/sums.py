@@ -21,7 +21,7 @@ _LIABILITIES: Final = re.compile(r"(strana )?(pasív|p a s í v)", re.IGNORECASE
 _INCOME: Final = re.compile(r"výkaz ziskov|náklady|výnosy", re.IGNORECASE)
 _CONTROL: Final = re.compile(r"kontroln", re.IGNORECASE)
 # The measures of a net amount; a table with one column per period has no word for it.
-_LEFT: Final = (None, "net", "total")
+_NET_MEASURES: Final = (None, "net", "total")
 # Two columns of a row and their total.
 _ACROSS: Final = (
     ("gross", -1, "correction", "net"),
@@ -32,7 +32,7 @@ Cell = tuple[int, int, int]  # table, row and column
 _HALF_A_CENT: Final = 0.005
 
 
-class Sums(NamedTuple):
+class Added(NamedTuple):
     """Sums of cells, one per report.
 
     Attributes:
@@ -70,10 +70,10 @@ class Amounts:
         self.values[places] = filled["value"].fill_null(np.nan).to_numpy()
         self.filled[places] = True
 
-    def up(self, terms: Iterable[tuple[float, int]]) -> Sums:
+    def up(self, terms: Iterable[tuple[float, int]]) -> Added:
         """Add cells up, each given by its sign and its row."""
         many = self.values.shape[1]
-        sums = Sums(np.zeros(many), np.zeros(many, np.bool_))
+        sums = Added(np.zeros(many), np.zeros(many, np.bool_))
         for sign, cell in terms:
             values, filled = sums
             values += sign * self.values[cell]
@@ -87,7 +87,7 @@ def in_cents(amounts: dict[str, Floats]) -> pl.DataFrame:
     return frame.select(pl.all().fill_nan(None).round(2))
 
 
-class Sum(NamedTuple):
+class StatedSum(NamedTuple):
     """A sum in one column: the place of its row among the cells of the form, and of its terms."""
 
     table: int
@@ -132,7 +132,7 @@ class FormSums:
             if (sum_ := self._sum(table, row, column)) is not None
         ]
         self.stated = np.array([sum_.place for sum_ in self.sums], dtype=np.int64)
-        sides = totals(form)
+        sides = balance_totals(form)
         self.totals = None if sides is None else (self._place(sides[0]), self._place(sides[1]))
         self.in_balance, self.in_income = (
             None if cell is None else self._place(cell)
@@ -146,7 +146,7 @@ class FormSums:
         table, row, column = cell
         return self._starts[table] + row * len(self.form.tables[table].columns) + column
 
-    def _sum(self, table: int, row: int, column: int) -> Sum | None:
+    def _sum(self, table: int, row: int, column: int) -> StatedSum | None:
         part, terms = self.form.tables[table], []
         period, measure = part.columns[column][:2]
         for term in part.rows[row].terms:
@@ -155,7 +155,7 @@ class FormSums:
             if same is None:
                 return None
             terms.append((term.sign, self._place((term.table, term.row, same))))
-        return Sum(table, row, column, self._place((table, row, column)), tuple(terms))
+        return StatedSum(table, row, column, self._place((table, row, column)), tuple(terms))
 
     def _across(self) -> Iterator[tuple[int, int, int, int]]:
         for number, table in enumerate(self.form.tables):
@@ -180,21 +180,21 @@ class FormSums:
                         yield self._place((number, row, index)), self._place((number, row, current))
 
 
-def totals(form: Form) -> tuple[Cell, Cell] | None:
+def balance_totals(form: Form) -> tuple[Cell, Cell] | None:
     """Return table, row and column of the current totals of both sides of a balance sheet."""
     cells = []
     for side in (_ASSETS, _LIABILITIES):
         number = next((n for n, t in enumerate(form.tables) if side.match(t.name_sk or "")), None)
         if number is None:
             return None
-        row, column = _total(number, form.tables[number]), _left(form.tables[number], "current")
+        row, column = _total_row(number, form.tables[number]), _left(form.tables[number], "current")
         if row is None or column is None:
             return None
         cells.append((number, row, column))
     return cells[0], cells[1]
 
 
-def _total(number: int, table: Table) -> int | None:
+def _total_row(number: int, table: Table) -> int | None:
     """Return the row that most rows of a table add up to, and that is not part of another sum."""
     terms = {
         row: [term.row for term in line.terms if term.table == number]
@@ -239,7 +239,7 @@ def _in_income(form: Form) -> Cell | None:
 
 def _counterpart(table: Table, period: str | None, measure: str | None) -> int | None:
     """Return the column of a table with the same period and measure as a given one."""
-    return _left(table, period) if measure in _LEFT else _column(table, period, measure)
+    return _left(table, period) if measure in _NET_MEASURES else _column(table, period, measure)
 
 
 def _left(table: Table, period: str | None) -> int | None:
@@ -260,12 +260,12 @@ def _column(table: Table, period: str | None, measure: str | None) -> int | None
 def failing_sums(amounts: Amounts, sums: FormSums) -> Ints:
     """Return the number of failing sums of each report on one form."""
     failing = np.zeros(amounts.values.shape[1], dtype=np.int64)
-    for each in _added(amounts, sums):
+    for each in compared_sums(amounts, sums):
         failing += each.fails
     return failing
 
 
-class _Added(NamedTuple):
+class ComparedSum(NamedTuple):
     """A sum of reports on one form, one of each: or several, one row per sum."""
 
     stated: Floats
@@ -274,7 +274,7 @@ class _Added(NamedTuple):
     fails: Mask
 
 
-def _added(amounts: Amounts, sums: FormSums) -> Iterator[_Added]:
+def compared_sums(amounts: Amounts, sums: FormSums) -> Iterator[ComparedSum]:
     """Yield each sum of the form."""
     for sum_ in sums.sums:
         stated, (computed, filled) = amounts.values[sum_.place], amounts.up(sum_.terms)
@@ -285,4 +285,4 @@ def _added(amounts: Amounts, sums: FormSums) -> Iterator[_Added]:
         if fails.any():  # rarely: then the rounding of floats is known too
             size = sum(np.abs(amounts.values[cell]) for _, cell in sum_.terms)
             fails &= off > _HALF_A_CENT + 1e-15 * size
-        yield _Added(stated, computed, checked, fails)
+        yield ComparedSum(stated, computed, checked, fails)

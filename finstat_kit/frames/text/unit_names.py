@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.frames.text.slovak import words
+from finstat_kit.frames.text.slovak import folded_words
 
 NAMES: Final = pl.Schema({"id": pl.Int64(), "words": pl.String()})
 _SHORT: Final = ("sro", "as", "vos", "ks", "jsa", "sp", "oz", "no", "nf", "ops")
@@ -68,4 +68,4 @@ def matching(names: pl.DataFrame, text: str, limit: int | None) -> tuple[pl.Seri
 
 def _joined(texts: pl.Expr) -> pl.Expr:
     """Return the words of texts, with each abbreviation of a legal form as one."""
-    return words(texts).str.replace_many(_ABBREVIATIONS)
+    return folded_words(texts).str.replace_many(_ABBREVIATIONS)

@@ -34,7 +34,7 @@ from finstat_kit.service.filings.filing import (
     drawn_case,
 )
 from finstat_kit.service.state.line import Ints, Line
-from finstat_kit.service.state.population import filers
+from finstat_kit.service.state.population import legal_forms
 from finstat_kit.service.state.store import LIVING, NO_DAY, Store, day_number
 
 YEARS: Final = 16
@@ -126,7 +126,7 @@ class Drawn:
         keys = np.arange(self.n, dtype=np.uint64)
         bits = mixed_each(mixed(self.seed, 0), keys)
         due = columns["state"] == LIVING
-        for family, first in filers().first_years.items():
+        for family, first in legal_forms().first_years.items():
             if year < first:
                 due &= ~self._families[family]
         due &= columns["founded"] < end - 60
@@ -143,11 +143,11 @@ class Drawn:
     def _families(self) -> Mapping[str, NDArray[np.bool_]]:
         """Which units are of each family of forms."""
         forms, columns = self.origin.tables["legal_form"], self.origin.columns
-        names = [*(filers().families.get(form, "business") for form in forms), "business"]
+        names = [*(legal_forms().families.get(form, "business") for form in forms), "business"]
         of_units: Ints = np.minimum(columns["legal_form"], len(forms))
         return {
             family: np.array([name == family for name in names])[of_units]
-            for family in filers().first_years
+            for family in legal_forms().first_years
         }
 
     def _two_reports(self, year: int) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from finstat_kit.protocol.shipped import facts
 from finstat_kit.service.filings.figures import plan_of
 from finstat_kit.service.filings.filing import EXTRAORDINARY, TWIN, Filing
-from finstat_kit.service.state.population import filers
+from finstat_kit.service.state.population import legal_forms
 
 _SHORT_PERIODS: Final = ("short_period", "no_kind_short")  # the last six months of the year
 _LAST_MONTH: Final = 12 * 9_999 + 11
@@ -38,7 +38,7 @@ class Unit(NamedTuple):
 def unit_of(fields: Mapping[str, object], key: int) -> Unit:
     """Return the unit with the fields of a record."""
     size, form = str(fields.get("velkostOrganizacie")), str(fields.get("pravnaForma"))
-    family = filers().families.get(form, "business")
+    family = legal_forms().families.get(form, "business")
     heads = 2 * _employees().get(size, 1) + 1
     founded = int(str(fields.get("datumZalozenia", "2000"))[:4])
     revenue = heads * _PER_HEAD // 2 * (400 + (key >> 8) % 1_200) // 1000

@@ -39,7 +39,7 @@ _NOTES, _AUDITOR, _NOTICE = 483, 700, 1171
 _NEGATIVE: Final = "negative_equity"
 _ROLES: Final = {CORRECTION: "correction", TWIN: "consolidated", EXTRAORDINARY: "extraordinary"}
 _MAIN, _RESTATED, _CORRECTED, _CONSOLIDATED, _SHORT, _SECOND = range(6)
-_VARIANTS: Final = {CORRECTION: _CORRECTED, TWIN: _CONSOLIDATED, EXTRAORDINARY: _SHORT}
+_VARIANT_OF_ROLE: Final = {CORRECTION: _CORRECTED, TWIN: _CONSOLIDATED, EXTRAORDINARY: _SHORT}
 
 
 def statement(filings: Filings, id_: int) -> Json | None:
@@ -163,7 +163,7 @@ def examples(filings: Filings, most: int) -> list[tuple[str, int, int]]:
             filing = filings.filing(slot)
             assert filing is not None
             names = _cases(filings, filing)
-            if len(by_case.get(_NEGATIVE, ())) < most and owes_more(filings, filing):
+            if len(by_case.get(_NEGATIVE, ())) < most and _owes_more(filings, filing):
                 names.append(_NEGATIVE)
             lacking = [name for name in names if len(by_case.get(name, ())) < most]
             if lacking:
@@ -348,7 +348,7 @@ def tables_of(
     return found
 
 
-def owes_more(filings: Filings, filing: Filing) -> bool:
+def _owes_more(filings: Filings, filing: Filing) -> bool:
     """Return whether a public filing with tables shows more liabilities than assets."""
     unit = filings.unit_of(filing)
     if filing.case is not None or unit.kind == "trader":
@@ -360,7 +360,7 @@ def owes_more(filings: Filings, filing: Filing) -> bool:
 def _years(filings: Filings, filing: Filing, unit: Unit, *, again: bool = False) -> list[Year]:
     """Return the year of a filing, and the one before if the unit was there."""
     plan = plan_of(kind_of(unit, filing))
-    variant = _SECOND if again else _VARIANTS.get(filing.role, _MAIN)
+    variant = _SECOND if again else _VARIANT_OF_ROLE.get(filing.role, _MAIN)
     years = [_year(unit, plan, filing.year, variant)]
     if unit.founded < filing.year:
         former = _MAIN

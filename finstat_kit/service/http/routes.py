@@ -98,13 +98,13 @@ class _Parameters:
             self._values[name] = _unescaped(value)
 
     def take(self, name: str) -> str | None:
-        value, rule = self._values.pop(name, None), RULES[name]
+        value, rule = self._values.pop(name, None), _RULES[name]
         if value is not None and not rule.pattern.fullmatch(value):
             raise _unexpected(name, value)
         return value
 
     def number(self, name: str) -> int | None:
-        value, rule = self.take(name), RULES[name]
+        value, rule = self.take(name), _RULES[name]
         if value is None:
             return None
         number = int(value)
@@ -130,7 +130,7 @@ class _Parameters:
 
 
 def _unexpected(name: str, value: str) -> _Refused:
-    form = RULES[name].form
+    form = _RULES[name].form
     return _Refused(f"parameter {name}: očakáva sa {form}, prišlo '{_shown(value)}'")
 
 
@@ -265,7 +265,7 @@ def _template(store: Store, parameters: _Parameters, method: str) -> Reply:
 def _file(name: str) -> _Route:
     def route(store: Store, parameters: _Parameters, method: str) -> Reply:
         parameters.end()
-        id_ = int(name) if RECORD["id"].pattern.fullmatch(name) else -1
+        id_ = int(name) if RECORD_RULES["id"].pattern.fullmatch(name) else -1
         body = store.attachment(id_) if 0 <= id_ <= wire.MAX_ID else None
         if body is None:
             return sent(404, b"", method)
@@ -316,7 +316,7 @@ def sent(status: int, body: bytes, method: str) -> Reply:
     return Reply(status, headers, b"" if method == "HEAD" else body)
 
 
-class Rule(NamedTuple):
+class ParameterRule(NamedTuple):
     """The allowed values of a parameter."""
 
     pattern: re.Pattern[str]
@@ -326,26 +326,30 @@ class Rule(NamedTuple):
     cut: bool = False  # the lenient service reduces larger values to the largest
 
 
-PAGING: Final = {
-    wire.CHANGED_SINCE: Rule(_DAY, "dátum RRRR-MM-DD"),
-    wire.PAGE_SIZE: Rule(_DIGITS, f"celé číslo 1 až {wire.MAX_PAGE}", 1, wire.MAX_PAGE, cut=True),
-    wire.AFTER_ID: Rule(_DIGITS, f"celé číslo 0 až {wire.MAX_ID}", 0, wire.MAX_ID),
+PAGING_RULES: Final = {
+    wire.CHANGED_SINCE: ParameterRule(_DAY, "dátum RRRR-MM-DD"),
+    wire.PAGE_SIZE: ParameterRule(
+        _DIGITS, f"celé číslo 1 až {wire.MAX_PAGE}", 1, wire.MAX_PAGE, cut=True
+    ),
+    wire.AFTER_ID: ParameterRule(_DIGITS, f"celé číslo 0 až {wire.MAX_ID}", 0, wire.MAX_ID),
 }
 
 
-FILTERS: Final = {
-    "ico": Rule(_DIGITS, "IČO z číslic"),
-    "dic": Rule(_DIGITS, "DIČ z číslic"),
-    wire.FILTERS["legal_form_code"]: Rule(re.compile(r"[0-9A-Za-z]{1,12}"), "kód právnej formy"),
+FILTER_RULES: Final = {
+    "ico": ParameterRule(_DIGITS, "IČO z číslic"),
+    "dic": ParameterRule(_DIGITS, "DIČ z číslic"),
+    wire.FILTERS["legal_form_code"]: ParameterRule(
+        re.compile(r"[0-9A-Za-z]{1,12}"), "kód právnej formy"
+    ),
 }
 
 
-RECORD: Final = {"id": Rule(_DIGITS, "nezáporné celé číslo", 0)}
+RECORD_RULES: Final = {"id": ParameterRule(_DIGITS, "nezáporné celé číslo", 0)}
 
 
-RULES: Final = PAGING | FILTERS | RECORD
+_RULES: Final = PAGING_RULES | FILTER_RULES | RECORD_RULES
 
 
-def of_list(name: str) -> dict[str, Rule]:
+def rules_of_list(name: str) -> dict[str, ParameterRule]:
     """Return the rules of a list and its count."""
-    return PAGING | FILTERS if name == wire.UNITS else PAGING
+    return PAGING_RULES | FILTER_RULES if name == wire.UNITS else PAGING_RULES

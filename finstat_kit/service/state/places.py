@@ -17,7 +17,7 @@ from finstat_kit.protocol.shipped import data_folder, facts
 from finstat_kit.protocol.wire import CODELISTS
 from finstat_kit.service.state.store import Place
 
-_NAMES: Final = tuple(codelist.endpoint for codelist in CODELISTS.values())
+_CODELISTS: Final = tuple(codelist.endpoint for codelist in CODELISTS.values())
 
 
 class _Weights(msgspec.Struct, frozen=True):
@@ -111,9 +111,9 @@ def _under_old_codes(place: Place) -> Place:
 
 def codelist_bodies(folder: str | Path | None = None) -> dict[str, bytes]:
     """Read the bodies of the codelists; those that *folder* does not have are the sample's."""
-    paths = {name: data_folder() / "codelists" / f"{name}.json" for name in _NAMES}
+    paths = {name: data_folder() / "codelists" / f"{name}.json" for name in _CODELISTS}
     if folder is not None:
-        given = {name: Path(folder) / f"{name}.json" for name in _NAMES}
+        given = {name: Path(folder) / f"{name}.json" for name in _CODELISTS}
         given = {name: path for name, path in given.items() if path.is_file()}
         if not given:
             raise UsageError(

@@ -50,9 +50,9 @@ _CODES: Final = {
     "ownership": "druhy-vlastnictva",
 }
 Columns = dict[str, NDArray[np.generic]]
-_MUNICIPALITY: Final = "801"
-_REGION: Final = "803"
-_FOUNDED: Final = (date(1990, 11, 24) - BEGINNING).days  # when self-government began
+_MUNICIPALITY_FORM: Final = "801"
+_REGION_FORM: Final = "803"
+_SELF_GOVERNMENT_SINCE: Final = (date(1990, 11, 24) - BEGINNING).days  # when self-government began
 
 
 class _Raw:
@@ -93,7 +93,7 @@ def draw(
 
     ids, changed = raw.ids(units, _LAST_UNIT_ID), _change_days(raw, units)
     columns = _columns(raw, changed.astype(np.int64), places, weights, tables)
-    public = _fit(columns, tables, places, weights)
+    public = _fit_to_legal_forms(columns, tables, places, weights)
     return Store(
         {UNITS: Line(ids, _later(raw, changed, columns, public))}, columns, tables, places, bodies,
         TODAY,
@@ -213,7 +213,7 @@ def _icos(raw: _Raw, n: int) -> Ints:
     return np.where(shared, np.roll(ico, 1), ico)
 
 
-class Filers(msgspec.Struct, frozen=True):
+class LegalForms(msgspec.Struct, frozen=True):
     """What legal forms have in common, by their codes.
 
     Attributes:
@@ -231,12 +231,12 @@ class Filers(msgspec.Struct, frozen=True):
 
 
 @cache
-def filers() -> Filers:
+def legal_forms() -> LegalForms:
     """Return what legal forms have in common."""
-    return facts("filers", Filers)
+    return facts("filers", LegalForms)
 
 
-def _fit(
+def _fit_to_legal_forms(
     columns: Columns,
     tables: Mapping[str, Sequence[str]],
     places: Sequence[Place],
@@ -246,24 +246,30 @@ def _fit(
     forms = tables["legal_form"]
     public = np.zeros(len(columns["name"]), dtype=bool)
     for form, homes in (
-        (_MUNICIPALITY, _municipalities(places, weights)),
-        (_REGION, _capitals(places, weights)),
+        (_MUNICIPALITY_FORM, _municipalities(places, weights)),
+        (_REGION_FORM, _capitals(places, weights)),
     ):
         drawn = np.flatnonzero(columns["legal_form"] == _position(forms, form))
         rows, others = drawn[: len(homes)], drawn[len(homes) :]
         columns["place"][rows] = homes[: len(rows)]
-        columns["legal_form"][others] = _position(forms, filers().instead[form])
-        for column, value in (("state", LIVING), ("dissolved", NO_DAY), ("founded", _FOUNDED)):
+        columns["legal_form"][others] = _position(forms, legal_forms().instead[form])
+        for column, value in (
+            ("state", LIVING),
+            ("dissolved", NO_DAY),
+            ("founded", _SELF_GOVERNMENT_SINCE),
+        ):
             columns[column][rows] = value
         public[rows] = True
-    for form, fitting in filers().fitting.items():
+    for form, fitting in legal_forms().fitting.items():
         rows = np.flatnonzero(columns["legal_form"] == _position(forms, form))
         for step, (column, codes) in enumerate(fitting.items()):
             options = np.array([_position(tables[column], code) for code in codes])
             lot = columns["name"][rows].astype(np.int64) >> 5 * step
             columns[column][rows] = options[lot % len(codes)]
-    rows = np.flatnonzero(public & (columns["legal_form"] == _position(forms, _MUNICIPALITY)))
-    sizes = [_position(tables["size"], c) for c in filers().fitting[_MUNICIPALITY]["size"]]
+    rows = np.flatnonzero(public & (columns["legal_form"] == _position(forms, _MUNICIPALITY_FORM)))
+    sizes = [
+        _position(tables["size"], c) for c in legal_forms().fitting[_MUNICIPALITY_FORM]["size"]
+    ]
     order = np.argsort([-weights[place] for place in columns["place"][rows]], kind="stable")
     columns["size"][rows[order]] = [sizes[n * len(sizes) // len(rows)] for n in range(len(rows))]
     return public

@@ -87,7 +87,7 @@ class Places:
         """Return code, label, distinguishing text, district and region of all places of a level."""
         places = sorted(
             self._places[level].values(),
-            key=lambda place: (_abroad(place), slovak.key(place.name(lang)), place.code),
+            key=lambda place: (_abroad(place), slovak.sort_key(place.name(lang)), place.code),
         )
         repeats = Counter(_told(place, lang) for place in places)
         return [

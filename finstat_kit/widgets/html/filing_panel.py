@@ -54,7 +54,7 @@ def units(records: pl.DataFrame, unnamed: str) -> list[list[str]]:
         for unit, name, ico, town in rows
         if unit is not None
     }  # fmt: skip
-    return sorted(items.values(), key=lambda item: (slovak.key(item[1]), int(item[0])))
+    return sorted(items.values(), key=lambda item: (slovak.sort_key(item[1]), int(item[0])))
 
 
 def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:
@@ -73,7 +73,7 @@ def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:
         if row["superseded_by"] is not None:
             parts += [words["superseded"], *_filed(row, lang)]
         elif row["reason"] is not None:
-            parts.append(cells.TEXTS[lang][row["reason"]])
+            parts.append(cells.REASON_TEXTS[lang][row["reason"]])
         choices.append((" · ".join(parts), row["statement_id"]))
     return choices
 
@@ -164,7 +164,7 @@ def _forms(shown: Shown) -> str:
     former = shown.filings.filter(superseded_by=shown.statement)["statement_id"]
     notes += [words["supersedes"].format(id=earlier) for earlier in former]
     if row["reason"] is not None:
-        notes.append(cells.TEXTS[shown.lang][row["reason"]])
+        notes.append(cells.REASON_TEXTS[shown.lang][row["reason"]])
     elif not shown.forms:
         notes.append(words["no reports"])
     # All of these are numbers and texts of this module: nothing to escape.
@@ -177,7 +177,7 @@ def _state(row: dict[str, Any], lang: Lang) -> str:
     words = _WORDS[lang]
     if row["superseded_by"] is not None:
         return words["superseded"]
-    return words["counts"] if row["reason"] is None else cells.TEXTS[lang][row["reason"]]
+    return words["counts"] if row["reason"] is None else cells.REASON_TEXTS[lang][row["reason"]]
 
 
 def _filed(row: dict[str, Any], lang: Lang) -> list[str]:

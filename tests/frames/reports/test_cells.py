@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.errors import ProtocolError
-from finstat_kit.frames.reports.cells import CELLS, REASONS, WITHOUT
+from finstat_kit.frames.reports.cells import CELLS, NO_NUMBER, REASONS
 from tests.support import filings
 from tests.support.examples import examples, slow
 from tests.support.filings import BUSINESSES, drawn, frame, report, sizes
@@ -203,8 +203,8 @@ def test_reasons() -> None:
         (12, 1, "length_mismatch"),
         (12, 2, "length_mismatch"),
     ]
-    assert without_cells(reports).schema == WITHOUT
-    assert without_cells(reports.head(0)).schema == WITHOUT
+    assert without_cells(reports).schema == NO_NUMBER
+    assert without_cells(reports.head(0)).schema == NO_NUMBER
     places = [REASONS.index(str(reason)) for *_, reason in found[:9]]
     assert all(a <= b for a, b in pairwise(places[:8]))
 

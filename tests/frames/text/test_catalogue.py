@@ -9,7 +9,7 @@ from string import Formatter
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.frames.reports.cells import REASONS, TEXTS
+from finstat_kit.frames.reports.cells import REASON_TEXTS, REASONS
 from finstat_kit.frames.text.catalogue import Words, _catalogue
 
 PARTS = sorted(_catalogue())
@@ -32,7 +32,7 @@ def test_a_text_has_the_same_blanks_in_both_languages(part: str) -> None:
 
 def test_every_reason_has_words() -> None:
     """Charts, the viewer and a statement over years show the same ones."""
-    assert list(TEXTS["sk"]) == list(TEXTS["en"]) == list(REASONS)
+    assert list(REASON_TEXTS["sk"]) == list(REASON_TEXTS["en"]) == list(REASONS)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 
 from finstat_kit.frames.financials.items import item_table
 from finstat_kit.protocol import forms
-from finstat_kit.protocol.forms import english
+from finstat_kit.protocol.forms import translated_caption
 from finstat_kit.protocol.shipped import data_folder, template_bodies
 from tests.support import all_forms
 from tests.support.scripts import script
@@ -93,9 +93,10 @@ def test_a_term_has_one_translation() -> None:
     keys = [re.sub(r"\W+", " ", term).strip().casefold() for term in terms]
 
     assert keys == sorted(set(keys))
-    assert all(english(term) == words for term, words in rows())
+    assert all(translated_caption(term) == words for term, words in rows())
     assert all(
-        english(f"{term} (r. 1 až r. 2)") == f"{words} (lines 1 to 2)" for term, words in rows()
+        translated_caption(f"{term} (r. 1 až r. 2)") == f"{words} (lines 1 to 2)"
+        for term, words in rows()
     )
     assert not [words for _, words in rows() if not words.strip() or SLOVAK.search(words)]
 
@@ -104,14 +105,14 @@ def test_terms_are_those_of_the_registers_english(captions: list[dict[str, str]]
     """A term of 699 is in its words; one of the public forms is in theirs, misprints corrected."""
     official = defaultdict[str, list[tuple[int, str, str]]](list)
     for row in captions:
-        if int(row["form"]) in OFFICIAL and english(row["label_sk"]):
+        if int(row["form"]) in OFFICIAL and translated_caption(row["label_sk"]):
             written = int(row["form"]), row["label_sk"], row["label_en"]
             official[_words(row["label_sk"])].append(written)
     compared = [0, 0]
     for where in official.values():
         of_699 = {_words(written) for form, _, written in where if form == 699}
         wanted = of_699 or {_words(written) for _, _, written in where}
-        same = _words(english(where[0][1]) or "") in wanted
+        same = _words(translated_caption(where[0][1]) or "") in wanted
         assert same == OTHERWISE.isdisjoint(caption for _, caption, _ in where), where
         compared[not of_699] += same
 
@@ -201,4 +202,4 @@ def parsed(captions: list[dict[str, str]]) -> forms.Form:
 )  # fmt: skip
 def test_what_follows_a_term(slovak: str | None, translated: str | None) -> None:
     """Rows, accounts and the words between them are written as in the register's English forms."""
-    assert english(slovak) == translated
+    assert translated_caption(slovak) == translated

@@ -11,7 +11,14 @@ import pytest
 
 from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import forms
-from finstat_kit.protocol.forms import Column, HeaderCell, columns, numbers, paths, references
+from finstat_kit.protocol.forms import (
+    Column,
+    HeaderCell,
+    read_columns,
+    row_paths,
+    rows_by_number,
+    sum_references,
+)
 from finstat_kit.protocol.shipped import template_bodies
 from tests.support import all_forms
 from tests.support.scripts import script
@@ -209,7 +216,7 @@ def test_headers_of_other_forms(
     """Years, activities and wide cells, beside one, two or three columns of labels."""
     width = sum(wide for _, wide in lines[0])
 
-    found = columns(header(*lines, labels=labels), labels + width, width)
+    found = read_columns(header(*lines, labels=labels), labels + width, width)
 
     assert [(column.period, column.measure) for column in found] == expected
 
@@ -219,7 +226,7 @@ def test_a_table_may_name_its_period() -> None:
     cells = header([("Stav brutto", 1), ("20xx-1", 1)], labels=2)
 
     for name, period in (("I. BS_BUO", "current"), ("I. BS_PUO", "previous"), ("II.", "current")):
-        found = columns(cells, 4, 2, name)
+        found = read_columns(cells, 4, 2, name)
         assert [column.period for column in found] == [period, "previous"], name
 
 
@@ -227,23 +234,23 @@ def test_a_number_printed_as_a_mark_is_referred_to() -> None:
     """Where rows have no number; a mark that repeats refers to no row."""
     marks = ["01", "02.", "a.", "02", "3."]
 
-    assert numbers([(None, mark) for mark in marks]) == {1: 0, 3: 4}
-    assert numbers([(7, "01"), (None, "9" * 5_000), (None, None)]) == {7: 0}
+    assert rows_by_number([(None, mark) for mark in marks]) == {1: 0, 3: 4}
+    assert rows_by_number([(7, "01"), (None, "9" * 5_000), (None, None)]) == {7: 0}
 
 
 def test_a_column_is_above_what_it_covers() -> None:
     """A wide cell ends where the next begins; cells of the labels cover no data."""
-    found = columns(header([("A", 2), ("B", 1)], [("c", 3)], labels=2), 5, 3)
+    found = read_columns(header([("A", 2), ("B", 1)], [("c", 3)], labels=2), 5, 3)
 
     assert [column.header_sk for column in found] == ["A / c", "A / c", "B / c"]
-    assert columns([], 3, 2) == (Column(None, None, "", None),) * 2
+    assert read_columns([], 3, 2) == (Column(None, None, "", None),) * 2
 
 
 def test_paths_come_from_the_rows_above() -> None:
     """A number continues what is above it, a misprinted designation is completed all the same."""
     marks = [None, "A.", "A.I.", "A.I.1.", "2.", "A.V", "1.", "1.a.", "1.b.", "2.", "B.III", "**."]
 
-    found = [".".join(path) for path in paths(marks)]
+    found = [".".join(path) for path in row_paths(marks)]
 
     assert found == [
         "", "A", "A.I", "A.I.1", "A.I.2", "A.V", "A.V.1", "A.V.1.a", "A.V.1.b", "A.V.2", "B.III",
@@ -291,7 +298,7 @@ def test_paths_of_699() -> None:
 )
 def test_what_captions_add_up(caption: str, expected: list[tuple[int, int]]) -> None:
     """Ranges, brackets, signs within brackets; what is no sum or not understood gives none."""
-    assert references(caption) == expected
+    assert sum_references(caption) == expected
 
 
 def template(**table: object) -> bytes:
