@@ -24,7 +24,7 @@ from finstat_kit.protocol.records import (
     field_types,
     without_none,
 )
-from finstat_kit.service.http import routes as rules
+from finstat_kit.service.http import routes
 from finstat_kit.service.http.routes import ParameterRule
 from finstat_kit.service.state.store import STATES
 
@@ -72,7 +72,7 @@ def description(*, strict: bool) -> Json:
     paths: Json = {}
     for name in wire.LISTS.values():
         about = f"Ids of {name}" + (", filters combined by AND" if name == wire.UNITS else "")
-        parameters = _parameters(rules.rules_of_list(name), strict=strict)
+        parameters = _parameters(routes.rules_of_list(name), strict=strict)
         paths[f"/api/{name}"] = _path(about, parameters, "Page")
         paths[f"/api/{wire.COUNTS}/{name}"] = _path(
             f"How many {name} a list would give", parameters, "Count"
@@ -80,7 +80,7 @@ def description(*, strict: bool) -> Json:
     for codelist in wire.CODELISTS.values():
         name, schema = codelist.endpoint, "Locations" if codelist.located else "Classifications"
         paths[f"/api/{name}"] = _path(f"The codelist {name}, complete", [], schema)
-    record = _parameters(rules.RECORD_RULES, strict=strict)
+    record = _parameters(routes.RECORD_RULES, strict=strict)
     paths[f"/api/{wire.UNIT}"] = _path("The record of a unit", record, "Unit", unknown=True)
     for endpoint, about, schema in (
         (wire.STATEMENT, "a statement", "Statement"),
@@ -101,7 +101,7 @@ def description(*, strict: bool) -> Json:
             "title": "SAMPLE DATA in the manner of the Register of Financial Statements",
             "version": f"{wire.API_VERSION}.0",
             "description": _TEXT.format(
-                parameters=rules.MAX_PARAMETERS, strict=_STRICT if strict else _LENIENT
+                parameters=routes.MAX_PARAMETERS, strict=_STRICT if strict else _LENIENT
             ),
         },
         "paths": paths,
@@ -161,7 +161,7 @@ def _path(about: str, parameters: list[Json], schema: str, *, unknown: bool = Fa
     answers |= {
         "400": ("The query is wrong; the reason names the parameter", "Refusal"),
         "405": ("Reading is all there is", "Refusal"),
-        "414": (f"The query is longer than {rules.MAX_QUERY} characters", "Refusal"),
+        "414": (f"The query is longer than {routes.MAX_QUERY} characters", "Refusal"),
         "421": ("The request is for a host that this server is not", "Refusal"),
     }
     return {

@@ -23,9 +23,10 @@ from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.text import numbers as number_format, unit_names
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.protocol import paging, records as shaped
+from finstat_kit.protocol import paging
+from finstat_kit.protocol.records import UNITS as UNIT_FIELDS
 from finstat_kit.protocol.wire import INVENTED, Reply
-from finstat_kit.service.filings import records, store as filing_changes
+from finstat_kit.service.filings import records, store as filed_stores
 from finstat_kit.service.filings.filing import FIRST_YEAR, all_cases
 from finstat_kit.service.filings.store import FiledStore, with_filings
 from finstat_kit.service.http import routes
@@ -286,9 +287,7 @@ class Sample(Register):
         year, day = arguments.whole("year", year, FIRST_YEAR, self.today.year), _checked_day(on)
         _check_case(case)
         with self._changing:
-            self._store, new = filing_changes.filed(
-                self._filed_store, which, year, on=day, case=case
-            )
+            self._store, new = filed_stores.filed(self._filed_store, which, year, on=day, case=case)
         return pl.DataFrame({"id": new}, schema=paging.IDS)
 
     def correct(
@@ -311,7 +310,7 @@ class Sample(Register):
         which, day = arguments.ids(ids).to_numpy(), _checked_day(on)
         _check_case(case)
         with self._changing:
-            self._store, new = filing_changes.corrected(self._filed_store, which, on=day, case=case)
+            self._store, new = filed_stores.corrected(self._filed_store, which, on=day, case=case)
         return pl.DataFrame({"id": new}, schema=paging.IDS)
 
     def cases(self, most: int = 3) -> pl.DataFrame:
@@ -431,7 +430,7 @@ def _check_case(case: str | None) -> None:
 
 
 def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
-    settable = [name for name in shaped.UNITS if name not in ("id", "stav", "datumPoslednejUpravy")]
+    settable = [name for name in UNIT_FIELDS if name not in ("id", "stav", "datumPoslednejUpravy")]
     for name in fields:
         if name not in settable:
             cure = f"{arguments.near(name, settable)}give some of {settable}"

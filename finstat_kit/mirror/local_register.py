@@ -30,9 +30,9 @@ from finstat_kit.mirror.runs import first_day_of_part
 from finstat_kit.mirror.served import Served
 from finstat_kit.mirror.state import Folder, State, lacking_of, legible
 from finstat_kit.mirror.versions import MISSING, OWNED, REPORTS_OF, ids_named, is_among, of_ids
-from finstat_kit.protocol import records as shaped, wire
+from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Form
-from finstat_kit.protocol.records import KINDS
+from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS
 from finstat_kit.service.http.routes import dated
 from finstat_kit.transport.base import InProcess
 
@@ -366,7 +366,7 @@ class LocalRegister(Register):
         rows, stands = state.records(name, ids)
         if name == "units":
             listed = rows.filter(pl.col("gone").ne_missing(MISSING))
-            return listed.select(shaped.UNITS.names())
+            return listed.select(UNIT_FIELDS.names())
         lack = lacking_of(stands)
         absent = lack.filter(pl.col("readable").is_null())["id"]
         if absent.len():
@@ -522,7 +522,7 @@ class Frozen(LocalRegister):
 def snapshot(state: State, name: str) -> pl.LazyFrame:
     """Return the newest version of each row of a collection, with the records that are held."""
     if name == "units":
-        return state.newest(name).select(*shaped.UNITS, "gone", "seen")
+        return state.newest(name).select(*UNIT_FIELDS, "gone", "seen")
     stands = state.standing(name)
     gone = pl.when(~pl.col("listed")).then(pl.lit(MISSING))
     if not state.keeps(name):

@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finstat_kit.protocol import records as shaped, wire
-from finstat_kit.protocol.records import KINDS
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS
 
 LISTED: Final = "listed"  # a list names the id
 RECORD: Final = "record"
@@ -322,7 +322,7 @@ def _changes(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame:
     follows = (rows["id"] == former["id"]).fill_null(value=False)
     counted = (rows["seen"] >= since) & (rows["version"] > after)
     stays = counted & follows & rows["gone"].is_null() & former["gone"].is_null()
-    masks = {name: stays & rows[name].ne_missing(former[name]) for name in shaped.UNITS}
+    masks = {name: stays & rows[name].ne_missing(former[name]) for name in UNIT_FIELDS}
     masks["id"] = counted & ~follows
     masks["gone"] = counted & follows & rows["gone"].ne_missing(former["gone"])
     nothing = pl.lit(None, pl.String)

@@ -32,15 +32,17 @@ LOW: pl.Expr = pl.col("limit_low")
 HIGH: pl.Expr = pl.col("limit_high")
 
 
-class Values(NamedTuple):
-    """One row per unit and year, with the number of a value in the column ``value``."""
+class Rows(NamedTuple):
+    """One row of each unit and year, in their order, and the number of those left out."""
 
-    rows: pl.DataFrame
-    left_out: int  # further rows of a unit and year
+    table: pl.DataFrame
+    left_out: int
 
 
-def of_frame(frame: labels.Frame, value: str) -> Values:
+def of_frame(frame: labels.Frame, value: str) -> Rows:
     """Return the rows of a frame with an item, or with a ratio, which is computed where absent.
+
+    Its number is in the column ``value``.
 
     Raises:
         UsageError: There is no such column, or individual and consolidated figures are mixed.
@@ -51,7 +53,7 @@ def of_frame(frame: labels.Frame, value: str) -> Values:
     number = labels.column_of(table.schema, value).cast(pl.Float64).alias("value")
     rows, left_out = one_row_per_year(table.with_columns(number))
     finite = pl.when(pl.col("value").is_finite()).then("value")
-    return Values(rows.with_columns(finite.alias("value")), left_out)
+    return Rows(rows.with_columns(finite.alias("value")), left_out)
 
 
 def with_value(frame: labels.Frame, value: str) -> pl.DataFrame:
@@ -130,13 +132,6 @@ def reason(value: str, columns: Collection[str], schema: pl.Schema) -> pl.Expr:
     if "reason" in columns:
         why = pl.coalesce(pl.col("reason").cast(pl.String), why)
     return why
-
-
-class Rows(NamedTuple):
-    """The rows taken, in their order, and the number of those left out."""
-
-    table: pl.DataFrame
-    left_out: int
 
 
 def one_row_per_year(table: pl.DataFrame) -> Rows:

@@ -11,7 +11,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol import records as shaped
+from finstat_kit.protocol.records import UNITS
 from tests.support.registers import Scripted, sample_of
 
 DAY = date(2024, 5, 17)
@@ -28,7 +28,7 @@ def test_get_has_all_columns_in_order() -> None:
 
     frame = reg.units.get(7)
 
-    assert frame.schema == shaped.UNITS
+    assert frame.schema == UNITS
     assert {
         name: value for name, value in frame.row(0, named=True).items() if value is not None
     } == {
@@ -63,13 +63,13 @@ def test_get_keeps_the_order_asked(ids: Any) -> None:
     frame = reg.units.get(ids)
 
     assert frame["id"].to_list() == [9, 2, 9, 5]
-    assert frame.schema == shaped.UNITS
+    assert frame.schema == UNITS
     assert reg.stats.requests == 3
 
 
 def test_no_ids_give_no_rows_but_all_columns() -> None:
     """No ids give no rows, but all columns."""
-    assert REG.units.get([]).schema == shaped.UNITS
+    assert REG.units.get([]).schema == UNITS
     assert REG.units.get(pl.Series("id", [])).height == 0
 
 

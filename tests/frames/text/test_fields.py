@@ -6,16 +6,15 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.protocol import records as shaped
-from finstat_kit.protocol.records import KINDS
+from finstat_kit.protocol.records import KINDS, UNITS
 
 
 def test_every_column_of_a_record_is_explained() -> None:
     """A row per column, in both languages, with the codelist of each code."""
     table = fk.fields("units")
 
-    assert table["field"].to_list() == shaped.UNITS.names()
-    assert table["dtype"].to_list() == [str(dtype) for dtype in shaped.UNITS.dtypes()]
+    assert table["field"].to_list() == UNITS.names()
+    assert table["dtype"].to_list() == [str(dtype) for dtype in UNITS.dtypes()]
     assert table.select("meaning_sk", "meaning_en").null_count().sum_horizontal().item() == 0
     coded = dict(table.drop_nulls("codelist").select("codelist", "field").iter_rows())
     assert coded == dict(fk.sample(1).codelists().select("name", "field").iter_rows())

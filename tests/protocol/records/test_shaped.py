@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol import records as shaped
+from finstat_kit.protocol import records
 from finstat_kit.protocol.records import KINDS, Kind, Record
 from finstat_kit.protocol.untrusted import NotJson, read_json
 from tests.support.examples import examples
@@ -53,8 +53,8 @@ def strictly(kind: Kind[Record], body: bytes) -> Record:
     """Read a record without the fast way: as the checks of every reply do."""
     reply = read_json(body)
     assert isinstance(reply, dict)
-    shaped._read_truths(reply)
-    return shaped.shaped(reply, kind.shape)
+    records._read_truths(reply)
+    return records.shaped(reply, kind.shape)
 
 
 def test_a_report() -> None:
