@@ -239,7 +239,8 @@ def _mirror(path: str, name: str) -> Register:
                 f"make it: finstat-kit sync {shlex.quote(path)} --live",
             ),
         )
-    return openers["mirror"](path, day)
+    opened: Register = openers["mirror"](path, day)
+    return opened
 
 
 def named(choice: Register | str | None) -> Register:

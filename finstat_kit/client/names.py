@@ -9,11 +9,7 @@ import inspect
 import re
 from collections.abc import Callable
 from datetime import date
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from finstat_kit.client.register import Register
-
+from typing import Any, Final
 
 # What each alias stands for; the texts that an alias of texts allows are in the docstring.
 _PLAIN_TYPES: Final = {
@@ -56,7 +52,7 @@ _FORMER_NAMES: Final = {
 }  # fmt: skip
 # Opens a register of a layer above by its name, such as "mirror:PATH"; set by the package, which is
 # above all layers.
-openers: Final[dict[str, Callable[[str, date | str | None], Register]]] = {}
+openers: Final[dict[str, Callable[[str, date | str | None], Any]]] = {}
 
 
 class _Type(str):
