@@ -18,8 +18,7 @@ from finstat_kit.charts.parts.texts import Texts
 from finstat_kit.charts.values import estimates, figures, summaries
 from finstat_kit.charts.values.summaries import Summary
 from finstat_kit.client.register import Register
-from finstat_kit.frames.findings import groups
-from finstat_kit.frames.places import labels
+from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 

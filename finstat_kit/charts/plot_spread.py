@@ -24,9 +24,8 @@ from finstat_kit.charts.values.figures import Figures
 from finstat_kit.charts.values.summaries import Summary
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.findings import groups
 from finstat_kit.frames.findings.summary import FEWEST, spread
-from finstat_kit.frames.places import labels
+from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.wire import MAX_ID

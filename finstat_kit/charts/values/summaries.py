@@ -13,8 +13,8 @@ from finstat_kit.charts.parts.rows import Groups
 from finstat_kit.charts.values import figures
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.findings import groups, summary
-from finstat_kit.frames.places import labels
+from finstat_kit.frames.findings import summary
+from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 

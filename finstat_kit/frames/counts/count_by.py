@@ -14,8 +14,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, lang as checked_lang
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.findings import groups
-from finstat_kit.frames.places import labels
+from finstat_kit.frames.places import groups, labels
 from finstat_kit.protocol.wire import CHANGED, STATE
 
 COUNTS: Final = pl.Schema(

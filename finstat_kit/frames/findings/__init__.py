@@ -1,1 +1,1 @@
-"""From figures to findings: groups, summaries, panels, growth and peers."""
+"""From figures to findings: summaries, panels, growth and peers."""

@@ -10,10 +10,10 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Grouping
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.findings import groups, values
+from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.summary import check_columns, groupings, needed
 from finstat_kit.frames.findings.values import one_row_per_year
-from finstat_kit.frames.places import labels
+from finstat_kit.frames.places import groups, labels
 from finstat_kit.protocol.wire import MAX_ID
 
 FEWEST: Final = 10  # units of a group

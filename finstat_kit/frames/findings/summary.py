@@ -11,9 +11,9 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Grouping
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble, ratios
-from finstat_kit.frames.findings import groups, values
+from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.values import one_row_per_year
-from finstat_kit.frames.places import labels
+from finstat_kit.frames.places import groups, labels
 
 _MOST_GROUPS: Final = 2
 _TOP: Final = 5

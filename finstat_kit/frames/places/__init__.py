@@ -1,1 +1,1 @@
-"""Places: labels of codes, the locations, names matched with codes."""
+"""Codes and places: labels, groups made from other columns, locations, names matched with codes."""

@@ -13,7 +13,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, lang as checked_lang, near, not_polars
 from finstat_kit.errors import Either, UsageError
-from finstat_kit.frames.findings import groups
+from finstat_kit.frames.places import groups
 from finstat_kit.protocol import old_codes
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS, LOCATION_FIELDS
 

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 
 import finstat_kit as fk
-from finstat_kit.frames.findings import groups
+from finstat_kit.frames.places import groups
 from tests.frames.findings.conftest import SAMPLE
 from tests.frames.findings.plain import NO_DIVISIONS, SECTIONS, Row, age_of, section_of, size_of
 from tests.support.pictures import axes, written
