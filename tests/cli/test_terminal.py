@@ -137,18 +137,37 @@ def test_a_statement_is_as_wide_as_the_terminal() -> None:
 
 
 def test_captions_of_a_form_are_wrapped_to_a_width() -> None:
-    """No letter is lost, and numbers keep their room; narrower captions could not be read."""
+    """No letter is lost, and numbers keep their room: below captions that could not be read."""
     statement = fk.sample().statement_history(365, 4, lang="en")
     (widest,) = [line for line in str(statement).splitlines() if line.startswith("─")]
+    (numbers,) = [line for line in as_text(statement, 10).splitlines() if line.startswith("─")]
     letters = Counter("".join(str(statement).split()).replace("─", ""))
 
-    for width in (10, *range(60, 120, 7), 200):
+    for width in range(50, 200, 7):
         lines = as_text(statement, width).splitlines()
 
         (rule,) = [line for line in lines if line.startswith("─")]
-        assert max(map(len, lines)) == len(rule)
-        assert len(rule) == min(max(width, len(widest) - 56 + 24), len(widest))
+        assert max(map(len, lines)) <= max(width, len(numbers))
+        assert len(rule) == min(max(width, len(numbers)), len(widest))
         assert Counter("".join("".join(lines).split()).replace("─", "")) == letters
+
+
+def test_four_columns_of_money_fit_a_terminal() -> None:
+    """The balance sheet of a municipality has 80 columns, its numbers below the captions."""
+    sample = fk.sample()
+    town = sample.units.get(sample.units.ids(legal_form_code="801", limit=1))
+    filing = sample.filings(town).filter(year=2019, counts=True)["report_ids"].explode()
+    form = sample.as_filed(sample.reports.get(filing), lang="sk")
+
+    lines = as_text(form, 80).splitlines()
+    wide = as_text(form).splitlines()
+
+    assert max(map(len, lines)) == 80
+    assert max(map(len, wide)) > 80
+    total = next(n for n, line in enumerate(lines) if "SPOLU MAJETOK" in line)
+    beside = next(line for line in wide if "SPOLU MAJETOK" in line)
+    assert len(lines[total + 1]) == 80
+    assert lines[total + 1].split() == beside[-len(lines[total + 1].lstrip()) :].split()
 
 
 def shown_on(width: int, frame: pl.DataFrame, **options: Any) -> list[str]:

@@ -276,16 +276,22 @@ def as_text(filed: Filed, width: int | None = None) -> str:
 
     Args:
         filed: The report.
-        width: Letters of a line, as far as captions can be wrapped to it; None is any number.
+        width: Letters of a line, at most; None is any number. Where captions have no room beside
+            the numbers, these stand below them.
     """
-    blocks = [shown(filed.heading, None)]
+    blocks = [_wrapped(filed.heading, width)]
     if filed.title:
         names = max(len(name) for name, _ in filed.title)
         blocks.append("\n".join(f"{name:<{names}}  {shown(v, None)}" for name, v in filed.title))
     blocks += [_text_of_part(part, width) for part in filed.parts]
     if filed.notes:
-        blocks.append("\n".join(shown(note, None) for note in filed.notes))
+        blocks.append("\n".join(_wrapped(note, width) for note in filed.notes))
     return "\n\n".join(blocks)
+
+
+def _wrapped(text: str, width: int | None) -> str:
+    line = shown(text, None)
+    return line if width is None else textwrap.fill(line, width)
 
 
 def _text_of_part(part: Part, width: int | None) -> str:
@@ -293,10 +299,13 @@ def _text_of_part(part: Part, width: int | None) -> str:
     marks = max((len(line.mark) for line in part.lines), default=0)
     widths = _widths(part)
     before = numbers + len(_GAP) + marks + len(_GAP)
+    columns = sum(widths) + len(_GAP) * len(widths)
     least, most = _CAPTIONS
-    room = most if width is None else width - before - sum(widths) - len(_GAP) * len(widths)
-    captions = min(max(room, least), most)
-    left = before + captions
+    captions, left, at = most, before + most, 0  # at: the line of a caption that has the numbers
+    if width is not None and width < before + columns + most:
+        captions, left = width - before - columns, width - columns
+    if width is not None and captions < least:
+        captions, left, at = max(width - before, least), max(left, 0), -1
     rows = [shown(part.name, None) + (" [sk]" if part.marked else "")]
     periods, measures = [period for period, _ in part.heads], [m for _, m in part.heads]
     above = "".join(
@@ -305,15 +314,18 @@ def _text_of_part(part: Part, width: int | None) -> str:
     )
     rows += [" " * left + above] if any(periods) else []
     rows += [(" " * left + _GAP + _aligned(measures, widths)).rstrip()] if any(measures) else []
-    rows.append("─" * (left + sum(widths) + len(_GAP) * len(widths)))
+    rows.append("─" * (left + columns))
     for line in part.lines:
         indent = " " * (_INDENT * line.level)
         caption = shown(line.caption, None) + (" [sk]" if line.marked else "")
         wrapped = textwrap.wrap(indent + caption, captions, subsequent_indent=indent) or [""]
         first = f"{line.number:>{numbers}}{_GAP}{line.mark:<{marks}}{_GAP}"
+        lines = [first + wrapped[0], *(" " * len(first) + rest for rest in wrapped[1:])]
         cells = [shown(value, None) for value in line.values]
-        rows.append(f"{first}{wrapped[0]:<{captions}}{_GAP}{_aligned(cells, widths)}".rstrip())
-        rows += [" " * len(first) + rest for rest in wrapped[1:]]
+        if any(cells) and len(lines[at]) > left:
+            lines.append("")
+        lines[at] = f"{lines[at]:<{left}}{_GAP}{_aligned(cells, widths)}".rstrip()
+        rows += lines
     return "\n".join(rows)
 
 
