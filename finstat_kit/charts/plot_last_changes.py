@@ -195,8 +195,7 @@ def _draw_stack(
 
 
 def _write_stack_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> None:
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))
+    _write_counts(ax, lang, ticks=6)
     edges = _numbers(bounds)
     names = bounds.head(-1).dt.to_string(_FORMATS[every]).to_list()
     # Below the middle of its period, each as broad as the first; as many as there is room for.
@@ -204,6 +203,11 @@ def _write_stack_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> 
     room = drawing.inches(ax)[0] * _BESIDE_LEGEND * (edges[-1] - edges[0]) / (high - low)
     step = math.ceil(len(names) * (drawing.breadth(names[0], TEXT_SIZE) + _GAP) / room)
     ax.set_xticks(((edges[:-1] + edges[1:]) / 2)[::step], names[::step])
+
+
+def _write_counts(ax: Axes, lang: Lang, *, ticks: int) -> None:
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=ticks, min_n_ticks=1))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))
 
 
 class _Series(NamedTuple):
@@ -322,10 +326,7 @@ def _draw_panels(
         panel.tick_params(
             labelsize=_PANEL_TEXT_SIZE, colors=ink, labelleft=column == 0 and greatest <= shared
         )
-        panel.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=3, min_n_ticks=1))
-        panel.yaxis.set_major_formatter(
-            FuncFormatter(lambda y, _: number_format.whole(round(y), lang))
-        )
+        _write_counts(panel, lang, ticks=3)
         _write_periods(panel, bounds, edges, every, room, lowest=n + columns >= len(series))
     number = drawing.breadth(number_format.whole(math.ceil(shared), lang), _PANEL_TEXT_SIZE)
     ax.yaxis.labelpad = 72 * number + 12

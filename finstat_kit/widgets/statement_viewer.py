@@ -10,7 +10,7 @@ import polars as pl
 import traitlets
 
 from finstat_kit.arguments import Lang
-from finstat_kit.client.collections.collection import _matching_ids
+from finstat_kit.client.collections.collection import matching_ids
 from finstat_kit.client.methods.contents import form_lookup
 from finstat_kit.client.methods.financials import Given, by_year
 from finstat_kit.client.register import Register
@@ -283,7 +283,7 @@ class StatementViewer(base.Picker):
         able = is_number or base.has_names(self._register)
         if not able or not any(sign.isalnum() for sign in text):
             return KINDS["units"].frame([]), 0
-        ids, many = _matching_ids(units, text, _OFFERED)
+        ids, many = matching_ids(units, text, _OFFERED)
         return units.get(ids.clear() if given_up() else ids, errors="keep", progress=False), many
 
     def _found(self) -> None:

@@ -24,7 +24,7 @@ import finstat_kit as fk
 from finstat_kit.cli.commands import cli
 from finstat_kit.cli.output import Output
 from finstat_kit.cli.upright import upright
-from finstat_kit.frames.reports.filed import as_text
+from finstat_kit.frames.reports.filed import Filed, as_text
 from finstat_kit.protocol.untrusted import shown
 from finstat_kit.protocol.wire import BY_FIELD
 from tests.cli.test_commands import COMMAND
@@ -168,6 +168,20 @@ def test_four_columns_of_money_fit_a_terminal() -> None:
     beside = next(line for line in wide if "SPOLU MAJETOK" in line)
     assert len(lines[total + 1]) == 80
     assert lines[total + 1].split() == beside[-len(lines[total + 1].lstrip()) :].split()
+
+
+def test_long_texts_of_a_statement_keep_to_the_terminal() -> None:
+    """Heading, title, names of tables and notes, as no filer is kept from long names."""
+    sample = fk.sample()
+    form = sample.as_filed(sample.reports.get([1]), lang="en")
+    name = " ".join(["Skúška"] * 30)
+    part = form.parts[0]._replace(name=name)
+    long = Filed(name, [("Unit", name)], [part], [name], "en")
+
+    lines = as_text(long, 80).splitlines()
+
+    assert max(map(len, lines)) == 80
+    assert sum(line.count("Skúška") for line in lines) == 4 * 30
 
 
 def shown_on(width: int, frame: pl.DataFrame, **options: Any) -> list[str]:

@@ -402,7 +402,7 @@ class Units(Collection):
         return None if self._session.copy is None else self._session.copy.names()
 
 
-def _matching_ids(
+def matching_ids(
     units: Units, text: str, limit: int | None, argument: str = "text"
 ) -> tuple[pl.Series, int]:
     """Return the ids of the units that match a text, best first, and how many there are.
@@ -444,8 +444,8 @@ def _matching_ids(
 def search_units(
     units: Units, text: str, limit: int | None, argument: str = "text"
 ) -> tuple[pl.Series, int]:
-    """Return `_matching_ids`, with a warning where a mirror that is a part has none."""
-    ids, number = _matching_ids(units, text, limit, argument)
+    """Return `matching_ids`, with a warning where a mirror that is a part has none."""
+    ids, number = matching_ids(units, text, limit, argument)
     copy = units._session.copy
     if number == 0 and copy is not None and (why := copy.why_missing("units", ids)):
         warn(f"no unit matches{why}")

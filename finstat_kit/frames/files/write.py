@@ -16,6 +16,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.errors import Either, UsageError
 from finstat_kit.frames.files import xlsx as sheets
+from finstat_kit.frames.files.shares import RATIO_NAMES, are_ratios
 
 Format = Literal["csv", "xlsx", "parquet", "ndjson"]
 _SUFFIXES: Final[dict[str, Format]] = {
@@ -272,7 +273,7 @@ def _with_six_digits(frame: pl.DataFrame) -> pl.DataFrame:
     floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
     return frame.with_columns(
         frame[name].alias("x").to_frame().select(
-            pl.when(sheets.are_ratios(frame, name, sheets.RATIO_NAMES))
+            pl.when(are_ratios(frame, name, RATIO_NAMES))
             .then(pl.col("x").round_sig_figs(6)).otherwise("x").alias(name)
         ).to_series()
         for name in floats

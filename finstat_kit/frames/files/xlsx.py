@@ -13,7 +13,7 @@ from typing import IO, Final, NamedTuple
 import polars as pl
 
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials import ratios
+from finstat_kit.frames.files.shares import SHARE_NAMES, are_ratios
 
 _MOST_ROWS: Final = 1_048_576
 _MOST_COLUMNS: Final = 16_384
@@ -26,14 +26,6 @@ _FIRST_DAY: Final = date(1900, 3, 1)
 _LAST_DAY: Final = date(9999, 12, 31)
 _MOMENT: Final = "%Y-%m-%d %H:%M:%S%.f"
 _in_milliseconds: Final = pl.col("x").dt.nanosecond() % 1_000_000 == 0
-_SHARE_NAMES: Final = frozenset(
-    {"share", "share_a", "share_b", "share_low", "share_high", "share_top5", *ratios.SHARES}
-)
-RATIO_NAMES: Final = _SHARE_NAMES | ratios.NUMBERS.keys() - ratios.AMOUNTS
-# Of the value that the column ``value`` of a summary, or of a comparison with peers, names.
-_STATISTICS: Final = frozenset(
-    {"mean", "p10", "p25", "median", "p75", "p90", "weighted", "limit_low", "limit_high", "own"}
-)
 
 
 class Column(NamedTuple):
@@ -90,7 +82,7 @@ def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
                 argument="note",
                 cure="cut it",
             )
-    return [_fitted(frame[name], are_ratios(frame, name, _SHARE_NAMES))
+    return [_fitted(frame[name], are_ratios(frame, name, SHARE_NAMES))
             for name in frame.columns]  # fmt: skip
 
 
@@ -136,14 +128,14 @@ def _as_it_is(value: object) -> object:
     return value
 
 
-def _fitted(column: pl.Series, are_shares: pl.Series) -> Column:
+def _fitted(column: pl.Series, are_ratios: pl.Series) -> Column:
     rule = _rule(column.dtype)
     cells = column.alias("x").to_frame().select(
         values=pl.when(rule.fits).then(rule.value),
         texts=pl.when(rule.fits).then(None).otherwise(rule.text),
     )  # fmt: skip
     _check_texts(column.name, cells["texts"])
-    return Column(column.name, cells["values"], cells["texts"], rule.form, are_shares)
+    return Column(column.name, cells["values"], cells["texts"], rule.form, are_ratios)
 
 
 def _rule(dtype: pl.DataType) -> _Rule:
@@ -202,16 +194,3 @@ def _makes_a_table(names: list[str]) -> bool:
         and all(name.strip() and name.isprintable() for name in names)
         and all(len(name.encode("utf-16-le")) <= 2 * _LONGEST_NAME for name in names)
     )
-
-
-def are_ratios(frame: pl.DataFrame, column: str, names: frozenset[str]) -> pl.Series:
-    """Return whether each row of a column holds one of some ratios or shares."""
-    if not frame.schema[column].is_float():
-        return pl.repeat(value=False, n=frame.height, eager=True)
-    if column in _STATISTICS and frame.schema.get("value") == pl.String:
-        return frame["value"].is_in(list(names)).fill_null(value=False)
-    # What `growth` adds to a value.
-    base, _, part = column.rpartition("_")
-    is_one = column in names or (part == "growth" and base in frame.columns)
-    is_one |= part in ("before", "change", "restated") and base in names
-    return pl.repeat(value=is_one, n=frame.height, eager=True)

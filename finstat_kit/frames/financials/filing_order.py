@@ -1,4 +1,4 @@
-"""Which statements to fetch next, as few as show that a year is complete; what that may take.
+"""Which statements to fetch next, as few as show a complete year, and how many to expect.
 
 Statement ids seem to grow with the day of filing. That is a hint for where to look and no rule, so
 it is tested first, on statements from all over the ids of the work; where it fails, or where a

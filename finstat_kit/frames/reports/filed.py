@@ -276,22 +276,25 @@ def as_text(filed: Filed, width: int | None = None) -> str:
 
     Args:
         filed: The report.
-        width: Letters of a line, at most; None is any number. Where captions have no room beside
-            the numbers, these stand below them.
+        width: Letters of a line, unless the numbers of a row take more; None is any number. Where
+            captions have no room beside the numbers, these stand below them.
     """
     blocks = [_wrapped(filed.heading, width)]
     if filed.title:
         names = max(len(name) for name, _ in filed.title)
-        blocks.append("\n".join(f"{name:<{names}}  {shown(v, None)}" for name, v in filed.title))
+        blocks.append("\n".join(
+            _wrapped(f"{name:<{names}}  {value}", width, names + 2) for name, value in filed.title
+        ))  # fmt: skip
     blocks += [_text_of_part(part, width) for part in filed.parts]
     if filed.notes:
         blocks.append("\n".join(_wrapped(note, width) for note in filed.notes))
     return "\n\n".join(blocks)
 
 
-def _wrapped(text: str, width: int | None) -> str:
+def _wrapped(text: str, width: int | None, indent: int = 0) -> str:
     line = shown(text, None)
-    return line if width is None else textwrap.fill(line, width)
+    indents = " " * indent
+    return line if width is None else textwrap.fill(line, width, subsequent_indent=indents)
 
 
 def _text_of_part(part: Part, width: int | None) -> str:
@@ -306,7 +309,7 @@ def _text_of_part(part: Part, width: int | None) -> str:
         captions, left = width - before - columns, width - columns
     if width is not None and captions < least:
         captions, left, at = max(width - before, least), max(left, 0), -1
-    rows = [shown(part.name, None) + (" [sk]" if part.marked else "")]
+    rows = [_wrapped(part.name + (" [sk]" if part.marked else ""), width)]
     periods, measures = [period for period, _ in part.heads], [m for _, m in part.heads]
     above = "".join(
         _GAP + f"{period:>{sum(widths[start:end]) + len(_GAP) * (end - start - 1)}}"

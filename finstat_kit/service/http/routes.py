@@ -35,6 +35,34 @@ _DAY: Final = re.compile(
 )
 
 
+class ParameterRule(NamedTuple):
+    """The allowed values of a parameter."""
+
+    pattern: re.Pattern[str]
+    form: str  # the pattern in words
+    least: int | None = None  # of a number
+    most: int | None = None
+    cut: bool = False  # the lenient service reduces larger values to the largest
+
+
+PAGING_RULES: Final = {
+    wire.CHANGED_SINCE: ParameterRule(_DAY, "dátum RRRR-MM-DD"),
+    wire.PAGE_SIZE: ParameterRule(
+        _DIGITS, f"celé číslo 1 až {wire.MAX_PAGE}", 1, wire.MAX_PAGE, cut=True
+    ),
+    wire.AFTER_ID: ParameterRule(_DIGITS, f"celé číslo 0 až {wire.MAX_ID}", 0, wire.MAX_ID),
+}
+FILTER_RULES: Final = {
+    "ico": ParameterRule(_DIGITS, "IČO z číslic"),
+    "dic": ParameterRule(_DIGITS, "DIČ z číslic"),
+    wire.FILTERS["legal_form_code"]: ParameterRule(
+        re.compile(r"[0-9A-Za-z]{1,12}"), "kód právnej formy"
+    ),
+}
+RECORD_RULES: Final = {"id": ParameterRule(_DIGITS, "nezáporné celé číslo", 0)}
+_RULES: Final = PAGING_RULES | FILTER_RULES | RECORD_RULES
+
+
 class _Refused(Exception):
     """A request that is answered with 400 or 414 and the reason."""
 
@@ -314,40 +342,6 @@ def sent(status: int, body: bytes, method: str) -> Reply:
         "Cache-Control": "no-cache, no-store, max-age=0",
     }
     return Reply(status, headers, b"" if method == "HEAD" else body)
-
-
-class ParameterRule(NamedTuple):
-    """The allowed values of a parameter."""
-
-    pattern: re.Pattern[str]
-    form: str  # the pattern in words
-    least: int | None = None  # of a number
-    most: int | None = None
-    cut: bool = False  # the lenient service reduces larger values to the largest
-
-
-PAGING_RULES: Final = {
-    wire.CHANGED_SINCE: ParameterRule(_DAY, "dátum RRRR-MM-DD"),
-    wire.PAGE_SIZE: ParameterRule(
-        _DIGITS, f"celé číslo 1 až {wire.MAX_PAGE}", 1, wire.MAX_PAGE, cut=True
-    ),
-    wire.AFTER_ID: ParameterRule(_DIGITS, f"celé číslo 0 až {wire.MAX_ID}", 0, wire.MAX_ID),
-}
-
-
-FILTER_RULES: Final = {
-    "ico": ParameterRule(_DIGITS, "IČO z číslic"),
-    "dic": ParameterRule(_DIGITS, "DIČ z číslic"),
-    wire.FILTERS["legal_form_code"]: ParameterRule(
-        re.compile(r"[0-9A-Za-z]{1,12}"), "kód právnej formy"
-    ),
-}
-
-
-RECORD_RULES: Final = {"id": ParameterRule(_DIGITS, "nezáporné celé číslo", 0)}
-
-
-_RULES: Final = PAGING_RULES | FILTER_RULES | RECORD_RULES
 
 
 def rules_of_list(name: str) -> dict[str, ParameterRule]:
