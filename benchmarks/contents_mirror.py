@@ -26,6 +26,7 @@ from finstat_kit.mirror.state import Folder
 from finstat_kit.mirror.versions import LISTED, RECORD, answers_of, rows_of, schema_of
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.records import KINDS
+from finstat_kit.protocol.shipped import template_bodies
 
 _SUBJECT = "mirror of the contents"
 _BATCH = 10_000
@@ -136,6 +137,11 @@ def write(folder: Path, filings: int, records: pl.DataFrame) -> list[float]:
     mirror, about = Folder(folder), written_by("finstat_kit sample; seed=0; units=" + str(filings))
     logs, times, many = mirror.logs, [], filings // len(_YEARS)
     begin(mirror, about, ("statements", "reports"))
+    forms = {id_: template_bodies()[id_].decode() for id_ in (687, 699)}
+    templates = pl.DataFrame({"id": forms.keys(), "body": forms.values()})
+    logs["templates"].append(
+        templates.select(pl.lit(1, pl.Int64).alias("version"), pl.all()), about.text
+    )
     for number, start in enumerate(range(0, filings, _BATCH)):
         ids = np.arange(start, min(start + _BATCH, filings)) + 1
         named, version = pl.DataFrame({"id": ids}), 2 * number + 2

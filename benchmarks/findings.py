@@ -12,7 +12,6 @@ from typing import Any, Final
 from unittest.mock import patch
 
 import deltalake
-import duckdb
 import polars as pl
 from timing import Figure, seconds, side_by_side
 
@@ -62,6 +61,8 @@ _ON_MIRROR: Final = """
 
 def figures(quick: bool) -> Iterator[Figure]:
     """Measure `summary` by section and year, and `peers`, on a parquet file of figures."""
+    import duckdb
+
     with fk.using(fk.sample()):
         money = fk.financials(fk.units.get(fk.units.ids(limit=300)), range(2014, 2024))
     copies = _ROWS // money.height + 1
@@ -100,6 +101,8 @@ def on_mirror(
 
     Both numbers are of one call, because the time of reading a mirror varies by more than the rest.
     """
+    import duckdb  # not before memory was measured
+
     money = mirror.financials()
     ours: list[pl.DataFrame] = []
     summary, read = _apart(lambda: ours.append(fk.summary(money, "sales", by="section")))

@@ -59,7 +59,10 @@ def split(
     # Most cells are blank, and take memory until they are left out.
     pieces = list(reports.iter_slices(_PIECE)) or [reports]
     records, cells = zip(*(_split(piece, version, form_of) for piece in pieces), strict=True)
-    return pl.concat(records), pl.concat(cells).sort(_KEY, maintain_order=True)
+    all_cells = pl.concat(cells)
+    # Gathered, because to be sorted a frame is copied into one piece first.
+    order = np.argsort(all_cells.select(_KEY).to_series().to_numpy(), kind="stable")
+    return pl.concat(records), all_cells[order]
 
 
 def _split(

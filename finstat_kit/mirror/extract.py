@@ -108,7 +108,7 @@ def _parts(
             continue
         records, stands = state.records(name, ids)
         lack = lacking_of(stands)
-        unread = lack.filter(pl.col("readable").eq_missing(pl.lit(value=False)))["id"]
+        unread = lack.filter("unreadable")["id"]
         absent = lack.filter(~pl.col("id").is_in(unread.implode()))["id"]
         if absent.len():
             raise runs.not_held(

@@ -9,6 +9,7 @@ their reports, to reports before their cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -129,7 +130,7 @@ class Figures:
                 frozenset([*shown, *roots]), early,
             )  # fmt: skip
             left = n_rows
-            for frame in self.of_all(now):
+            for frame in _in_a_thread(self.of_all(now)):
                 rows = frame if left is None else frame.head(left)
                 left = None if left is None else left - rows.height
                 yield (rows if predicate is None else rows.filter(predicate)).select(shown)
@@ -289,6 +290,16 @@ class Figures:
         return contents.of_cells(reports, cells)
 
 
+def _in_a_thread(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Yield frames that are all made by one thread.
+
+    polars calls a source from any of its threads, and its allocator keeps memory for each of them.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        while (frame := thread.submit(next, frames, None).result()) is not None:
+            yield frame
+
+
 def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
     """Yield the conditions that must all hold for one to hold."""
     parts = condition.meta.pop()
@@ -314,11 +325,16 @@ def _pieces(units: pl.DataFrame, years: Sequence[int] | None) -> Iterator[pl.Dat
 def _columns(*, title: bool, files: bool) -> list[str | pl.Expr]:
     """Return the columns to read of reports, instead of their tables their sizes."""
     schema = KINDS["reports"].schema
-    large = [
-        pl.col(name) if is_needed else pl.lit(None, schema[name]).alias(name)
+    pages, attachments = (
+        pl.col(name) if is_needed else pl.lit(None, schema[name])
         for name, is_needed in {"titulnaStrana": title, "prilohy": files}.items()
-    ]
-    return [*_REPORT, pl.col(LENGTHS).alias(wire.TABLES), "version", *large]
+    )
+    seat = pages.struct.field("adresa").struct.field(*assembling.SEAT)
+    page = pl.struct(pages.struct.field(*assembling.PAGE), adresa=pl.struct(seat))
+    return [
+        *_REPORT, pl.col(LENGTHS).alias(wire.TABLES), "version",
+        page.alias("titulnaStrana"), attachments.alias("prilohy"),
+    ]  # fmt: skip
 
 
 def _narrowed(
@@ -350,28 +366,23 @@ class Records:
 
     def lacking(self, ids: pl.Series) -> pl.Series:
         """Return which of some ids are not held; unreadable ones are not among them."""
-        lack = self._lacking.filter(pl.col("readable").ne_missing(pl.lit(value=False)))["id"]
+        lack = self._lacking.filter(~pl.col("unreadable"))["id"]
         absent = ids.filter(ids.is_in(lack.implode()) | ~is_among(ids, self._listed))
         return absent.alias("id").unique().sort()
 
     def unreadable(self, ids: pl.Series) -> pl.Series:
         """Return which of some ids are listed and have an unreadable record."""
-        unread = self._lacking.filter(readable=False)["id"]
+        unread = self._lacking.filter("unreadable")["id"]
         return ids.filter(ids.is_in(unread.implode())).alias("id").unique()
 
     def rows(
         self, ids: pl.Series, columns: Iterable[str | pl.Expr], where: pl.Expr = _ANY
     ) -> pl.DataFrame:
         """Return the records that are held of some ids, in no guaranteed order."""
-        named = ids.alias("id").to_frame().lazy()
-        rows = (
-            self._rows.filter(near("id", ids), where)
-            .select(columns)
-            .join(named, on="id", how="semi")
-            .collect(engine="streaming")
-        )
-        held = is_among(rows["id"], self._listed) & ~is_among(rows["id"], self._lacking["id"])
-        return rows.filter(held)
+        nearby = self._rows.filter(near("id", ids), where).select(columns)
+        rows = nearby.collect(engine="streaming")
+        named, listed = (is_among(rows["id"], some) for some in (ids.sort(), self._listed))
+        return rows.filter(named & listed & ~is_among(rows["id"], self._lacking["id"]))
 
     def unread(self, ids: pl.Series, rows: pl.DataFrame) -> pl.DataFrame:
         """Return a row of nulls for each id that is neither lacking nor found."""

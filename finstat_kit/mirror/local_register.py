@@ -368,7 +368,7 @@ class LocalRegister(Register):
             listed = rows.filter(pl.col("gone").ne_missing(MISSING))
             return listed.select(UNIT_FIELDS.names())
         lack = lacking_of(stands)
-        absent = lack.filter(pl.col("readable").is_null())["id"]
+        absent = lack.filter(~pl.col("unreadable"))["id"]
         if absent.len():
             raise self._not_held(state, name, absent, ids.len())
         here = is_among(rows["id"], stands.filter("listed")["id"])

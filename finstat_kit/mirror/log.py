@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import deltalake
+import numpy as np
 import polars as pl
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+from polars.io.plugins import register_io_source
 
 from finstat_kit.errors import MirrorError
 
@@ -68,7 +70,8 @@ class Log:
         schema: Of its rows; ``version`` (Int64) is among them, and ascends from commit to commit.
         keys: Columns whose least and greatest values each commit states, so that a reader opens
             only the files that it needs.
-        order: Columns by which merged files are sorted; none keeps the order of the files.
+        order: Columns of natural numbers by which merged files are sorted, nulls first; none keeps
+            the order of the files.
     """
 
     def __init__(
@@ -233,16 +236,22 @@ class Log:
         rows = pl.scan_parquet(group, schema=self.schema, glob=False)
         if not self._order:
             return rows
-        # Sorted part by part: all of them at once take twice the memory.
-        by = self._order[:2]
-        parts = rows.select(by).unique().collect(engine="streaming").sort(by).iter_rows(named=True)
-        return pl.concat(
-            rows.filter(
-                pl.col(name).eq_missing(pl.lit(value, self.schema[name]))
-                for name, value in part.items()
-            ).sort(self._order, maintain_order=True)
-            for part in parts
-        )
+        by, within = self._order[:2], self._order[2:]
+        parts = rows.select(by).unique().collect(engine="streaming").sort(by).rows(named=True)
+
+        def in_order(*_: object) -> Iterator[pl.DataFrame]:
+            # Part by part, and not by polars, which sorts by several columns in many times the
+            # memory.
+            for part in parts:
+                conditions = [
+                    pl.col(name).eq_missing(pl.lit(value, self.schema[name]))
+                    for name, value in part.items()
+                ]
+                part_rows = rows.filter(conditions).collect(engine="streaming")
+                keys = [part_rows[name].fill_null(-1).to_numpy() for name in reversed(within)]
+                yield part_rows[np.lexsort(keys)]
+
+        return register_io_source(in_order, schema=self.schema)
 
     def damage(self) -> Iterator[tuple[Entry, str]]:
         """Yield the files that are lost, damaged or described wrongly, each with what it is.

@@ -23,7 +23,6 @@ from finstat_kit.mirror.versions import (
     RECORD,
     ROW,
     has_content,
-    is_lacking,
     of_ids,
     schema_of,
     without,
@@ -42,6 +41,8 @@ CODELISTS: Final = pl.Schema(
 )  # fmt: skip
 TEMPLATES: Final = pl.Schema({"version": pl.Int64(), "id": pl.Int64(), "body": pl.String()})
 ONLY: Final = pl.Schema({"version": pl.Int64(), "id": pl.Int64()})
+# What a state keeps of `versions.standing`: there may be millions of ids.
+_STANDING: Final = ("id", "listed", "known", "lacking", "unreadable")
 _VOID: Final = "void"  # of a report whose cells are lost
 
 
@@ -249,14 +250,16 @@ class State:
         return self._all(name).filter(pl.col("version") <= self.run.reached.get(name, 0))
 
     def standing(self, name: str) -> pl.DataFrame:
-        """Return what the log of a collection says of each id; see `versions.standing`."""
+        """Return `_STANDING` of each id that the log of a collection names.
+
+        See `versions.standing`.
+        """
         if name not in self._standing:
             with legible(self.path):
-                stands = versions.standing(self.scan(name), self.run.base.get(name, 0))
-                if name in self._holey:  # a record without its content is none
-                    held = ~pl.col("id").is_in(self._rows_of(name).absent.implode())
-                    stands = stands.with_columns(pl.when(held).then("answered"))
-            self._standing[name] = stands
+                absent = self._rows_of(name).absent if name in self._holey else None
+                base = self.run.base.get(name, 0)
+                stands = versions.standing(self.scan(name), base, absent=absent)
+            self._standing[name] = stands.select(_STANDING)
         return self._standing[name]
 
     def listed(self, name: str) -> pl.Series:
@@ -264,10 +267,7 @@ class State:
         return self.standing(name).filter("listed")["id"]
 
     def lacking(self, name: str) -> pl.DataFrame:
-        """Return the listed ids without a current record: ``id`` and ``readable``, by id.
-
-        ``readable`` is False where the record could not be read.
-        """
+        """Return the listed ids without a current record: ``id`` and ``unreadable``, by id."""
         return lacking_of(self.standing(name))
 
     def lacks(self, name: str) -> bool:
@@ -294,9 +294,7 @@ class State:
             rows = self._all(name).filter(of_ids("id", ids)).collect().with_row_index(ROW)
             old, absent = versions.outdated(rows, self._upto(name), missing=name == "units")
             counted = rows.lazy().filter(pl.col("version") <= self._upto(name))
-            held = ~pl.col("id").is_in(absent.implode())
-            stands = versions.standing(counted, self.run.base.get(name, 0))
-            stands = stands.with_columns(pl.when(held).then("answered"))
+            stands = versions.standing(counted, self.run.base.get(name, 0), absent=absent)
         if len(absent) and name == "units":
             raise self._without(len(absent))
         newest = rows.filter(has_content()).join(old, on=ROW, how="anti").drop(ROW)
@@ -312,7 +310,7 @@ class State:
         A report that a list has named since it was fetched is left out.
         """
         rows, stands = self._rows_of("reports"), self.standing("reports")
-        named = stands.filter(is_lacking(), "known").select(report_id="id")
+        named = stands.filter("lacking", "known").select(report_id="id")
         old = rows.outdated.select("version", report_id="id")
         # A commit that was cut off may have left cells without their records.
         cells = self.cells().filter(pl.col("version").is_in(rows.versions.implode()))
@@ -351,8 +349,7 @@ class State:
 
     def unreadable(self, name: str) -> pl.Series:
         """Return the listed ids of a collection whose records could not be read, ascending."""
-        lack = self.lacking(name)
-        return lack.filter(pl.col("readable").eq_missing(pl.lit(value=False)))["id"]
+        return self.lacking(name).filter("unreadable")["id"]
 
     def _upto(self, name: str) -> int:
         return self.run.reached.get(name, 0)
@@ -448,11 +445,8 @@ def marked(rows: pl.LazyFrame, gaps: Sequence[tuple[str, int, float]]) -> pl.Laz
 
 
 def lacking_of(standing: pl.DataFrame) -> pl.DataFrame:
-    """Return ``id`` and ``readable`` of the ids whose record has to be fetched."""
-    unread = pl.col("answered") >= pl.col("named").fill_null(0)
-    return standing.filter(is_lacking()).select(
-        "id", readable=pl.when(unread & ~pl.col("readable")).then(pl.lit(value=False))
-    )
+    """Return ``id`` and ``unreadable`` of the ids whose record has to be fetched."""
+    return standing.filter("lacking").select("id", "unreadable")
 
 
 def codelists_in(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:

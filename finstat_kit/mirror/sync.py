@@ -484,7 +484,7 @@ class Sync:
         register, since = self._register, self._run.since
         collection = register.units
         base = self._base["units"]
-        waiting = lacking_of(stands).filter(pl.col("readable").eq_missing(pl.lit(value=False)))
+        waiting = lacking_of(stands).filter("unreadable")
         counts["unreadable"] = waiting.height
         unread = set(waiting["id"])
         late = stands.filter(pl.col("answered") > base)["id"].to_numpy()  # by this run already
@@ -770,9 +770,8 @@ class _Filling:
             if only is not None and name != "reports":  # their statements will name these
                 own = self._owned(name, only)
                 lack = lack.filter(pl.col("id").is_in(own.implode()))
-            unread = pl.col("readable").eq_missing(pl.lit(value=False))
-            self._left[name] = lack.filter(~unread)["id"].to_numpy()
-            self._failed[name] = set(lack.filter(unread)["id"])
+            self._left[name] = lack.filter(~pl.col("unreadable"))["id"].to_numpy()
+            self._failed[name] = set(lack.filter("unreadable")["id"])
             self._fetchers[name] = Fetcher(sync._register, KINDS[name], sync._budget)
         self._chosen = only
 

@@ -105,27 +105,39 @@ def digests(texts: pl.Series) -> pl.Series:
     return pl.Series("digest", [int.from_bytes(h, "little", signed=True) for h in hashes], pl.Int64)
 
 
-def standing(log: pl.LazyFrame, base: int, *, contents: bool = False) -> pl.DataFrame:
+def standing(
+    log: pl.LazyFrame, base: int, *, absent: pl.Series | None = None, contents: bool = False
+) -> pl.DataFrame:
     """Return what a log says of each id that it names, by ascending id.
 
     Args:
         log: All rows that count.
         base: The last version before the last full run, 0 without any. Its being begun names anew
             what lists named until then.
+        absent: Ids whose content is lost: a record without it is none.
         contents: Whether the contents of records are looked at too.
 
     Returns:
         ``id``; ``named`` (Int64: the newest version of a list that names it), ``answered`` (Int64:
         the newest version that answers it, null without any), ``readable`` (Boolean: whether that
-        is a record), ``known`` (Boolean: whether any is) and ``listed`` (Boolean: False once it is
-        missing). With *contents* ``digest`` (Int64: of the content or problem that the newest row
-        stands for, null where no row has it).
+        is a record), ``known`` (Boolean: whether any is), ``listed`` (Boolean: False once it is
+        missing), ``lacking`` (Boolean: whether its record has to be fetched) and ``unreadable``
+        (Boolean: whether its newest answer is no record). With *contents* ``digest`` (Int64: of the
+        content or problem that the newest row stands for, null where no row has it).
     """
-    return pl.concat(
+    stands = pl.concat(
         _standing(rows, base).join(_contents(rows), on="id", how="left", maintain_order="left")
         if contents
         else _standing(rows, base)
         for rows in pieces(log)
+    )
+    if absent is not None:
+        is_held = ~pl.col("id").is_in(absent.implode())
+        stands = stands.with_columns(pl.when(is_held).then("answered"))
+    current = (pl.col("answered") >= pl.col("named").fill_null(0)).fill_null(value=False)
+    is_record = pl.col("readable").fill_null(value=False)
+    return stands.with_columns(
+        lacking=pl.col("listed") & ~(current & is_record), unreadable=current & ~is_record
     )
 
 
@@ -183,12 +195,6 @@ def least(log: pl.LazyFrame) -> int:
     ids = log.group_by("id").agg(said=said.max(), last=pl.col("version").max())
     versions = ids.select(pl.coalesce("said", "last").min()).collect(engine="streaming")
     return int(versions.item() or 0)
-
-
-def is_lacking() -> pl.Expr:
-    """Return whether the record of an id has to be fetched, of rows of `standing`."""
-    late = pl.col("answered").is_null() | (pl.col("answered") < pl.col("named").fill_null(0))
-    return pl.col("listed") & (late | ~pl.col("readable").fill_null(value=False))
 
 
 def has_content() -> pl.Expr:
@@ -278,10 +284,12 @@ def of_ids(column: str, ids: pl.Series) -> pl.Expr:
 
 def places_in(ascending: Ints, ids: Ints) -> Ints:
     """Return the place of each id, -1 where it is not among them."""
+    if not len(ascending):
+        return np.full(len(ids), -1)
     at = np.searchsorted(ascending, ids)
-    is_there = at < len(ascending)
-    is_there[is_there] = ascending[at[is_there]] == ids[is_there]
-    return np.where(is_there, at, -1)
+    np.minimum(at, len(ascending) - 1, out=at)
+    at[ascending[at] != ids] = -1
+    return at
 
 
 def is_among(values: pl.Series, ascending: pl.Series) -> pl.Series:

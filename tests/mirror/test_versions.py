@@ -87,7 +87,7 @@ def test_a_full_run_names_what_was_listed_before_it(
     """By its base: what was not answered since is lacking, without a row of its own."""
     stands = versions.standing(log_of(*rows), 3)
     assert stands["named"].to_list() == [named]
-    assert stands.select(versions.is_lacking()).item() is lacks
+    assert stands["lacking"].item() is lacks
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,11 @@ def with_own_items(figures: pl.DataFrame) -> pl.DataFrame:
     return figures.select(schema(items.of_families(families)).names())
 
 
+# The fields of title pages that are read, and those of their addresses.
+PAGE: Final = ("typZavierky", "predchadzajuceObdobieOd", "predchadzajuceObdobieDo", "skNace")
+SEAT: Final = ("mesto", "psc")
+
+
 class Choice:
     """Which filing the figures of each unit and year are taken from, as its reports show it.
 
@@ -345,13 +350,19 @@ def assembled(
     rows = [_of_this_year(described, figures)]
     if from_previous:
         rows.append(_of_the_year_before(described, figures))
-    return (
-        pl.concat(rows)
-        .join(units.select(unit_id="id").with_row_index("place"), on="unit_id", how="left")
-        .sort("place", "year", "source_column", "period_to", "statement_id", nulls_last=True,
-              maintain_order=True)
-        .select(schema().names())
+    return _in_order(pl.concat(rows), units)
+
+
+def _in_order(rows: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
+    """Sort rows by the places of their units, and by time."""
+    places = units.select(unit_id="id").with_row_index("place")
+    by = ("place", "year", "source_column", "period_to", "statement_id")
+    order = (
+        rows.lazy().join(places.lazy(), on="unit_id", how="left", maintain_order="left")
+        .select(*by).with_row_index().sort(by, nulls_last=True, maintain_order=True)
+        .collect()["index"]
     )  # fmt: skip
+    return rows if order.is_sorted() else rows[order]  # a copy takes as much memory again
 
 
 def _of_this_year(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
@@ -383,20 +394,20 @@ def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
 
     Amounts of another currency are none: they are not added up, and not divided, with euros.
     """
-    figures = (*items.columns_of(rows), "sums_failing", "balance_difference")
     absent = [name for name in items.names() if name not in rows.columns]
     reason = (
         pl.when(~pl.col("any_figure")).then(nothing)
         .when("odd").then(pl.lit("not_a_number", REASON))
         .when("foreign").then(pl.lit("other_currency", REASON))
     )  # fmt: skip
+    rows = rows.with_columns(
+        any_figure=any_of_items(rows), foreign=(pl.col("currency") != EURO).fill_null(value=False)
+    ).with_columns(in_euros=pl.col("any_figure") & ~pl.col("foreign"))
+    figures = ["sums_failing", "balance_difference"]
+    if rows["foreign"].any():  # else a copy of the items would be all the same
+        figures += items.columns_of(rows)
     return (
         rows.with_columns(
-            any_figure=any_of_items(rows),
-            foreign=(pl.col("currency") != EURO).fill_null(value=False),
-        )
-        .with_columns(in_euros=pl.col("any_figure") & ~pl.col("foreign"))
-        .with_columns(
             reason.alias("reason"),
             *(pl.when("in_euros").then(name).alias(name) for name in figures),
             *(pl.lit(None, pl.Float64).alias(name) for name in absent),

@@ -39,6 +39,7 @@ _BARE: Final = 4
 _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
 _ANY: Final = pl.lit(value=True)
 _REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
+_CELLS: Final = 1_000_000  # cells that are read at a time
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
 _PLACE: Final = items.CELL[1:]
 _FIGURES: Final = pl.Schema({"report_id": pl.Int64(), "period": PERIOD, "odd": pl.Boolean()})
@@ -142,34 +143,28 @@ class Contents:
         self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan
     ) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
         """Return the checks of reports on one form, and their figures period by period."""
-        many = reports.height
-        off, failing = np.full(many, np.nan), np.zeros(many, np.int32)
-        items_of = {key: np.full(many, np.nan) for key in plan.terms}
-        odd = {period: np.zeros(many, np.bool_) for period in self._periods}
+        checks: list[pl.DataFrame] = []
+        figures: dict[str, list[pl.DataFrame]] = {period: [] for period in self._periods}
         for some, amounts in _amounts(reports, cells, plan):
+            off, failing = np.full(len(some), np.nan), np.zeros(len(some), np.int64)
             if plan.sums.totals is not None:
-                off[some] = amounts.up(zip((1.0, -1.0), plan.sums.totals, strict=True)).amounts
+                off = amounts.up(zip((1.0, -1.0), plan.sums.totals, strict=True)).amounts
             if "sums_failing" in self._used:
-                failing[some] = failing_sums(amounts, plan.sums)
-            for (item, period), terms in plan.terms.items():
-                sums = amounts.up(terms)
-                items_of[item, period][some] = sums.amounts
-                odd[period][some] |= np.isnan(sums.values)
-        named = {f"{period} {item}": values for (item, period), values in items_of.items()}
-        amounts_in_cents = in_cents({"balance_difference": off, **named})
-        ids = reports["report_id"]
-        checks = [ids, amounts_in_cents["balance_difference"], pl.Series("failing", failing)]
-        figures = [
-            pl.DataFrame([
-                ids,
-                pl.Series("period", [period], PERIOD).new_from_index(0, many),
-                pl.Series("odd", odd[period]),
-                *(amounts_in_cents[f"{period} {item}"].alias(item)
-                  for item, of in items_of if of == period),
-            ])
-            for period in self._periods
-        ]  # fmt: skip
-        return pl.DataFrame(checks), figures
+                failing = failing_sums(amounts, plan.sums)
+            differences = in_cents({"balance_difference": off}).to_series()
+            sums_failing = pl.Series("failing", failing, pl.Int32)
+            checks.append(pl.DataFrame([some, differences, sums_failing]))
+            for period, of_period in figures.items():
+                odd, sums = np.zeros(len(some), np.bool_), {}
+                for (item, of), terms in plan.terms.items():
+                    if of == period:
+                        added = amounts.up(terms)
+                        sums[item] = added.amounts
+                        odd |= np.isnan(added.values)
+                periods = pl.Series("period", [period], PERIOD).new_from_index(0, len(some))
+                described = pl.DataFrame([some, periods, pl.Series("odd", odd)])
+                of_period.append(described.hstack(in_cents(sums)))
+        return pl.concat(checks), [pl.concat(frames, rechunk=True) for frames in figures.values()]
 
     def _plan(self, template: int) -> _Plan:
         """Return what is read of reports on a form."""
@@ -186,15 +181,18 @@ class Contents:
         if not self._every:
             parts = parts.filter(pl.col("item").is_in(list(self._used)))
         wanted = parts.select(_PLACE)
-        condition = pl.col("template") == template
+        condition, many = pl.col("template") == template, sums.cells
         if "sums_failing" not in self._used:
             sides = balance_totals(form) if "balance_difference" in self._used else None
             sides_of_form = pl.DataFrame(sides or (), schema=wanted.schema, orient="row")
-            condition &= _near(pl.concat([wanted, sides_of_form]))
+            wanted = pl.concat([wanted, sides_of_form])
+            condition &= _near(wanted)
+            many = wanted.height
         return _Plan(
             sums,
             items.terms_of(parts.with_columns(cell=sums.place)),
             condition,
+            max(many, 1),
             bool(items.mismatched([template], self._live)),
         )
 
@@ -206,27 +204,33 @@ class _Plan(NamedTuple):
         sums: Of the form.
         terms: The cells that are added up, by item and period.
         cells: Whether a cell is read.
+        many: The number of cells that are.
         mismatched: Whether an item expects another caption.
     """
 
     sums: FormSums
     terms: dict[tuple[str, str], list[tuple[float, int]]]
     cells: pl.Expr
+    many: int
     mismatched: bool
 
 
-def _amounts(reports: pl.DataFrame, cells: CellsOf, plan: _Plan) -> Iterator[tuple[slice, Amounts]]:
-    """Yield the cells of reports on one form, some reports at a time."""
-    columns = reports.with_columns(report=pl.int_range(pl.len(), dtype=pl.Int32)).lazy()
-    # All at once: each query reads the ids of all rows in the files that it opens.
-    filed = cells(reports["report_id"]).filter(plan.cells).join(columns, on=reports.columns)
-    read = filed.select("report", *_PLACE, "value").collect(engine="streaming")
-    for start in range(0, reports.height, _SLICE):
-        end = min(start + _SLICE, reports.height)
-        own = read.filter(pl.col("report").is_between(start, end - 1)).select(
-            pl.col("report") - start, "value", cell=plan.sums.place
-        )
-        yield slice(start, end), Amounts((plan.sums.cells, end - start), own)
+def _amounts(
+    reports: pl.DataFrame, cells: CellsOf, plan: _Plan
+) -> Iterator[tuple[pl.Series, Amounts]]:
+    """Yield the cells of reports on one form, some reports at a time, each with their ids."""
+    # Few queries: each reads the ids of all rows in the files that it opens. Of reports that follow
+    # each other, these are few.
+    for some in reports.sort("report_id").iter_slices(max(_CELLS // plan.many, 1)):
+        columns = some.with_columns(report=pl.int_range(pl.len(), dtype=pl.Int32)).lazy()
+        filed = cells(some["report_id"]).filter(plan.cells).join(columns, on=reports.columns)
+        read = filed.select("report", *_PLACE, "value").collect(engine="streaming")
+        for start in range(0, some.height, _SLICE):
+            ids = some["report_id"][start : start + _SLICE]
+            own = read.filter(pl.col("report").is_between(start, start + len(ids) - 1)).select(
+                pl.col("report") - start, "value", cell=plan.sums.place
+            )
+            yield ids, Amounts((plan.sums.cells, len(ids)), own)
 
 
 def of_items() -> pl.Expr:
