@@ -17,6 +17,7 @@ import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.financials import content, items
 from finstat_kit.frames.financials.assemble import with_own_items
+from finstat_kit.mirror.figures import Records
 from finstat_kit.mirror.versions import LENGTHS
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import shipped
@@ -378,3 +379,11 @@ def test_items_read_their_cells_alone(mirror: fk.Mirror, tmp_path: Path, read: R
     assert one <= 4
     assert groups(items.of_families(["business"]))[0] > 4 * one
     assert all_ > 20
+
+
+def test_records_of_some_ids_are_theirs_alone(mirror: fk.Mirror) -> None:
+    """Whether they follow each other or not, and also where none is wanted."""
+    records = Records(mirror._state(), "reports")
+    ids = mirror.reports.ids()["id"]
+    for some in (ids[10:90], ids[::2], ids[::7].reverse(), ids[:1], ids[:0]):
+        assert records.rows(some, ["id"])["id"].sort().to_list() == sorted(some)

@@ -16,7 +16,8 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.reports.cells import CELLS, layout_of
-from finstat_kit.mirror.cells import ORDER, described, joined, split
+from finstat_kit.mirror.cells import ORDER, STORED, described, joined, split
+from finstat_kit.mirror.log import Log
 from finstat_kit.protocol.forms import shipped
 from tests.mirror.test_mirror_contents import day_of_filings
 from tests.support.examples import examples
@@ -52,6 +53,22 @@ def test_every_text_comes_back(filed: list[tuple[int | None, Any]]) -> None:
 
     assert_frame_equal(again.select("id", "tabulky"), records.select("id", "tabulky"))
     assert_frame_equal(cells.select(ORDER), cells.select(ORDER).sort(ORDER))
+
+
+def test_merged_cells_are_in_order(tmp_path: Path) -> None:
+    """Those without a place come first in their table, as in each file; none is lost."""
+    log = Log(tmp_path / "cells", STORED, (*ORDER, "version"), ORDER)
+    for version, ids in enumerate([(4, 2), (3, 1), (5, 6)], start=1):
+        fitting = [drawn(id_, 699) for id_ in ids]
+        odd = report(20 - version, 699, [["7", "8"]])  # too short for its form
+        log.append(split(frame(*fitting, odd), version, shipped)[1], "about")
+    before = pl.read_parquet([entry.path for entry in log.entries()])
+    assert log.compact(keep_hours=24)
+    merged = pl.read_parquet([entry.path for entry in log.entries()])
+
+    assert len(log.entries()) == 1
+    assert merged["row"].null_count() == 6
+    assert_frame_equal(merged, before.sort(ORDER, maintain_order=True))
 
 
 def test_a_text_does_not_depend_on_its_neighbours() -> None:
