@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import polars as pl
 import pytest
@@ -18,6 +19,7 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.frames.financials import content, items
 from finstat_kit.frames.financials.assemble import with_own_items
 from finstat_kit.mirror.figures import Records
+from finstat_kit.mirror.state import State
 from finstat_kit.mirror.versions import LENGTHS
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import shipped
@@ -381,9 +383,14 @@ def test_items_read_their_cells_alone(mirror: fk.Mirror, tmp_path: Path, read: R
     assert all_ > 20
 
 
-def test_records_of_some_ids_are_theirs_alone(mirror: fk.Mirror) -> None:
-    """Whether they follow each other or not, and also where none is wanted."""
-    records = Records(mirror._state(), "reports")
-    ids = mirror.reports.ids()["id"]
-    for some in (ids[10:90], ids[::2], ids[::7].reverse(), ids[:1], ids[:0]):
-        assert records.rows(some, ["id"])["id"].sort().to_list() == sorted(some)
+def test_records_of_some_ids_are_theirs_alone() -> None:
+    """Among ids that follow each other too, of which a condition on the ids admits others."""
+    rows = pl.LazyFrame({"id": range(1_000)}, schema={"id": pl.Int64})
+    state = mock.Mock(spec=State)
+    state.newest.return_value = rows
+    state.listed.return_value = rows.filter(pl.col("id") != 500).collect()["id"]
+    state.lacking.return_value = pl.DataFrame({"id": [400], "unreadable": [True]})
+    records, ids = Records(state, "reports"), rows.collect()["id"]
+    for some in (ids, ids.gather_every(2), ids[:700].shuffle(seed=1).head(400), ids[7:8], ids[:0]):
+        expected = sorted(set(some) - {400, 500})
+        assert records.rows(some, ["id"])["id"].sort().to_list() == expected
