@@ -9,7 +9,6 @@ their reports, to reports before their cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -130,7 +129,7 @@ class Figures:
                 frozenset([*shown, *roots]), early,
             )  # fmt: skip
             left = n_rows
-            for frame in _in_a_thread(self.of_all(now)):
+            for frame in self.of_all(now):
                 rows = frame if left is None else frame.head(left)
                 left = None if left is None else left - rows.height
                 yield (rows if predicate is None else rows.filter(predicate)).select(shown)
@@ -288,16 +287,6 @@ class Figures:
 
         contents = content.Contents(self._form_of, self._live, activity, columns, previous=previous)
         return contents.of_cells(reports, cells)
-
-
-def _in_a_thread(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Yield frames that are all made by one thread.
-
-    polars calls a source from any of its threads, and its allocator keeps memory for each of them.
-    """
-    with ThreadPoolExecutor(1) as thread:
-        while (frame := thread.submit(next, frames, None).result()) is not None:
-            yield frame
 
 
 def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
