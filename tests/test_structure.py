@@ -197,16 +197,16 @@ def test_error_tree_is_drawn() -> None:
 
 
 def test_lowest_versions_are_the_admitted_ones() -> None:
-    """CI tests on the lowest polars and httpx that the project admits (1.35.0 was withdrawn)."""
+    """CI tests on the lowest polars and httpx that the project admits."""
     root = PACKAGE.parent
     if not (root / ".ci" / "run").is_file():
         pytest.skip("not a checkout")
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     script = (root / ".ci" / "run").read_text(encoding="utf-8")
 
-    assert "polars>=1.35,<3" in project["dependencies"]
+    assert "polars>=1.36,<3" in project["dependencies"]
     assert "httpx>=0.28,<1" in project["dependencies"]
-    assert "polars==1.35.1" in script
+    assert "polars==1.36.1" in script
     assert "httpx==0.28.0" in script
 
 

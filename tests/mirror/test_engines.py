@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -100,6 +101,28 @@ def test_daft_reads_the_table_as_it_is(mirror: fk.Mirror) -> None:
 
     assert seen.returncode == 0, seen.stderr
     assert dict(json.loads(seen.stdout)) == counted(mirror)
+
+
+JOINED = """
+import sys
+import polars as pl, finstat_kit as fk
+mirror = fk.Mirror(sys.argv[1])
+now, before = (mirror.financials(year=year).select("unit_id", "equity") for year in (2023, 2022))
+print(now.join(before, on="unit_id").collect().height, pl.concat([now, before]).collect().height)
+print(*(frame.height for frame in pl.collect_all([now, before])))
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_queries_in_one_plan_do_not_wait_for_each_other(filings: fk.Mirror, threads: str) -> None:
+    """Each queries files itself, which needs a thread of polars while the other holds one."""
+    seen = subprocess.run(
+        [sys.executable, "-c", JOINED, filings.path], capture_output=True, text=True, timeout=60,
+        cwd=ROOT, env=os.environ | {"POLARS_MAX_THREADS": threads},
+    )  # fmt: skip
+
+    assert seen.returncode == 0, seen.stderr
+    assert seen.stdout.split() == ["40", "80", "40", "40"]
 
 
 @pytest.fixture(scope="module")
