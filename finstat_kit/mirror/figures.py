@@ -38,6 +38,7 @@ _ANY: Final = pl.lit(value=True)
 _ENDS: Final = pl.col("obdobieDo")
 _ANY_YEAR: Final = range(1, 10_000)
 _FILINGS: Final = 50_000  # in memory at a time
+_VALUES: Final = 4_000_000  # of their columns, at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
 # What is known of units, of filings and of reports before the next are read. The year before has
 # periods of its own.
@@ -152,7 +153,7 @@ class Figures:
                 .collect(engine="streaming")
                 .sort("id")
             )
-            pieces = _pieces(ids, query.years)
+            pieces = _pieces(ids, query)
 
         def records() -> Iterator[pl.DataFrame]:
             for some in pieces:
@@ -165,7 +166,7 @@ class Figures:
 
     def of(self, units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
         """Yield the figures of units, in the order of their records."""
-        return self._by_pieces(_pieces(units, query.years), query)
+        return self._by_pieces(_pieces(units, query), query)
 
     def _by_pieces(self, units: Iterable[pl.DataFrame], query: Query) -> Iterator[pl.DataFrame]:
         empty = True
@@ -305,10 +306,11 @@ def _needs_title(query: Query) -> bool:
     return query.from_previous or not query.columns.isdisjoint(assembling.FILED)
 
 
-def _pieces(units: pl.DataFrame, years: Sequence[int] | None) -> Iterator[pl.DataFrame]:
-    """Yield units in pieces whose filings fit into memory."""
-    of_each = _YEARS if years is None else min(len(years), _YEARS)
-    return units.iter_slices(_FILINGS // of_each)
+def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
+    """Yield units in pieces whose filings and figures fit into memory."""
+    of_each = _YEARS if query.years is None else min(len(query.years), _YEARS)
+    many = min(_FILINGS, _VALUES // max(len(query.columns), 1))
+    return units.iter_slices(many // of_each)
 
 
 def _columns(*, title: bool, files: bool) -> list[str | pl.Expr]:

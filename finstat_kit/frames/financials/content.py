@@ -40,7 +40,9 @@ _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
 _ANY: Final = pl.lit(value=True)
 _REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
 _CELLS: Final = 1_000_000  # cells that are read at a time
-_SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
+# Reports whose cells are in memory as a matrix at a time. Few: each thread keeps the memory of the
+# largest matrix that it freed.
+_SLICE: Final = 1_000
 _PLACE: Final = items.CELL[1:]
 _FIGURES: Final = pl.Schema({"report_id": pl.Int64(), "period": PERIOD, "odd": pl.Boolean()})
 _CHECKS: Final = pl.Schema(
