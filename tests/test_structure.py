@@ -12,6 +12,7 @@ import tomllib
 from datetime import date
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import finstat_kit as fk
@@ -154,6 +155,38 @@ def test_public_names_are_documented(name: str) -> None:
 
     if callable(public):
         assert inspect.getdoc(public)
+
+
+def test_docstrings_name_every_column() -> None:
+    """The docstring of a method names all columns that its frame has, items and codes left out."""
+    reg = fk.sample(100)
+    units = reg.units.get(reg.units.ids(limit=40))
+    figures = reg.financials(units, [2014, 2015])
+    reports = reg.reports.get(figures["report_id"].drop_nulls())
+    frames = {
+        "codelists": reg.codelists(),
+        "codelist": reg.codelist("legal_forms"),
+        "locations": reg.locations(),
+        "match_places": reg.match_places(pl.Series(["Žilina"]), level="municipality"),
+        "unresolved_codes": reg.unresolved_codes(units),
+        "count_by": reg.count_by(units, "kraj"),
+        "compare": reg.compare(units, units),
+        "filings": reg.filings(units, 2015),
+        "financials": figures.drop(reg.items()["item"].to_list(), strict=False),
+        "cells": reg.cells(reports),
+        "items": reg.items(),
+        "check_reports": reg.check_reports(reports),
+        "templates": reg.templates(),
+        "template": reg.template(699),
+    }
+    absent = {
+        (name, column)
+        for name, frame in frames.items()
+        for column in frame.columns
+        if f"``{column}``" not in (inspect.getdoc(getattr(fk.Register, name)) or "")
+    }
+
+    assert not absent
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

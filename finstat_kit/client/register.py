@@ -1161,7 +1161,9 @@ class Register(Checked):
             (Float64, euro; null if it is blank or not on the form): ``total_assets``, ``equity``,
             ``sales``, ``net_profit`` and the others of `items`; then their provenance: ``kraj``,
             ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie`` (String, of today),
-            ``period_from``, ``period_to`` (Date), ``months``, ``periods_in_year`` (Int16),
+            ``datumZalozenia``, ``datumZrusenia`` (Date, founded and dissolved), ``nace_filed``,
+            ``seat_filed``, ``postcode_filed`` (String, activity and seat on the report's title
+            page), ``period_from``, ``period_to`` (Date), ``months``, ``periods_in_year`` (Int16),
             ``source_column`` (Enum ``current``, ``previous``), ``kind`` (String),
             ``consolidated`` (Boolean), ``fund`` (String), ``filed`` (Date), ``supersedes`` (Int16,
             number of filings that it corrects), ``statement_id`` (Int64, the filing taken),
@@ -1169,15 +1171,14 @@ class Register(Checked):
             (Enum, why it has none), ``report_id`` (Int64; of two reports the balance sheet),
             ``family`` (Enum ``business``, ``public``, ``non_profit``, ``single_entry``, null
             without a form of a family), ``template`` (Int32), ``currency`` (String, null if not
-            filed: euro),
-            ``sums_failing`` (Int32), ``balance_difference`` (Float64; both as by `check_reports`)
-            and ``reason`` (Enum, null if the figures are complete).
+            filed: euro), ``sums_failing`` (Int32), ``balance_difference`` (Float64; both as by
+            `check_reports`) and ``reason`` (Enum, null if the figures are complete).
 
             Reasons are those of `filings` and `check_reports`, and ``interim_only``,
             ``other_kind``, ``other_currency`` (`items` reads the amounts as filed),
             ``caption_mismatch`` and ``item_not_in_form`` (a form without items: `cells` reads
-            it). With ``not_a_number`` the row has the
-            figures that can be read; with any other reason it has none.
+            it). With ``not_a_number`` the row has the figures that can be read; with any other
+            reason it has none.
 
             With *dry_run* one row for each of ``units``, ``statements`` and ``reports``:
             ``collection`` (String), ``requests`` (Int64), ``seconds`` (Float64, at the register's
