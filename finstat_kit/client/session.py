@@ -6,17 +6,19 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 import polars as pl
 
 from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol.requests import Request
 from finstat_kit.transport import forks
 from finstat_kit.transport.exchange import Exchange
 
 if TYPE_CHECKING:
     from finstat_kit.frames.financials.items import Activity
 
+T = TypeVar("T")
 LIVE_RATE: Final = 5.0  # requests per second of a real host, unless another rate is given
 
 
@@ -122,3 +124,16 @@ class Session:
     def watched(self) -> bool:
         """Whether work may take long enough for a bar."""
         return self.remote and not self.replayed
+
+    def cached_for_the_day(
+        self, request: Request[T], stop: threading.Event | None = None, *, refresh: bool = False
+    ) -> T:
+        """Return the value of a reply cached on the register's day, else send the request.
+
+        Raises:
+            RegisterError: As `Exchange.get` does, a cached 404 included.
+            Stopped: As `Exchange.get` does.
+        """
+        if refresh:
+            return self.exchange.get(request, stop)
+        return self.exchange.kept(request, stop, day=self.today())

@@ -19,7 +19,6 @@ from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.paging import Query, next_query
 from finstat_kit.protocol.records import KINDS, Kind, Record
-from finstat_kit.protocol.requests import Request
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
@@ -37,7 +36,6 @@ _WHOLE: Final = {
 }
 R = TypeVar("R", bound=Record)
 Fetched = tuple[int, Record | NotFound | ProtocolError]
-T = TypeVar("T")
 
 
 def get_records(
@@ -360,25 +358,6 @@ def _ids_not_in_changes(
             return left
     assert query is not None
     return {id_ for id_ in left if id_ <= query.after_id}
-
-
-def cached_for_the_day(
-    session: Session,
-    request: Request[T],
-    stop: threading.Event | None = None,
-    *,
-    refresh: bool = False,
-) -> T:
-    """Return the value of a reply cached on the register's day, else send the request.
-
-    Raises:
-        RegisterError: As `Exchange.get` does, a cached 404 included.
-        Stopped: As `Exchange.get` does.
-    """
-    exchange = session.exchange
-    if refresh:
-        return exchange.get(request, stop)
-    return exchange.kept(request, stop, day=session.today())
 
 
 class RecordsStopped(Stopped):

@@ -6,7 +6,6 @@ import threading
 
 import polars as pl
 
-from finstat_kit.client.collections.records import cached_for_the_day
 from finstat_kit.client.session import Session
 from finstat_kit.frames.places import locations as places
 from finstat_kit.protocol import requests, wire
@@ -21,7 +20,7 @@ def codelist(
     known = session.fetched.codelists
     if name not in known or refresh:
         request = requests.codelist(wire.CODELISTS[name])
-        known[name] = cached_for_the_day(session, request, stop, refresh=refresh)
+        known[name] = session.cached_for_the_day(request, stop, refresh=refresh)
     return known[name]
 
 

@@ -11,7 +11,6 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang
-from finstat_kit.client.collections.records import cached_for_the_day
 from finstat_kit.client.collections.scan import collected_within
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Either, NotFound, holding, warn
@@ -141,7 +140,7 @@ def fetched_form(
         if template not in forms or refresh:
             try:
                 request = requests.template(template)
-                forms[template] = cached_for_the_day(session, request, stop, refresh=refresh)
+                forms[template] = session.cached_for_the_day(request, stop, refresh=refresh)
             except NotFound:
                 forms[template] = None
         return forms[template]
@@ -152,8 +151,8 @@ def listed_templates(session: Session, *, refresh: bool) -> pl.DataFrame:
     fetched = session.fetched
     with fetched.lock:
         if fetched.listed_forms is None or refresh:
-            fetched.listed_forms, with_tables = cached_for_the_day(
-                session, requests.templates(), refresh=refresh
+            fetched.listed_forms, with_tables = session.cached_for_the_day(
+                requests.templates(), refresh=refresh
             )
             if with_tables:
                 fetched.forms |= {form.id: form for form in fetched.listed_forms}

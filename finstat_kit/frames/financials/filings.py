@@ -168,18 +168,12 @@ def rivals(filings: pl.DataFrame) -> pl.DataFrame:
         periods end in the year, and how many filings this one corrects.
     """
     key = [*_KEY[:-1], "counted_as", "undated"]
-    able = (
-        filings.filter(pl.col("reason").is_null())
-        .with_columns(
-            counted_as=pl.coalesce(
-                "kind", pl.when(pl.col("months") == _USUAL_MONTHS).then(pl.lit(ORDINARY))
-            ),
-            undated=_undated(),
-        )
-        .filter(pl.col("counted_as").is_in(_KINDS))
-        .sort("filed", "statement_id", descending=True, nulls_last=True)
-        .with_columns(turn=pl.int_range(pl.len()).over(key), filings=pl.len().over(key))
-        .with_columns(supersedes=(pl.col("filings") - 1 - pl.col("turn")).cast(pl.Int16))
+    counted_as = pl.when(pl.col("months") == _USUAL_MONTHS).then(pl.lit(ORDINARY))
+    candidates = filings.with_columns(
+        counted_as=pl.coalesce("kind", counted_as), undated=_undated()
+    ).filter(pl.col("counted_as").is_in(_KINDS))
+    able = _in_turn(candidates, key).with_columns(
+        supersedes=(pl.col("filings") - 1 - pl.col("turn")).cast(pl.Int16)
     )
     newest = (
         able.filter(turn=0)
@@ -300,20 +294,33 @@ def _undated() -> pl.Expr:
 
 
 def _marked(filed: pl.DataFrame) -> pl.DataFrame:
-    """Mark the filing of each period that counts: filed last, then the highest id."""
-    alive = pl.col("reason").is_null()
-    key = [*_KEY, "undated"]
-    last = pl.col("statement_id").sort_by("filed", "statement_id", nulls_last=False).last()
-    filed = filed.with_columns(undated=_undated())
-    winners = filed.filter(alive).group_by(key).agg(winner=last)
-    won = pl.col("statement_id") == pl.col("winner")
+    """Mark the filing of each period that counts, and those that it supersedes."""
+    turns = _in_turn(filed.with_columns(undated=_undated()), [*_KEY, "undated"])
+    each = ["unit_id", "statement_id"]
+    turns = turns.select(*each, "turn", "newest")
     return (
-        filed.join(winners, on=key, how="left", nulls_equal=True, maintain_order="left")
+        filed.join(turns, on=each, how="left", maintain_order="left")
         .with_columns(
-            counts=(alive & won).fill_null(value=False),
-            superseded_by=pl.when(alive & ~won).then("winner"),
+            counts=(pl.col("turn") == 0).fill_null(value=False),
+            superseded_by=pl.when(pl.col("turn") > 0).then("newest"),
         )
         .select(FILINGS.names())
+    )
+
+
+def _in_turn(filings: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Return the readable filings, the last filed of each key first, then the highest id.
+
+    With their ``turn``, 0 for the newest; ``newest``, its id; and ``filings``, their number.
+    """
+    return (
+        filings.filter(pl.col("reason").is_null())
+        .sort("filed", "statement_id", descending=True, nulls_last=True)
+        .with_columns(
+            turn=pl.int_range(pl.len()).over(key),
+            newest=pl.col("statement_id").first().over(key),
+            filings=pl.len().over(key),
+        )
     )
 
 
