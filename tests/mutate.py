@@ -378,9 +378,9 @@ MUTATIONS = [
     # Which filing counts, and what is computed from it.
     Mutation(
         "of several filings of a period the one filed last counts",
-        "filings.py:_marked",
-        '.sort_by("filed", "statement_id", nulls_last=False).last()',
-        '.sort_by("filed", "statement_id", nulls_last=False).first()',
+        "filings.py:_in_turn",
+        "descending=True, nulls_last=True",
+        "descending=False, nulls_last=True",
         "test_the_latest_filing_of_a_period_counts",
     ),
     Mutation(
@@ -507,7 +507,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a shortened interval is no narrower",
-        "estimates.py:Short._interval",
+        "counts.py:Short._interval",
         "self.write(high, math.ceil)",
         "self.write(high)",
         "test_tiles_in_thousands_never_narrow_an_interval",

@@ -15,7 +15,7 @@ from finstat_kit.charts.parts import drawing, rows, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.parts.rows import Groups, Rows, drawn_rows
 from finstat_kit.charts.parts.texts import Texts
-from finstat_kit.charts.values import estimates, figures, summaries
+from finstat_kit.charts.values import counts, figures, summaries
 from finstat_kit.charts.values.summaries import Summary
 from finstat_kit.client.register import Register
 from finstat_kit.frames.places import groups, labels
@@ -88,16 +88,16 @@ def plot_counts(
         return _summary(summaries.of_frame(frame, by, lang, source), around, top, ax)
     arguments.one_of("by", by, tuple(labels.FIELDS))
     assert isinstance(by, str)
-    value = "difference" if drawing.is_comparison(frame) else "count"
+    value = "difference" if counts.is_comparison(frame) else "count"
     units: int | str
-    estimate = estimates.of_frame(frame, by)
+    estimate = counts.estimate_of(frame, by)
     if value == "difference":
-        table = drawing.comparison(frame, by)
-        units = drawing.both_numbers(frame, table, lang)
+        table = counts.comparison(frame, by)
+        units = counts.both_numbers(frame, table, lang)
     elif estimate:
         table, units = estimate.table, estimate.drawn(lang)
     else:
-        table = drawing.counts(frame, by, lang, source)
+        table = counts.of_frame(frame, by, lang, source)
         units = int(table["count"].sum())
     order = groups.in_order(by, pl.col("code")) if by in groups.ORDERED else None
     bars = drawn_rows(table, _BARS if top is None else top, value=value, order=order)
@@ -118,10 +118,10 @@ def plot_counts(
         elif (alone := _alone(bars, names, lang)) is not None:
             around.write_sentence(ax, alone)
         else:
-            meaning = estimates.measure(lang) if estimate else _WORDS[lang][value]
+            meaning = counts.measure(lang) if estimate else _WORDS[lang][value]
             notes = [meaning, ""]
             if value == "difference":
-                notes = [drawing.compared(frame, meaning, lang), drawing.windows(frame, lang)]
+                notes = [counts.compared(frame, meaning, lang), counts.windows(frame, lang)]
             _draw_bars(ax, bars, placed, value, longest, around, notes)
     return ax
 
@@ -167,8 +167,8 @@ def _alone(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
         return None
     if "difference" in bars.columns:
         a, b, by = bars.select("count_a", "count_b", "difference").row(0)
-        counts = " → ".join(number_format.whole(count, lang) for count in (a, b))
-        return f"{names[0]}: {counts} ({drawing.signed(by, lang)})"
+        both = " → ".join(number_format.whole(count, lang) for count in (a, b))
+        return f"{names[0]}: {both} ({drawing.signed(by, lang)})"
     share = bars["share"][0]
     if "hits" in bars.columns:
         return None
@@ -242,7 +242,7 @@ def _numbers(bars: pl.DataFrame, value: str, lang: Lang) -> list[str]:
         return [drawing.signed(by, lang) for by in bars["difference"]]
     if "hits" in bars.columns:
         return [
-            f"{number_format.whole(count, lang)}  ({estimates.interval(low, high, lang)})"
+            f"{number_format.whole(count, lang)}  ({counts.interval(low, high, lang)})"
             for count, low, high in bars.select("count", "count_low", "count_high").iter_rows()
         ]
     return [

@@ -15,8 +15,8 @@ from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, near
 from finstat_kit.charts.parts import drawing, texts, tiles
 from finstat_kit.charts.parts.tiles import TileText
-from finstat_kit.charts.values import classes as scales, estimates, figures, summaries
-from finstat_kit.charts.values.estimates import Short
+from finstat_kit.charts.values import classes as scales, counts, figures, summaries
+from finstat_kit.charts.values.counts import Short
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts.count_by import KINDS, check_made_by
@@ -165,7 +165,7 @@ def _content(
         return _content_of_summary(frame, by, value, unit, lang, source)
     if _is_of_units(frame, by, value):
         return _content_of_units(frame, by, value, unit, lang, source)
-    if value in ("count", "difference") and drawing.is_comparison(frame):
+    if value in ("count", "difference") and counts.is_comparison(frame):
         return _content_of_comparison(frame, by, unit, lang, source)
     if value == "count" and unit is None:
         return _content_of_counts(frame, by, lang, source)
@@ -223,16 +223,16 @@ def _content_of_summary(
 def _content_of_comparison(
     frame: labels.Frame, by: By, unit: str | None, lang: Lang, source: Register | None
 ) -> _Content:
-    counts = drawing.comparison(frame, by)
+    compared = counts.comparison(frame, by)
     return _Content(
         _table_of(frame, by, "difference", lang, source),
         drawing.WORDS[lang]["difference"].format(by=drawing.WORDS[lang][by]),
-        drawing.compared(frame, _WORDS[lang]["difference"] if unit is None else unit, lang),
-        drawing.both_numbers(frame, counts, lang),
+        counts.compared(frame, _WORDS[lang]["difference"] if unit is None else unit, lang),
+        counts.both_numbers(frame, compared, lang),
         lambda number: drawing.signed(int(number), lang),
         _missing(frame),
         differs=True,
-        notes=[drawing.windows(frame, lang)],
+        notes=[counts.windows(frame, lang)],
     )
 
 
@@ -240,7 +240,7 @@ def _content_of_counts(
     frame: labels.Frame, by: By, lang: Lang, source: Register | None
 ) -> _Content:
     """Return the counts of units, or their estimates with intervals."""
-    estimate = estimates.of_frame(frame, by)
+    estimate = counts.estimate_of(frame, by)
     table = _table_of(frame, by, "count", lang, source)
     heading = drawing.WORDS[lang]["by"].format(by=drawing.WORDS[lang][by])
     if estimate is None:
@@ -460,7 +460,7 @@ def _table_of_units(
             value=value,
             cure=f"{near(value, columns)}give a frame with the columns 'code' and {value!r}",
         )
-    return drawing.counts(frame, by, lang, register).rename({"count": "value"})
+    return counts.of_frame(frame, by, lang, register).rename({"count": "value"})
 
 
 def _described(table: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:

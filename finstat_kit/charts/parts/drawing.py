@@ -1,4 +1,4 @@
-"""Shared parts of all charts: axes, colours, the room for a text, names, and counts.
+"""Shared parts of all charts: axes, colours, the room for a text, and names.
 
 Texts, lines and backgrounds follow the user's style; only marks that show numbers have fixed
 colours, visible on white and on black.
@@ -17,14 +17,9 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from finstat_kit.arguments import Grouping, Lang
+from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import tiles
-from finstat_kit.client import current
-from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.counts.compare import COMPARISON
-from finstat_kit.frames.counts.count_by import COUNTS, KINDS, MADE_BY, are_those_of, check_made_by
-from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 
@@ -189,84 +184,6 @@ def signed(number: int, lang: Lang) -> str:
     """
     sign = "+" if number > 0 else "−" if number < 0 else ""
     return sign + number_format.whole(abs(number), lang)
-
-
-def is_comparison(frame: labels.Frame) -> bool:
-    """Whether a frame is one of `Register.compare`."""
-    return are_those_of(frame, COMPARISON)
-
-
-def comparison(frame: labels.Frame, by: Grouping) -> pl.DataFrame:
-    """Return the given comparison, checked."""
-    return _given(frame, by, COMPARISON, ("count_a", "count_b"), "fk.compare")
-
-
-def _sides(frame: labels.Frame) -> tuple[str, str] | None:
-    """Return the names of both sides of a comparison; None without any."""
-    if not {"name_a", "name_b"} <= set(labels.schema_of(frame)):
-        return None
-    names = frame.lazy().select("name_a", "name_b").drop_nulls().head(1).collect().rows()
-    return names[0] if names else None
-
-
-def both_numbers(frame: labels.Frame, table: pl.DataFrame, lang: Lang) -> str:
-    """Return the numbers of units of both sides of a comparison, with their names."""
-    a, b = [f"{name}: " for name in _sides(frame) or ()] or ["", ""]
-    before, after = (int(table[count].sum()) for count in ("count_a", "count_b"))
-    return f"{a}{number_format.whole(before, lang)} → {b}{number_format.units(after, lang)}"
-
-
-def compared(frame: labels.Frame, words: str, lang: Lang) -> str:
-    """Return what a difference is of: the second side against the first, in words."""
-    names = _sides(frame)
-    if names is None:
-        return WORDS[lang]["unnamed"] + words
-    return WORDS[lang]["sides"].format(a=names[0], b=names[1]) + words
-
-
-def windows(frame: labels.Frame, lang: Lang) -> str:
-    """Return the note of a comparison of two windows of last changes, "" for another frame."""
-    if not is_comparison(frame) or labels.schema_of(frame).get("windows") != pl.Boolean:
-        return ""
-    are_windows = frame.lazy().select(pl.col("windows").any()).collect().item()
-    return WORDS[lang]["windows"] if are_windows else ""
-
-
-def counts(
-    frame: labels.Frame, by: Grouping, lang: Lang, register: Register | None
-) -> pl.DataFrame:
-    """Return the counts to draw: the given ones, or those of the given units."""
-    if not are_those_of(frame, COUNTS):
-        return (register or current.register()).count_by(frame, by, lang=lang)
-    return counts_given(frame, by, "fk.count_by")
-
-
-def counts_given(frame: labels.Frame, by: Grouping, maker: str) -> pl.DataFrame:
-    """Return the given counts, checked."""
-    return _given(frame, by, COUNTS, ("count",), maker)
-
-
-def _given(
-    frame: labels.Frame, by: Grouping, columns: pl.Schema, numbers: tuple[str, ...], maker: str
-) -> pl.DataFrame:
-    check_made_by(frame, by)
-    columns = pl.Schema({name: columns[name] for name in columns if name not in MADE_BY})
-    table = frame.lazy().select(columns.names()).collect()
-    for column, dtype in columns.items():
-        found = table.schema[column]
-        fits = found.is_integer() if dtype == pl.Int64 else found in (dtype, pl.Null)
-        if not fits:
-            raise UsageError(
-                f"the column {column!r} is {found}", cure=f"give counts as {maker} does"
-            )
-        below = column in numbers and (table[column] < 0).any()
-        if dtype == pl.Int64 and (table[column].null_count() or below):
-            of = "nulls or negative numbers" if column in numbers else "nulls"
-            raise UsageError(f"the column {column!r} has {of}", cure="give whole counts")
-    kinds = set(table["kind"]) - set(KINDS)
-    if kinds:
-        raise UsageError(f"the column 'kind' has {kinds}", cure=f"give some of {list(KINDS)}")
-    return table.cast(columns)  # shares may be null, and counts of any size of integer
 
 
 def ink(ax: Axes) -> str:

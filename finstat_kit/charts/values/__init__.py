@@ -1,1 +1,1 @@
-"""What charts draw: the numbers of a frame, their classes, estimates and summaries."""
+"""What charts draw: the counts and numbers of a frame, summaries, and classes of values."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from itertools import chain
 
 import polars as pl
 import pytest
@@ -26,6 +27,7 @@ def drawn_row(period: tuple[date, int, int], row: Row) -> Row:
     return row | {"obdobieOd": first, "obdobieDo": date(year, month, 30)}
 
 
+filed_on = st.sampled_from([None, date(2021, 3, 1), date(2022, 3, 1)])
 statement = st.builds(
     drawn_row,
     st.sampled_from(PERIODS),
@@ -35,13 +37,18 @@ statement = st.builds(
             "konsolidovana": st.sampled_from([True, False, None]),
             "nazovFondu": st.sampled_from([None, None, None, "A", "B"]),
             SUMMARY: st.sampled_from([None, False, True]),
-            "datumPodania": st.sampled_from([None, date(2021, 3, 1), date(2022, 3, 1)]),
+            "datumPodania": filed_on,
             "stav": st.sampled_from([None, None, None, "ZMAZANÉ", "NEVEREJNÁ"]),
             "datumPoslednejUpravy": st.just(date(2022, 6, 1)),
             "unit": st.integers(1, 2),
         }
     ),
 )
+# Filings, each with its corrections: drawn apart, two of the same period are rare.
+corrected = st.tuples(statement, st.lists(filed_on, max_size=2)).map(
+    lambda drawn: [drawn[0], *(drawn[0] | {"datumPodania": day} for day in drawn[1])]
+)
+statements = st.lists(corrected, max_size=6).map(lambda each: list(chain.from_iterable(each)))
 YEARS = st.integers(2019, 2021)
 
 
@@ -88,7 +95,7 @@ def counting(rows: list[Row]) -> dict[int, int | None]:
 
 
 @examples(100)
-@given(st.lists(statement, max_size=12), st.booleans())
+@given(statements, st.booleans())
 def test_the_latest_filing_of_a_period_counts(drawn: list[Row], consolidated: bool) -> None:
     """Absent days go first, then ids decide; individual and consolidated never mix."""
     rows = rows_of(drawn)
@@ -107,6 +114,31 @@ def test_the_latest_filing_of_a_period_counts(drawn: list[Row], consolidated: bo
     assert filed.schema == FILINGS
     without = {1, 2, 3} - {row["unit"] for row in own}
     assert set(filed.filter(pl.col("reason") == "no_filing")["unit_id"]) == without
+
+
+def test_a_filing_without_a_period_supersedes_none() -> None:
+    """Two of them may be of different years."""
+    undated = {"typ": "Riadna", "unit": 1, "datumPoslednejUpravy": date(2022, 6, 1)}
+    rows = rows_of([undated, undated])
+
+    filed = by_rule(units_of(rows), statements_of(rows), None, consolidated=False)
+
+    own = filed.filter(unit_id=1)
+    assert own.select("statement_id", "counts", "superseded_by").rows() == [
+        (100, True, None), (101, True, None),
+    ]  # fmt: skip
+
+
+def test_a_statement_counts_for_its_own_unit_alone() -> None:
+    """Another unit that lists it has a reason, not a filing."""
+    row = drawn_row(PERIODS[0], {"typ": "Riadna", "datumPoslednejUpravy": date(2022, 6, 1)})
+    both = [row | {"id": 100, "unit": unit, "idUJ": 2} for unit in (1, 2)]
+
+    filed = by_rule(units_of(both), statements_of(both[:1]), None, consolidated=False)
+
+    assert filed.drop_nulls("statement_id").select("unit_id", "counts", "reason").rows() == [
+        (1, False, "not_own"), (2, True, None),
+    ]  # fmt: skip
 
 
 def reason_of(rows: list[Row], unit: int, year: int) -> str:
@@ -131,7 +163,7 @@ _STATES = {"deleted": "ZMAZANÉ", "non_public": "NEVEREJNÁ"}
 
 
 @examples(100)
-@given(st.lists(statement, max_size=12), st.sets(YEARS, min_size=1))
+@given(statements, st.sets(YEARS, min_size=1))
 def test_one_filing_of_each_unit_and_year(drawn: list[Row], years: set[int]) -> None:
     """Regular before extraordinary, the longer before the shorter, interim ones never."""
     rows = rows_of(drawn)

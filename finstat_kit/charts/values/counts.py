@@ -1,4 +1,4 @@
-"""How charts show an estimate: the sample size in the title, and each interval."""
+"""The counts that charts draw: given or made of units, compared, or estimated with intervals."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from finstat_kit.arguments import Grouping, Lang
-from finstat_kit.charts.parts import drawing
+from finstat_kit.client import current
+from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts import estimate as estimation
-from finstat_kit.frames.counts.count_by import are_those_of
+from finstat_kit.frames.counts.compare import COMPARISON
+from finstat_kit.frames.counts.count_by import COUNTS, KINDS, MADE_BY, are_those_of, check_made_by
 from finstat_kit.frames.counts.estimate import ESTIMATES
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
@@ -20,7 +22,80 @@ from finstat_kit.frames.text.catalogue import Words
 
 _MANY: Final = 100_000  # from here on, tiles show thousands
 _TO: Final = "\u00a0–\u00a0"  # no line breaks in an interval
-_WORDS: Final = Words("estimates")
+_WORDS: Final = Words("counts")
+
+
+def of_frame(
+    frame: labels.Frame, by: Grouping, lang: Lang, register: Register | None
+) -> pl.DataFrame:
+    """Return the counts to draw: the given ones, or those of the given units."""
+    if not are_those_of(frame, COUNTS):
+        return (register or current.register()).count_by(frame, by, lang=lang)
+    return _checked(frame, by, COUNTS, ("count",), "fk.count_by")
+
+
+def _checked(
+    frame: labels.Frame, by: Grouping, columns: pl.Schema, numbers: tuple[str, ...], maker: str
+) -> pl.DataFrame:
+    check_made_by(frame, by)
+    columns = pl.Schema({name: columns[name] for name in columns if name not in MADE_BY})
+    table = frame.lazy().select(columns.names()).collect()
+    for column, dtype in columns.items():
+        found = table.schema[column]
+        fits = found.is_integer() if dtype == pl.Int64 else found in (dtype, pl.Null)
+        if not fits:
+            raise UsageError(
+                f"the column {column!r} is {found}", cure=f"give counts as {maker} does"
+            )
+        below = column in numbers and (table[column] < 0).any()
+        if dtype == pl.Int64 and (table[column].null_count() or below):
+            of = "nulls or negative numbers" if column in numbers else "nulls"
+            raise UsageError(f"the column {column!r} has {of}", cure="give whole counts")
+    kinds = set(table["kind"]) - set(KINDS)
+    if kinds:
+        raise UsageError(f"the column 'kind' has {kinds}", cure=f"give some of {list(KINDS)}")
+    return table.cast(columns)  # shares may be null, and counts of any size of integer
+
+
+def is_comparison(frame: labels.Frame) -> bool:
+    """Whether a frame is one of `Register.compare`."""
+    return are_those_of(frame, COMPARISON)
+
+
+def comparison(frame: labels.Frame, by: Grouping) -> pl.DataFrame:
+    """Return the given comparison, checked."""
+    return _checked(frame, by, COMPARISON, ("count_a", "count_b"), "fk.compare")
+
+
+def both_numbers(frame: labels.Frame, table: pl.DataFrame, lang: Lang) -> str:
+    """Return the numbers of units of both sides of a comparison, with their names."""
+    a, b = [f"{name}: " for name in _sides(frame) or ()] or ["", ""]
+    before, after = (int(table[count].sum()) for count in ("count_a", "count_b"))
+    return f"{a}{number_format.whole(before, lang)} → {b}{number_format.units(after, lang)}"
+
+
+def compared(frame: labels.Frame, words: str, lang: Lang) -> str:
+    """Return what a difference is of: the second side against the first, in words."""
+    names = _sides(frame)
+    if names is None:
+        return _WORDS[lang]["unnamed"] + words
+    return _WORDS[lang]["sides"].format(a=names[0], b=names[1]) + words
+
+
+def _sides(frame: labels.Frame) -> tuple[str, str] | None:
+    """Return the names of both sides of a comparison; None without any."""
+    if not {"name_a", "name_b"} <= set(labels.schema_of(frame)):
+        return None
+    names = frame.lazy().select("name_a", "name_b").drop_nulls().head(1).collect().rows()
+    return names[0] if names else None
+
+
+def windows(frame: labels.Frame, lang: Lang) -> str:
+    """Return the note of a comparison of two windows of last changes, "" for another frame."""
+    if not is_comparison(frame) or labels.schema_of(frame).get("windows") != pl.Boolean:
+        return ""
+    are_windows = frame.lazy().select(pl.col("windows").any()).collect().item()
+    return _WORDS[lang]["windows"] if are_windows else ""
 
 
 class Estimate(NamedTuple):
@@ -82,7 +157,7 @@ class Short:
         return _TO.join((self.write(low, math.floor), self.write(high, math.ceil)))
 
 
-def of_frame(frame: labels.Frame, by: Grouping) -> Estimate | None:
+def estimate_of(frame: labels.Frame, by: Grouping) -> Estimate | None:
     """Return a frame as an estimate; None if it is not one, or all units were drawn.
 
     Raises:
@@ -90,7 +165,7 @@ def of_frame(frame: labels.Frame, by: Grouping) -> Estimate | None:
     """
     if not are_those_of(frame, ESTIMATES):
         return None
-    table = drawing.counts_given(frame, by, "fk.estimate")
+    table = _checked(frame, by, COUNTS, ("count",), "fk.estimate")
     sizes = frame.lazy().select("n", "N").unique().collect()
     n, number = sizes.row(0) if sizes.height == 1 else (0, 0)
     if n == number and sizes.height <= 1:
