@@ -69,7 +69,7 @@ def next_ids(
     Args:
         held: ``unit_id`` and ``statement_id`` of every statement of some units, with the days on
             which these were ``founded`` and ``dissolved``, null where it is not known.
-        known: ``statement_id``, ``unit_id`` (whose it is; null where its record has none),
+        known: ``statement_id``, ``owner`` (id of its unit; null where its record has none),
             ``year``, ``ends`` (of the period) and ``filed`` of those fetched, of whichever units,
             null where a record has none, and whether it ``answers``: whether its year is found.
         years: The years that are wanted.
