@@ -16,7 +16,7 @@ from typing import Final, Literal, ParamSpec, TypeVar, get_args
 
 import polars as pl
 
-from finstat_kit.errors import Either, UsageError
+from finstat_kit.errors import Either, UsageError, value_in_python
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import BEGINNING, BY_FIELD, MAX_ID
 
@@ -127,23 +127,29 @@ def span(name: str, value: object) -> float:
     )
 
 
+def path(name: str, value: object, example: str) -> Path:
+    """Return the path in an argument, which need not exist yet."""
+    text = os.fsdecode(value) if isinstance(value, str | os.PathLike) else ""
+    # An empty name, often an unset variable, would mean the current directory.
+    if text and "\0" not in text and _encodes(text, os.fsencode):
+        return Path(text)
+    raise UsageError(
+        "is not a path", argument=name, value=value, cure=f"give one such as {example!r}"
+    )
+
+
 def file(name: str, value: object) -> Path:
     """Return the path of a file, which need not exist yet."""
-    text = os.fsdecode(value) if isinstance(value, str | os.PathLike) else ""
-    if not text or "\0" in text:
-        raise UsageError(
-            "is not a file path", argument=name, value=value, cure="give one such as 'ruz.cache'"
-        )
-    path = Path(text)
+    given = path(name, value, "ruz.cache")
     try:
-        is_folder = path.is_dir()
+        is_folder = given.is_dir()
     except OSError as error:  # for example, the name is too long
-        raise UsageError(f"is not a file path: {error.strerror}", argument=name) from error
+        raise UsageError(f"is not a path: {error.strerror}", argument=name) from error
     if is_folder:
         raise UsageError(
-            "is a folder", argument=name, value=str(path), cure="give the path of a file in it"
+            "is a folder", argument=name, value=str(given), cure="give the path of a file in it"
         )
-    return path
+    return given
 
 
 def exists(path: str | Path) -> bool:
@@ -194,6 +200,21 @@ def lang(value: object, name: str = "lang") -> Lang:
     if not isinstance(value, str) or value not in get_args(Lang):
         raise UsageError("is not known", argument=name, value=value, cure="give 'sk' or 'en'")
     return value  # type: ignore[return-value]
+
+
+def text(name: str, value: object) -> str:
+    """Return a text; refuse anything else, lone surrogates included: no file can hold them."""
+    if isinstance(value, str) and _encodes(value, str.encode):
+        return value
+    raise UsageError("is not a text", argument=name, value=value, cure="give a str")
+
+
+def _encodes(text: str, encode: Callable[[str], bytes]) -> bool:
+    try:
+        encode(text)
+    except UnicodeError:
+        return False
+    return True
 
 
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
@@ -404,13 +425,15 @@ def _fault_of_call(
     arguments = [parameter for parameter in signature.parameters if parameter != "self"]
     for option, value in options.items():
         if option not in arguments:
-            return f" has no argument {option}={value!r}: {_other_keyword(option, arguments)}"
+            passed = f"{option}={value_in_python(value)}"
+            return f" has no argument {passed}: {_other_keyword(option, arguments)}"
     named = [p.name for p in signature.parameters.values() if p.kind == p.KEYWORD_ONLY]
     surplus = args[len(signature.parameters) - len(named) :]
     if surplus and "changed_since" in named and isinstance(surplus[0], str | date | timedelta):
         return f" takes its arguments by name: give changed_since={surplus[0]!r}"
     if surplus and named:
-        return f" takes its arguments by name: {surplus[0]!r} may be one of {named}"
+        passed = value_in_python(surplus[0])
+        return f" takes its arguments by name: {passed} may be one of {named}"
     return f": {fault}; it takes {arguments}"
 
 

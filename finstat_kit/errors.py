@@ -43,18 +43,23 @@ class Either(NamedTuple):
     shell: str = ""
 
 
+def value_in_python(value: object) -> str:
+    """Return a value as a message shows it: on one line, and of a limited length."""
+    try:
+        shown = repr(value)
+    except ValueError:  # Python does not print integers of thousands of digits
+        shown = ""
+    if not shown or "\n" in shown:  # a drawn table says less than its kind
+        return f"<{type(value).__name__}>"
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+
+
 class Words:
     """How errors name arguments: as in Python. The command has its own words."""
 
     def argument(self, name: str, value: object = ...) -> str:
         """Return the name of an argument, with its value if it has one."""
-        if value is ...:
-            return name
-        try:
-            shown = repr(value)
-        except ValueError:  # Python does not print integers of thousands of digits
-            shown = f"<{type(value).__name__}>"
-        return f"{name}={shown if len(shown) <= _LONGEST else f'{shown[:_LONGEST]}…'}"
+        return name if value is ... else f"{name}={value_in_python(value)}"
 
     def phrase(self, phrase: str | Either) -> str:
         """Return a phrase in these words."""

@@ -113,6 +113,9 @@ def plot_map(
     around = texts.given(register, lang, title, note)
     source, lang = around.source, around.lang
     arguments.one_of("by", by, tuple(_GRIDS))
+    arguments.text("value", value)
+    if unit is not None:
+        arguments.text("unit", unit)
     grid = _GRIDS[by]
     tops = None if classes is None else scales.bounds(classes)
     content = _content(frame, by, value, unit, lang, source)

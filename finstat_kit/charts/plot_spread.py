@@ -104,6 +104,7 @@ def plot_spread(
     """
     around = texts.given(register, lang, title, note)
     source, lang = around.source, around.lang
+    arguments.text("value", value)
     if mark is not None:
         arguments.whole("mark", mark, 0, MAX_ID)
     if summaries.is_summary(frame):

@@ -190,15 +190,16 @@ def _made(
         if lang is not None:
             register.lang = arguments.lang(lang)
         return register
-    scheme, _, path = register.partition(":") if isinstance(register, str) else ("", "", "")
-    if register == "live":
+    text = register if isinstance(register, str) else ""  # a frame has no truth value
+    scheme, _, path = text.partition(":")
+    if text == "live":
         return Register(LIVE, lang=lang, cache=cache, max_age=max_age)
-    if register == "sample":
+    if text == "sample":
         made = sample(lang=lang)
         made._keep(cache, max_age)
         return made
     if scheme in ("http", "https"):
-        return Register(str(register), lang=lang, cache=cache, max_age=max_age)
+        return Register(text, lang=lang, cache=cache, max_age=max_age)
     if scheme == "mirror" and path:
         _refuse_cache(cache, max_age, "a mirror answers from disk")
         return _made(_mirror(path, name), name, lang)

@@ -100,10 +100,10 @@ class Register(Checked):
         self.base_url = base_url if named else _checked_url(base_url)
         self.page_size = arguments.whole("page_size", page_size, 1, wire.MAX_PAGE)
         near = is_loopback(self.base_url) or not self.base_url.startswith("http")
-        if connections == "auto":
+        if _is_auto(connections):
             connections = 1 if near else 4
         self.connections = arguments.whole("connections", connections, 1, 256)
-        self.rate = (None if near else LIVE_RATE) if rate == "auto" else _checked_rate(rate)
+        self.rate = (None if near else LIVE_RATE) if _is_auto(rate) else _checked_rate(rate)
         self._deadline = arguments.positive("deadline", deadline)
         self._tries = arguments.whole("tries", tries, 1, 20)
         self.lang = language_of_environment() if lang is None else arguments.lang(lang)
@@ -1351,6 +1351,10 @@ def moment(seconds: float) -> str:
 def language_of_environment() -> Lang:
     """Return the language in FINSTAT_KIT_LANG, Slovak if it is not set."""
     return arguments.lang(os.environ.get(_LANG) or "sk", _LANG)
+
+
+def _is_auto(value: object) -> bool:
+    return isinstance(value, str) and value == "auto"  # a frame has no truth value
 
 
 def _checked_rate(rate: object) -> float | None:

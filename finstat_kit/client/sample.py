@@ -385,6 +385,8 @@ def sample(
     """
     units = arguments.whole("units", units, 0, 10**7)
     seed = arguments.whole("seed", seed, 0, 2**63 - 1)
+    if codelists is not None:
+        codelists = arguments.path("codelists", codelists, "codelists")
     default = units == population.DEFAULT_UNITS and seed == 0 and codelists is None
     drawn = population.load() if default else population.draw(units, seed=seed, codelists=codelists)
     store = with_filings(drawn, seed=seed)

@@ -553,16 +553,9 @@ def checked_path(path: object) -> Path:
     Raises:
         UsageError: It names none, or one that cannot hold a table.
     """
-    # An empty name, often an unset variable, would mean the current directory.
-    if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
-        raise UsageError(
-            "is not a directory name",
-            argument="path",
-            value=path,
-            cure='give its name, such as "ruz"',
-        )
-    arguments.refuse_url("path", path)
-    folder = Path(path)
+    folder = arguments.path("path", path, "ruz")
+    # A `Path` keeps one slash of two.
+    arguments.refuse_url("path", path if isinstance(path, str) else folder)
     whole = folder.absolute().as_posix()
     unfit = _UNFIT.search(whole)
     if unfit:

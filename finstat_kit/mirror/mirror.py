@@ -473,7 +473,7 @@ def as_collections(contents: object) -> tuple[str, ...]:
         )
     named = [contents] if isinstance(contents, str) else list(contents)
     for name in named:
-        if name not in CONTENTS:
+        if not isinstance(name, str) or name not in CONTENTS:
             raise UsageError(
                 f": {name!r} is none of {list(CONTENTS)}", argument="contents", value=contents
             )

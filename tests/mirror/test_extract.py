@@ -96,7 +96,7 @@ def test_a_unit_outside_an_extract_is_not_missing(mirror: fk.Mirror, small: fk.R
         (lambda m, e, p: m.extract(p / "y" / "x", [210]), fk.UsageError, "there is no folder"),
         (lambda m, e, p: m.extract(p / "x", []), fk.UsageError, "an extract needs units"),
         (lambda m, e, p: m.extract(p / "x", [210, 1]), fk.NotFound, r"not in this mirror: \[1"),
-        (lambda m, e, p: m.extract("", [210]), fk.UsageError, "is not a directory name"),
+        (lambda m, e, p: m.extract("", [210]), fk.UsageError, "is not a path"),
     ],
 )  # fmt: skip
 def test_what_is_refused_writes_nothing(

@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
+from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.parts.drawing import GROWTH, TEXT_SIZE, TITLE_SIZE, breadth, wrapped
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
-from finstat_kit.errors import UsageError
 from finstat_kit.frames.text import numbers as number_format
 
 _LEGEND_HANDLE: Final = 0.5  # inches of an entry besides its text
@@ -119,8 +119,8 @@ def given(
         UsageError: The title or the note is not a text.
     """
     for name, text in (("title", title), ("note", note)):
-        if not (text is None or isinstance(text, str)):
-            raise UsageError("is not a text", argument=name, value=text, cure="give a str, or None")
+        if text is not None:
+            arguments.text(name, text)
     source, lang = current.drawn_from(register, lang)
     return Texts(lang, source, title, note)
 

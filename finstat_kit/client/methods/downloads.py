@@ -90,17 +90,12 @@ def download(
 
 
 def _folder(folder: object) -> Path:
-    if not isinstance(folder, str | os.PathLike):
-        raise UsageError(
-            "is not a path", argument="folder", value=folder, cure="give text or a pathlib.Path"
-        )
-    path = Path(folder)
+    path = arguments.path("folder", folder, "pdf")
     try:
         path.mkdir(exist_ok=True)
-    except (OSError, ValueError) as error:  # a ValueError for a null character
-        why = error.strerror if isinstance(error, OSError) else error
+    except OSError as error:
         raise UsageError(
-            f"cannot be created ({why})",
+            f"cannot be created ({error.strerror})",
             argument="folder",
             value=str(path),
             cure="give one in an existing folder",

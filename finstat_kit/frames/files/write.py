@@ -68,11 +68,7 @@ def write(
         'regions.xlsx'
     """
     frame = arguments.collected("frame", frame)
-    if not isinstance(path, str | os.PathLike):
-        raise UsageError(
-            "is not a path", argument="path", value=path, cure="give a string or a pathlib.Path"
-        )
-    path = Path(path)
+    path = arguments.path("path", path, "counts.xlsx")
     form = _SUFFIXES.get(path.suffix.lower())
     if form is None:
         raise UsageError(

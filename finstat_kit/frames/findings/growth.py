@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials import items, ratios
+from finstat_kit.frames.financials import assemble, items, ratios
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.panel import has_figures
 from finstat_kit.frames.findings.summary import check_columns
@@ -67,6 +67,11 @@ def growth(
         [(2015, None, 'gap'), (2016, 2761.0, None), (2017, 13661.0, None)]
     """
     names = arguments.names("value", value)
+    for name in names:
+        if name in assemble.PROVENANCE or name in assemble.IDENTITY:
+            raise UsageError(
+                "is not a figure", argument="value", value=name, cure="give an item or a ratio"
+            )
     arguments.one_of("basis", basis, ("previous_year", "previous_column"))
     check_columns(panel, [], "panel")
     also = {"ico", "name", "status", "statement_id"}

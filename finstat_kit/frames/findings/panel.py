@@ -91,13 +91,13 @@ def _years(years: int | Iterable[int] | None, table: pl.DataFrame) -> list[int]:
         given = table.filter(_PRESENT)["year"].to_list()
         return list(range(min(given), max(given) + 1)) if given else []
     several = [years] if isinstance(years, int) else years
-    listed = sorted(set(several)) if isinstance(several, Iterable) else []
+    listed = list(several) if isinstance(several, Iterable) else []
     if not listed or not all(type(year) is int for year in listed):
         raise UsageError(
             "is not a year or several", argument="years", value=years,
             cure="give one such as 2020, or several such as range(2015, 2021)",
         )  # fmt: skip
-    return listed
+    return sorted(set(listed))
 
 
 def _status() -> pl.Expr:

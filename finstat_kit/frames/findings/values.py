@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.arguments import near
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble, ratios
@@ -69,6 +70,7 @@ def with_value(frame: labels.Frame, value: str) -> pl.DataFrame:
 
 def check(value: str, schema: pl.Schema) -> bool:
     """Refuse what is neither a column of numbers nor a ratio; return whether it is computed."""
+    arguments.text("value", value)
     if value in ratios.NUMBERS and value not in schema:
         absent = [name for name in ratios.columns_of(value) if name not in schema]
         if not absent:

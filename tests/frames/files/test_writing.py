@@ -124,7 +124,7 @@ def test_places_where_no_file_can_be_are_refused(tmp_path: Path, name: str) -> N
     (tmp_path / "file").touch()
     (tmp_path / "l.csv").symlink_to("l.csv")
 
-    with pytest.raises(fk.UsageError, match=r"path='.* cannot be written \(.*give a name"):
+    with pytest.raises(fk.UsageError, match=r"path=.* (cannot be written|is not a path).*; give "):
         fk.write(pl.DataFrame({"a": [1]}), tmp_path / name)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "l.csv"]
