@@ -51,14 +51,14 @@ MUTATIONS = [
     # A stream is complete or an error.
     Mutation(
         "every id of a page is above the cursor",
-        "paging.py:check",
+        "requests.py:check",
         "ids[0] <= query.after_id",
         "ids[0] < query.after_id",
         "test_check_is_exactly_ascending_above_the_cursor",
     ),
     Mutation(
         "the ids of a page ascend",
-        "paging.py:check",
+        "requests.py:check",
         "ids[1:] > ids[:-1]",
         "ids[1:] >= ids[:-1]",
         "test_a_page_that_does_not_move_forward_is_refused",
@@ -66,13 +66,13 @@ MUTATIONS = [
     Mutation(
         "every page is checked",
         "requests.py:page",
-        "check(query, found, before)",
+        "check(query, page, before)",
         "pass",
         "test_a_cycle_of_pages_ends_at_once test_a_page_that_breaks_the_rules_is_not_given_out",
     ),
     Mutation(
         "a short page is not the end",
-        "paging.py:next_query",
+        "requests.py:next_query",
         "if ended(page)",
         "if ended(page) or len(page.ids) < query.page_size",
         "test_a_walk_ends_by_the_rule_alone",
@@ -186,7 +186,7 @@ MUTATIONS = [
     # Bytes are validated before a frame is built.
     Mutation(
         "a reply without the flag is broken, not the last page",
-        "paging.py:parse_page",
+        "requests.py:parse_page",
         "if type(more) is not bool:",
         "if False:",
         "test_a_broken_page_names_the_place",
@@ -200,14 +200,14 @@ MUTATIONS = [
     ),
     Mutation(
         "a count is a number of ids",
-        "paging.py:parse_count",
+        "requests.py:parse_count",
         "not 0 <= count <= MAX_ID",
         "False",
         "test_a_broken_count_is_an_error_of_the_format",
     ),
     Mutation(
         "HTML under status 200 is an outage",
-        "requests.py:value_of",
+        "exchange.py:value_of",
         '[:1] == b"<"',
         '[:1] == b"?"',
         "test_what_is_no_reply_is_reported_in_our_words",
@@ -449,7 +449,7 @@ MUTATIONS = [
     ),
     Mutation(
         "what cannot succeed is not retried",
-        "requests.py:value_of",
+        "exchange.py:value_of",
         "if status in _RETRIED:",
         "if status >= 400:",
         "test_faults_that_stay_are_not_tried_again",

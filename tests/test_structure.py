@@ -28,7 +28,7 @@ def test_the_rules_stand_on_nothing() -> None:
     script = (
         "import sys, polars, numpy, orjson\n"
         "before = set(sys.modules)\n"
-        "import finstat_kit.protocol.split_walk, finstat_kit.protocol.paging\n"
+        "import finstat_kit.protocol.split_walk, finstat_kit.protocol.requests\n"
         "loaded = set(sys.modules) - before\n"
         "own = ('', '.names')\n"
         "loaded -= {f'finstat_kit.client{x}' for x in own}\n"

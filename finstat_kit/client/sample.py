@@ -23,7 +23,7 @@ from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.text import numbers as number_format, unit_names
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.protocol import paging
+from finstat_kit.protocol import requests
 from finstat_kit.protocol.records import UNITS as UNIT_FIELDS
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.service.filings import records, store as filed_stores
@@ -197,7 +197,7 @@ class Sample(Register):
         record, day = _checked_fields(fields), _checked_day(on)
         with self._changing:
             self._store, ids = changes.published(self._store, n, record, on=day)
-        return pl.DataFrame({"id": ids}, schema=paging.IDS)
+        return pl.DataFrame({"id": ids}, schema=requests.IDS)
 
     def touch(self, ids: Ids, *, on: str | date | None = None) -> None:
         """Change units: their date of change becomes *on*, or the sample's day."""
@@ -288,7 +288,7 @@ class Sample(Register):
         _check_case(case)
         with self._changing:
             self._store, new = filed_stores.filed(self._filed_store, which, year, on=day, case=case)
-        return pl.DataFrame({"id": new}, schema=paging.IDS)
+        return pl.DataFrame({"id": new}, schema=requests.IDS)
 
     def correct(
         self, ids: Ids, *, on: str | date | None = None, case: str | None = None
@@ -311,7 +311,7 @@ class Sample(Register):
         _check_case(case)
         with self._changing:
             self._store, new = filed_stores.corrected(self._filed_store, which, on=day, case=case)
-        return pl.DataFrame({"id": new}, schema=paging.IDS)
+        return pl.DataFrame({"id": new}, schema=requests.IDS)
 
     def cases(self, most: int = 3) -> pl.DataFrame:
         """List filings with each difficulty that real ones have.

@@ -21,7 +21,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import ProtocolError
 from finstat_kit.frames.financials import items
 from finstat_kit.health.probe import Ended, Fault, Patient, as_object
-from finstat_kit.protocol import codelists, forms, paging, wire
+from finstat_kit.protocol import codelists, forms, requests, wire
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.untrusted import NotJson, shown
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
@@ -249,7 +249,7 @@ def _judged(check: str, good: bool, seen: str, meaning: str, otherwise: str = "f
 
 def _count(patient: Patient, collection: str, after: int) -> int:
     body = patient.ask(f"{wire.COUNTS}/{collection}", {**_EVERYTHING, wire.AFTER_ID: after})
-    return _parsed(partial(paging.parse_count, body))
+    return _parsed(partial(requests.parse_count, body))
 
 
 def _counts(patient: Patient) -> Iterator[_Line]:

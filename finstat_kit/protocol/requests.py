@@ -1,42 +1,31 @@
-"""What a request of each endpoint needs, and what its reply is: a value, or which fault.
+"""What is requested of each endpoint, how its reply is read, and the rules of paging.
 
-No request is made here.
+No request is made here. A walk through a list ends only by the rule of the specification: the flag
+“more” is false, or a page has no ids. It never ends by a short page, an error or a count.
 """
 
 from __future__ import annotations
 
-import email.utils
-import re
+import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Final, Generic, TypeVar
 from urllib.parse import urlencode
 
 import polars as pl
 
-from finstat_kit.errors import (
-    BadRequest,
-    NotFound,
-    NotHeld,
-    RateLimited,
-    RegisterError,
-    RegisterUnavailable,
-)
-from finstat_kit.protocol import codelists, forms, paging, wire
+from finstat_kit.errors import PagingError, ProtocolError
+from finstat_kit.protocol import codelists, forms, wire
 from finstat_kit.protocol.forms import Form
-from finstat_kit.protocol.paging import Page, Query, check
 from finstat_kit.protocol.records import Kind, Record
-from finstat_kit.protocol.untrusted import NotJson, first_words, shown
-from finstat_kit.protocol.wire import NOT_HELD, Reply
+from finstat_kit.protocol.untrusted import broken, object_at, read_json
+from finstat_kit.protocol.wire import COUNT, MAX_ID, MORE
 
+log = logging.getLogger("finstat_kit")
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
-_LONGEST_PAUSE: Final = 1e9  # seconds; a longer Retry-After is cut to keep it readable
-_RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
-_FIREWALL: Final = re.compile(
-    r"request rejected|support id|access denied|forbidden|blocked|captcha|firewall|zablokovan",
-    re.IGNORECASE,
-)
+IDS: Final = pl.Schema({"id": pl.Int64})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +50,45 @@ class Request(Generic[T]):
         return self.path + ("?" + urlencode(self.parameters) if self.parameters else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The parameters of one request of a list."""
+
+    endpoint: str
+    changed_since: date
+    page_size: int
+    after_id: int = 0
+    filters: Mapping[str, str] = field(default_factory=dict)
+
+    def sized(self, page_size: int) -> Query:
+        """Return the same query for pages of another size."""
+        return self if page_size == self.page_size else replace(self, page_size=page_size)
+
+    def parameters(self) -> dict[str, str | int]:
+        """Return the query as the register spells it."""
+        return {
+            wire.CHANGED_SINCE: self.changed_since.isoformat(),
+            wire.PAGE_SIZE: self.page_size,
+            **({wire.AFTER_ID: self.after_id} if self.after_id else {}),
+            **self.filters,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One reply of a list: its ids in the order received, and whether the register has more."""
+
+    ids: pl.Series  # Int64, no nulls, none negative
+    more: bool
+
+
 def page(query: Query, before: int = 0) -> Request[Page]:
     """Return the request of a page, whose reply is checked; *before* ids of the walk precede it."""
 
     def read(body: bytes) -> Page:
-        found = paging.parse_page(body)
-        check(query, found, before)
-        return found
+        page = parse_page(body)
+        check(query, page, before)
+        return page
 
     return Request(f"/api/{query.endpoint}", read, query.parameters())
 
@@ -76,7 +97,109 @@ def count(query: Query) -> Request[int]:
     """Return the request of the number of ids of a walk."""
     parameters = query.parameters()
     del parameters[wire.PAGE_SIZE]
-    return Request(f"/api/{wire.COUNTS}/{query.endpoint}", paging.parse_count, parameters)
+    return Request(f"/api/{wire.COUNTS}/{query.endpoint}", parse_count, parameters)
+
+
+def check(query: Query, page: Page, seen: int = 0) -> None:
+    """Refuse a page that does not move forward from its query.
+
+    Every id lies above the cursor sent and above the id before it, so no cycle of any length can
+    exist.
+
+    Args:
+        query: The query.
+        page: Its page.
+        seen: Number of ids of the walk before this page, for the message.
+
+    Raises:
+        PagingError: The page repeats, goes back or does not advance.
+    """
+    if page.ids.is_empty():
+        return
+    ids = page.ids.to_numpy()
+    ascending = ids[1:] > ids[:-1]
+    if ids[0] <= query.after_id:
+        fault = f"its first id {ids[0]} is not above the cursor"
+    elif not ascending.all():
+        place = int(ascending.argmin()) + 1
+        fault = f"id {ids[place]} follows {ids[place - 1]}"
+    else:
+        return
+    raise PagingError(
+        f"page {query.endpoint} after id {query.after_id} does not move forward: {fault}; "
+        f"{seen} ids precede it. The register is changing its order or is broken: request the "
+        "same page again, or try later",
+        cursor=query.after_id,
+    )
+
+
+def ended(page: Page) -> bool:
+    """Return whether a checked page ends the walk: its flag is false, or it has no ids."""
+    return page.ids.is_empty() or not page.more
+
+
+def warn_of_no_ids(query: Query) -> None:
+    """Log a page without ids whose flag promises more; called once per walk."""
+    log.warning(
+        "%s after id %d: no ids but a flag for more; this ends the walk by the rule",
+        query.endpoint,
+        query.after_id,
+    )
+
+
+def next_query(query: Query, page: Page) -> Query | None:
+    """Return the query after a checked page, or None at the end of the walk."""
+    if page.ids.is_empty() and page.more:
+        warn_of_no_ids(query)
+    return None if ended(page) else replace(query, after_id=int(page.ids[-1]))
+
+
+def parse_page(body: bytes) -> Page:
+    """Read the reply of a list. A missing ``id`` is an empty list; a missing flag is broken."""
+    reply = object_at(read_json(body))
+    more = reply.get(MORE)
+    if type(more) is not bool:
+        raise broken(f"$.{MORE}", "true or false", more, MORE in reply)
+    ids = reply.get("id", [])
+    if type(ids) is not list:
+        raise broken("$.id", "a list of ids", ids)
+    # polars infers the types of deeply nested lists for hours: if the reply can contain another
+    # list or an object, the types are checked first.
+    if (_has_two(body, b"[") or _has_two(body, b"{")) and set(map(type, ids)) - {int}:
+        raise _no_ids(ids)
+    try:
+        series = pl.Series("id", ids, dtype=pl.Int64)
+    except (TypeError, OverflowError) as error:
+        raise _no_ids(ids) from error
+    # Of all other values only true, false and null enter the column, as 1, 0 and null: if the
+    # lowest id is above them, no value needs a check.
+    doubtful = series.null_count() or (ids and series.to_numpy().min() <= 1)
+    if doubtful and (set(map(type, ids)) != {int} or min(ids) < 0):
+        raise _no_ids(ids)
+    return Page(series, more)
+
+
+def _has_two(body: bytes, mark: bytes) -> bool:
+    # Searching for a second one takes a tenth of the time of counting.
+    return body.find(mark, body.find(mark) + 1) >= 0
+
+
+def _no_ids(ids: list[object]) -> ProtocolError:
+    """Return the error that names the first value of a list that is not an id."""
+    place, value = next(
+        (i, v) for i, v in enumerate(ids) if type(v) is not int or not 0 <= v <= MAX_ID
+    )
+    expected = f"0 to {MAX_ID}" if type(value) is int else "a whole number"
+    return broken(f"$.id[{place}]", expected, value)
+
+
+def parse_count(body: bytes) -> int:
+    """Read the reply of a count."""
+    reply = object_at(read_json(body))
+    count = reply.get(COUNT)
+    if type(count) is not int or not 0 <= count <= MAX_ID:
+        raise broken(f"$.{COUNT}", "a count", count, COUNT in reply)
+    return count
 
 
 def record(kind: Kind[R], id_: int) -> Request[R]:
@@ -105,115 +228,3 @@ def codelist(of: wire.Codelist) -> Request[pl.DataFrame]:
     """Return the request of a codelist."""
     read = codelists.parse_locations if of.located else codelists.parse_classification
     return Request(f"/api/{of.endpoint}", read, cap=wire.CODELIST_CAP)
-
-
-class MayPass(Exception):
-    """A temporary fault, worth another attempt.
-
-    Attributes:
-        error: The error to raise if no further attempt is made.
-        retry_after: Pause in seconds that the register asked for, None without one.
-        pressing: Whether it asked for fewer requests from all connections.
-        unreachable: Whether no connection could be made.
-    """
-
-    def __init__(
-        self,
-        error: RegisterError,
-        retry_after: float | None = None,
-        *,
-        pressing: bool = False,
-        unreachable: bool = False,
-    ) -> None:
-        super().__init__(error)
-        self.error = error
-        self.retry_after = retry_after
-        self.pressing = pressing
-        self.unreachable = unreachable
-
-
-def value_of(request: Request[T], reply: Reply, now: float) -> T:
-    """Return the value of a good reply.
-
-    Args:
-        request: The request that was answered.
-        reply: Status, headers and body, unpacked.
-        now: Seconds since 1970, to compare with a Retry-After date.
-
-    Raises:
-        MayPass: A temporary fault.
-        RegisterError: A permanent one.
-    """
-    status, headers, body = reply
-    if status == 503 and NOT_HELD in headers:
-        raise NotHeld(f"not_held: the mirror at this address does not hold it{first_words(body)}")
-    if status in _RETRIED:
-        raise _busy(status, body, seconds_to_wait(headers.get("Retry-After"), now))
-    if status == 403 or (status == 200 and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"):
-        raise _page_of_html(status, body)
-    if status != 200:
-        raise _refusal(status, headers.get("Location", "nowhere"), body)
-    try:
-        return request.read(body)
-    except NotJson as error:
-        broken = RegisterUnavailable(
-            f"expected JSON, got {error}{first_words(body)}; try later", status=status
-        )
-        raise MayPass(broken) from error
-
-
-def _busy(status: int, body: bytes, retry_after: float | None) -> MayPass:
-    if status == 429:
-        limited = RateLimited("the register requires fewer requests (429)", retry_after=retry_after)
-        return MayPass(limited, retry_after, pressing=True)
-    unavailable = RegisterUnavailable(
-        f"the register answers {status}{first_words(body)}; this is often temporary: try later",
-        status=status,
-    )
-    return MayPass(unavailable, retry_after, pressing=status == 503)
-
-
-def _page_of_html(status: int, body: bytes) -> RegisterUnavailable:
-    words = first_words(body)
-    blocked = status == 403 or bool(_FIREWALL.search(words))
-    cure = (
-        "probably a firewall: wait, further requests prolong a ban"
-        if blocked
-        else "most likely an outage page: try later"
-    )
-    return RegisterUnavailable(
-        f"the register sent a page of HTML under status {status}{words}; {cure}"
-        if body
-        else f"the register refuses this machine ({status}); {cure}",
-        blocked=blocked,
-        status=status,
-    )
-
-
-def _refusal(status: int, place: str, body: bytes) -> RegisterError:
-    if 300 <= status < 400:
-        return RegisterUnavailable(
-            f"the register redirects to {shown(place)}, which is not followed; if the register has "
-            "moved, give its new base URL",
-            status=status,
-        )
-    if status == 404:
-        return NotFound("the register has nothing at this address (404)")
-    if 400 <= status < 500:
-        return BadRequest(f"the register refuses the request ({status}){first_words(body)}")
-    return RegisterUnavailable(
-        f"expected status 200, got {status}{first_words(body)}", status=status
-    )
-
-
-def seconds_to_wait(value: str | None, now: float) -> float | None:
-    """Return the seconds of a Retry-After header, None if it is not usable."""
-    if value is None:
-        return None
-    if re.fullmatch(r"[0-9]+", value.strip(), re.ASCII):
-        return min(float(value), _LONGEST_PAUSE)
-    try:
-        moment: float = email.utils.parsedate_to_datetime(value).timestamp()
-        return max(moment - now, 0.0)
-    except (ValueError, OverflowError):
-        return None

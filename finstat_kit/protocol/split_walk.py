@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finstat_kit.errors import PagingError
-from finstat_kit.protocol.paging import Page, Query, ended, warn_of_no_ids
+from finstat_kit.protocol.requests import Page, Query, ended, warn_of_no_ids
 from finstat_kit.protocol.wire import MAX_ID
 
 _WORTH: Final = 2  # minimum pages in each part for a cut to pay

@@ -12,9 +12,6 @@ from typing import Final, Generic, TypeVar
 
 import polars as pl
 
-from finstat_kit.errors import RegisterError
-from finstat_kit.protocol.paging import Page, Query
-from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
 from finstat_kit.transport.base import Stop
 
 Item = TypeVar("Item")
@@ -25,7 +22,7 @@ _LOOK_UP: Final = 0.1  # seconds between checks for Ctrl-C
 _AHEAD: Final = 4  # items in flight or waiting to be consumed, per connection
 
 
-class _Outcome(Generic[Result]):
+class Outcome(Generic[Result]):
     """What a piece of work returned or raised."""
 
     def __init__(self, work: Callable[[], Result]) -> None:
@@ -42,7 +39,7 @@ class _Outcome(Generic[Result]):
         return self._value
 
 
-class _Workers(Generic[Task, Result]):
+class Workers(Generic[Task, Result]):
     """Threads that a Ctrl-C cannot block, whenever it interrupts the calling thread.
 
     `concurrent.futures` takes locks in the thread that submits and waits: a KeyboardInterrupt that
@@ -56,7 +53,7 @@ class _Workers(Generic[Task, Result]):
         self._threads: list[threading.Thread] = []
         self._ended = False
         self._tasks: SimpleQueue[tuple[Task, Callable[[], Result]] | None] = SimpleQueue()
-        self._finished: SimpleQueue[tuple[Task, _Outcome[Result]]] = SimpleQueue()
+        self._finished: SimpleQueue[tuple[Task, Outcome[Result]]] = SimpleQueue()
 
     def submit(self, task: Task, work: Callable[[], Result]) -> None:
         """Do *work* in one of the threads."""
@@ -67,7 +64,7 @@ class _Workers(Generic[Task, Result]):
             thread.start()
             self._threads.append(thread)
 
-    def finished(self) -> tuple[Task, _Outcome[Result]] | None:
+    def finished(self) -> tuple[Task, Outcome[Result]] | None:
         """Return a finished task and its outcome, None if none finishes within a moment."""
         # With polars loaded, a wait for a lock continues after SIGINT: Python would raise Ctrl-C
         # only at its end. Short waits let it through.
@@ -86,7 +83,7 @@ class _Workers(Generic[Task, Result]):
 
     def _run(self) -> None:
         while (task := self._tasks.get()) is not None and not self._ended:
-            self._finished.put((task[0], _Outcome(task[1])))
+            self._finished.put((task[0], Outcome(task[1])))
 
 
 def in_order(
@@ -106,13 +103,13 @@ def in_order(
         for item in items:
             yield item, work(item, stop)
         return
-    workers: _Workers[int, None] = _Workers(connections)
+    workers: Workers[int, None] = Workers(connections)
     waiting, sent, turn = iter(items), 0, 0
     # Filled by the threads: a Ctrl-C while a result is taken out loses none.
-    arrived: dict[int, tuple[Item, _Outcome[Result]]] = {}
+    arrived: dict[int, tuple[Item, Outcome[Result]]] = {}
 
     def do(number: int, item: Item) -> None:
-        arrived[number] = item, _Outcome(partial(work, item, stop))
+        arrived[number] = item, Outcome(partial(work, item, stop))
 
     try:
         while True:
@@ -154,12 +151,12 @@ def heeding_interrupts(
         KeyboardInterrupt: With the error that the thread ended with, if any, as its cause.
     """
     stop = threading.Event()
-    workers: _Workers[None, None] = _Workers(1)
+    workers: Workers[None, None] = Workers(1)
     results = produce(stop)
-    arrived: list[_Outcome[Result | None]] = []
+    arrived: list[Outcome[Result | None]] = []
 
     def advance() -> None:
-        arrived.append(_Outcome(partial(next, results, None)))
+        arrived.append(Outcome(partial(next, results, None)))
 
     try:
         while True:
@@ -184,70 +181,3 @@ def heeding_interrupts(
                 stop.set()
                 workers.end()
                 break
-
-
-def split(
-    walk: SplitWalk,
-    connections: int,
-    fetch: Callable[[Query, threading.Event], Page],
-    count: Callable[[Query, threading.Event], int],
-    *,
-    pressure: Callable[[], int],
-    pays: Callable[[], bool],
-    outer: threading.Event | None = None,
-) -> Generator[int, None, None]:
-    """Walk a list over several connections, cut by *walk*; yield the number of ids of each page.
-
-    Args:
-        walk: The walk, fresh.
-        connections: Requests at the same time; halved each time *pressure* has risen.
-        fetch: Fetches and checks a page.
-        count: Fetches a count.
-        pressure: How often the register required fewer requests or was too slow, so far.
-        pays: Whether several connections are faster than one; until it is true the walk is not cut.
-        outer: Ends the walk when it is set.
-    """
-    stop = Stop(outer)
-    # One thread more than connections: a count that hangs blocks no page.
-    workers: _Workers[Fetch | Recount, Page | int] = _Workers(connections + 1)
-    pages = 0  # in flight
-    pressed = pressure()
-    # The total is counted in parallel with the pages, which do not wait for it.
-    whole: Recount | None = None
-    total: int | None = None
-    try:
-        while not walk.done:
-            tasks = walk.tasks(connections - pages)
-            if whole is None and pays():
-                tasks.append(whole := Recount(walk.query))
-            for task in tasks:
-                is_page = isinstance(task, Fetch)
-                pages += is_page
-                workers.submit(task, partial(fetch if is_page else count, task.query, stop))
-            if (finished := workers.finished()) is not None:
-                task, outcome = finished
-                if isinstance(task, Fetch):
-                    pages -= 1
-                    page = outcome.result()
-                    assert isinstance(page, Page)
-                    yield walk.deliver(task, page)
-                elif task is whole:
-                    total = _count_or_none(outcome)
-                else:
-                    walk.recounted(task, _count_or_none(outcome))
-            if total is not None and walk.begun:
-                walk.expect(total, connections)
-                total = None
-            if pressure() > pressed:
-                connections, pressed = max(connections // 2, 1), pressure()
-    finally:
-        stop.set()
-        workers.end()
-
-
-def _count_or_none(outcome: _Outcome[Page | int]) -> int | None:
-    try:
-        count = outcome.result()
-    except RegisterError:
-        return None
-    return count if isinstance(count, int) else None

@@ -21,7 +21,7 @@ from hypothesis import given, strategies as st
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import BadRequest, PagingError, ProtocolError, RegisterUnavailable
-from finstat_kit.protocol import paging
+from finstat_kit.protocol import requests
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state import population
 from tests.support.examples import examples
@@ -63,7 +63,7 @@ def test_ids_are_exactly_what_matches(
 
     found = reg.units.ids(changed_since=since, after_id=after, limit=limit, page_size=size)
 
-    assert found.schema == paging.IDS
+    assert found.schema == requests.IDS
     assert found["id"].to_list() == due[:limit]
     assert reg.reports.count(changed_since=since, after_id=after) == len(due)
     pages = list(reg.annual_reports.pages(changed_since=since, after_id=after, page_size=size))
@@ -320,7 +320,7 @@ def test_pages_tell_where_they_are() -> None:
     states = [(pages.cursor, pages.count, pages.done)]
     for page in pages:
         states.append((pages.cursor, pages.count, pages.done))
-        assert page.schema == paging.IDS
+        assert page.schema == requests.IDS
 
     assert states == [(0, 0, False), (5, 2, False), (9, 3, True)]
     assert repr(pages) == "<pages of units: 3 ids so far, cursor 9, done>"

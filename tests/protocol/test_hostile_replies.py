@@ -13,7 +13,7 @@ from hypothesis import example, given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol import codelists, paging
+from finstat_kit.protocol import codelists, requests
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.untrusted import NotJson
 from tests.conftest import Told
@@ -22,8 +22,8 @@ from tests.support.faults import FaultServer, reply
 
 UNITS = KINDS["units"]
 READERS: dict[str, Callable[[bytes], object]] = {
-    "page": paging.parse_page,
-    "count": paging.parse_count,
+    "page": requests.parse_page,
+    "count": requests.parse_count,
     "locations": codelists.parse_locations,
     "classification": codelists.parse_classification,
     **{
@@ -178,7 +178,7 @@ def test_replies_longer_than_any_are_read() -> None:
     page = b'{"id":[%b],"existujeDalsieId":true}' % b",".join(b"%d" % i for i in range(1_000_000))
 
     assert codelists.parse_locations(b'{"lokacie":[%b]}' % entries).height == 88_110
-    assert paging.parse_page(page).ids.len() == 1_000_000
+    assert requests.parse_page(page).ids.len() == 1_000_000
 
 
 @pytest.mark.parametrize("value", [b"[" * 500 + b"]" * 500, b"[[[[[1]]]]]", b'{"id":[1]}'])
@@ -187,8 +187,8 @@ def test_nested_ids_are_refused_within_seconds(value: bytes) -> None:
     page = b'{"id":[%b1],"existujeDalsieId":true}' % ((value + b",") * 1_000)
 
     with pytest.raises(ProtocolError, match=r"\$\.id\[0\]: expected a whole number"):
-        paging.parse_page(page)
-    assert seconds(paging.parse_page, page, 1) < 10
+        requests.parse_page(page)
+    assert seconds(requests.parse_page, page, 1) < 10
 
 
 @pytest.mark.parametrize(

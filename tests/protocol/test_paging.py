@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from finstat_kit.errors import PagingError, ProtocolError
-from finstat_kit.protocol.paging import Page, Query, check, next_query, parse_page
+from finstat_kit.protocol.requests import Page, Query, check, next_query, parse_page
 
 START = Query("/api/uctovne-jednotky", date(2024, 1, 1), 3)
 AFTER_7 = Query("/api/uctovne-jednotky", date(2024, 1, 1), 3, after_id=7)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from finstat_kit.errors import PagingError
-from finstat_kit.protocol.paging import Page, Query, check
+from finstat_kit.protocol.requests import Page, Query, check
 from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
 from finstat_kit.protocol.wire import BEGINNING
 from tests.conftest import Told

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from finstat_kit.protocol.paging import Page, Query
+from finstat_kit.protocol.requests import Page, Query
 
 
 def page_of(ids: Sequence[int], query: Query) -> Page:

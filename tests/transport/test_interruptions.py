@@ -207,7 +207,7 @@ def test_ctrl_c_in_a_lock_blocks_neither_the_next_request_nor_the_end() -> None:
 
 def test_ctrl_c_while_work_is_handed_over_loses_nothing_and_blocks_nothing() -> None:
     """At any step of it: what came is a part from the beginning, and the threads end."""
-    handing_over = {threads._Workers.submit.__code__, threads._Workers.finished.__code__}
+    handing_over = {threads.Workers.submit.__code__, threads.Workers.finished.__code__}
 
     def struck(number: int) -> tuple[list[int], bool]:
         steps = itertools.count(1)

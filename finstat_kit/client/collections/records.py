@@ -17,8 +17,8 @@ from finstat_kit.client.session import Copy, Session
 from finstat_kit.errors import Either, NotFound, ProtocolError, RegisterError, UsageError, holding
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import requests, wire
-from finstat_kit.protocol.paging import Query, next_query
 from finstat_kit.protocol.records import KINDS, Kind, Record
+from finstat_kit.protocol.requests import Query, next_query
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 

@@ -34,7 +34,7 @@ from finstat_kit.client.collections.records import (
 )
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, RegisterError
-from finstat_kit.protocol import paging, wire
+from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.transport.threads import heeding_interrupts
@@ -102,7 +102,7 @@ def _fetched_ids(
     (filters,) = walk.filters_of(**{**dict.fromkeys(wire.FILTERS), **needs.parameters})
     query = walk.query_of(session, name, needs.since, filters=filters, warns=False)
     room = wire.MAX_ID if needs.limit is None else needs.limit
-    yield pl.DataFrame(schema=paging.IDS)  # polars needs a frame even if nothing matches
+    yield pl.DataFrame(schema=requests.IDS)  # polars needs a frame even if nothing matches
     left = deque(needs.spans)
     while left and room:
         most = left[-1][1] - left[0][0] + 1  # the most ids in the spans

@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from datetime import date
+from functools import partial
 from typing import Self
 
 import polars as pl
@@ -16,11 +17,11 @@ from finstat_kit.arguments import Since
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Either, RegisterError, UsageError, holding, warn
 from finstat_kit.progress import bar
-from finstat_kit.protocol import paging, requests, wire
-from finstat_kit.protocol.paging import Page, Query, next_query
-from finstat_kit.protocol.split_walk import SplitWalk
+from finstat_kit.protocol import requests, wire
+from finstat_kit.protocol.requests import Page, Query, next_query
+from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
 from finstat_kit.transport.base import Stop, Stopped
-from finstat_kit.transport.threads import split
+from finstat_kit.transport.threads import Outcome, Workers
 
 
 def query_of(
@@ -116,7 +117,7 @@ def pages(
     if limit is not None:
         limit = arguments.whole("limit", limit, 0, wire.MAX_ID)
 
-    def fetch(query: Query, seen: int) -> paging.Page:
+    def fetch(query: Query, seen: int) -> requests.Page:
         return session.exchange.get(requests.page(query, seen), stop)
 
     return Pages(name, fetch, query, limit)
@@ -151,7 +152,7 @@ def ids(
     if connections > 1 and limit is None and not replayable:
         walk = SplitWalk(query)
         covered = walk.covered
-        sizes = _over_connections(session, walk, connections, over)
+        sizes = over_connections(session, walk, connections, over)
     else:
         sizes, covered = _over_one_connection(pages(session, name, query, limit, over))
 
@@ -267,7 +268,7 @@ def _over_one_connection(
     listed: Pages,
 ) -> tuple[Generator[int, None, None], Callable[[], tuple[pl.Series, int]]]:
     """Return an iterator of the number of ids of each page, and a function for the ids so far."""
-    frames = [pl.DataFrame(schema=paging.IDS)]
+    frames = [pl.DataFrame(schema=requests.IDS)]
 
     def sizes() -> Generator[int, None, None]:
         for page in listed:
@@ -277,31 +278,73 @@ def _over_one_connection(
     return sizes(), lambda: (pl.concat(frames, rechunk=True)["id"], listed.cursor)
 
 
-def _over_connections(
-    session: Session, walk: SplitWalk, connections: int, over: threading.Event | None
+def over_connections(
+    session: Session, walk: SplitWalk, connections: int, over: threading.Event | None = None
 ) -> Generator[int, None, None]:
-    """Walk a list over several connections; yield the number of ids of each page."""
-    exchange = session.exchange
+    """Walk a list over several connections; yield the number of ids of each page.
 
-    def fetch(query: Query, stop: threading.Event) -> paging.Page:
-        return exchange.get(requests.page(query), stop)
+    Args:
+        session: The register's session.
+        walk: The walk, fresh.
+        connections: Requests at the same time; halved each time the register requires fewer
+            requests or is too slow.
+        over: Ends the walk when it is set.
+    """
+    exchange, stop = session.exchange, Stop(over)
+    # One thread more than connections: a count that hangs blocks no page.
+    workers: Workers[Fetch | Recount, Page | int] = Workers(connections + 1)
+    pages = 0  # in flight
+    pressure = exchange.pressure
+    whole: Recount | None = None
+    total: int | None = None
+    try:
+        while not walk.done:
+            tasks = walk.tasks(connections - pages)
+            if whole is None and _pays(session):
+                # Counted in parallel with the pages, which do not wait for it.
+                tasks.append(whole := Recount(walk.query))
+            for task in tasks:
+                if isinstance(task, Fetch):
+                    pages += 1
+                    workers.submit(task, partial(exchange.get, requests.page(task.query), stop))
+                else:
+                    workers.submit(task, partial(exchange.get, requests.count(task.query), stop))
+            if (finished := workers.finished()) is not None:
+                task, outcome = finished
+                if isinstance(task, Fetch):
+                    pages -= 1
+                    page = outcome.result()
+                    assert isinstance(page, Page)
+                    yield walk.deliver(task, page)
+                elif task is whole:
+                    total = _count_of(outcome)
+                else:
+                    walk.recounted(task, _count_of(outcome))
+            if total is not None and walk.begun:
+                walk.expect(total, connections)
+                total = None
+            if exchange.pressure > pressure:
+                connections, pressure = max(connections // 2, 1), exchange.pressure
+    finally:
+        stop.set()
+        workers.end()
 
-    def fetch_count(query: Query, stop: threading.Event) -> int:
-        return count(session, query, stop)
 
-    def pays() -> bool:
-        # If the rate is the bottleneck, more connections would only wait.
-        return session.rate is None or 1 < session.rate * exchange.latency < math.inf
+def _pays(session: Session) -> bool:
+    """Return whether several connections are faster than one.
 
-    return split(
-        walk,
-        connections,
-        fetch,
-        fetch_count,
-        pressure=lambda: exchange.pressure,
-        pays=pays,
-        outer=over,
-    )
+    If the rate is the bottleneck, more of them would only wait.
+    """
+    return session.rate is None or 1 < session.rate * session.exchange.latency < math.inf
+
+
+def _count_of(outcome: Outcome[Page | int]) -> int | None:
+    """Return a count, None if it could not be fetched."""
+    try:
+        count = outcome.result()
+    except RegisterError:
+        return None
+    return count if isinstance(count, int) else None
 
 
 def filters_of(ico: object, dic: object, legal_form_code: object) -> list[dict[str, str]]:

@@ -6,9 +6,10 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import BadRequest, RateLimited, RegisterUnavailable
-from finstat_kit.protocol.requests import MayPass, Request, seconds_to_wait, value_of
+from finstat_kit.protocol.requests import Request
 from finstat_kit.protocol.untrusted import first_words
 from finstat_kit.protocol.wire import Reply
+from finstat_kit.transport.exchange import MayPass, seconds_to_wait, value_of
 
 NOW = 1_800_000_000.0  # 2027-01-15 08:00:00 UTC
 ANY = Request("/api/x", bytes.decode)

@@ -11,16 +11,16 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.client.collections.walk import over_connections
 from finstat_kit.errors import BadRequest, PagingError
-from finstat_kit.protocol.paging import Page, Query
+from finstat_kit.protocol import wire
+from finstat_kit.protocol.requests import Query
 from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
-from finstat_kit.protocol.wire import BEGINNING
-from finstat_kit.transport.threads import split
+from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.support.clock import FakeClock
 from tests.support.faults import FaultServer, Step, reply
-from tests.support.paging import page_of
-from tests.support.registers import Scripted, timed
+from tests.support.registers import Scripted, Watched, timed
 
 
 def numbers(ids: Sequence[int], fail_after: int | None = None) -> type[FaultServer]:
@@ -222,7 +222,7 @@ class Noted(SplitWalk):
     """A walk of pages of 20 that notes how many pages may be and how many are under way."""
 
     def __init__(self) -> None:
-        super().__init__(Query("/api/x", BEGINNING, 20))
+        super().__init__(Query(wire.UNITS, wire.BEGINNING, 20))
         self.allowed: list[int] = []
         self.under_way: list[int] = []
 
@@ -240,69 +240,53 @@ class Noted(SplitWalk):
 @pytest.mark.parametrize("connections", [2, 4, 8])
 def test_as_many_pages_are_under_way_as_connections_and_no_more(connections: int) -> None:
     """A page that was requested takes its connection until it has come; a count takes none."""
-    ids, walk = list(range(1, 2_001)), Noted()
+    walk, reg = Noted(), fk.sample(2_000)
 
-    steps = split(
-        walk,
-        connections,
-        lambda query, stop: page_of(ids, query),
-        lambda query, stop: len(ids),
-        pressure=lambda: 0,
-        pays=lambda: True,
-    )
-    assert sum(steps) == len(ids)
+    steps = over_connections(reg._session, walk, connections)
+    assert sum(steps) == 2_000
 
-    assert walk.covered()[0].to_list() == ids
+    assert walk.covered()[0].equals(reg.units.ids()["id"])
     assert max(walk.under_way) == max(walk.allowed) == connections
 
 
 def test_pressure_halves_the_connections_each_time() -> None:
     """Each time the register asks for less, half as many requests are under way."""
-    ids, walk = list(range(1, 2_001)), Noted()
-    asked: list[int] = []
+    walk, reg = Noted(), Watched(fk.sample(2_000))
+    refused: list[str] = []
 
-    def fetch(query: Query, stop: threading.Event) -> Page:
-        asked.append(query.after_id)
-        return page_of(ids, query)
+    def busy(path: str, query: str) -> Reply | None:
+        if len(reg.asked) < 25 * (len(refused) + 1) or len(refused) == 2:
+            return None
+        refused.append(query)
+        return Reply(429, {}, b"")
 
-    steps = split(
-        walk,
-        8,
-        fetch,
-        lambda query, stop: len(ids),
-        pressure=lambda: min(len(asked) // 25, 2),
-        pays=lambda: True,
-    )
-    assert sum(steps) == len(ids)
+    reg.instead = busy
+    steps = over_connections(reg._session, walk, 8)
+    assert sum(steps) == 2_000
 
-    assert walk.covered()[0].to_list() == ids
+    assert walk.covered()[0].equals(reg.sample.units.ids()["id"])
+    assert reg._session.exchange.pressure == len(refused) == 2
     assert {8, 4, 2} <= set(walk.allowed)
     assert walk.allowed[-1] == 2
 
 
 def test_a_count_that_hangs_leaves_room_for_pages() -> None:
-    """Also where pressure has left one connection: a page is under way beside the count."""
-    ids, walked = list(range(1, 201)), threading.Event()
-    walk = SplitWalk(Query("x", BEGINNING, 20))
+    """Also where one connection is left: a page is under way beside the count."""
+    walk, reg, walked = Noted(), Watched(fk.sample(200)), threading.Event()
 
-    def fetch(query: Query, stop: threading.Event) -> Page:
-        page = page_of(ids, query)
-        if not page.more:
+    def late(path: str, query: str) -> Reply:
+        if wire.COUNTS in path:
+            assert walked.wait(20)
+        reply = reg.sample._answer("GET", path, query)
+        if b"false" in reply.body:
             walked.set()
-        return page
+        return reply
 
-    def count(query: Query, stop: threading.Event) -> int:
-        assert walked.wait(20)
-        return len(ids)
+    reg.instead = late
+    steps = over_connections(reg._session, walk, 1)
+    assert sum(steps) == 200
 
-    pressed = iter([0, 1, 2, 2])
-    steps = split(
-        walk, 2, fetch, count,
-        pressure=lambda: next(pressed, 2), pays=lambda: True,
-    )  # fmt: skip
-    assert sum(steps) == len(ids)
-
-    assert walk.covered()[0].to_list() == ids
+    assert walk.covered()[0].equals(reg.sample.units.ids()["id"])
 
 
 def test_wrong_connections_are_refused() -> None:
