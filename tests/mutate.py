@@ -307,7 +307,7 @@ MUTATIONS = [
     # A form that does not fit gives no number.
     Mutation(
         "a table of another length gives no number of the report",
-        "cells.py:Reader._fitting",
+        "cells.py:CellReader._fitting",
         "~unfit.any(axis=1)",
         "~unfit.all(axis=1)",
         "test_one_cell_more_or_less",
@@ -378,14 +378,14 @@ MUTATIONS = [
     # Which filing counts, and what is computed from it.
     Mutation(
         "of several filings of a period the one filed last counts",
-        "filings.py:_in_turn",
+        "filings.py:in_turn",
         "descending=True, nulls_last=True",
         "descending=False, nulls_last=True",
         "test_the_latest_filing_of_a_period_counts",
     ),
     Mutation(
         "of two equally long periods of a year the later is taken",
-        "filings.py:rivals",
+        "choice.py:rivals",
         "descending=[False, False, True, True, True]",
         "descending=[False, False, True, False, True]",
         "test_the_later_of_two_equally_long_periods_is_taken",

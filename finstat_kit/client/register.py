@@ -260,7 +260,7 @@ class Register(Checked):
             │ SK021 ┆ Trnavský kraj     ┆ Region of Trnava     ┆ null        │
             └───────┴───────────────────┴──────────────────────┴─────────────┘
         """
-        return methods.codelists.codelist(self._session, "regions", refresh=refresh)
+        return methods.reference.codelist(self._session, "regions", refresh=refresh)
 
     def districts(self, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch the districts (okresy), from ``/api/okresy``; otherwise as `regions`.
@@ -273,7 +273,7 @@ class Register(Checked):
             ...     fk.districts().height
             79
         """
-        return methods.codelists.codelist(self._session, "districts", refresh=refresh)
+        return methods.reference.codelist(self._session, "districts", refresh=refresh)
 
     def municipalities(self, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch the municipalities (sídla), from ``/api/sidla``; otherwise as `regions`.
@@ -286,7 +286,7 @@ class Register(Checked):
             ...     fk.municipalities()["name_sk"].to_list().count("Lúčka")
             4
         """
-        return methods.codelists.codelist(self._session, "municipalities", refresh=refresh)
+        return methods.reference.codelist(self._session, "municipalities", refresh=refresh)
 
     def codelist(self, name: wire.CodelistName | str, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch a codelist by its name, from ``/api/pravne-formy`` and the like.
@@ -310,7 +310,7 @@ class Register(Checked):
             ('112', 'Spol. s r. o.', 'Limited liability comp.')
         """
         arguments.one_of("name", name, tuple(wire.CODELISTS))
-        return methods.codelists.codelist(self._session, name, refresh=refresh)
+        return methods.reference.codelist(self._session, name, refresh=refresh)
 
     def locations(
         self,
@@ -346,7 +346,7 @@ class Register(Checked):
             ('SK032D516589', 'Žiar nad Hronom', 'Žiar nad Hronom', 'Žiar nad Hronom',
              'Banskobystrický kraj')
         """
-        found = methods.codelists.locations(self._session, refresh=refresh)
+        found = methods.reference.locations(self._session, refresh=refresh)
         return places.search(found, text, level)
 
     def codelists(self) -> pl.DataFrame:
@@ -363,7 +363,7 @@ class Register(Checked):
             ...     fk.codelists().row(0)
             ('regions', '/api/kraje', '0023/RSUJ3', 'kraj', 'region')
         """
-        return methods.codelists.all_codelists()
+        return methods.reference.all_codelists()
 
     def cite(self, *, lang: Lang | None = None) -> str:
         """Return one line for a footnote: register, URL, licence, and time of replies.
@@ -747,7 +747,7 @@ class Register(Checked):
             ...     fk.templates().filter(id=699).row(0)
             (699, 'Úč POD', 'MF/18009/2014-74', datetime.date(2014, 1, 1), None, 3)
         """
-        return methods.contents.listed_templates(self._session, refresh=refresh)
+        return methods.reference.listed_templates(self._session, refresh=refresh)
 
     def template(
         self, template: int, *, part: Literal["rows", "columns"] = "rows", refresh: bool = False
@@ -796,7 +796,7 @@ class Register(Checked):
              (2, 0, 'current', None), (2, 1, 'previous', None)]
         """
         arguments.one_of("part", part, ("rows", "columns"))
-        return methods.contents.template_part(self._session, template, part, refresh=refresh)
+        return methods.reference.template_part(self._session, template, part, refresh=refresh)
 
     def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame:
         """Read reports into tidy cells: one row per filled cell.
@@ -842,7 +842,7 @@ class Register(Checked):
             >>> assets.select("number", "period", "measure", "value").rows()
             [(1, 'current', 'gross', 5.0), (1, 'current', 'net', 3.0), (1, 'previous', 'net', 7.0)]
         """
-        return methods.contents.cells(self._session, reports, labels=labels, blanks=blanks)
+        return methods.reports.cells(self._session, reports, labels=labels, blanks=blanks)
 
     def check_reports(self, reports: Frame) -> Frame:
         """Check the sums that the captions of a form state, and the figures that must be equal.
@@ -899,7 +899,7 @@ class Register(Checked):
             >>> fk.check_reports(pl.DataFrame([report]))["reasons"][0].to_list()
             [{'table': 2, 'reason': 'length_mismatch'}]
         """
-        return methods.contents.check_reports(self._session, reports)
+        return methods.reports.check_reports(self._session, reports)
 
     def as_filed(
         self,
@@ -936,7 +936,7 @@ class Register(Checked):
             >>> fk.as_filed(report, lang="sk", filled=True).parts[0].lines[0].values
             ['1\xa0250', '']
         """
-        return methods.contents.as_printed(
+        return methods.reports.as_printed(
             self._session, report, lang=self._language(lang), filled=filled, title=title
         )
 
@@ -1286,7 +1286,7 @@ class Register(Checked):
         return arguments.lang(self.lang if lang is None else lang)
 
     def _lookup(self, codelist: str) -> pl.DataFrame:
-        return methods.codelists.codelist(self._session, codelist)
+        return methods.reference.codelist(self._session, codelist)
 
 
 def is_live(url: str) -> bool:

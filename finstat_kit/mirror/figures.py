@@ -16,21 +16,18 @@ from typing import Final
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from finstat_kit.frames.financials import (
-    assemble as assembling,
-    content,
-    filing_order,
-    filings as rule,
-    items,
-)
-from finstat_kit.frames.reports.cells import REASON, FormOf
+from finstat_kit.frames.financials import assemble, filing_order, filings as filing_rules, items
+from finstat_kit.frames.financials.choice import Choice, listed_reports, next_reports, report_ids
+from finstat_kit.frames.financials.readings import FigureReader, Readings
+from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.mirror.cells import STORED
 from finstat_kit.mirror.state import State, legible
 from finstat_kit.mirror.versions import LENGTHS, MISSING, is_among, near, schema_of
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.forms import FormOf
 from finstat_kit.protocol.records import KINDS
 
-_UNIT: Final = (*rule.UNIT, "nazovUJ", *assembling.CARRIED)
+_UNIT: Final = (*filing_rules.UNIT, "nazovUJ", *assemble.CARRIED)
 _REPORT: Final = (
     "id", "idUctovnejZavierky", "idSablony", "mena", wire.STATE, "pristupnostDat", wire.CHANGED,
 )  # fmt: skip
@@ -42,7 +39,7 @@ _VALUES: Final = 4_000_000  # of their columns, at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
 # What is known of units, of filings and of reports before the next are read. The year before has
 # periods of its own.
-_KNOWN_OF_UNITS: Final = ("unit_id", "ico", "name", *assembling.CARRIED)
+_KNOWN_OF_UNITS: Final = ("unit_id", "ico", "name", *assemble.CARRIED)
 _KNOWN_OF_FILINGS: Final = (
     "kind", "consolidated", "fund", "filed", "statement_id", "superseded_by",
     "superseded_by_reason",
@@ -71,7 +68,7 @@ class Query:
     consolidated: bool
     from_previous: bool
     activity: items.Activity = "total"
-    columns: frozenset[str] = frozenset(assembling.schema())
+    columns: frozenset[str] = frozenset(assemble.schema())
     conditions: tuple[pl.Expr, ...] = ()
 
     def on(self, *known: str) -> list[pl.Expr]:
@@ -113,7 +110,7 @@ class Figures:
 
     def lazy(self, query: Query) -> pl.LazyFrame:
         """Return the figures of all units held."""
-        schema = assembling.schema()
+        schema = assemble.schema()
 
         def source(
             columns: list[str] | None,
@@ -146,7 +143,7 @@ class Figures:
             if (only := self._state.only) is not None:
                 units = units.filter(pl.col("id").is_in(only.implode()))
             known = units.select(unit_id="id", ico="ico", name="nazovUJ",
-                                 **{n: pl.col(n) for n in assembling.CARRIED})  # fmt: skip
+                                 **{n: pl.col(n) for n in assemble.CARRIED})  # fmt: skip
             ids = (
                 known.filter(*query.on(*_KNOWN_OF_UNITS))
                 .select(id="unit_id")
@@ -174,7 +171,7 @@ class Figures:
             empty = False
             yield self._of_some(some, query)
         if empty:
-            yield pl.DataFrame(schema=assembling.schema())
+            yield pl.DataFrame(schema=assemble.schema())
 
     def _of_some(self, units: pl.DataFrame, query: Query) -> pl.DataFrame:
         filed = filings_of(
@@ -182,15 +179,15 @@ class Figures:
         )
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
         known += () if query.from_previous else _PERIODS
-        carried = assembling.carried(units)
+        carried = assemble.carried(units)
         taken = _narrowed(self._taken(filed), carried, "unit_id", query.on(*known))
         taken, listed = self._reports_of(taken, query)
         if conditions := query.on(*known, *_KNOWN_OF_REPORTS):
             described = (
                 carried.join(taken, on="unit_id")
-                .with_columns(assembling.READ_FROM)
+                .with_columns(assemble.READ_FROM)
                 .join(
-                    assembling.sources(listed),
+                    assemble.sources(listed),
                     left_on="read_from",
                     right_on="statement_id",
                     how="left",
@@ -201,7 +198,7 @@ class Figures:
         with legible(self._state.path):
             reports = listed.filter("own").unique("report_id").rename({"report_id": "id"})
             said = self._read(reports, query.columns, query.activity, previous=query.from_previous)
-        return assembling.assembled(taken, units, listed, said, from_previous=query.from_previous)
+        return assemble.assembled(taken, units, listed, said, from_previous=query.from_previous)
 
     def _taken(self, filed: pl.DataFrame) -> pl.DataFrame:
         """Return the filing of each unit and year.
@@ -219,13 +216,13 @@ class Figures:
         with legible(self._state.path):
             content_of_all = self._read(reports, _DECIDING, "total", previous=False)
 
-        def read(some: pl.DataFrame) -> content.Content:
+        def read(some: pl.DataFrame) -> Readings:
             ids = some.select(report_id="id")
-            return content.Content(
+            return Readings(
                 *(part.join(ids, on="report_id", how="semi") for part in content_of_all)
             )
 
-        choice = assembling.Choice(filed, reports.clear(), read)
+        choice = Choice(filed, reports.clear(), read)
         while (wanted := choice.wanted(contested=True)).len():
             choice.add(
                 reports.join(wanted.alias("id").to_frame(), on="id", how="semi"),
@@ -256,19 +253,19 @@ class Figures:
 
         Of a filing one of which is not held none is read.
         """
-        listed_ids = assembling.report_ids(taken)
+        listed_ids = report_ids(taken)
         ids = listed_ids["report_id"].unique()
         # Both are large, and rarely needed.
         held, lacking = self._held(ids, title=_needs_title(query), files="reason" in query.columns)
-        listed = assembling.listed_reports(listed_ids, held.clear())
-        while (wanted := assembling.next_reports(listed_ids, listed)["report_id"].unique()).len():
+        listed = listed_reports(listed_ids, held.clear())
+        while (wanted := next_reports(listed_ids, listed)["report_id"].unique()).len():
             absent = wanted.filter(wanted.is_in(lacking.implode()))
             if absent.len():
                 taken = _not_held(taken, absent)
-                listed_ids = assembling.report_ids(taken)
+                listed_ids = report_ids(taken)
             wanted = pl.concat([listed["report_id"].unique(), wanted])
             reports = held.join(wanted.alias("id").to_frame(), on="id", how="semi")
-            listed = assembling.listed_reports(listed_ids, reports)
+            listed = listed_reports(listed_ids, reports)
         return taken, listed
 
     def _read(
@@ -278,7 +275,7 @@ class Figures:
         activity: items.Activity,
         *,
         previous: bool,
-    ) -> content.Content:
+    ) -> Readings:
         """Read what is needed of reports."""
 
         def cells(ids: pl.Series) -> pl.LazyFrame:
@@ -286,8 +283,8 @@ class Figures:
                 return pl.LazyFrame(schema=STORED)
             return self._state.cells().filter(near("report_id", ids) & pl.col("row").is_not_null())
 
-        contents = content.Contents(self._form_of, self._live, activity, columns, previous=previous)
-        return contents.of_cells(reports, cells)
+        reader = FigureReader(self._form_of, self._live, activity, columns, previous=previous)
+        return reader.of_cells(reports, cells)
 
 
 def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
@@ -303,7 +300,7 @@ def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
 
 def _needs_title(query: Query) -> bool:
     """Return whether the title pages of reports are read."""
-    return query.from_previous or not query.columns.isdisjoint(assembling.FILED)
+    return query.from_previous or not query.columns.isdisjoint(assemble.FILED)
 
 
 def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
@@ -320,8 +317,8 @@ def _columns(*, title: bool, files: bool) -> list[str | pl.Expr]:
         pl.col(name) if is_needed else pl.lit(None, schema[name])
         for name, is_needed in {"titulnaStrana": title, "prilohy": files}.items()
     )
-    seat = pages.struct.field("adresa").struct.field(*assembling.SEAT)
-    page = pl.struct(pages.struct.field(*assembling.PAGE), adresa=pl.struct(seat))
+    seat = pages.struct.field("adresa").struct.field(*assemble.SEAT)
+    page = pl.struct(pages.struct.field(*assemble.PAGE), adresa=pl.struct(seat))
     return [
         *_REPORT, pl.col(LENGTHS).alias(wire.TABLES), "version",
         page.alias("titulnaStrana"), attachments.alias("prilohy"),
@@ -410,7 +407,9 @@ def filings_of(
             owned_statements, closed = _statements_of(
                 statements, units, years, ends, consolidated=consolidated
             )
-    filed = rule.by_rule(units, owned_statements, years, consolidated=consolidated, not_held=closed)
+    filed = filing_rules.by_rule(
+        units, owned_statements, years, consolidated=consolidated, not_held=closed
+    )
     if not state.is_extract and state.since is None:
         return filed
     # Of a part of the register a unit without a record is outside, and no fault of its record.
@@ -428,19 +427,19 @@ def _statements_of(
     consolidated: bool,
 ) -> tuple[pl.DataFrame, pl.Series]:
     """Return the statements of units in some years, and the units that may have others there."""
-    held = rule.held_by(units)
+    held = filing_rules.held_by(units)
     ids = held["statement_id"]
 
     def read(ids: pl.Series, where: pl.Expr = _ANY) -> pl.DataFrame:
-        return statements.rows(ids, rule.STATEMENT, where)
+        return statements.rows(ids, filing_rules.STATEMENT, where)
 
     if ends is None:
         rows = read(ids)
         rows = pl.concat([rows, statements.unread(ids, rows)])
     else:
-        rows = read(ids, _ENDS.is_between(*ends) | ~rule.is_plausible(_ENDS))
+        rows = read(ids, _ENDS.is_between(*ends) | ~filing_rules.is_plausible(_ENDS))
     lacking = statements.lacking(ids)
-    odd = rows.filter(~rule.is_plausible(_ENDS))["id"]
+    odd = rows.filter(~filing_rules.is_plausible(_ENDS))["id"]
     unclear = pl.concat([lacking, odd, statements.unreadable(ids)])
     owners = held.filter(pl.col("statement_id").is_in(unclear.implode()))
     closed = owners.filter(pl.col("statement_id").is_in(lacking.implode()))
@@ -450,7 +449,7 @@ def _statements_of(
     own = held.join(owners, on="unit_id", how="semi")
     known = read(own["statement_id"])
     known = pl.concat([known, statements.unread(own["statement_id"], known)])
-    hints = rule.known_of(known, consolidated=consolidated)
+    hints = filing_rules.known_of(known, consolidated=consolidated)
     if filing_order.grows_with_filing(hints):
         needed = filing_order.next_ids(own, hints, list(years), confirm=False)
         closed = closed.filter(pl.col("statement_id").is_in(needed.implode()))

@@ -15,12 +15,12 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang
-from finstat_kit.client.methods.contents import form_lookup
-from finstat_kit.client.methods.financials import Given, Year, live_forms, years_of
+from finstat_kit.client.methods.financials import Given, Year, years_of
+from finstat_kit.client.methods.reference import live_first, shipped_first
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Part
 from finstat_kit.errors import Interrupted, MirrorError, UsageError
-from finstat_kit.frames.financials import assemble as assembling, items as items_of
+from finstat_kit.frames.financials import assemble, items as items_of
 from finstat_kit.frames.reports import cells as reading
 from finstat_kit.frames.reports.cells import layout_of
 from finstat_kit.mirror import extract as extracting, runs
@@ -201,7 +201,7 @@ class LocalRegister(Register):
         with legible(self.path):
             templates = state.newest("reports").select(pl.col("idSablony").unique().drop_nulls())
             used = templates.collect(engine="streaming")["idSablony"].sort()
-        form_of = form_lookup(self._session)
+        form_of = shipped_first(self._session)
         known = {template: form for template in used if (form := form_of(template)) is not None}
         return described(state.current_cells(), layout_of(known, schema), schema)
 
@@ -293,7 +293,7 @@ class LocalRegister(Register):
         arguments.one_of("activity", activity, get_args(items_of.Activity))
         query = Query(years_of(year), consolidated, from_previous, activity)
         figures = self._figures(self._state()).lazy(query)
-        return figures.select(assembling.schema(items_of.chosen(items)).names())
+        return figures.select(assemble.schema(items_of.chosen(items)).names())
 
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"
@@ -345,7 +345,7 @@ class LocalRegister(Register):
 
     def _figures(self, state: State) -> Figures:
         return Figures(
-            state, form_lookup(self._session), live_forms(self._session),
+            state, shipped_first(self._session), live_first(self._session),
             partial(self._kept, state),
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache
 from typing import Final, NamedTuple
@@ -196,6 +196,10 @@ class Form(NamedTuple):
     valid_to: date | None
     tables: tuple[Table, ...]
     translated: bool
+
+
+# Looks a form up by the id of its template; None where there is none.
+FormOf = Callable[[int], Form | None]
 
 
 class _Text(msgspec.Struct):

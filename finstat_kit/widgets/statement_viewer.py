@@ -11,13 +11,14 @@ import traitlets
 
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collections.collection import matching_ids
-from finstat_kit.client.methods.contents import form_lookup
 from finstat_kit.client.methods.financials import Given, by_year
+from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials.assemble import form_order, listed_reports, report_ids
-from finstat_kit.frames.financials.content import of_items
+from finstat_kit.frames.financials.assemble import form_order
+from finstat_kit.frames.financials.choice import listed_reports, report_ids
 from finstat_kit.frames.financials.history import History, history
+from finstat_kit.frames.financials.readings import of_items
 from finstat_kit.frames.reports.filed import Filed, together
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.widgets.controls import base
@@ -319,7 +320,7 @@ class StatementViewer(base.Picker):
         own_ids = listed.filter("own")["report_id"]
         reports = reports.filter(pl.col("id").is_in(own_ids.implode()))
         reports = reports.sort(form_order(), nulls_last=True, maintain_order=True)
-        former = listed.filter("own", of_items() & ~pl.col("counts"))["report_id"]
+        former = listed.filter("own", of_items() & ~pl.col("is_source"))["report_id"]
         # Here, since an unknown form may be requested only in the background.
         read = _Read(record, filings, statement, reports, frozenset(former))
         self._forms(read)
@@ -381,7 +382,7 @@ class StatementViewer(base.Picker):
             return None
         return history(
             years.record.row(0, named=True), years.figures, years.listed,
-            form_lookup(self._register._session), self.table.value,
+            shipped_first(self._register._session), self.table.value,
             source=self._register._source_name(self.lang), blanks=self.blanks.value, lang=self.lang,
         )  # fmt: skip
 

@@ -16,8 +16,9 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
-from finstat_kit.frames.financials import content, items
+from finstat_kit.frames.financials import items
 from finstat_kit.frames.financials.assemble import with_own_items
+from finstat_kit.frames.financials.readings import FigureReader
 from finstat_kit.mirror.figures import Records
 from finstat_kit.mirror.state import State
 from finstat_kit.mirror.versions import LENGTHS
@@ -372,7 +373,7 @@ def test_items_read_their_cells_alone(mirror: fk.Mirror, tmp_path: Path, read: R
 
     def groups(names: list[str]) -> tuple[int, int]:
         with pl.Config(verbose=True):
-            contents = content.Contents(shipped, shipped, "total", names, previous=False)
+            contents = FigureReader(shipped, shipped, "total", names, previous=False)
             contents.of_cells(reports, lambda _: cells)
         of_each_form = read()
         return sum(some for some, _ in of_each_form), of_each_form[0][1]

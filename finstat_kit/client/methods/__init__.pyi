@@ -1,7 +1,7 @@
 from . import (
-    codelists as codelists,
-    contents as contents,
     downloads as downloads,
     estimate as estimate,
     financials as financials,
+    reference as reference,
+    reports as reports,
 )

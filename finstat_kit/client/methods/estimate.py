@@ -14,7 +14,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, Since
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.records import most_requests, outcomes, refuse_long_work
-from finstat_kit.client.methods.codelists import codelist
+from finstat_kit.client.methods.reference import codelist
 from finstat_kit.client.session import Copy, Session
 from finstat_kit.errors import NotFound, ProtocolError, UsageError, holding
 from finstat_kit.frames.counts import estimate as estimation

@@ -10,22 +10,21 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.client.collections.collection import Units, one_unit
 from finstat_kit.client.collections.records import get_records, records_or_ids, refuse_long_work
-from finstat_kit.client.methods.contents import fetched_form, form_lookup
+from finstat_kit.client.methods.reference import live_first, shipped_first
 from finstat_kit.client.session import LIVE_RATE, Session
 from finstat_kit.errors import Either, NotFound, UsageError, holding
 from finstat_kit.frames.financials import (
     assemble,
-    content,
     filing_order,
-    filings as rule,
-    items as reading,
+    filings as filing_rules,
+    items as item_rules,
 )
-from finstat_kit.frames.financials.filing_order import expected_requests
+from finstat_kit.frames.financials.choice import Choice, listed_reports, report_ids
 from finstat_kit.frames.financials.history import STATEMENTS, History, Statement, history
-from finstat_kit.frames.reports.cells import CELLS, FormOf
+from finstat_kit.frames.financials.readings import FigureReader
+from finstat_kit.frames.reports.cells import CELLS
 from finstat_kit.progress import Advance, bar
-from finstat_kit.protocol import forms, wire
-from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import MAX_ID
 
@@ -37,6 +36,19 @@ Given = pl.DataFrame | pl.LazyFrame | pl.Series | int | Iterable[int] | None
 # they took requests over a network. In process each chunk adds the time of several hundred units.
 _CHUNK: Final = 100
 _LARGE_CHUNK: Final = 2_000
+_PLAN: Final = pl.Schema(
+    {
+        "collection": pl.String(),
+        "requests": pl.Int64(),
+        "seconds": pl.Float64(),
+        "bytes": pl.Int64(),
+    }
+)
+_BYTES: Final = {"units": 900, "statements": 600, "reports": 3_000}
+_STATEMENTS_OF_A_UNIT: Final = 12  # of a unit whose record is not known
+_REPORTS_OF_A_FILING: Final = 1.5  # of a filing, until the one with the tables is found
+_REPORTS_OF_AN_OLD_FILING: Final = 2.5
+_LAST_OLD_YEAR: Final = 2013  # the last year of two reports, balance sheet and income statement
 
 
 def filings(
@@ -72,23 +84,52 @@ def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> 
         fetched = arguments.ids(units, "units").n_unique()
     elif session.copy is None and records is not None:
         counts = records["idUctovnychZavierok"].list.n_unique().fill_null(0)
-    return expected_requests(fetched, counts, years, session.rate or LIVE_RATE)
+    return _expected_requests(fetched, counts, years, session.rate or LIVE_RATE)
+
+
+def _expected_requests(
+    units: int,
+    statements: pl.Series | None,
+    years: Sequence[int] | None,
+    rate: float,
+) -> pl.DataFrame:
+    """Return what is to be expected; see *dry_run* of `Register.financials`.
+
+    Args:
+        units: How many records of units are requested.
+        statements: How many statements each unit has, None where it is not known.
+        years: The years that are wanted, None for all.
+        rate: Requests per second.
+    """
+    held = pl.repeat(_STATEMENTS_OF_A_UNIT, units, eager=True) if statements is None else statements
+    total = int(held.sum())
+    old = sum(year <= _LAST_OLD_YEAR for year in years or ())
+    many = len(years or ())
+    if years is None:
+        taken = total * _REPORTS_OF_A_FILING
+    else:
+        each = ((many - old) * _REPORTS_OF_A_FILING + old * _REPORTS_OF_AN_OLD_FILING) / many
+        taken = float(held.clip(0, many).sum()) * each
+    # All statements at most: where a year is not found it may have been filed late.
+    requests = {"units": units, "statements": total, "reports": round(taken)}
+    rows = [(name, n, n / rate, n * _BYTES[name]) for name, n in requests.items()]
+    return pl.DataFrame(rows, schema=_PLAN, orient="row")
 
 
 def items(
-    session: Session, frame: pl.DataFrame | pl.LazyFrame | None, activity: reading.Activity
+    session: Session, frame: pl.DataFrame | pl.LazyFrame | None, activity: item_rules.Activity
 ) -> pl.DataFrame:
     """Read named line items out of cells, or list the items; see `Register.items`."""
-    arguments.one_of("activity", activity, get_args(reading.Activity))
+    arguments.one_of("activity", activity, get_args(item_rules.Activity))
     if frame is None:
-        return reading.listed()
+        return item_rules.listed()
     frame = arguments.collected("frame", frame)
     absent = [name for name in CELLS if name not in frame.columns]
     if absent:
         raise UsageError(
             f": no column {absent[0]!r}", argument="frame", cure="give what fk.cells returns"
         )
-    return reading.items_of(frame, live_forms(session), activity)
+    return item_rules.items_of(frame, live_first(session), activity)
 
 
 def financials(
@@ -100,15 +141,15 @@ def financials(
     consolidated: bool,
     from_previous: bool,
     items: str | Sequence[str] | None,
-    activity: reading.Activity,
+    activity: item_rules.Activity,
     dry_run: bool,
     max_requests: int | None,
     progress: bool | None,
 ) -> pl.DataFrame:
     """Return the figures of units; see `Register.financials`."""
     years = years_of(year)
-    arguments.one_of("activity", activity, get_args(reading.Activity))
-    columns = assemble.schema(reading.chosen(items)).names()
+    arguments.one_of("activity", activity, get_args(item_rules.Activity))
+    columns = assemble.schema(item_rules.chosen(items)).names()
 
     def shape(figures: pl.DataFrame) -> pl.DataFrame:
         return assemble.with_own_items(figures) if items is None else figures.select(columns)
@@ -126,10 +167,10 @@ def financials(
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         choice = choice_of_filings(session, filed, advance)
         taken = choice.taken()
-        figures = choice.content
+        figures = choice.readings
         if activity != "total":  # which filing is taken does not depend on it
-            contents = content.Contents(form_lookup(session), live_forms(session), activity)
-            figures = contents.of_tables(choice.reports)
+            reader = FigureReader(shipped_first(session), live_first(session), activity)
+            figures = reader.of_tables(choice.reports)
         return assemble.assembled(taken, chunk, choice.listed, figures, from_previous=from_previous)
 
     return _by_chunks(
@@ -163,7 +204,7 @@ def statement_history(
         filed = filed.filter(pl.col("year").is_in(wanted))
     figures, listed = by_year(session, record, filed, wanted)
     return history(
-        record.row(0, named=True), figures, listed, form_lookup(session), table,
+        record.row(0, named=True), figures, listed, shipped_first(session), table,
         source=source, blanks=blanks, lang=lang,
     )  # fmt: skip
 
@@ -218,7 +259,7 @@ def _by_chunks(
         if done:
             return shape(pl.concat(done))
         none, statements = units.clear(), KINDS["statements"].frame([])
-        filed = rule.by_rule(none, statements, years, consolidated=consolidated)
+        filed = filing_rules.by_rule(none, statements, years, consolidated=consolidated)
         return shape(finish(none, filed, lambda n: None))
 
     def text() -> Either:
@@ -234,7 +275,7 @@ def _by_chunks(
         many = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK
         for chunk in units.iter_slices(many):
             statements = walk.statements_of(chunk)
-            filed = rule.by_rule(chunk, statements, years, consolidated=consolidated)
+            filed = filing_rules.by_rule(chunk, statements, years, consolidated=consolidated)
             done.append(finish(chunk, filed, advance))
     return finished()
 
@@ -256,22 +297,22 @@ class _Statements:
         self._years = years
         self._consolidated = consolidated
         self.found = KINDS["statements"].frame([])
-        self._known = rule.known_of(self.found, consolidated=consolidated)
-        self._hinted = False
-        ids = rule.held_by(units)["statement_id"]
+        self._known = filing_rules.known_of(self.found, consolidated=consolidated)
+        self._ids_grow = False
+        ids = filing_rules.held_by(units)["statement_id"]
         if years is not None and ids.len() > filing_order.PROBES:
             self._fetch(filing_order.probes(ids))
-            self._hinted = filing_order.grows_with_filing(self._known)
+            self._ids_grow = filing_order.grows_with_filing(self._known)
 
     def statements_of(self, units: pl.DataFrame) -> pl.DataFrame:
         """Fetch the statements needed for some units; return all statements fetched so far."""
-        held = rule.held_by(units)
+        held = filing_rules.held_by(units)
         for ids in self._rounds(held):
             self._fetch(ids)
         return self.found
 
     def _rounds(self, listed: pl.DataFrame) -> Iterator[pl.Series]:
-        if not self._hinted:
+        if not self._ids_grow:
             yield listed.join(self._known, on="statement_id", how="anti")["statement_id"]
             return
         assert self._years is not None
@@ -286,7 +327,7 @@ class _Statements:
         records = records_or_ids("statements", ids, self._session)
         self._advance(ids.len())
         self.found = pl.concat([self.found, records])
-        self._known = rule.known_of(self.found, consolidated=self._consolidated)
+        self._known = filing_rules.known_of(self.found, consolidated=self._consolidated)
 
 
 def years_of(year: Year, name: str = "year") -> list[int] | None:
@@ -328,7 +369,7 @@ def _records_given(units: Given) -> pl.DataFrame | None:
     )
 
 
-def choice_of_filings(session: Session, filed: pl.DataFrame, advance: Advance) -> assemble.Choice:
+def choice_of_filings(session: Session, filed: pl.DataFrame, advance: Advance) -> Choice:
     """Fetch the reports that show which filing of each unit and year is taken.
 
     Args:
@@ -336,21 +377,12 @@ def choice_of_filings(session: Session, filed: pl.DataFrame, advance: Advance) -
         filed: Result of `filings.by_rule`.
         advance: Counts the requests.
     """
-    contents = content.Contents(form_lookup(session), live_forms(session), "total")
-    choice = assemble.Choice(filed, KINDS["reports"].frame([]), contents.of_tables)
+    reader = FigureReader(shipped_first(session), live_first(session), "total")
+    choice = Choice(filed, KINDS["reports"].frame([]), reader.of_tables)
     while (ids := choice.wanted()).len():
         choice.add(records_or_ids("reports", ids, session))
         advance(ids.len())
     return choice
-
-
-def live_forms(session: Session) -> FormOf:
-    """Return a function that looks up the register's own form, else the package's."""
-
-    def live(template: int) -> Form | None:
-        return fetched_form(session, template) or forms.shipped(template)
-
-    return live
 
 
 def by_year(
@@ -367,14 +399,14 @@ def by_year(
     if session.copy is None:
         choice = choice_of_filings(session, filed, lambda n: None)
         taken, listed = choice.taken(), choice.listed
-        return assemble.assembled(taken, unit, listed, choice.content, from_previous=False), listed
+        return assemble.assembled(taken, unit, listed, choice.readings, from_previous=False), listed
     figures = session.copy.figures(
         unit, years, consolidated=False, from_previous=False, activity="total"
     )
     taken = filed.join(figures, on="statement_id", how="semi")
-    ids = assemble.report_ids(taken)
+    ids = report_ids(taken)
     reports = records_or_ids("reports", ids["report_id"].unique(maintain_order=True), session)
-    return figures, assemble.listed_reports(ids, reports)
+    return figures, listed_reports(ids, reports)
 
 
 def _record_of_one(session: Session, unit: int | pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:

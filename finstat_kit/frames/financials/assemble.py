@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import polars as pl
 
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import filings, items
-from finstat_kit.frames.financials.content import (
-    OWN,
-    REFUSED,
-    Content,
-    any_of_items,
-    has_tables,
-    of_items,
-    of_none,
-)
+from finstat_kit.frames.financials.choice import figures_of_filings, reasons_of_filings
+from finstat_kit.frames.financials.readings import Readings, any_of_items, has_tables, of_items
 from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.frames.reports.templates import PERIOD
 
@@ -108,215 +101,11 @@ PAGE: Final = ("typZavierky", "predchadzajuceObdobieOd", "predchadzajuceObdobieD
 SEAT: Final = ("mesto", "psc")
 
 
-class Choice:
-    """Which filing the figures of each unit and year are taken from, as its reports show it.
-
-    Reports are added until none is wanted: those of the newest filing, of the one that it
-    supersedes only where the newest does not have both statements.
-
-    Args:
-        filings: Result of `filings.by_rule`.
-        reports: None yet, in the columns of those that are added.
-        read: Returns what reports say, as `content.Contents` does.
-
-    Attributes:
-        reports: Those added.
-        listed: As of `listed_reports`, of all filings.
-        content: What the reports say.
-    """
-
-    def __init__(
-        self,
-        filings: pl.DataFrame,
-        reports: pl.DataFrame,
-        read: Callable[[pl.DataFrame], Content],
-    ) -> None:
-        self._filings = filings
-        self._ids = report_ids(filings)
-        self._read = read
-        self.reports = reports
-        self.content = of_none()
-        self._not_held = reports["id"].clear()
-        self._kinds: pl.DataFrame | None = None
-        self._look()
-
-    def add(self, reports: pl.DataFrame, not_held: pl.Series | None = None) -> None:
-        """Add reports that were wanted.
-
-        Args:
-            reports: Their records.
-            not_held: Ids of wanted ones that are not held: their filings are taken untried.
-        """
-        self.reports = pl.concat([self.reports, reports])
-        more = self._read(reports)
-        self.content = Content(
-            *(pl.concat(parts, how="diagonal") for parts in zip(self.content, more, strict=True))
-        )
-        if not_held is not None:
-            self._not_held = pl.concat([self._not_held, not_held])
-        self._look()
-
-    def wanted(self, *, contested: bool = False) -> pl.Series:
-        """Return the ids of the reports to add next, none where all filings are chosen.
-
-        Args:
-            contested: Only those of filings that supersede others or that have no kind.
-        """
-        unkinded = self._kinded.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
-        next_ids = self._next.join(unkinded, on="statement_id", how="semi", maintain_order="left")[
-            "report_id"
-        ]
-        if next_ids.len():
-            return next_ids
-        able = self._able
-        if contested:
-            able = able.filter((pl.col("turn") + pl.col("supersedes")) > 0)
-        if able.is_empty():
-            return next_ids
-        each = ["unit_id", "year", "undated"]
-        settled = (pl.col("merit").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
-        return (
-            able.join(self._merits, on="statement_id", how="left")
-            .join(self._next, on="statement_id", how="left")
-            .sort(*each, "turn")
-            .filter(~settled.over(each))
-            .drop_nulls("report_id")
-            .unique(each, keep="first", maintain_order=True)["report_id"]
-            .unique(maintain_order=True)
-        )
-
-    def taken(self) -> pl.DataFrame:
-        """Return the filing of each unit and year, or the reason why there is none.
-
-        The columns of `filings.chosen`, and ``superseded_by_reason``.
-        """
-        taken = filings.chosen(self._kinded, self._able, self._merits)
-        newest = taken.select(statement_id="superseded_by").drop_nulls().unique()
-        listed = self.listed.join(newest, on="statement_id", how="semi", maintain_order="left")
-        # Of half a filing the other half is not there.
-        half = self._merits.filter(merit=1).join(_whole(listed), on="statement_id", how="anti")
-        why = newest.join(
-            _reasons(listed, self.content.reasons, half["statement_id"]),
-            on="statement_id", how="left",
-        ).select(
-            superseded_by="statement_id",
-            superseded_by_reason=pl.col("without").fill_null(pl.lit("no_content", REASON)),
-        )  # fmt: skip
-        return taken.join(why, on="superseded_by", how="left")
-
-    def _look(self) -> None:
-        """See what the reports added so far show: kinds, merits, and what follows next."""
-        self.listed = listed_reports(self._ids, self.reports)
-        next_ids = next_reports(self._ids, self.listed)
-        self._next = next_ids.filter(~pl.col("report_id").is_in(self._not_held.implode()))
-        kind = pl.col("titulnaStrana").struct.field("typZavierky")
-        kinds = (
-            self.listed.filter("own")
-            .select("statement_id", kind=kind)
-            .drop_nulls()
-            .unique("statement_id", keep="first", maintain_order=True)
-        )
-        if self._kinds is None or not self._kinds.equals(kinds):
-            self._kinds = kinds
-            self._kinded = filings.with_kinds(self._filings, kinds)
-            self._able = filings.rivals(self._kinded)
-        self._merits = self._merits_of()
-
-    def _merits_of(self) -> pl.DataFrame:
-        """Return of how many statements, balance sheet and income, filings have numbers."""
-        now = _figures(self.content.figures.filter(period="current"), self.listed)
-        parts = [any_of_items(now, names).cast(pl.Int32) for names in items.by_statement()]
-        merits = now.select("statement_id", merit=pl.sum_horizontal(parts))
-        if self._not_held.is_empty():
-            return merits
-        untried = (
-            self._ids.filter(pl.col("report_id").is_in(self._not_held.implode()))
-            .select("statement_id", merit=pl.lit(_BOTH, pl.Int32))
-            .unique()
-        )
-        return pl.concat([untried, merits.join(untried, on="statement_id", how="anti")])
-
-
-_BOTH: Final = 2  # statements with numbers
-
-
-def report_ids(filings: pl.DataFrame) -> pl.DataFrame:
-    """Return ``statement_id`` and ``report_id`` of each report of filings, by descending id.
-
-    Args:
-        filings: Their ``statement_id`` and ``report_ids``.
-    """
-    each = filings.select("statement_id", report_id="report_ids").explode("report_id").drop_nulls()
-    return each.unique(maintain_order=True).sort("report_id", descending=True)
-
-
-def next_reports(ids: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
-    """Return ``statement_id`` and ``report_id``, the highest, of the reports to fetch next.
-
-    One of each filing whose tables are not all there yet.
-
-    Args:
-        ids: Result of `report_ids`.
-        listed: Result of `listed_reports`: the reports fetched so far.
-    """
-    if not listed.is_empty():
-        ids = ids.join(listed, on="report_id", how="anti", maintain_order="left").join(
-            _whole(listed), on="statement_id", how="anti", maintain_order="left"
-        )
-    return ids.unique("statement_id", keep="first", maintain_order=True)
-
-
-def _whole(listed: pl.DataFrame) -> pl.DataFrame:
-    """Return the ``statement_id`` of filings whose tables are all there."""
-    has = [
-        pl.all_horizontal((pl.col("idSablony") == template).any() for template in together)
-        for together in items.WHOLE
-    ]
-    return (
-        listed.filter("own")
-        .group_by("statement_id")
-        .agg(whole=pl.any_horizontal(has))
-        .filter(pl.col("whole").fill_null(value=False))
-        .select("statement_id")
-    )
-
-
-def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each report of filings with its statement, by descending id.
-
-    Args:
-        ids: Result of `report_ids`, of the filings.
-        reports: Records of their reports, as many as were wanted.
-
-    Returns:
-        ``statement_id``, ``report_id`` and the columns of *reports*; ``own``, whether the report
-        names no other statement as its own, and ``counts``, whether figures are read from it: of
-        the own ones on a form of the items the highest id of each form, of forms that are not
-        filed together those that come first in the items.
-    """
-    together = {template: n for n, forms in enumerate(items.WHOLE) for template in forms}
-    forms = pl.col("idSablony").replace_strict(together, default=None, return_dtype=pl.Int8)
-    own_statement = pl.col("idUctovnejZavierky").is_null() | (
-        pl.col("idUctovnejZavierky") == pl.col("statement_id")
-    )
-    first = pl.col("forms").filter("own", has_tables()).min().over("statement_id")
-    return (
-        ids.join(reports, left_on="report_id", right_on="id", maintain_order="left")
-        .with_columns(own=own_statement, forms=forms)
-        .with_columns(
-            counts=pl.col("own")
-            & (pl.col("forms") == pl.coalesce(first, "forms")).fill_null(value=False)
-            & (pl.col("report_id") == pl.col("report_id").filter("own").max()
-               .over("statement_id", "idSablony"))
-        )
-    )  # fmt: skip
-
-
 def assembled(
     taken: pl.DataFrame,
     units: pl.DataFrame,
     listed: pl.DataFrame,
-    content: Content,
+    readings: Readings,
     *,
     from_previous: bool,
 ) -> pl.DataFrame:
@@ -326,7 +115,7 @@ def assembled(
         taken: Result of `Choice.taken`: one filing for each unit and year, or a reason.
         units: Their records.
         listed: Result of `listed_reports`.
-        content: What these reports say.
+        readings: What these reports say.
         from_previous: Add a row for the year before out of each filing.
     """
     described = (
@@ -334,19 +123,19 @@ def assembled(
         .with_columns(READ_FROM)
         .join(sources(listed), left_on="read_from", right_on="statement_id", how="left")
         .join(
-            _checks(content.checks, listed),
+            _checks(readings.checks, listed),
             left_on="read_from",
             right_on="statement_id",
             how="left",
         )
         .join(
-            _reasons(listed, content.reasons),
+            reasons_of_filings(listed, readings.reasons),
             left_on="read_from",
             right_on="statement_id",
             how="left",
         )
     )
-    figures = _figures(content.figures, listed)
+    figures = figures_of_filings(readings.figures, listed)
     rows = [_of_this_year(described, figures)]
     if from_previous:
         rows.append(_of_the_year_before(described, figures))
@@ -440,7 +229,7 @@ def sources(listed: pl.DataFrame) -> pl.DataFrame:
         listed.filter(
             pl.col("own") & has_tables(),
             pl.col("idSablony").is_not_null(),
-            pl.col("counts") | ~of_items(),
+            pl.col("is_source") | ~of_items(),
         )
         .with_columns(currency=currency, order=form_order(), page=pl.col("titulnaStrana"))
         .sort(
@@ -452,7 +241,7 @@ def sources(listed: pl.DataFrame) -> pl.DataFrame:
             template=pl.col("idSablony").first().cast(pl.Int32),
             # Half a filing in another currency is none in euros.
             currency=pl.coalesce(
-                pl.col("currency").filter("counts", pl.col("currency") != EURO).first(),
+                pl.col("currency").filter("is_source", pl.col("currency") != EURO).first(),
                 pl.col("currency").drop_nulls().first(),
             ),
             before_from=pl.col("page").struct.field("predchadzajuceObdobieOd").first(),
@@ -469,54 +258,12 @@ def sources(listed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _figures(figures: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each filing and period, a column for each item, and whether one is odd."""
-    each = ["statement_id", "period"]
-    own = items.columns_of(figures)
-    columns = [*each, "odd", *own]
-    rows = figures.join(listed.filter("counts").select("report_id", "statement_id"), on="report_id")
-    alone = rows.select(pl.struct(each).is_unique()).to_series()
-    several = (
-        rows.filter(~alone)
-        .group_by(each, maintain_order=True)
-        .agg(pl.col("odd").any(), pl.col(own).drop_nulls().first())
-    )
-    return pl.concat([rows.filter(alone).select(columns), several.select(columns)])
-
-
 def _checks(checks: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
     return (
-        checks.join(listed.filter("counts").select("report_id", "statement_id"), on="report_id")
+        checks.join(listed.filter("is_source").select("report_id", "statement_id"), on="report_id")
         .group_by("statement_id")
         .agg(
             sums_failing=pl.col("failing").sum(),
             balance_difference=pl.col("balance_difference").drop_nulls().first(),
         )
-    )
-
-
-def _reasons(
-    listed: pl.DataFrame, reasons: pl.DataFrame, halves: pl.Series | None = None
-) -> pl.DataFrame:
-    """Return as ``without`` why each filing has no figures, if it has none.
-
-    Of half a filing that is why it does not have the other half.
-    """
-    owners = listed.filter("own").select("report_id", "statement_id")
-    blank = listed.filter("counts").select("statement_id", reason=pl.lit("all_blank", REASON))
-    if halves is not None:
-        blank = blank.filter(~pl.col("statement_id").is_in(halves.implode()))
-    others = listed.filter(~pl.col("own")).select("statement_id", reason=pl.lit("not_own", REASON))
-    columns = ("statement_id", "reason", "rank")
-    return (
-        pl.concat(
-            [
-                reasons.join(owners, on="report_id").select(columns),
-                blank.with_columns(rank=pl.lit(OWN)).select(columns),
-                others.with_columns(rank=pl.lit(REFUSED)).select(columns),
-            ]
-        )
-        .sort("rank", "reason")
-        .group_by("statement_id", maintain_order=True)
-        .agg(without=pl.col("reason").first())
     )

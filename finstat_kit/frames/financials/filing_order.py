@@ -1,4 +1,4 @@
-"""Which statements to fetch next, as few as show a complete year, and how many to expect.
+"""Which statements to fetch next, as few as show a complete year.
 
 Statement ids seem to grow with the day of filing. That is a hint for where to look and no rule, so
 it is tested first, on statements from all over the ids of the work; where it fails, or where a
@@ -12,7 +12,6 @@ not there it may have been filed late: every statement is fetched that is `possi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Final
 
@@ -28,19 +27,6 @@ _BEYOND: Final = 2**31
 _FIRST_END: Final = (1, 31)  # month and day on which the earliest period of a year ends
 _YEAR_START: Final = pl.date("wanted", 1, 1)
 _YEAR_END: Final = pl.date("wanted", 12, 31)
-PLAN: Final = pl.Schema(
-    {
-        "collection": pl.String(),
-        "requests": pl.Int64(),
-        "seconds": pl.Float64(),
-        "bytes": pl.Int64(),
-    }
-)
-_BYTES: Final = {"units": 900, "statements": 600, "reports": 3_000}
-_STATEMENTS_OF_A_UNIT: Final = 12  # of a unit whose record is not known
-_REPORTS_OF_A_FILING: Final = 1.5  # of a filing, until the one with the tables is found
-_REPORTS_OF_AN_OLD_FILING: Final = 2.5
-_LAST_OLD_YEAR: Final = 2013  # the last year of two reports, balance sheet and income statement
 
 
 def probes(ids: pl.Series) -> pl.Series:
@@ -241,32 +227,3 @@ def _bounded(placed: pl.DataFrame, years: list[int]) -> pl.DataFrame:
             .fill_null(_BEYOND)
         )
     )
-
-
-def expected_requests(
-    units: int,
-    statements: pl.Series | None,
-    years: Sequence[int] | None,
-    rate: float,
-) -> pl.DataFrame:
-    """Return what is to be expected; see *dry_run* of `Register.financials`.
-
-    Args:
-        units: How many records of units are requested.
-        statements: How many statements each unit has, None where it is not known.
-        years: The years that are wanted, None for all.
-        rate: Requests per second.
-    """
-    held = pl.repeat(_STATEMENTS_OF_A_UNIT, units, eager=True) if statements is None else statements
-    total = int(held.sum())
-    old = sum(year <= _LAST_OLD_YEAR for year in years or ())
-    many = len(years or ())
-    if years is None:
-        taken = total * _REPORTS_OF_A_FILING
-    else:
-        each = ((many - old) * _REPORTS_OF_A_FILING + old * _REPORTS_OF_AN_OLD_FILING) / many
-        taken = float(held.clip(0, many).sum()) * each
-    # All statements at most: where a year is not found it may have been filed late.
-    requests = {"units": units, "statements": total, "reports": round(taken)}
-    rows = [(name, n, n / rate, n * _BYTES[name]) for name, n in requests.items()]
-    return pl.DataFrame(rows, schema=PLAN, orient="row")

@@ -45,17 +45,14 @@ STATEMENT: Final = (
 )  # fmt: skip
 # Ordinary statements come first, those of a special day only in their absence, others never.
 ORDINARY: Final = "Riadna"
-INTERIM: Final = "Priebežná"
-_KINDS: Final = (ORDINARY, "Mimoriadna")
+KINDS: Final = (ORDINARY, "Mimoriadna")
 # What is filed again supersedes what was filed before, whatever its first month.
-_KEY: Final = (
+KEY: Final = (
     "unit_id", "period_to", "consolidated", "central_government", "summary", "fund", "kind",
 )  # fmt: skip
-_EACH: Final = ("unit_id", "year", "undated")  # what one filing is taken for
 FIRST_YEAR: Final = 1990  # years before and after are slips of a filer
 LAST_YEAR: Final = 2100
 _MOST_MONTHS: Final = 120
-_USUAL_MONTHS: Final = 12
 
 
 def held_by(units: pl.DataFrame) -> pl.DataFrame:
@@ -78,7 +75,7 @@ def held_by(units: pl.DataFrame) -> pl.DataFrame:
 def known_of(statements: pl.DataFrame, *, consolidated: bool) -> pl.DataFrame:
     """Return what the walk needs of statements; see `filing_order.next_ids`."""
     ends, filed = pl.col("obdobieDo"), pl.col("datumPodania")
-    able = pl.col("typ").is_in(_KINDS) & (_flag("konsolidovana") == consolidated)
+    able = pl.col("typ").is_in(KINDS) & (_flag("konsolidovana") == consolidated)
     return statements.select(
         statement_id="id",
         owner="idUJ",
@@ -136,117 +133,6 @@ def by_rule(
     )
 
 
-def with_kinds(filings: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
-    """Return filings with the kinds that their reports give where their record has none.
-
-    Args:
-        filings: Result of `by_rule`.
-        kinds: ``statement_id`` and ``kind`` of those without one.
-    """
-    by_reports = kinds.select("statement_id", by_reports="kind")
-    return (
-        filings.join(by_reports, on="statement_id", how="left", maintain_order="left")
-        .with_columns(kind=pl.coalesce("kind", "by_reports"))
-        .drop("by_reports")
-    )
-
-
-def rivals(filings: pl.DataFrame) -> pl.DataFrame:
-    """Return the filings that the figures of a unit and year can be taken from.
-
-    These are the newest one and those that it supersedes: the statement of the unit itself goes
-    before one of a fund or of several units, an ordinary one before an extraordinary one, a longer
-    period before a shorter one, the later of two equally long ones before the earlier. Where
-    neither record nor reports have a kind, a period of twelve months counts as ordinary.
-
-    Args:
-        filings: Result of `with_kinds`.
-
-    Returns:
-        Their columns; ``turn`` (0 for the newest), ``undated`` (the statement where it has no
-        period, which is then by itself), ``periods_in_year`` and ``supersedes`` (Int16): how many
-        periods end in the year, and how many filings this one corrects.
-    """
-    key = [*_KEY[:-1], "counted_as", "undated"]
-    counted_as = pl.when(pl.col("months") == _USUAL_MONTHS).then(pl.lit(ORDINARY))
-    candidates = filings.with_columns(
-        counted_as=pl.coalesce("kind", counted_as), undated=_undated()
-    ).filter(pl.col("counted_as").is_in(_KINDS))
-    able = _in_turn(candidates, key).with_columns(
-        supersedes=(pl.col("filings") - 1 - pl.col("turn")).cast(pl.Int16)
-    )
-    newest = (
-        able.filter(turn=0)
-        .with_columns(
-            periods_in_year=pl.struct("period_from", "period_to").n_unique().over(_EACH)
-            .cast(pl.Int16),
-            of_several=pl.col("fund").is_not_null()
-            | pl.col("central_government")
-            | pl.col("summary"),
-            rank=pl.col("counted_as").replace_strict(_KINDS, [0, 1], return_dtype=pl.Int8),
-        )
-        .sort("of_several", "rank", "months", "period_to", "statement_id",
-              descending=[False, False, True, True, True], nulls_last=True)
-        .unique(_EACH, keep="first", maintain_order=True)
-    )  # fmt: skip
-    return (
-        able.join(newest.select(*key, "periods_in_year"), on=key, nulls_equal=True)
-        .sort("unit_id", "year", "turn")
-        .select(*filings.columns, "turn", "undated", "periods_in_year", "supersedes")
-    )
-
-
-def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> pl.DataFrame:
-    """Return the one filing of each unit and year that its figures are taken from, or a reason.
-
-    It is the newest whose balance sheet and income statement have numbers, else the newest with
-    either of them, else the newest.
-
-    Args:
-        filings: Result of `with_kinds`.
-        able: Result of `rivals`.
-        merits: ``statement_id`` and ``merit`` of filings, how many of the two have numbers.
-
-    Returns:
-        The columns of `rivals`; ``superseded_by`` is the newest filing where another one is taken.
-    """
-    newest = able.filter(turn=0).select(*_EACH, newest="statement_id")
-    best = (
-        able.join(merits, on="statement_id", how="left")
-        .sort(pl.col("merit").fill_null(0), -pl.col("turn"), descending=True)
-        .unique(_EACH, keep="first", maintain_order=True)
-        .join(newest, on=_EACH, nulls_equal=True)
-        .with_columns(superseded_by=pl.when(pl.col("turn") > 0).then("newest"))
-        .select(able.columns)
-    )
-    # What is left of a unit and year is a reason, or statements that are never taken; records that
-    # have no year are left only to units without any.
-    dated = pl.concat([filings.drop_nulls("year")["unit_id"], best["unit_id"]])
-    never = (
-        pl.when(pl.col("statement_id").is_null()).then(pl.lit("no_filing_for_year", REASON))
-        .when(pl.col("kind") == INTERIM).then(pl.lit("interim_only", REASON))
-        .otherwise(pl.lit("other_kind", REASON))
-    )  # fmt: skip
-    nothing = [
-        pl.lit(None, able.schema[name]).alias(name)
-        for name in ("turn", "periods_in_year", "supersedes", "superseded_by", "report_ids")
-    ]
-    others = (
-        filings.with_columns(undated=_undated())
-        .join(best.select(_EACH), on=_EACH, how="anti", nulls_equal=True)
-        .filter(
-            pl.col("year").is_not_null()
-            | pl.col("undated").is_not_null()
-            | ~pl.col("unit_id").is_in(dated.implode())
-        )
-        .with_columns(pl.col("reason").fill_null(never), *nothing)
-        .sort("reason", maintain_order=True)
-        .unique(_EACH, keep="first", maintain_order=True)
-        .select(able.columns)
-    )
-    return pl.concat([best, others])
-
-
 def _described(
     units: pl.DataFrame, statements: pl.DataFrame, *, consolidated: bool
 ) -> pl.DataFrame:
@@ -288,14 +174,14 @@ def _flag(name: str) -> pl.Expr:
     return pl.col(name).fill_null(value=False)
 
 
-def _undated() -> pl.Expr:
+def undated() -> pl.Expr:
     """Return the statement of a filing without a period, of which none supersedes another."""
     return pl.when(pl.col("period_to").is_null() & pl.col("reason").is_null()).then("statement_id")
 
 
 def _marked(filed: pl.DataFrame) -> pl.DataFrame:
     """Mark the filing of each period that counts, and those that it supersedes."""
-    turns = _in_turn(filed.with_columns(undated=_undated()), [*_KEY, "undated"])
+    turns = in_turn(filed.with_columns(undated=undated()), [*KEY, "undated"])
     each = ["unit_id", "statement_id"]
     turns = turns.select(*each, "turn", "newest")
     return (
@@ -308,7 +194,7 @@ def _marked(filed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _in_turn(filings: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+def in_turn(filings: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Return the readable filings, the last filed of each key first, then the highest id.
 
     With their ``turn``, 0 for the newest; ``newest``, its id; and ``filings``, their number.

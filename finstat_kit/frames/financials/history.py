@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.financials import assemble, items
-from finstat_kit.frames.reports.cells import REASON_TEXTS, FormOf, Reader
+from finstat_kit.frames.reports.cells import REASON_TEXTS, CellReader
 from finstat_kit.frames.reports.filed import (
     Filed,
     Line,
@@ -20,7 +20,7 @@ from finstat_kit.frames.reports.filed import (
     table_name,
 )
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.protocol.forms import Form, Row
+from finstat_kit.protocol.forms import Form, FormOf, Row
 
 Statement = Literal["income", "balance", "assets", "liabilities"]
 # Which statement, and which of its tables; None is all of them.
@@ -84,7 +84,7 @@ def history(
     Args:
         unit: Its record.
         figures: Result of `assemble.assembled`, of the unit.
-        listed: Result of `assemble.listed_reports`, of the same filings.
+        listed: Result of `choice.listed_reports`, of the same filings.
         form_of: Returns the form that reports are read by.
         statement: Which tables.
         source: Where the figures are from, in words.
@@ -144,7 +144,7 @@ def _filings(
     A year whose figures count as none has no report.
     """
     having = [template for template in items.TEMPLATES if _tables(template, statement)]
-    own = listed.filter("counts", pl.col("idSablony").is_in(having))
+    own = listed.filter("is_source", pl.col("idSablony").is_in(having))
     figured = pl.any_horizontal(pl.col(items.names()).is_not_null())
     years = figures.drop_nulls("year")
     reports = years.filter(figured).select("statement_id", "year").join(own, on="statement_id")
@@ -183,7 +183,7 @@ def _rows(
     lang: Lang,
 ) -> list[_Table]:
     """Return the rows of the form that all reports are on."""
-    cells, _ = Reader(form_of).read(reports.drop("year"))
+    cells, _ = CellReader(form_of).read(reports.drop("year"))
     now = items.is_read("total") & pl.col("period").ne_missing("previous")
     values = {
         key: value

@@ -17,11 +17,11 @@ from msgspec import Struct
 
 from finstat_kit import arguments
 from finstat_kit.errors import Either, UsageError
-from finstat_kit.frames.reports.cells import CELLS, REASON, FormOf
+from finstat_kit.frames.reports.cells import CELLS, REASON
 from finstat_kit.frames.reports.sums import Amounts, in_cents
 from finstat_kit.frames.reports.templates import PERIOD
 from finstat_kit.protocol import forms
-from finstat_kit.protocol.forms import Form, Row
+from finstat_kit.protocol.forms import Form, FormOf, Row
 from finstat_kit.protocol.shipped import read
 
 ITEMS: Final = pl.Schema(
@@ -220,7 +220,7 @@ def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFr
     """Return the items of cells; see `Register.items`.
 
     Args:
-        cells: As `Reader` returns them, of whichever templates.
+        cells: As `CellReader` returns them, of whichever templates.
         live: Returns the form whose captions are compared, None where there is none to compare.
         activity: Which column of costs and revenue is read where there are several.
     """

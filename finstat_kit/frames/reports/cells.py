@@ -7,7 +7,7 @@ gives no number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.reports.templates import MEASURE, PERIOD
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol.forms import Form, FormOf
 
 CELLS: Final = pl.Schema(
     {
@@ -41,7 +41,6 @@ _SLICE: Final = 2_000  # reports whose cells are in memory as texts at a time
 # Numbers as the register writes them: no separators, no exponent, no infinity.
 _NUMBER: Final = r"^[-+]?[0-9]+(\.[0-9]+)?$"
 _LARGEST: Final = 1e300  # sums and ratios of smaller numbers are finite
-FormOf = Callable[[int], Form | None]
 Ints = NDArray[np.int64]
 # In order of priority: if several apply, the first is given.
 REASONS: Final = (
@@ -120,7 +119,7 @@ def some_reports_lack_numbers(cells: pl.DataFrame, without: pl.DataFrame) -> boo
     return not blank.all() or not without["report_id"].is_in(cells["report_id"].implode()).all()
 
 
-class Reader:
+class CellReader:
     """Reads the cells of reports, slice by slice; a form is looked up when a report needs it."""
 
     def __init__(self, form_of: FormOf, *, labels: bool = False, blanks: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from finstat_kit.frames.reports.cells import NO_NUMBER, REASON, FormOf, Reader
+from finstat_kit.frames.reports.cells import NO_NUMBER, REASON, CellReader
 from finstat_kit.frames.reports.sums import (
     Amounts,
     ComparedSum,
@@ -17,6 +17,7 @@ from finstat_kit.frames.reports.sums import (
     Mask,
     compared_sums,
 )
+from finstat_kit.protocol.forms import FormOf
 
 _FAILURE: Final = pl.Struct(
     {
@@ -70,7 +71,7 @@ def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
     """Check reports; see `Register.check_reports`."""
     # By their place: an id may appear twice in a frame.
     placed = reports.with_columns(pl.int_range(reports.height, dtype=pl.Int64).alias("id"))
-    reader, sums_of = Reader(form_of), dict[int, FormSums]()
+    reader, sums_of = CellReader(form_of), dict[int, FormSums]()
     checks, reasons = [pl.DataFrame(schema=_OF_CELLS)], []
     for slice_ in _former_reports(reports).iter_slices(_SLICE):
         former_places = slice_["former"].drop_nulls()

@@ -18,12 +18,12 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.reports.cells import REASON_TEXTS, FormOf, Reader, checked
+from finstat_kit.frames.reports.cells import REASON_TEXTS, CellReader, checked
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.forms import Column, Form, Row, Table
+from finstat_kit.protocol.forms import Column, Form, FormOf, Row, Table
 from finstat_kit.protocol.untrusted import shown
 
 _CAPTIONS: Final = (24, 56)  # letters of a caption in a line of text, at least and at most
@@ -103,7 +103,7 @@ def as_filed(
     record = frame.row(0, named=True)
     words = _WORDS[lang]
     template = record["idSablony"]
-    cells, without = Reader(form_of, blanks=True).read(frame)
+    cells, without = CellReader(form_of, blanks=True).read(frame)
     form = form_of(template) if isinstance(template, int) and cells.height else None
     named = f"{words['report']} {record['id']}"
     heading = named[:1].upper() + named[1:]

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-from finstat_kit.frames.financials.filings import FILINGS, by_rule, chosen, rivals
+from finstat_kit.frames.financials.choice import chosen, rivals
+from finstat_kit.frames.financials.filings import FILINGS, by_rule
 from finstat_kit.protocol.records import KINDS
 from tests.support.examples import examples
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.frames.financials import items
-from finstat_kit.frames.reports.cells import CELLS, REASON, FormOf, Reader, layout_of
+from finstat_kit.frames.reports.cells import CELLS, REASON, CellReader, layout_of
 from finstat_kit.frames.reports.sums import (
     Amounts,
     FormSums,
@@ -25,6 +25,7 @@ from finstat_kit.frames.reports.sums import (
 )
 from finstat_kit.frames.reports.templates import PERIOD
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.forms import FormOf
 
 # Returns the filled cells of some reports, and perhaps of others.
 CellsOf = Callable[[pl.Series], pl.LazyFrame]
@@ -50,7 +51,7 @@ _CHECKS: Final = pl.Schema(
 )
 
 
-class Content(NamedTuple):
+class Readings(NamedTuple):
     """What the reports of filings say.
 
     Attributes:
@@ -66,7 +67,7 @@ class Content(NamedTuple):
     reasons: pl.DataFrame
 
 
-class Contents:
+class FigureReader:
     """Reads what reports say.
 
     Args:
@@ -87,7 +88,7 @@ class Contents:
         *,
         previous: bool = True,
     ) -> None:
-        self._reader = Reader(form_of)
+        self._reader = CellReader(form_of)
         self._form_of = form_of
         self._live = live
         self._activity = activity
@@ -96,13 +97,13 @@ class Contents:
         self._every = previous or not self._used.isdisjoint(_OF_ALL)
         self._plans: dict[int, _Plan] = {}
 
-    def of_tables(self, reports: pl.DataFrame) -> Content:
+    def of_tables(self, reports: pl.DataFrame) -> Readings:
         """Read records of reports, each once, out of their tables."""
         cells = self._reader.read(reports.filter(of_items()))[0].lazy()
         sizes = pl.col(wire.TABLES).list.eval(pl.element().list.len())
         return self.of_cells(reports.with_columns(sizes), lambda _: cells)
 
-    def of_cells(self, reports: pl.DataFrame, cells: CellsOf) -> Content:
+    def of_cells(self, reports: pl.DataFrame, cells: CellsOf) -> Readings:
         """Return what reports say by their cells.
 
         Args:
@@ -139,7 +140,7 @@ class Contents:
             reasons[_CAPTIONS] = [_because(filed, "caption_mismatch")]
         if not of_others.is_empty():
             reasons |= _elsewhere(of_others, unfit)
-        return Content(all_figures, pl.concat(checks, how="diagonal"), _ranked(reasons))
+        return Readings(all_figures, pl.concat(checks, how="diagonal"), _ranked(reasons))
 
     def _added(
         self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan
@@ -240,9 +241,9 @@ def of_items() -> pl.Expr:
     return pl.col("idSablony").is_in(items.TEMPLATES).fill_null(value=False)
 
 
-def of_none() -> Content:
+def of_none() -> Readings:
     """Return what no report says."""
-    return Content(*(pl.DataFrame(schema=schema) for schema in (_FIGURES, _CHECKS, _REASONS)))
+    return Readings(*(pl.DataFrame(schema=schema) for schema in (_FIGURES, _CHECKS, _REASONS)))
 
 
 def any_of_items(figures: pl.DataFrame, names: Collection[str] | None = None) -> pl.Expr:

@@ -1,0 +1,137 @@
+"""The codelists and forms of a register: each fetched once, or taken from its copy on disk."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Final
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.client.session import Session
+from finstat_kit.errors import Either, NotFound, holding
+from finstat_kit.frames.places import locations as places
+from finstat_kit.frames.reports import templates
+from finstat_kit.protocol import forms, requests, wire
+from finstat_kit.protocol.forms import Form, FormOf
+from finstat_kit.transport.threads import heeding_interrupts
+
+_LARGEST_TEMPLATE: Final = 2**31 - 1  # the largest value of a column `template`
+
+
+def codelist(
+    session: Session, name: str, *, refresh: bool = False, stop: threading.Event | None = None
+) -> pl.DataFrame:
+    """Return a codelist, fetched at the first call, unless *stop* is set meanwhile."""
+    if session.copy is not None:
+        return session.copy.codelist(name, refresh=refresh)
+    known = session.fetched.codelists
+    if name not in known or refresh:
+        request = requests.codelist(wire.CODELISTS[name])
+        known[name] = session.cached_for_the_day(request, stop, refresh=refresh)
+    return known[name]
+
+
+def locations(session: Session, *, refresh: bool = False) -> pl.DataFrame:
+    """Return regions, districts and municipalities in one frame; see `Register.locations`."""
+    levels = ("regions", "districts", "municipalities")
+    return places.locations(*(codelist(session, name, refresh=refresh) for name in levels))
+
+
+def all_codelists() -> pl.DataFrame:
+    """Return a row for each of the seven codelists; see `Register.codelists`."""
+    rows = [
+        (entry.name, f"/api/{entry.endpoint}", entry.source, entry.field, entry.label)
+        for entry in wire.CODELISTS.values()
+    ]
+    names = ("name", "endpoint", "source", "field", "label")
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+
+
+def form(
+    session: Session, template: int, *, refresh: bool = False, stop: threading.Event | None = None
+) -> Form | None:
+    """Return a form, None where the register has no template of that id.
+
+    Threads that need the same form wait for the one that requests it.
+    """
+    if session.copy is not None and (copied := session.copy.form(template)) is not None:
+        return copied
+    fetched = session.fetched.forms
+    with session.fetched.lock:
+        if template not in fetched or refresh:
+            try:
+                request = requests.template(template)
+                fetched[template] = session.cached_for_the_day(request, stop, refresh=refresh)
+            except NotFound:
+                fetched[template] = None
+        return fetched[template]
+
+
+def shipped_first(session: Session) -> FormOf:
+    """Return a function that looks a form up in the package, else in the register.
+
+    By these forms cells are read.
+    """
+
+    def form_of(template: int) -> Form | None:
+        shipped = forms.shipped(template)
+        if shipped is not None:
+            return shipped
+
+        def fetch(stop: threading.Event) -> Iterator[tuple[Form | None]]:
+            yield (form(session, template, stop=stop),)
+
+        text = (
+            f"interrupted while template {template} was requested; the reports read before it are "
+            "lost"
+        )
+        with holding(lambda: None, lambda: text), closing(heeding_interrupts(fetch)) as fetched:
+            (requested,) = next(fetched)
+        return requested
+
+    return form_of
+
+
+def live_first(session: Session) -> FormOf:
+    """Return a function that looks a form up in the register, else in the package.
+
+    With the captions of these forms those of the items are compared.
+    """
+
+    def live(template: int) -> Form | None:
+        return form(session, template) or forms.shipped(template)
+
+    return live
+
+
+def listed_templates(session: Session, *, refresh: bool) -> pl.DataFrame:
+    """Return a row for each template; see `Register.templates`."""
+    fetched = session.fetched
+    with fetched.lock:
+        if fetched.listed_forms is None or refresh:
+            fetched.listed_forms, with_tables = session.cached_for_the_day(
+                requests.templates(), refresh=refresh
+            )
+            if with_tables:
+                fetched.forms |= {form.id: form for form in fetched.listed_forms}
+        rows = []
+        for listed_form in fetched.listed_forms:
+            whole = fetched.forms.get(listed_form.id)
+            rows.append((whole or listed_form, whole is not None))
+    return templates.listed(rows)
+
+
+def template_part(session: Session, template: int, part: str, *, refresh: bool) -> pl.DataFrame:
+    """Return the rows or the columns of a form; see `Register.template`."""
+    template = arguments.whole("template", template, 0, _LARGEST_TEMPLATE)
+    requested = form(session, template, refresh=refresh)
+    if requested is None:
+        raise NotFound(
+            f"the register has no template {template}",
+            cure=Either("fk.templates() lists those it has"),
+            ids=[template],
+        )
+    return templates.rows_of(requested) if part == "rows" else templates.columns_of(requested)

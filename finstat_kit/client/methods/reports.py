@@ -1,0 +1,99 @@
+"""What reports contain: cells, sums, the form as it was filed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.arguments import Frame, Lang
+from finstat_kit.client.collections.scan import collected_within
+from finstat_kit.client.methods.reference import shipped_first
+from finstat_kit.client.session import Session
+from finstat_kit.errors import holding, warn
+from finstat_kit.frames.financials.assemble import form_order
+from finstat_kit.frames.reports import cells as report_cells
+from finstat_kit.frames.reports.check_sums import CHECKS, COMPARED_COLUMNS, check
+from finstat_kit.frames.reports.filed import Filed, as_filed, together
+
+_NO_NUMBER: Final = 'some reports gave no number; fk.check_reports(reports)["reasons"] lists why'
+
+
+def cells(session: Session, reports: Frame, *, labels: bool, blanks: bool) -> Frame:
+    """Read reports into tidy cells; see `Register.cells`."""
+    schema = report_cells.schema_of_cells(labels=labels)
+    reader = report_cells.CellReader(shipped_first(session), labels=labels, blanks=blanks)
+    warned = threading.Event()
+
+    def read(batch: pl.DataFrame) -> pl.DataFrame:
+        cells, without = reader.read(batch)
+        if not warned.is_set() and report_cells.some_reports_lack_numbers(cells, without):
+            warned.set()
+            warn(_NO_NUMBER)
+        return cells
+
+    return _over(reports, schema, read)
+
+
+def check_reports(session: Session, reports: Frame) -> Frame:
+    """Check the sums of reports; see `Register.check_reports`."""
+    form_of = shipped_first(session)
+    return _over(reports, CHECKS, lambda batch: check(batch, form_of), together=COMPARED_COLUMNS)
+
+
+def as_printed(
+    session: Session,
+    report: pl.DataFrame | pl.LazyFrame,
+    *,
+    lang: Lang,
+    filled: bool,
+    title: bool | None,
+) -> Filed:
+    """Return the reports of one statement laid out as their forms; see `Register.as_filed`."""
+    reports = report.collect() if isinstance(report, pl.LazyFrame) else report
+    each = [reports]
+    if _are_of_one_statement(reports):
+        each = list(reports.sort(form_order(), nulls_last=True, maintain_order=True).iter_slices(1))
+    forms = [
+        as_filed(one, shipped_first(session), lang=lang, filled=filled, title=title) for one in each
+    ]
+    return together(forms)
+
+
+def _are_of_one_statement(reports: object) -> bool:
+    return (
+        isinstance(reports, pl.DataFrame)
+        and reports.height > 1
+        and {"idUctovnejZavierky", "idSablony"} <= {*reports.columns}
+        and reports["idUctovnejZavierky"].null_count() == 0
+        and reports["idUctovnejZavierky"].n_unique() == 1
+    )
+
+
+def _over(
+    reports: Frame,
+    schema: pl.Schema,
+    read: Callable[[pl.DataFrame], pl.DataFrame],
+    *,
+    together: tuple[str, ...] = (),
+) -> Frame:
+    """Read a frame of reports: immediately, or batch by batch when it is collected.
+
+    Args:
+        reports: Records of reports.
+        schema: The columns of the result.
+        read: Reads records.
+        together: Further columns, by which reports are compared: not in batches.
+    """
+    columns = report_cells.checked(reports)
+    names = [name for name in (*report_cells.RECORD_COLUMNS, *together) if name in columns]
+    if isinstance(reports, pl.DataFrame):
+        return read(reports.lazy().select(names).collect())
+    text = "interrupted while cells were read; the reports read before are lost"
+    read_lazily = reports.select(names).map_batches(read, schema=schema, streamable=not together)
+    # A scan of a register keeps the rows before an interruption by itself.
+    if type(reports) is not pl.LazyFrame:
+        return read_lazily
+    return collected_within(read_lazily, lambda: holding(lambda: None, lambda: text))

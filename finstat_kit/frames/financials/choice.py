@@ -1,0 +1,381 @@
+"""Which filing the figures of each unit and year are taken from, as its reports show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.frames.financials import items
+from finstat_kit.frames.financials.filings import KEY, KINDS, ORDINARY, in_turn, undated
+from finstat_kit.frames.financials.readings import (
+    OWN,
+    REFUSED,
+    Readings,
+    any_of_items,
+    has_tables,
+    of_none,
+)
+from finstat_kit.frames.reports.cells import REASON
+
+INTERIM: Final = "Priebežná"
+_USUAL_MONTHS: Final = 12
+_EACH: Final = ("unit_id", "year", "undated")  # what one filing is taken for
+_BOTH: Final = 2  # statements with numbers
+
+
+class Choice:
+    """Which filing the figures of each unit and year are taken from, as its reports show it.
+
+    Reports are added until none is wanted: those of the newest filing, of the one that it
+    supersedes only where the newest does not have both statements.
+
+    Args:
+        filings: Result of `filings.by_rule`.
+        reports: None yet, in the columns of those that are added.
+        read: Returns what reports say, as `FigureReader` does.
+
+    Attributes:
+        reports: Those added.
+        listed: As of `listed_reports`, of all filings.
+        readings: What the reports say.
+    """
+
+    def __init__(
+        self,
+        filings: pl.DataFrame,
+        reports: pl.DataFrame,
+        read: Callable[[pl.DataFrame], Readings],
+    ) -> None:
+        self._filings = filings
+        self._ids = report_ids(filings)
+        self._read = read
+        self.reports = reports
+        self.readings = of_none()
+        self._not_held = reports["id"].clear()
+        self._kinds: pl.DataFrame | None = None
+        self._look()
+
+    def add(self, reports: pl.DataFrame, not_held: pl.Series | None = None) -> None:
+        """Add reports that were wanted.
+
+        Args:
+            reports: Their records.
+            not_held: Ids of wanted ones that are not held: their filings are taken untried.
+        """
+        self.reports = pl.concat([self.reports, reports])
+        more = self._read(reports)
+        self.readings = Readings(
+            *(pl.concat(parts, how="diagonal") for parts in zip(self.readings, more, strict=True))
+        )
+        if not_held is not None:
+            self._not_held = pl.concat([self._not_held, not_held])
+        self._look()
+
+    def wanted(self, *, contested: bool = False) -> pl.Series:
+        """Return the ids of the reports to add next, none where all filings are chosen.
+
+        Args:
+            contested: Only those of filings that supersede others or that have no kind.
+        """
+        unkinded = self._kinded.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
+        next_ids = self._next.join(unkinded, on="statement_id", how="semi", maintain_order="left")[
+            "report_id"
+        ]
+        if next_ids.len():
+            return next_ids
+        able = self._able
+        if contested:
+            able = able.filter((pl.col("turn") + pl.col("supersedes")) > 0)
+        if able.is_empty():
+            return next_ids
+        each = ["unit_id", "year", "undated"]
+        settled = (pl.col("merit").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
+        return (
+            able.join(self._merits, on="statement_id", how="left")
+            .join(self._next, on="statement_id", how="left")
+            .sort(*each, "turn")
+            .filter(~settled.over(each))
+            .drop_nulls("report_id")
+            .unique(each, keep="first", maintain_order=True)["report_id"]
+            .unique(maintain_order=True)
+        )
+
+    def taken(self) -> pl.DataFrame:
+        """Return the filing of each unit and year, or the reason why there is none.
+
+        The columns of `rivals`, and ``superseded_by_reason``.
+        """
+        taken = chosen(self._kinded, self._able, self._merits)
+        newest = taken.select(statement_id="superseded_by").drop_nulls().unique()
+        listed = self.listed.join(newest, on="statement_id", how="semi", maintain_order="left")
+        # Of half a filing the other half is not there.
+        half = self._merits.filter(merit=1).join(_whole(listed), on="statement_id", how="anti")
+        why = newest.join(
+            reasons_of_filings(listed, self.readings.reasons, half["statement_id"]),
+            on="statement_id", how="left",
+        ).select(
+            superseded_by="statement_id",
+            superseded_by_reason=pl.col("without").fill_null(pl.lit("no_content", REASON)),
+        )  # fmt: skip
+        return taken.join(why, on="superseded_by", how="left")
+
+    def _look(self) -> None:
+        """See what the reports added so far show: kinds, merits, and what follows next."""
+        self.listed = listed_reports(self._ids, self.reports)
+        next_ids = next_reports(self._ids, self.listed)
+        self._next = next_ids.filter(~pl.col("report_id").is_in(self._not_held.implode()))
+        kind = pl.col("titulnaStrana").struct.field("typZavierky")
+        kinds = (
+            self.listed.filter("own")
+            .select("statement_id", kind=kind)
+            .drop_nulls()
+            .unique("statement_id", keep="first", maintain_order=True)
+        )
+        if self._kinds is None or not self._kinds.equals(kinds):
+            self._kinds = kinds
+            self._kinded = with_kinds(self._filings, kinds)
+            self._able = rivals(self._kinded)
+        self._merits = self._merits_of()
+
+    def _merits_of(self) -> pl.DataFrame:
+        """Return of how many statements, balance sheet and income, filings have numbers."""
+        now = figures_of_filings(self.readings.figures.filter(period="current"), self.listed)
+        parts = [any_of_items(now, names).cast(pl.Int32) for names in items.by_statement()]
+        merits = now.select("statement_id", merit=pl.sum_horizontal(parts))
+        if self._not_held.is_empty():
+            return merits
+        untried = (
+            self._ids.filter(pl.col("report_id").is_in(self._not_held.implode()))
+            .select("statement_id", merit=pl.lit(_BOTH, pl.Int32))
+            .unique()
+        )
+        return pl.concat([untried, merits.join(untried, on="statement_id", how="anti")])
+
+
+def with_kinds(filings: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
+    """Return filings with the kinds that their reports give where their record has none.
+
+    Args:
+        filings: Result of `by_rule`.
+        kinds: ``statement_id`` and ``kind`` of those without one.
+    """
+    by_reports = kinds.select("statement_id", by_reports="kind")
+    return (
+        filings.join(by_reports, on="statement_id", how="left", maintain_order="left")
+        .with_columns(kind=pl.coalesce("kind", "by_reports"))
+        .drop("by_reports")
+    )
+
+
+def rivals(filings: pl.DataFrame) -> pl.DataFrame:
+    """Return the filings that the figures of a unit and year can be taken from.
+
+    These are the newest one and those that it supersedes: the statement of the unit itself goes
+    before one of a fund or of several units, an ordinary one before an extraordinary one, a longer
+    period before a shorter one, the later of two equally long ones before the earlier. Where
+    neither record nor reports have a kind, a period of twelve months counts as ordinary.
+
+    Args:
+        filings: Result of `with_kinds`.
+
+    Returns:
+        Their columns; ``turn`` (0 for the newest), ``undated`` (the statement where it has no
+        period, which is then by itself), ``periods_in_year`` and ``supersedes`` (Int16): how many
+        periods end in the year, and how many filings this one corrects.
+    """
+    key = [*KEY[:-1], "counted_as", "undated"]
+    counted_as = pl.when(pl.col("months") == _USUAL_MONTHS).then(pl.lit(ORDINARY))
+    candidates = filings.with_columns(
+        counted_as=pl.coalesce("kind", counted_as), undated=undated()
+    ).filter(pl.col("counted_as").is_in(KINDS))
+    able = in_turn(candidates, key).with_columns(
+        supersedes=(pl.col("filings") - 1 - pl.col("turn")).cast(pl.Int16)
+    )
+    newest = (
+        able.filter(turn=0)
+        .with_columns(
+            periods_in_year=pl.struct("period_from", "period_to").n_unique().over(_EACH)
+            .cast(pl.Int16),
+            of_several=pl.col("fund").is_not_null()
+            | pl.col("central_government")
+            | pl.col("summary"),
+            rank=pl.col("counted_as").replace_strict(KINDS, [0, 1], return_dtype=pl.Int8),
+        )
+        .sort("of_several", "rank", "months", "period_to", "statement_id",
+              descending=[False, False, True, True, True], nulls_last=True)
+        .unique(_EACH, keep="first", maintain_order=True)
+    )  # fmt: skip
+    return (
+        able.join(newest.select(*key, "periods_in_year"), on=key, nulls_equal=True)
+        .sort("unit_id", "year", "turn")
+        .select(*filings.columns, "turn", "undated", "periods_in_year", "supersedes")
+    )
+
+
+def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> pl.DataFrame:
+    """Return the one filing of each unit and year that its figures are taken from, or a reason.
+
+    It is the newest whose balance sheet and income statement have numbers, else the newest with
+    either of them, else the newest.
+
+    Args:
+        filings: Result of `with_kinds`.
+        able: Result of `rivals`.
+        merits: ``statement_id`` and ``merit`` of filings, how many of the two have numbers.
+
+    Returns:
+        The columns of `rivals`; ``superseded_by`` is the newest filing where another one is taken.
+    """
+    newest = able.filter(turn=0).select(*_EACH, newest="statement_id")
+    best = (
+        able.join(merits, on="statement_id", how="left")
+        .sort(pl.col("merit").fill_null(0), -pl.col("turn"), descending=True)
+        .unique(_EACH, keep="first", maintain_order=True)
+        .join(newest, on=_EACH, nulls_equal=True)
+        .with_columns(superseded_by=pl.when(pl.col("turn") > 0).then("newest"))
+        .select(able.columns)
+    )
+    # What is left of a unit and year is a reason, or statements that are never taken; records that
+    # have no year are left only to units without any.
+    dated = pl.concat([filings.drop_nulls("year")["unit_id"], best["unit_id"]])
+    never = (
+        pl.when(pl.col("statement_id").is_null()).then(pl.lit("no_filing_for_year", REASON))
+        .when(pl.col("kind") == INTERIM).then(pl.lit("interim_only", REASON))
+        .otherwise(pl.lit("other_kind", REASON))
+    )  # fmt: skip
+    nothing = [
+        pl.lit(None, able.schema[name]).alias(name)
+        for name in ("turn", "periods_in_year", "supersedes", "superseded_by", "report_ids")
+    ]
+    others = (
+        filings.with_columns(undated=undated())
+        .join(best.select(_EACH), on=_EACH, how="anti", nulls_equal=True)
+        .filter(
+            pl.col("year").is_not_null()
+            | pl.col("undated").is_not_null()
+            | ~pl.col("unit_id").is_in(dated.implode())
+        )
+        .with_columns(pl.col("reason").fill_null(never), *nothing)
+        .sort("reason", maintain_order=True)
+        .unique(_EACH, keep="first", maintain_order=True)
+        .select(able.columns)
+    )
+    return pl.concat([best, others])
+
+
+def report_ids(filings: pl.DataFrame) -> pl.DataFrame:
+    """Return ``statement_id`` and ``report_id`` of each report of filings, by descending id.
+
+    Args:
+        filings: Their ``statement_id`` and ``report_ids``.
+    """
+    each = filings.select("statement_id", report_id="report_ids").explode("report_id").drop_nulls()
+    return each.unique(maintain_order=True).sort("report_id", descending=True)
+
+
+def next_reports(ids: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
+    """Return ``statement_id`` and ``report_id``, the highest, of the reports to fetch next.
+
+    One of each filing whose tables are not all there yet.
+
+    Args:
+        ids: Result of `report_ids`.
+        listed: Result of `listed_reports`: the reports fetched so far.
+    """
+    if not listed.is_empty():
+        ids = ids.join(listed, on="report_id", how="anti", maintain_order="left").join(
+            _whole(listed), on="statement_id", how="anti", maintain_order="left"
+        )
+    return ids.unique("statement_id", keep="first", maintain_order=True)
+
+
+def _whole(listed: pl.DataFrame) -> pl.DataFrame:
+    """Return the ``statement_id`` of filings whose tables are all there."""
+    has = [
+        pl.all_horizontal((pl.col("idSablony") == template).any() for template in together)
+        for together in items.WHOLE
+    ]
+    return (
+        listed.filter("own")
+        .group_by("statement_id")
+        .agg(whole=pl.any_horizontal(has))
+        .filter(pl.col("whole").fill_null(value=False))
+        .select("statement_id")
+    )
+
+
+def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each report of filings with its statement, by descending id.
+
+    Args:
+        ids: Result of `report_ids`, of the filings.
+        reports: Records of their reports, as many as were wanted.
+
+    Returns:
+        ``statement_id``, ``report_id`` and the columns of *reports*; ``own``, whether the report
+        names no other statement as its own, and ``is_source``, whether figures are read from it: of
+        the own ones on a form of the items the highest id of each form, of forms that are not
+        filed together those that come first in the items.
+    """
+    together = {template: n for n, forms in enumerate(items.WHOLE) for template in forms}
+    forms = pl.col("idSablony").replace_strict(together, default=None, return_dtype=pl.Int8)
+    own_statement = pl.col("idUctovnejZavierky").is_null() | (
+        pl.col("idUctovnejZavierky") == pl.col("statement_id")
+    )
+    first = pl.col("forms").filter("own", has_tables()).min().over("statement_id")
+    return (
+        ids.join(reports, left_on="report_id", right_on="id", maintain_order="left")
+        .with_columns(own=own_statement, forms=forms)
+        .with_columns(
+            is_source=pl.col("own")
+            & (pl.col("forms") == pl.coalesce(first, "forms")).fill_null(value=False)
+            & (pl.col("report_id") == pl.col("report_id").filter("own").max()
+               .over("statement_id", "idSablony"))
+        )
+    )  # fmt: skip
+
+
+def figures_of_filings(figures: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each filing and period, a column for each item, and whether one is odd."""
+    each = ["statement_id", "period"]
+    own = items.columns_of(figures)
+    columns = [*each, "odd", *own]
+    rows = figures.join(
+        listed.filter("is_source").select("report_id", "statement_id"), on="report_id"
+    )
+    alone = rows.select(pl.struct(each).is_unique()).to_series()
+    several = (
+        rows.filter(~alone)
+        .group_by(each, maintain_order=True)
+        .agg(pl.col("odd").any(), pl.col(own).drop_nulls().first())
+    )
+    return pl.concat([rows.filter(alone).select(columns), several.select(columns)])
+
+
+def reasons_of_filings(
+    listed: pl.DataFrame, reasons: pl.DataFrame, halves: pl.Series | None = None
+) -> pl.DataFrame:
+    """Return as ``without`` why each filing has no figures, if it has none.
+
+    Of half a filing that is why it does not have the other half.
+    """
+    owners = listed.filter("own").select("report_id", "statement_id")
+    blank = listed.filter("is_source").select("statement_id", reason=pl.lit("all_blank", REASON))
+    if halves is not None:
+        blank = blank.filter(~pl.col("statement_id").is_in(halves.implode()))
+    others = listed.filter(~pl.col("own")).select("statement_id", reason=pl.lit("not_own", REASON))
+    columns = ("statement_id", "reason", "rank")
+    return (
+        pl.concat(
+            [
+                reasons.join(owners, on="report_id").select(columns),
+                blank.with_columns(rank=pl.lit(OWN)).select(columns),
+                others.with_columns(rank=pl.lit(REFUSED)).select(columns),
+            ]
+        )
+        .sort("rank", "reason")
+        .group_by("statement_id", maintain_order=True)
+        .agg(without=pl.col("reason").first())
+    )
