@@ -17,6 +17,7 @@ from finstat_kit.charts.parts import drawing, texts, tiles
 from finstat_kit.charts.parts.tiles import TileText
 from finstat_kit.charts.values import classes as scales, counts, figures, summaries
 from finstat_kit.charts.values.counts import Short
+from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts.count_by import KINDS, check_made_by
@@ -372,12 +373,10 @@ def _table_of(
 
     A frame with codes and values is used as it is; units are counted.
     """
-    if "code" in labels.schema_of(frame):
-        check_made_by(frame, by)
-        table = _table_given(frame, by, value)
-    else:
-        table = _table_of_units(frame, by, value, lang, register)
-    return _described(table, by, lang, register)
+    if "code" not in labels.schema_of(frame):
+        return _counted(frame, by, value, lang, register)
+    check_made_by(frame, by)
+    return _described(_table_given(frame, by, value), by, lang, register)
 
 
 def _table_of_medians(
@@ -451,7 +450,7 @@ def _table_given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     return table if kind and set(table["kind"]) <= set(KINDS) else table.drop(kind)
 
 
-def _table_of_units(
+def _counted(
     frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
 ) -> pl.DataFrame:
     """Return the counts of units by code, in the column ``value``."""
@@ -463,11 +462,12 @@ def _table_of_units(
             value=value,
             cure=f"{near(value, columns)}give a frame with the columns 'code' and {value!r}",
         )
-    return counts.of_frame(frame, by, lang, register).rename({"count": "value"})
+    counted = (register or current.register()).count_by(frame, by, lang=lang)
+    return counted.rename({"count": "value"})
 
 
 def _described(table: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
-    """Add the label, and kind if it is missing; NaN and infinity become null."""
+    """Add the label to given values, and kind if it is missing; NaN and infinity become null."""
     if table["value"].dtype.is_float():
         table = table.with_columns(pl.when(pl.col("value").is_finite()).then("value"))
     # Tiles have their own names; only codes without a tile need a register, if one is chosen.
