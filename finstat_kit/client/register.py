@@ -116,7 +116,12 @@ class Register(Checked):
             tries=self._tries,
         )
         self._session = Session(
-            exchange, self.page_size, self.connections, self.rate, not near, lambda: self.today
+            exchange,
+            page_size=self.page_size,
+            connections=self.connections,
+            rate=self.rate,
+            remote=not near,
+            today=lambda: self.today,
         )
         self._max_age: float | None = None
         self._keep(cache, max_age)

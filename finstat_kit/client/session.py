@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
@@ -110,6 +110,7 @@ class Session:
     """
 
     exchange: Exchange
+    _: KW_ONLY
     page_size: int
     connections: int
     rate: float | None
