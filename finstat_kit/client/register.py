@@ -582,7 +582,8 @@ class Register(Checked):
 
         A unit is in a year if it has a filing with figures that ends in it. A year without one is a
         ``gap`` where figures follow later, and ``after`` the last only if none do: that need not be
-        an exit, and the reason stands beside it. Units without any figures in *years* are left out.
+        an exit, and the reason stands beside it. Units without any figures in *years* are left out
+        of the panel.
 
         Args:
             figures: As `financials` returns them; rows of the previous column count where a year
@@ -600,9 +601,10 @@ class Register(Checked):
             ``enter`` (the first time), ``stay`` and ``return`` (after a gap); of those of the year
             before ``pause`` (figures follow later) and ``leave`` (none follow), of which
             ``dissolved`` have a day of dissolution (Int64), by ``reasons`` (List of Struct:
-            ``reason``, ``count``); in the first year all but ``units`` are null; ``incomplete``
-            (Boolean): in the last year, while its filings still arrive: until the end of the next
-            year, by the register's day.
+            ``reason``, ``count``); in the first year of the figures all but ``units`` are null;
+            ``incomplete`` (Boolean): in their last year, while its filings still arrive: until the
+            end of the next year, by the register's day. Both are of all years of *figures*, also
+            where *years* are fewer.
 
         Raises:
             UsageError: An argument is wrong, a column is missing, no unit has figures in *years*,
@@ -1026,8 +1028,8 @@ class Register(Checked):
             year: Year in which the period ends: one, several, or None for all.
             ico: Instead of *units*: all units that share this IČO.
             consolidated: The consolidated statements instead of the individual ones.
-            max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
-                elsewhere. ``financials(dry_run=True)`` returns the number to expect.
+            max_requests: Maximum number of requests to be expected, of units and statements as of
+                ``financials(dry_run=True)``; None is 10,000 for a real host and no limit elsewhere.
             progress: Show a bar; None shows one for a real host in a notebook or on a terminal.
 
         Returns:
@@ -1156,8 +1158,8 @@ class Register(Checked):
                 one column, which is read for all three. Those of single entry have none for these,
                 but untaxed and taxed activity: ``"total"`` is the sum of both.
             dry_run: Send no request, and return how many the figures take, without templates.
-            max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
-                elsewhere.
+            max_requests: Maximum number of requests to be expected, as of *dry_run*; None is 10,000
+                for a real host and no limit elsewhere.
             progress: Show a bar; None shows one for a real host in a notebook or on a terminal.
 
         Returns:
@@ -1182,15 +1184,15 @@ class Register(Checked):
             Reasons are those of `filings` and `check_reports`, and ``interim_only``,
             ``other_kind``, ``other_currency`` (`items` reads the amounts as filed),
             ``caption_mismatch`` and ``item_not_in_form`` (a form without items: `cells` reads
-            it). With ``not_a_number`` the row has the figures that can be read; with any other
-            reason it has none.
+            it). With ``not_a_number`` or ``caption_mismatch`` the row has the figures that can be
+            read; with any other reason it has none.
 
             With *dry_run* one row for each of ``units``, ``statements`` and ``reports``:
             ``collection`` (String), ``requests`` (Int64), ``seconds`` (Float64, at the register's
             rate; of one without a limit, such as a sample, at the live register's) and ``bytes``
-            (Int64). For ids, the requests include the records of the units. The number of
-            statements is an upper bound, all that the units list: so many are needed if years are
-            not found. That of reports is the usual number.
+            (Int64). For ids, the requests include the records of the units, and the number of
+            statements is the usual one. For records it is an upper bound, all that the units list:
+            so many are needed if years are not found. That of reports is the usual number.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.

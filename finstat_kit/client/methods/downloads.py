@@ -16,7 +16,7 @@ from finstat_kit.client.collections.records import refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound, ProtocolError, RegisterError, UsageError, holding
 from finstat_kit.frames.files.write import put_in_place
-from finstat_kit.frames.reports.attachments import file_name
+from finstat_kit.frames.reports.attachments import ATTACHMENTS, file_name
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests
 from finstat_kit.transport.threads import in_order
@@ -105,12 +105,16 @@ def _folder(folder: object) -> Path:
 
 def _files(attachments: object, folder: Path) -> list[_File]:
     listed = arguments.collected("attachments", attachments)
-    if "id" not in listed.columns or "report_id" not in listed.columns:
+    fits = {name: (dtype, pl.Null()) for name, dtype in ATTACHMENTS.items()}
+    if not {"id", "report_id"} <= set(listed.columns) or any(
+        listed.schema[name] not in fits[name] for name in fits if name in listed.columns
+    ):
         raise UsageError(
             "is not a frame of attachments",
             argument="attachments",
             cure="give what fk.attachments(reports) returns",
         )
+    arguments.ids(listed["id"].drop_nulls(), "attachments")
     rows = listed.unique("id", keep="first", maintain_order=True).rows(named=True)
     return [
         _File(

@@ -28,6 +28,12 @@ from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import MAX_ID
 
+# The columns of units that are read, the two of ids first; an error lists names and towns.
+_OF_UNITS: Final = tuple(
+    dict.fromkeys(
+        ("id", "idUctovnychZavierok", *filing_rules.UNIT, "nazovUJ", "mesto", *assemble.CARRIED)
+    )
+)
 _FIRST_YEAR: Final = 1990  # below it is a number of years
 _LAST_YEAR: Final = 2100
 Year = int | Iterable[int] | None
@@ -63,14 +69,17 @@ def filings(
 ) -> pl.DataFrame:
     """Return the filings of units; see `Register.filings`."""
     years = years_of(year)
-    records = _units_given(session, units, ico, years, max_requests)
+    records = _units_given(session, units, ico, years, max_requests, reports=False)
     if session.copy is not None:
         return session.copy.filings(records, years, consolidated=consolidated)
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         return filed
 
-    return _by_chunks(session, records, years, finish, consolidated=consolidated, progress=progress)
+    return _by_chunks(
+        session, records, years, finish,
+        reports=False, consolidated=consolidated, progress=progress,
+    )  # fmt: skip
 
 
 def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> pl.DataFrame:
@@ -156,7 +165,7 @@ def financials(
 
     if dry_run:
         return plan(session, units, year, ico)
-    records = _units_given(session, units, ico, years, max_requests)
+    records = _units_given(session, units, ico, years, max_requests, reports=True)
     if session.copy is not None:
         figures = session.copy.figures(
             records, years, consolidated=consolidated, from_previous=from_previous,
@@ -174,8 +183,9 @@ def financials(
         return assemble.assembled(taken, chunk, choice.listed, figures, from_previous=from_previous)
 
     return _by_chunks(
-        session, records, years, finish, consolidated=consolidated, progress=progress, shape=shape
-    )
+        session, records, years, finish,
+        reports=True, consolidated=consolidated, progress=progress, shape=shape,
+    )  # fmt: skip
 
 
 def statement_history(
@@ -199,7 +209,8 @@ def statement_history(
         session, record, wanted, ico=None, consolidated=False, max_requests=None, progress=None
     )
     if newest is not None:
-        wanted = filed.drop_nulls("year")["year"].unique().sort().tail(newest).to_list() or None
+        readable = filed.filter(pl.col("reason").is_null())
+        wanted = readable["year"].unique().sort().tail(newest).to_list() or None
     if wanted is not None:
         filed = filed.filter(pl.col("year").is_in(wanted))
     figures, listed = by_year(session, record, filed, wanted)
@@ -210,7 +221,13 @@ def statement_history(
 
 
 def _units_given(
-    session: Session, units: Given, ico: str | None, years: Sequence[int] | None, most: int | None
+    session: Session,
+    units: Given,
+    ico: str | None,
+    years: Sequence[int] | None,
+    most: int | None,
+    *,
+    reports: bool,
 ) -> pl.DataFrame:
     """Return the records of the units in the arguments, each once.
 
@@ -222,13 +239,20 @@ def _units_given(
     if ico is not None:
         units = Units("units", session).ids(ico=ico, progress=False)
     records = _records_given(units)
-    expected = int(plan(session, units, years)["requests"].sum())
-    refuse_long_work(expected, session, most)
+    refuse_long_work(_expected(session, units, years, reports=reports), session, most)
     if records is None:
-        records = records_or_ids(
-            "units", arguments.ids(units, "units").unique(maintain_order=True), session
-        )
+        ids = arguments.ids(units, "units").unique(maintain_order=True)
+        records = records_or_ids("units", ids, session)
+        # The records show how many statements there are; before, their number was a guess.
+        rest = _expected(session, records, years, reports=reports)
+        refuse_long_work(ids.len() + rest, session, most)
     return records.unique("id", keep="first", maintain_order=True)
+
+
+def _expected(session: Session, units: Given, years: Sequence[int] | None, *, reports: bool) -> int:
+    """Return how many requests filings take, or with *reports* figures."""
+    expected = plan(session, units, years)
+    return int(expected.filter((pl.col("collection") != "reports") | reports)["requests"].sum())
 
 
 def _by_chunks(
@@ -237,6 +261,7 @@ def _by_chunks(
     years: Sequence[int] | None,
     finish: Callable[[pl.DataFrame, pl.DataFrame, Advance], pl.DataFrame],
     *,
+    reports: bool,
     consolidated: bool,
     progress: bool | None,
     shape: Callable[[pl.DataFrame], pl.DataFrame] = lambda rows: rows,
@@ -248,12 +273,13 @@ def _by_chunks(
         units: Records of the units.
         years: Years that are wanted, None for all.
         finish: Returns the rows of a chunk of units, out of their filings.
+        reports: Whether *finish* requests reports.
         consolidated: Whether consolidated filings are wanted instead of individual ones.
         progress: Whether a bar is shown.
         shape: Returns the rows as they are returned, of all units or of those that are finished.
     """
     done: list[pl.DataFrame] = []
-    expected = int(plan(session, units, years)["requests"].sum())
+    expected = _expected(session, units, years, reports=reports)
 
     def finished() -> pl.DataFrame:
         if done:
@@ -357,16 +383,21 @@ def _records_given(units: Given) -> pl.DataFrame | None:
             cure="give records as fk.units.get returns them",
         )
     arguments.ids(units, "units")
-    absent = {n: t for n, t in KINDS["units"].schema.items() if n not in units.columns}
+    schema = pl.Schema({name: KINDS["units"].schema[name] for name in _OF_UNITS})
+    for name in _OF_UNITS[2:]:
+        dtype = units.schema.get(name, pl.Null())
+        if not assemble.holds(dtype, schema[name]):
+            raise UsageError(
+                f": the column {name!r} is {dtype}", argument="units",
+                cure=f"give it as {schema[name]}, as fk.units.get returns it",
+            )  # fmt: skip
+    absent = {name: dtype for name, dtype in schema.items() if name not in units.columns}
     # A missing record has no day of change; without the column no record is missing.
-    return (
-        units.with_columns(
-            pl.lit(wire.BEGINNING if name == wire.CHANGED else None, dtype).alias(name)
-            for name, dtype in absent.items()
-        )
-        .select(KINDS["units"].schema.names())
-        .cast(KINDS["units"].schema)
+    filled = units.with_columns(
+        pl.lit(wire.BEGINNING if name == wire.CHANGED else None, dtype).alias(name)
+        for name, dtype in absent.items()
     )
+    return filled.select(_OF_UNITS).cast(schema)
 
 
 def choice_of_filings(session: Session, filed: pl.DataFrame, advance: Advance) -> Choice:
@@ -416,4 +447,4 @@ def _record_of_one(session: Session, unit: int | pl.DataFrame | pl.LazyFrame) ->
             return get_records("units", ids, session, keep=False, max_requests=None, progress=None)
         except NotFound:
             raise NotFound(f"the register has no unit {unit}", ids=[ids[0]]) from None
-    return one_unit(_units_given(session, unit, None, None, None), "unit")
+    return one_unit(_units_given(session, unit, None, None, None, reports=True), "unit")

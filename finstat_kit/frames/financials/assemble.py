@@ -69,7 +69,7 @@ def check_types(columns: pl.Schema, used: Iterable[str], argument: str) -> None:
     expected = schema()
     for name in used:
         wanted, dtype = expected.get(name), columns.get(name, pl.Null())
-        if wanted is None or dtype == pl.Null or _holds(dtype, wanted):
+        if wanted is None or holds(dtype, wanted):
             continue
         is_text = isinstance(wanted, pl.String | pl.Enum)
         why = ": a code read as a number loses its leading zeros" if is_text else ""
@@ -80,7 +80,10 @@ def check_types(columns: pl.Schema, used: Iterable[str], argument: str) -> None:
         )
 
 
-def _holds(dtype: pl.DataType, wanted: pl.DataType) -> bool:
+def holds(dtype: pl.DataType, wanted: pl.DataType) -> bool:
+    """Return whether a column of a type can have the values of another."""
+    if dtype == pl.Null:
+        return True
     if isinstance(wanted, pl.String | pl.Enum):
         return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
     if wanted == pl.Date:
@@ -165,7 +168,10 @@ def _of_the_year_before(described: pl.DataFrame, figures: pl.DataFrame) -> pl.Da
     """Return what filings contain of the year before theirs, where they contain anything."""
     before = figures.filter(pl.col("period") == "previous", pl.col("odd") | any_of_items(figures))
     first, last = pl.col("before_from"), pl.col("before_to")
-    plausible = filings.is_plausible(last).fill_null(value=False)
+    # Title pages are typed by filers: a period that does not come before the filing's is none.
+    begins = pl.coalesce("period_from", "period_to")
+    recent = last.is_between(pl.col("period_to").dt.offset_by("-3y"), begins, closed="left")
+    plausible = (filings.is_plausible(last) & recent).fill_null(value=False)
     nothing = ("periods_in_year", "supersedes", "sums_failing", "balance_difference")
     rows = described.join(before, left_on="read_from", right_on="statement_id").with_columns(
         *(pl.lit(None).alias(name) for name in nothing),
@@ -188,6 +194,7 @@ def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
         pl.when(~pl.col("any_figure")).then(nothing)
         .when("odd").then(pl.lit("not_a_number", REASON))
         .when("foreign").then(pl.lit("other_currency", REASON))
+        .when("moved").then(pl.lit("caption_mismatch", REASON))
     )  # fmt: skip
     rows = rows.with_columns(
         any_figure=any_of_items(rows), foreign=(pl.col("currency") != EURO).fill_null(value=False)

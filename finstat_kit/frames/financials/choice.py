@@ -338,10 +338,10 @@ def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
 
 
 def figures_of_filings(figures: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each filing and period, a column for each item, and whether one is odd."""
+    """Return a row for each filing and period, a column for each item, ``odd`` and ``moved``."""
     each = ["statement_id", "period"]
     own = items.columns_of(figures)
-    columns = [*each, "odd", *own]
+    columns = [*each, "odd", "moved", *own]
     rows = figures.join(
         listed.filter("is_source").select("report_id", "statement_id"), on="report_id"
     )
@@ -349,7 +349,7 @@ def figures_of_filings(figures: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFr
     several = (
         rows.filter(~alone)
         .group_by(each, maintain_order=True)
-        .agg(pl.col("odd").any(), pl.col(own).drop_nulls().first())
+        .agg(pl.col("odd", "moved").any(), pl.col(own).drop_nulls().first())
     )
     return pl.concat([rows.filter(alone).select(columns), several.select(columns)])
 

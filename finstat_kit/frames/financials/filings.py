@@ -123,7 +123,7 @@ def by_rule(
         filed = filed.filter(pl.col("year").is_in(list(years)))
     missing = _missing(units, filed, years, absent)
     if years is not None:
-        missing = _unreadable(missing, held, statements, list(years))
+        missing = _hidden(missing, held, statements, list(years))
     order = units.select(unit_id="id").with_row_index("place")
     return (
         pl.concat([filed, missing])
@@ -244,26 +244,30 @@ def _missing(
     )
 
 
-def _unreadable(
+def _hidden(
     missing: pl.DataFrame, units: pl.DataFrame, statements: pl.DataFrame, years: list[int]
 ) -> pl.DataFrame:
-    """Return rows without a filing, ``unreadable`` where such a statement can be of the year."""
-    odd = statements.filter(_of_the_statement() == "unreadable").select(statement_id="id")
+    """Return rows without a filing, with the reason of a statement that can be of the year.
+
+    That is one that is there, and whose period is not known: it is non-public or unreadable.
+    """
+    undated = statements.filter(~is_plausible(pl.col("obdobieDo")).fill_null(value=False))
+    odd = undated.select(statement_id="id", hidden=_of_the_statement())
+    odd = odd.filter(pl.col("hidden").is_in(["non_public", "unreadable"]))
     if odd.is_empty():
         return missing
     held = held_by(units)
     held = held.join(held.join(odd, on="statement_id", how="semi"), on="unit_id", how="semi")
     known = known_of(statements, consolidated=False)
-    possible = filing_order.possible(held, known, years).join(odd, on="statement_id", how="semi")
-    of_year = possible.select("unit_id", year="wanted", hidden=pl.lit(value=True)).unique()
-    is_hidden = pl.col("hidden") & (pl.col("reason") == "no_filing_for_year")
+    possible = filing_order.possible(held, known, years).join(odd, on="statement_id")
+    of_year = possible.group_by("unit_id", year="wanted").agg(pl.col("hidden").min())
+    of_the_year = pl.col("reason") == "no_filing_for_year"
     return (
         missing.join(of_year, on=["unit_id", "year"], how="left", maintain_order="left")
-        .with_columns(
-            reason=pl.when(is_hidden).then(pl.lit("unreadable", REASON)).otherwise("reason")
-        )
+        .with_columns(reason=pl.when(of_the_year).then(pl.coalesce("hidden", "reason"))
+                      .otherwise("reason"))
         .drop("hidden")
-    )
+    )  # fmt: skip
 
 
 def _of_the_statement() -> pl.Expr:

@@ -224,8 +224,9 @@ def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFr
         live: Returns the form whose captions are compared, None where there is none to compare.
         activity: Which column of costs and revenue is read where there are several.
     """
-    cells = cells.filter(is_read(activity))
     cells = cells.unique(["report_id", *CELL], keep="first", maintain_order=True)
+    _refuse_blanks(cells)
+    cells = cells.filter(is_read(activity))
     reports = cells.select("report_id", "template").unique(maintain_order=True)
     parts = parts_of(cells.select(*CELL, "period", "measure").unique(), live, activity)
     keys = parts.select(CELL).unique(maintain_order=True).with_row_index("cell")
@@ -255,6 +256,23 @@ def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFr
         )
         .select(ITEMS.names())
     )
+
+
+def _refuse_blanks(cells: pl.DataFrame) -> None:
+    """Refuse cells with blanks, in which what is no number looks as what is blank.
+
+    Raises:
+        UsageError: A report has a row for each cell of its form, and some without a value.
+    """
+    each = cells.group_by("report_id", "template").agg(pl.len(), pl.col("value").has_nulls())
+    for template, number in each.filter("value").select("template", "len").unique().iter_rows():
+        form = forms.shipped(template)
+        if form is not None and number == sum(table.cells for table in form.tables):
+            raise UsageError(
+                ": it has the blank cells too, which are not told from those that are no numbers",
+                argument="frame",
+                cure="give fk.cells(reports), without blanks=True",
+            )
 
 
 def parts_of(layout: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFrame:
@@ -329,15 +347,16 @@ def _by_name() -> dict[str, Item]:
 
 
 def rows_match(form: Form, template: int, table: int, lines: Iterable[Line]) -> bool:
-    """Return whether rows of a form of the register are those of the package's form."""
+    """Return whether a table of the register's form is that of the package's, and some rows are."""
     own = forms.shipped(template)
     if own is None or table >= len(form.tables):
         return False
-    theirs, ours = form.tables[table].rows, own.tables[table].rows
-    return all(
-        line.row < len(theirs) and same_row(theirs[line.row], ours[line.row], template)
-        for line in lines
-    )
+    theirs, ours = form.tables[table], own.tables[table]
+    columns = [[(column.period, column.measure) for column in of.columns] for of in (theirs, ours)]
+    # The cells of a report are found by the numbers of rows and columns.
+    if len(theirs.rows) != len(ours.rows) or columns[0] != columns[1]:
+        return False
+    return all(same_row(theirs.rows[line.row], ours.rows[line.row], template) for line in lines)
 
 
 def same_row(theirs: Row, ours: Row, template: int) -> bool:

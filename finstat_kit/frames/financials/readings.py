@@ -45,7 +45,9 @@ _CELLS: Final = 1_000_000  # cells that are read at a time
 # largest matrix that it freed.
 _SLICE: Final = 1_000
 _PLACE: Final = items.CELL[1:]
-_FIGURES: Final = pl.Schema({"report_id": pl.Int64(), "period": PERIOD, "odd": pl.Boolean()})
+_FIGURES: Final = pl.Schema(
+    {"report_id": pl.Int64(), "period": PERIOD, "odd": pl.Boolean(), "moved": pl.Boolean()}
+)
 _CHECKS: Final = pl.Schema(
     {"report_id": pl.Int64(), "balance_difference": pl.Float64(), "failing": pl.Int32()}
 )
@@ -56,7 +58,8 @@ class Readings(NamedTuple):
 
     Attributes:
         figures: One row per report and period, a column per item that is wanted and that the forms
-            have, and ``odd``: whether an item is null because a cell of it is no number.
+            have; ``odd``, whether an item is null because a cell of it is no number, and ``moved``,
+            whether one is because its row has another caption.
         checks: ``report_id``, ``failing`` and ``balance_difference`` of reports of the items.
         reasons: ``report_id``, ``reason`` and ``rank``: why reports have no figures; of the lowest
             rank the first reason is given.
@@ -165,7 +168,8 @@ class FigureReader:
                         sums[item] = added.amounts
                         odd |= np.isnan(added.values)
                 periods = pl.Series("period", [period], PERIOD).new_from_index(0, len(some))
-                described = pl.DataFrame([some, periods, pl.Series("odd", odd)])
+                moved = pl.Series("moved", [plan.mismatched]).new_from_index(0, len(some))
+                described = pl.DataFrame([some, periods, pl.Series("odd", odd), moved])
                 of_period.append(described.hstack(in_cents(sums)))
         return pl.concat(checks), [pl.concat(frames, rechunk=True) for frames in figures.values()]
 

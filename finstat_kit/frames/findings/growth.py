@@ -11,9 +11,8 @@ from finstat_kit import arguments
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble, items, ratios
 from finstat_kit.frames.findings import values
-from finstat_kit.frames.findings.panel import has_figures
 from finstat_kit.frames.findings.summary import check_columns
-from finstat_kit.frames.findings.values import one_row_per_year
+from finstat_kit.frames.findings.values import has_figures, one_row_per_year
 from finstat_kit.frames.places import labels
 
 Basis = Literal["previous_year", "previous_column"]
@@ -103,8 +102,11 @@ def growth(
         rows = rows.with_columns(pl.col(f"{name} former").alias(f"{name}_before"))
     if own_column:
         beside = previous.drop_nulls("statement_id").unique("statement_id", keep="first")
+        stated = [name for name in (*names, "months", "year") if name in beside.columns]
         beside = beside.select(
-            "statement_id", *(pl.col(name).alias(f"{name} beside") for name in names)
+            "statement_id",
+            *(pl.col(name).alias(f"{name} beside") for name in stated),
+            pl.lit(value=True).alias(" beside"),
         )
         rows = rows.join(beside, on="statement_id", how="left", maintain_order="left")
         rows = rows.with_columns(pl.col(f"{name} beside").alias(f"{name}_before") for name in names)
@@ -119,18 +121,20 @@ def growth(
 def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame:
     now, before = pl.col(name), pl.col(f"{name}_before")
     never = pl.lit(value=False)
-    # Both columns of a filing are on one form; the length of the period before is not stated.
-    months = (
-        never
-        if own_column or "months" not in rows.columns
-        else (pl.col("months").ne_missing(pl.col("months former")))
-    )
+    if "months" not in rows.columns:
+        months = never
+    elif own_column:  # few title pages state the length of the period before
+        months = (pl.col("months") != pl.col("months beside")).fill_null(value=False)
+    else:
+        months = pl.col("months").ne_missing(pl.col("months former"))
+    # Both columns of a filing are on one form.
     form = (
         never
         if own_column or "template" not in rows.columns
         else (_family("template", name).ne_missing(_family("template former", name)))
     )
-    gap = before.is_null() if own_column else ~pl.col(" there former").fill_null(value=False)
+    is_there = pl.col(" beside" if own_column else " there former")
+    gap = ~is_there.fill_null(value=False)
     reason = (
         pl.when(now.is_null()).then(pl.lit("no_value"))
         .when(gap).then(pl.lit("gap"))
@@ -146,7 +150,8 @@ def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame
     rows = rows.with_columns(relative.alias(f"{name}_growth"))
     if own_column:
         difference = before - pl.col(f"{name} former")
-        restated = pl.when(difference != 0).then(difference)
+        is_of_the_year = pl.col("year beside") == pl.col("year") - 1
+        restated = pl.when(is_of_the_year & (difference != 0)).then(difference)
         rows = rows.with_columns(restated.alias(f"{name}_restated"))
     return rows
 

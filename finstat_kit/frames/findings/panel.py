@@ -10,12 +10,13 @@ import polars as pl
 
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble
+from finstat_kit.frames.financials.items import columns_of
+from finstat_kit.frames.financials.readings import any_of_items
 from finstat_kit.frames.findings.summary import check_columns
-from finstat_kit.frames.findings.values import one_row_per_year
+from finstat_kit.frames.findings.values import STATUS, has_figures, one_row_per_year
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.reports.cells import REASON
 
-STATUS: Final = pl.Enum(["filed", "gap", "before", "after"])
 FLOWS: Final = pl.Schema(
     {
         "year": pl.Int32(),
@@ -42,21 +43,25 @@ def panel(
     """Arrange figures as a panel, and count the flows; see `Register.panel`."""
     check_columns(figures, [])
     table, _ = one_row_per_year(figures.lazy().collect())
-    table = table.with_columns(has_figures(table).alias(_PRESENT))
+    table = table.with_columns(_is_present(table).alias(_PRESENT))
     # Those of a panel that is arranged anew are determined anew.
     table = table.drop_nulls(["unit_id", "year"]).drop("status", strict=False)
-    span = _years(years, table)
-    table = table.filter(pl.col("year").is_in(span))
-    units = table.filter(_PRESENT)["unit_id"].unique().sort()
+    filed = table.filter(_PRESENT)["year"].to_list()
+    span = _years(years, filed)
+    in_span = pl.col("year").is_in(span)
+    units = table.filter(_PRESENT, in_span)["unit_id"].unique()
     if units.is_empty():
         raise UsageError(
             f": no unit has figures in {span[0]} to {span[-1]}" if span else ": no row has any",
             argument="figures" if years is None else "years",
             cure="give figures of units that filed, and years of theirs",
         )
-    calendar = pl.DataFrame({"year": span}, schema={"year": table.schema["year"]})
+    # Who comes and goes is shown by all years of the figures, also by those that are not wanted.
+    every_year = range(min(filed + span), max(filed + span) + 1)
+    calendar = pl.DataFrame({"year": every_year}, schema={"year": table.schema["year"]})
     grid = (
-        units.to_frame()
+        table.filter(_PRESENT)
+        .select(pl.col("unit_id").unique().sort())
         .join(calendar, how="cross")
         .join(table, on=["unit_id", "year"], how="left")
         .sort("unit_id", "year")
@@ -70,26 +75,23 @@ def panel(
         reason = pl.col("reason").cast(pl.String)
         without = pl.when(~pl.col(_PRESENT)).then(pl.lit(_NO_ROW))
         grid = grid.with_columns(pl.coalesce(reason, without).cast(REASON).alias("reason"))
-    flows = _flows(grid, today)
+    flows = _flows(grid, today).filter(in_span)
+    grid = grid.filter(in_span, pl.col("unit_id").is_in(units.implode()))
     if balanced:
         grid = grid.filter(pl.col(_PRESENT).all().over("unit_id"))
     return grid.select(*table.drop(_PRESENT).columns, "status"), flows
 
 
-def has_figures(table: pl.DataFrame) -> pl.Expr:
-    """Return whether a row has figures: of those with a reason only where a cell is no number."""
-    if table.schema.get("status") == STATUS:  # of a panel, which has a row for each year
-        return pl.col("status") == "filed"
-    if "reason" not in table.columns:
-        return pl.lit(value=True)
-    reason = pl.col("reason").cast(pl.String)
-    return reason.is_null() | (reason == "not_a_number")
+def _is_present(table: pl.DataFrame) -> pl.Expr:
+    """Return whether a row has figures; where some could not be read, at least one is there."""
+    if "reason" not in table.columns or not columns_of(table):
+        return has_figures(table)
+    return has_figures(table) & (pl.col("reason").is_null() | any_of_items(table))
 
 
-def _years(years: int | Iterable[int] | None, table: pl.DataFrame) -> list[int]:
+def _years(years: int | Iterable[int] | None, filed: list[int]) -> list[int]:
     if years is None:
-        given = table.filter(_PRESENT)["year"].to_list()
-        return list(range(min(given), max(given) + 1)) if given else []
+        return list(range(min(filed), max(filed) + 1)) if filed else []
     several = [years] if isinstance(years, int) else years
     listed = list(several) if isinstance(several, Iterable) else []
     if not listed or not all(type(year) is int for year in listed):

@@ -71,13 +71,19 @@ class Amounts:
         self.filled[places] = True
 
     def up(self, terms: Iterable[tuple[float, int]]) -> Added:
-        """Add cells up, each given by its sign and its row."""
+        """Add cells up, each given by its sign and its row.
+
+        A cell with the sign 0 adds nothing, and shows by its number that blanks are zeros.
+        """
         many = self.values.shape[1]
         sums = Added(np.zeros(many), np.zeros(many, np.bool_))
         for sign, cell in terms:
             values, filled = sums
-            values += sign * self.values[cell]
-            filled |= self.filled[cell]
+            if sign:
+                values += sign * self.values[cell]
+                filled |= self.filled[cell]
+            else:
+                filled |= self.filled[cell] & ~np.isnan(self.values[cell])
         return sums
 
 
