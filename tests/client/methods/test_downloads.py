@@ -283,6 +283,10 @@ def test_the_sample_has_files(tmp_path: Path) -> None:
     [
         (pl.DataFrame({"id": [1]}), "x", "give what fk.attachments"),
         ([1], "x", "attachments is a list"),
+        (listed(file(1)).with_columns(id=pl.lit("../up")), "x", "give what fk.attachments"),
+        (listed(file(1)).with_columns(id=pl.lit(5.0)), "x", "give what fk.attachments"),
+        (listed(file(1)).with_columns(velkostPrilohy=pl.lit("3")), "x", "give what fk.attachments"),
+        (listed(file(-5)), "x", "attachments: .*-5"),
         (listed(file(1)), "no/such/folder", "folder="),
         (listed(file(1)), 5, "folder=5 is not a path"),
         (listed(file(1)), "x" * 300, "folder=.*File name too long.*give one in an existing folder"),

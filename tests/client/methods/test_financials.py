@@ -210,6 +210,82 @@ def altered(
     return watched
 
 
+@pytest.mark.parametrize(
+    ("change", "lost"),
+    [
+        (lambda form: form["riadky"][0]["text"].update(sk="iné"), {"total_assets"}),
+        (lambda form: form["riadky"].append(form["riadky"][-1]), {"total_assets", "inventories"}),
+        (
+            lambda form: form["riadky"].insert(40, form["riadky"][3]),
+            {"total_assets", "inventories"},
+        ),
+        (
+            lambda form: [cell["text"].update(sk="Iné") for cell in form["hlavicka"]],
+            {"total_assets", "inventories"},
+        ),
+    ],
+)
+def test_where_a_form_has_moved_there_is_no_number_but_the_reason(
+    change: Callable[[dict[str, Any]], object], lost: set[str]
+) -> None:
+    """The others are there, the reason beside them; another number of rows or column moves all."""
+
+    def moved(form: dict[str, object]) -> None:
+        if form["id"] == 699:
+            change(form["tabulky"][0])  # type: ignore[index]
+
+    whole = SAMPLE.financials([unit for unit, _ in with_one(2016)], 2016).filter(template=699)
+    row = whole.drop_nulls(["total_assets", "inventories", "sales"]).row(0, named=True)
+    unit = row["unit_id"]
+    (seen,) = altered(moved, "sablona").financials([unit], 2016).to_dicts()
+
+    assert (row["template"], row["reason"], seen["reason"]) == (699, None, "caption_mismatch")
+    assert {name for name in lost if seen[name] is None} == lost
+    kept = {name: seen[name] for name in ("equity", "sales", "net_profit")}
+    assert kept == {name: row[name] for name in kept}
+    summary = fk.summary(pl.DataFrame([seen], schema=whole.schema), "total_assets", None)
+    assert summary["reasons"].to_list() == [[{"reason": "caption_mismatch", "count": 1}]]
+
+
+def test_a_year_of_a_statement_that_is_not_public_says_so() -> None:
+    """It may be of the year; one that was deleted is no filing of any."""
+    sample, (unit, *_) = fk.sample(1_000, seed=5), without(2016)
+    (statement,) = sample.file([unit], year=2016)["id"]
+
+    def reason(state: str) -> str:
+        def hide(record: dict[str, object]) -> None:
+            if record["id"] == statement:
+                record.clear()
+                record |= {"id": statement, "stav": state, "datumPoslednejUpravy": "2026-01-01"}
+
+        figures = altered(hide, "uctovna-zavierka", sample).financials([unit], [2015, 2016])
+        return str(figures.filter(year=2016)["reason"].item())
+
+    assert reason("NEVEREJNÁ") == "non_public"
+    assert reason("ZMAZANÉ") == "no_filing_for_year"
+
+
+def test_the_limit_of_requests_is_checked_by_the_records_too() -> None:
+    """Ids show no number of statements; of filings no report is requested, and none counts."""
+    unit = UNITS.sort(pl.col("idUctovnychZavierok").list.len()).tail(1)
+    statements = unit["idUctovnychZavierok"].list.len().item()
+    watched = Watched(SAMPLE)
+
+    assert watched.filings(unit, max_requests=statements)["statement_id"].null_count() == 0
+    assert len(watched.asked) == statements
+    with pytest.raises(fk.UsageError, match=f"this needs {1 + statements} requests"):
+        watched.filings(unit["id"], max_requests=statements)
+    assert len(watched.asked) == statements + (statements > 12)
+
+
+def test_records_of_another_type_are_refused_by_name() -> None:
+    """As a csv gives them: the error names the column, its type and the right one."""
+    for name, dtype in (("datumZalozenia", pl.String), ("ico", pl.Int64), ("kraj", pl.Int64)):
+        units = UNITS.head(2).with_columns(pl.lit(None, dtype).alias(name))
+        with pytest.raises(fk.UsageError, match=f"units: the column {name!r} is {dtype}"):
+            SAMPLE.financials(units, 2016)
+
+
 def test_a_length_that_does_not_fit() -> None:
     """No number of the report comes out; the reason says so."""
 

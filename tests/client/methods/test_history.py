@@ -260,3 +260,15 @@ def test_an_id_without_a_unit_is_not_found() -> None:
         fk.sample(100).statement_history(10**9)
 
     assert caught.value.ids == [10**9]
+
+
+def test_the_newest_years_are_those_of_readable_filings() -> None:
+    """A slip such as the year 9999 and a statement of another unit take no place of a year."""
+    sample = fk.sample(300)
+    (unit,) = sample.units.ids(limit=1)["id"]
+    before = sample.statement_history(unit, 3).filings["year"].to_list()
+
+    sample.file([unit], year=2026, case="year_9999")
+    sample.file([unit], year=2025, case="not_own_statement")
+
+    assert sample.statement_history(unit, 3).filings["year"].to_list() == before

@@ -278,3 +278,23 @@ def test_the_list_of_items_needs_no_register() -> None:
     assert sales["forms"] == [699, 687, 22, 727, 521, 696, 1180, 385]
     assert [sales[family] for family in families] == [2009, 2012, 2013, None]
     assert set(listed.filter(pl.col("forms").list.contains(22))["statement"]) == {"income"}
+
+
+def test_the_sum_of_a_block_that_is_no_number_leaves_its_parts() -> None:
+    """It only shows that blanks are zeros: the item is the sum of its parts."""
+    parts = {(1, 122): "30", (1, 136): "2", (1, 139): "3", (1, 140): "1"}
+
+    with pytest.warns(UserWarning, match="gave no number"):
+        values = found(filled(699, parts | {(1, 101): "x"}))
+
+    name = "current_liabilities_total"
+    assert values[name] == found(filled(699, parts))[name]
+
+
+def test_cells_with_blanks_are_no_cells_of_items() -> None:
+    """A blank looks as a cell that is no number; the error has the cure."""
+    reports = filled(699, {(2, 5): "50"})
+
+    with pytest.raises(fk.UsageError, match=r"frame: it has the blank cells too.*blanks=True"):
+        fk.items(fk.cells(reports, blanks=True))
+    assert found(reports)["sales"] == 50.0

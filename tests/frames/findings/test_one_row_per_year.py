@@ -75,3 +75,11 @@ def test_individual_and_consolidated_statements_are_not_mixed() -> None:
 
     assert one_row_per_year(both.filter(pl.col("consolidated").eq(other=False))).left_out == 0
     assert one_row_per_year(both.slice(1)).table.height == 2
+
+
+@pytest.mark.parametrize("reason", ["not_a_number", "caption_mismatch"])
+def test_a_row_with_some_figures_is_that_of_its_year(reason: str) -> None:
+    """A cell that cannot be read does not hand the year over to the column of the next filing."""
+    table, _ = one_row_per_year(rows({"source_column": "previous"}, {"reason": reason}))
+
+    assert table["row"].to_list() == [1]

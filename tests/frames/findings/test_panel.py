@@ -59,6 +59,20 @@ def test_a_panel_has_each_unit_and_year_once(figures: pl.DataFrame) -> None:
     assert same["units"].max() > len(whole)  # type: ignore[operator]
 
 
+def test_years_that_are_not_wanted_are_seen(figures: pl.DataFrame) -> None:
+    """Who returns later does not leave, and who was there before does not enter."""
+    whole, flows = fk.panel(figures)
+    years = [2014, 2016]
+
+    panel, some = fk.panel(figures, years=years)
+
+    assert some.equals(flows.filter(pl.col("year").is_in(years)))
+    in_them = panel.filter(status="filed")["unit_id"].unique()
+    assert set(panel["unit_id"]) == set(in_them)
+    kept = whole.filter(pl.col("year").is_in(years), pl.col("unit_id").is_in(in_them.implode()))
+    assert panel.equals(kept)
+
+
 def test_flows_add_up(figures: pl.DataFrame) -> None:
     """A pause is no exit; who leaves is given with reasons and days of dissolution."""
     _, flows = fk.panel(figures)
@@ -224,3 +238,30 @@ def test_what_is_no_panel(call: Any, text: str, figures: pl.DataFrame) -> None:
     """The error names the argument, its value and the cure."""
     with pytest.raises(fk.UsageError, match=text):
         call(figures)
+
+
+def test_a_previous_column_of_another_length_gives_no_growth() -> None:
+    """As its title page states it; a blank there is no gap, and only a missing column is one."""
+    row = {
+        "unit_id": 1,
+        "source_column": "current",
+        "months": 12,
+        "statement_id": 7,
+        "reason": None,
+    }
+    before = row | {"source_column": "previous", "year": 2019}
+
+    def reason(now: dict[str, object], *previous: dict[str, object]) -> str | None:
+        figures = pl.DataFrame(
+            [row | {"year": 2020, "sales": 120.0} | now, *previous],
+            schema_overrides={"sales": pl.Float64, "months": pl.Int16, "reason": pl.String},
+        )
+        grown = fk.growth(figures, "sales", basis="previous_column")
+        return grown.filter(year=2020)["sales_reason"].item()  # type: ignore[no-any-return]
+
+    of_another = before | {"unit_id": 2, "statement_id": 8, "sales": 1.0}
+    assert reason({}, before | {"sales": 50.0}) is None
+    assert reason({}, before | {"sales": 50.0, "months": 6}) == "months"
+    assert reason({}, before | {"sales": 50.0, "months": None}) is None
+    assert reason({}, before | {"sales": None}) == "no_value_before"
+    assert reason({}, of_another) == "gap"
