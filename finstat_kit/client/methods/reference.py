@@ -24,14 +24,17 @@ _LARGEST_TEMPLATE: Final = 2**31 - 1  # the largest value of a column `template`
 def codelist(
     session: Session, name: str, *, refresh: bool = False, stop: threading.Event | None = None
 ) -> pl.DataFrame:
-    """Return a codelist, fetched at the first call, unless *stop* is set meanwhile."""
+    """Return a codelist, fetched at the first call, unless *stop* is set meanwhile.
+
+    A clone, which shares the data: what a user does to the frame stays with the user.
+    """
     if session.copy is not None:
-        return session.copy.codelist(name, refresh=refresh)
+        return session.copy.codelist(name, refresh=refresh).clone()
     known = session.fetched.codelists
     if name not in known or refresh:
         request = requests.codelist(wire.CODELISTS[name])
         known[name] = session.cached_for_the_day(request, stop, refresh=refresh)
-    return known[name]
+    return known[name].clone()
 
 
 def locations(session: Session, *, refresh: bool = False) -> pl.DataFrame:

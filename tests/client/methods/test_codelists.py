@@ -50,6 +50,24 @@ def test_codelists_are_fetched_once() -> None:
     assert reg.asked == ["/api/kraje?", "/api/kraje?"]
 
 
+def test_a_frame_belongs_to_whoever_got_it(tmp_path: Path) -> None:
+    """Editing a codelist in place, of a register or of a mirror, changes no later answer."""
+    sample = fk.sample(10)
+    mirror = fk.Mirror(tmp_path / "ruz", register=sample)
+    mirror.sync()
+
+    for reg in (sample, mirror):
+        for name in wire.CODELISTS:
+            given = reg.codelist(name)
+            before = given.clone()
+            given[0, "name_sk"] = "x"
+            given.extend(before)
+            given.columns = [column.upper() for column in given.columns]
+            assert reg.codelist(name).equals(before)
+            assert given is not before
+    assert sample.regions().columns == ["code", "name_sk", "name_en", "parent_code"]
+
+
 def test_codelists_names_function_endpoint_and_field() -> None:
     """codelists() names function, endpoint, source, field and label column."""
     with fk.using(fk.sample()) as reg:
