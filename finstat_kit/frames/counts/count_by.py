@@ -14,6 +14,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, lang as checked_lang
 from finstat_kit.errors import UsageError
+from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.protocol.wire import CHANGED, STATE
 
@@ -122,10 +123,11 @@ def _counted(
     if "unit_id" in schema:
         # Figures have one row per unit and year, and a unit is counted once: its size is another
         # in other years.
-        latest = [pl.col("reason").is_null()] if "reason" in schema else []
-        latest += [pl.col("year")] if "year" in schema else []
-        lazy = lazy.sort(latest, nulls_last=False) if latest else lazy
-        lazy = lazy.unique("unit_id", keep="last", maintain_order=True)
+        year = [pl.col("year")] if "year" in schema else []
+        lazy = lazy.sort(has_figures(schema), *year, nulls_last=False, maintain_order=True)
+        # A row that names no unit is one of its own.
+        unit = pl.col("unit_id")
+        lazy = lazy.filter(unit.is_null() | unit.is_last_distinct())
     counts = (
         lazy.select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), **also)
         # A removed record is not counted under its former code.

@@ -10,9 +10,10 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble, items, ratios
+from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.summary import check_columns
-from finstat_kit.frames.findings.values import has_figures, one_row_per_year
+from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import labels
 
 Basis = Literal["previous_year", "previous_column"]
@@ -90,7 +91,7 @@ def growth(
         is_previous = pl.col("source_column").cast(pl.String) == "previous"
         previous, table = table.filter(is_previous), table.filter(~is_previous)
     rows = one_row_per_year(table)[0].sort("unit_id", "year")
-    rows = rows.with_columns(has_figures(rows).alias(" there"))
+    rows = rows.with_columns(has_figures(rows.schema).alias(" there"))
     beside_it = [name for name in ("months", "template", " there") if name in rows.columns]
     former = rows.select(
         "unit_id",

@@ -12,8 +12,9 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble
 from finstat_kit.frames.financials.items import columns_of
 from finstat_kit.frames.financials.readings import any_of_items
+from finstat_kit.frames.financials.reasons import STATUS, has_figures
 from finstat_kit.frames.findings.summary import check_columns
-from finstat_kit.frames.findings.values import STATUS, has_figures, one_row_per_year
+from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.reports.cells import REASON
 
@@ -85,8 +86,8 @@ def panel(
 def _is_present(table: pl.DataFrame) -> pl.Expr:
     """Return whether a row has figures; where some could not be read, at least one is there."""
     if "reason" not in table.columns or not columns_of(table):
-        return has_figures(table)
-    return has_figures(table) & (pl.col("reason").is_null() | any_of_items(table))
+        return has_figures(table.schema)
+    return has_figures(table.schema) & (pl.col("reason").is_null() | any_of_items(table))
 
 
 def _years(years: int | Iterable[int] | None, filed: list[int]) -> list[int]:

@@ -11,9 +11,9 @@ from finstat_kit import arguments
 from finstat_kit.arguments import near
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble, ratios
+from finstat_kit.frames.financials.reasons import WITHOUT
 from finstat_kit.frames.places import labels
 
-STATUS: Final = pl.Enum(["filed", "gap", "before", "after"])  # of a year of a panel
 BLANK: Final = "all_blank"
 NOT_ON_FORM: Final = "item_not_in_form"
 DIVISOR: Final = "divisor"  # not above zero
@@ -23,12 +23,9 @@ _USED: Final = (
     "currency", ratios.EXCLUDED,
 )  # fmt: skip
 _PLACE: Final = " place"
-# Beside these reasons a row has figures, but for some.
-_PARTLY: Final = ("not_a_number", "caption_mismatch")
-_WITHOUT: Final = pl.col("reason").is_not_null() & ~pl.col("reason").cast(pl.String).is_in(_PARTLY)
 # By column, as far as a frame has it: what goes before, and whether it is the greatest.
 _ORDER: Final = {
-    "reason": (_WITHOUT, False),
+    "reason": (WITHOUT, False),
     "source_column": (pl.col("source_column").cast(pl.String) == "previous", False),
     "months": (pl.col("months"), True),
     "period_to": (pl.col("period_to"), True),
@@ -138,13 +135,6 @@ def reason(value: str, columns: Collection[str], schema: pl.Schema) -> pl.Expr:
     if "reason" in columns:
         why = pl.coalesce(pl.col("reason").cast(pl.String), why)
     return why
-
-
-def has_figures(table: pl.DataFrame) -> pl.Expr:
-    """Return whether a row has figures, as its reason or the status of a panel shows it."""
-    if table.schema.get("status") == STATUS:  # of a panel, which has a row for each year
-        return pl.col("status") == "filed"
-    return ~_WITHOUT if "reason" in table.columns else pl.lit(value=True)
 
 
 def one_row_per_year(table: pl.DataFrame) -> Rows:

@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.frames.counts import count_by as counts
+from finstat_kit.frames.financials.reasons import STATUS
 from tests.frames.places.test_labels import REG, column
 
 
@@ -66,6 +67,48 @@ def test_a_unit_of_several_years_is_counted_once() -> None:
         assert REG.count_by(frame, "kraj")["count"].to_list() == [2, 1]
         assert REG.count_by(frame, "kraj", last_change="month")["count"].to_list() == [2, 1]
         assert REG.count_by(frame.drop("unit_id"), "kraj")["count"].to_list() == [3, 2]
+
+
+def test_a_unit_is_counted_by_its_latest_row_with_figures() -> None:
+    """One unreadable cell leaves a row its figures; a year without a filing has none."""
+    rows = pl.DataFrame(
+        {
+            "unit_id": [1, 1, 1],
+            "year": [2022, 2023, 2024],
+            "reason": [None, "not_a_number", "no_filing_for_year"],
+            "kraj": ["SK010", "SK021", "SK022"],
+        }
+    )
+    status = pl.Series("status", ["filed", "filed", "after"], dtype=STATUS)
+
+    for frame in (rows, rows.drop("reason").with_columns(status)):
+        for shuffled in (frame, frame.reverse(), frame.lazy()):
+            assert REG.count_by(shuffled, "kraj")["code"].to_list() == ["SK021"]
+
+
+def test_of_rows_of_one_year_the_last_is_counted() -> None:
+    """In the order of the frame, such as the consolidated figures after the individual ones."""
+    n = 5_000
+    rows = pl.DataFrame(
+        {
+            "unit_id": [*range(n)] * 3,
+            "year": [2024] * 2 * n + [2023] * n,
+            "kraj": ["SK010"] * n + ["SK021"] * n + ["SK022"] * n,
+            "reason": [None] * 3 * n,
+        }
+    )
+
+    assert REG.count_by(rows, "kraj").select("code", "count").rows() == [("SK021", n)]
+
+
+def test_rows_that_name_no_unit_are_counted_each() -> None:
+    """Every row is counted where nothing says that two are of one unit."""
+    rows = pl.DataFrame(
+        {"unit_id": [None, 7, None, 7], "kraj": ["SK010", "SK010", "SK010", "SK021"]},
+        schema_overrides={"unit_id": pl.Int64},
+    )
+
+    assert REG.count_by(rows, "kraj").select("code", "count").rows() == [("SK010", 2), ("SK021", 1)]
 
 
 def test_a_column_that_is_only_called_gone_hides_no_row() -> None:
