@@ -41,10 +41,19 @@ _NEED_NO_REGISTER: Final = frozenset({"cells", "check_reports", "as_filed", "ite
 _FORM: Final = "/api/sablona"
 _DAY: Final = re.compile(r"(.*)@([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII | re.DOTALL)
 
+
+class _Entry:
+    """A register that `use` or a block of `using` made current; None is none."""
+
+    def __init__(self, register: Register | None) -> None:
+        self.register = register
+
+
 # A plain global under a lock: threads of widgets do not inherit a ContextVar. The only one that
-# changes.
+# changes. The last entry is current; the others are those of the blocks around it, in whichever
+# thread, and below them that of `use`.
 _lock = threading.RLock()
-_current: Register | None = None
+_entries: Final = [_Entry(None)]
 
 
 def _renew_lock() -> None:
@@ -102,10 +111,9 @@ def use(
         True
         >>> fk.use(None)
     """
-    global _current
     chosen = None if register is None else _made(register, "register", lang, cache, max_age)
     with _lock:
-        _current = chosen
+        _entries[-1].register = chosen
     return chosen
 
 
@@ -119,8 +127,9 @@ def using(
 ) -> Iterator[Register]:
     """Set the register that the module-level functions use, for one block.
 
-    At its end the former register is current again. A register created here, from a URL or a name,
-    is closed; one passed in stays open, and its former language is restored.
+    At its end the former register is current again; of overlapping blocks, such as those of two
+    threads, the latest that has not ended is current. A register created here, from a URL or a
+    name, is closed; one passed in stays open, and its former language is restored.
 
     Args:
         register: As in `use`, except None.
@@ -140,16 +149,16 @@ def using(
         ...     reg.units.count() == fk.units.count()
         True
     """
-    global _current
     spoken = register.lang if isinstance(register, Register) else "sk"
     chosen = _made(register, "register", lang, cache, max_age)
+    entry = _Entry(chosen)
     with _lock:
-        former, _current = _current, chosen
+        _entries.append(entry)
     try:
         yield chosen
     finally:
         with _lock:
-            _current = former
+            _entries.remove(entry)
         if chosen is not register:
             chosen.close()
         elif lang is not None:
@@ -168,14 +177,14 @@ def register() -> Register:
         ...     fk.register()
         SAMPLE DATA <20,000 invented units in process, today 2026-06-30>
     """
-    global _current
     with _lock:
-        if _current is None:
+        entry = _entries[-1]
+        if entry.register is None:
             named = os.environ.get(_VARIABLE)
             if not named:
                 raise UsageError(_NOT_CHOSEN, cure=_CHOOSE)
-            _current = _made(named, _VARIABLE)
-        return _current
+            entry.register = _made(named, _VARIABLE)
+        return entry.register
 
 
 def _made(
@@ -263,7 +272,7 @@ def drawn_from(choice: Register | str | None, lang: Lang | None) -> tuple[Regist
 def _is_chosen() -> bool:
     """Return whether a register is current, or named by the environment."""
     with _lock:
-        return _current is not None or bool(os.environ.get(_VARIABLE))
+        return _entries[-1].register is not None or bool(os.environ.get(_VARIABLE))
 
 
 def _shipped_forms(method: str, path: str, query: str) -> Reply:

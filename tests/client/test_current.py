@@ -57,6 +57,21 @@ def test_using_restores_the_former_register() -> None:
     assert fk.register() is ONE
 
 
+def test_blocks_that_overlap_may_end_in_any_order() -> None:
+    """As those of two threads: the later one stays current to its end, then the one before both."""
+    fk.use(ONE)
+    first, second = fk.using(TWO), fk.using(sample_of({}))
+
+    first.__enter__()
+    inner = second.__enter__()
+    first.__exit__(None, None, None)
+    between = fk.register()
+    second.__exit__(None, None, None)
+
+    assert between is inner
+    assert fk.register() is ONE
+
+
 class Noted(fk.Register):
     """A register that counts how often it was closed."""
 
