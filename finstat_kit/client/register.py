@@ -117,6 +117,7 @@ class Register(Checked):
         )
         self._session = Session(
             exchange,
+            register=self,
             page_size=self.page_size,
             connections=self.connections,
             rate=self.rate,

@@ -98,6 +98,7 @@ class Session:
 
     Attributes:
         exchange: Sends the requests.
+        register: The register, from which pickle makes a collection again.
         page_size: Ids per request of a list.
         connections: Number of concurrent requests.
         rate: Maximum number of requests per second, None for no limit.
@@ -111,6 +112,7 @@ class Session:
 
     exchange: Exchange
     _: KW_ONLY
+    register: object
     page_size: int
     connections: int
     rate: float | None

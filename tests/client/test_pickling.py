@@ -138,6 +138,28 @@ def test_a_mirror_goes_by_its_path(
     assert other.sync()["new"].sum() == 0
 
 
+@each_way
+@pytest.mark.parametrize("name", ["units", "statements", "reports", "annual_reports"])
+def test_a_collection_goes_with_its_register(
+    again: Callable[[object], Callable[..., object]], name: str
+) -> None:
+    """Its methods too, as a pool of processes sends them."""
+    with ListServer(500) as server, fk.Register(server.url) as reg:
+        for owner in (reg, fk.sample(300)):
+            collection = getattr(owner, name)
+            assert repr(again(collection)) == repr(collection)
+            assert again(collection.count)() == collection.count()
+
+
+def test_a_collection_of_a_changed_sample_refuses() -> None:
+    """As the sample itself does."""
+    sample = fk.sample(30)
+    sample.publish(1)
+
+    with pytest.raises(fk.UsageError, match=r"was changed after fk\.sample\(\)"):
+        pickle.dumps(sample.units.get)
+
+
 @pytest.mark.slow
 def test_another_process_asks_what_was_sent_to_it() -> None:
     """A pickle is enough: the process that loads it opens connections of its own."""

@@ -36,6 +36,10 @@ class Collection(Checked):
         self._name = name
         self._session = session
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy as the collection of the register, which may refuse."""
+        return getattr, (self._session.register, self._name)
+
     def __repr__(self) -> str:
         return f"<collection {self._name}, /api/{wire.LISTS[self._name]}>"
 
