@@ -14,7 +14,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts import estimate as estimation
 from finstat_kit.frames.counts.compare import COMPARISON
-from finstat_kit.frames.counts.count_by import COUNTS, KINDS, MADE_BY, are_those_of, check_made_by
+from finstat_kit.frames.counts.count_by import COUNTS, are_those_of, checked
 from finstat_kit.frames.counts.estimate import ESTIMATES
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
@@ -31,30 +31,7 @@ def of_frame(
     """Return the counts to draw: the given ones, or those of the given units."""
     if not are_those_of(frame, COUNTS):
         return (register or current.register()).count_by(frame, by, lang=lang)
-    return _checked(frame, by, COUNTS, ("count",), "fk.count_by")
-
-
-def _checked(
-    frame: labels.Frame, by: Grouping, columns: pl.Schema, numbers: tuple[str, ...], maker: str
-) -> pl.DataFrame:
-    check_made_by(frame, by)
-    columns = pl.Schema({name: columns[name] for name in columns if name not in MADE_BY})
-    table = frame.lazy().select(columns.names()).collect()
-    for column, dtype in columns.items():
-        found = table.schema[column]
-        fits = found.is_integer() if dtype == pl.Int64 else found in (dtype, pl.Null)
-        if not fits:
-            raise UsageError(
-                f"the column {column!r} is {found}", cure=f"give counts as {maker} does"
-            )
-        below = column in numbers and (table[column] < 0).any()
-        if dtype == pl.Int64 and (table[column].null_count() or below):
-            of = "nulls or negative numbers" if column in numbers else "nulls"
-            raise UsageError(f"the column {column!r} has {of}", cure="give whole counts")
-    kinds = set(table["kind"]) - set(KINDS)
-    if kinds:
-        raise UsageError(f"the column 'kind' has {kinds}", cure=f"give some of {list(KINDS)}")
-    return table.cast(columns)  # shares may be null, and counts of any size of integer
+    return checked(frame, by, COUNTS, "fk.count_by")
 
 
 def is_comparison(frame: labels.Frame) -> bool:
@@ -64,7 +41,7 @@ def is_comparison(frame: labels.Frame) -> bool:
 
 def comparison(frame: labels.Frame, by: Grouping) -> pl.DataFrame:
     """Return the given comparison, checked."""
-    return _checked(frame, by, COMPARISON, ("count_a", "count_b"), "fk.compare")
+    return checked(frame, by, COMPARISON, "fk.compare")
 
 
 def both_numbers(frame: labels.Frame, table: pl.DataFrame, lang: Lang) -> str:
@@ -165,7 +142,7 @@ def estimate_of(frame: labels.Frame, by: Grouping) -> Estimate | None:
     """
     if not are_those_of(frame, ESTIMATES):
         return None
-    table = _checked(frame, by, COUNTS, ("count",), "fk.estimate")
+    table = checked(frame, by, COUNTS, "fk.estimate")
     sizes = frame.lazy().select("n", "N").unique().collect()
     n, number = sizes.row(0) if sizes.height == 1 else (0, 0)
     if n == number and sizes.height <= 1:

@@ -90,8 +90,7 @@ def compare(
 def _counts_of(frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang) -> pl.DataFrame:
     """Return the counts of a frame, or the frame itself if it holds counts."""
     if counts.are_those_of(frame, counts.COUNTS):
-        counts.check_made_by(frame, by)
-        given_counts = frame.lazy().select("code", "label", "count", "share", "kind").collect()
+        given_counts = counts.checked(frame, by, counts.COUNTS, "fk.count_by")
         twice = given_counts.filter(pl.struct("code", "kind").is_duplicated())
         if twice.height:
             raise UsageError(
@@ -121,7 +120,7 @@ def _days(a: labels.Frame, b: labels.Frame) -> tuple[pl.DataFrame, pl.DataFrame]
     sides = []
     for frame in (a, b):
         schema = labels.schema_of(frame)
-        if schema.get(CHANGED) != pl.Date or "id" not in schema:
+        if schema.get(CHANGED) != pl.Date or not schema.get("id", pl.Null()).is_integer():
             return None
         sides.append(frame.lazy().select("id", CHANGED).drop_nulls().unique().collect())
     return None if min(side.height for side in sides) < _ENOUGH else (sides[0], sides[1])

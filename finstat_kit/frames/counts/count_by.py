@@ -155,6 +155,42 @@ def are_those_of(frame: labels.Frame, columns: pl.Schema) -> bool:
     return set(columns) - MADE_BY <= set(labels.schema_of(frame))
 
 
+def checked(frame: labels.Frame, by: str, columns: pl.Schema, maker: str) -> pl.DataFrame:
+    """Return given counts, a comparison or an estimate, each column in its type.
+
+    Args:
+        frame: With `are_those_of` *columns*.
+        by: What they are to be made by.
+        columns: Of what the frame is.
+        maker: The function that returns such frames.
+
+    Raises:
+        UsageError: A column has another type, a count is null or negative, a kind is unknown, or
+            they were made by another field.
+    """
+    check_made_by(frame, by)
+    columns = pl.Schema({name: columns[name] for name in columns if name not in MADE_BY})
+    table = frame.lazy().select(columns.names()).collect()
+    for column, dtype in columns.items():
+        found = table.schema[column]
+        if dtype == pl.Int64:
+            fits = found.is_integer()
+        else:
+            fits = labels.holds_codes(found) if dtype == pl.String else found in (dtype, pl.Null)
+        if not fits:
+            cure = labels.CODES_ARE_TEXT if column == "code" else f"give counts as {maker} does"
+            raise UsageError(f"the column {column!r} is {found}", cure=cure)
+        is_count = column.startswith("count")
+        below = is_count and (table[column] < 0).any()
+        if dtype == pl.Int64 and (table[column].null_count() or below):
+            of = "nulls or negative numbers" if is_count else "nulls"
+            raise UsageError(f"the column {column!r} has {of}", cure="give whole counts")
+    kinds = set(table["kind"]) - set(KINDS)
+    if kinds:
+        raise UsageError(f"the column 'kind' has {kinds}", cure=f"give some of {list(KINDS)}")
+    return table.cast(columns)  # shares may be null, and counts of any size of integer
+
+
 def check_made_by(frame: labels.Frame, by: str) -> None:
     """Refuse counts, a comparison or an estimate that were made by another field than *by*."""
     arguments.one_of("by", by, tuple(labels.FIELDS))

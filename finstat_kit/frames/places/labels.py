@@ -41,6 +41,9 @@ FIELDS: Final = {
     **{by: CodeColumn(by, by, group.label) for by, group in groups.GROUPS.items()},
 }  # fmt: skip
 
+CODES_ARE_TEXT: Final = (
+    "codes are text, since a number loses its leading zeros: read the column as String"
+)
 _KNOWN: Final = (*CODELISTS, *groups.GROUPS)
 
 
@@ -207,8 +210,7 @@ def code_columns(
         if not holds_codes(dtype):
             raise UsageError(
                 f"the column {column.code!r} is {dtype}",
-                cure="codes are text, since a number loses its leading zeros: read the column as "
-                "String",
+                cure=CODES_ARE_TEXT,
             )
     return chosen
 

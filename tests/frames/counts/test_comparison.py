@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import date
+from typing import Final
 
 import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
 import finstat_kit as fk
+from finstat_kit.frames.counts.count_by import KINDS
 from finstat_kit.frames.places import labels
 
 REG = fk.sample(1_000)
+SIZE: Final = "velkostOrganizacie"
 codes = st.lists(st.sampled_from(["SK010", "SK042", "99", None]), max_size=12)
 states = st.sampled_from([None, "ZMAZANÉ"])
 
@@ -73,6 +77,51 @@ def test_windows_of_last_changes_are_warned_of() -> None:
             assert table["windows"].all()
         counted = REG.compare(REG.count_by(a, "kraj"), b)
         assert counted["windows"].is_null().all()
+
+
+def test_given_counts_are_checked_as_those_of_charts_are() -> None:
+    """Codes read from csv as numbers match no codes of the register; a count is a whole number."""
+    given = REG.count_by(pl.DataFrame({"velkostOrganizacie": ["01", "02", None]}), SIZE)
+    code, count = pl.col("code"), pl.col("count")
+    of_numbers = given.with_columns(code.cast(pl.Int64))
+
+    with pytest.raises(fk.UsageError, match=r"the column 'code' is Int64; codes are text.*String"):
+        REG.compare(of_numbers, given, by=SIZE)
+    with pytest.raises(fk.UsageError, match="the column 'code' is Int64; codes are text"):
+        REG.compare(of_numbers, of_numbers, by=SIZE)
+    for wrong in (count.cast(pl.String), count.implode().over("code"), count * 1.5):
+        with pytest.raises(fk.UsageError, match="the column 'count' is"):
+            REG.compare(given, given.with_columns(wrong), by=SIZE)
+    for wrong in (pl.when(code == "02").then("count").alias("count"), -count):
+        with pytest.raises(fk.UsageError, match="the column 'count' has nulls or negative"):
+            REG.compare(given.with_columns(wrong), given, by=SIZE)
+    with pytest.raises(fk.UsageError, match=r"the column 'kind' has \{'x'\}"):
+        REG.compare(given.with_columns(kind=pl.lit("x")), given, by=SIZE)
+
+
+def test_texts_of_given_counts_may_be_categories() -> None:
+    """Categorical or Enum on one side, text on the other: the same comparison."""
+    given = REG.count_by(pl.DataFrame({"kraj": ["SK010", "SK042", None]}), "kraj")
+    categories = given.with_columns(
+        pl.col("code").cast(pl.Categorical), pl.col("kind").cast(pl.Enum(KINDS))
+    )
+
+    expected = REG.compare(given, given)
+    assert REG.compare(categories, given).equals(expected)
+    assert REG.compare(given.lazy(), categories.lazy()).equals(expected)
+
+
+def test_ids_of_another_type_tell_no_windows() -> None:
+    """A frame with ids of Python objects is counted all the same."""
+    frame = pl.DataFrame(
+        {
+            "id": pl.Series([object()] * 6, dtype=pl.Object),
+            "kraj": ["SK010"] * 6,
+            "datumPoslednejUpravy": [date(2026, 6, day) for day in range(1, 7)],
+        }
+    )
+
+    assert REG.compare(frame, frame)["windows"].to_list() == [None]
 
 
 def test_names_of_both_sides_are_columns() -> None:
