@@ -439,8 +439,10 @@ def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
             raise UsageError(f"publish: {name!r} cannot be set", cure=cure)
     if fields.get("ico") is not None:
         arguments.digits("ico", fields["ico"], (8, 12))
-    if fields.get("dic") is not None:
-        arguments.digits("dic", fields["dic"], (10,))
+    if fields.get("dic") is not None and not int(arguments.digits("dic", fields["dic"], (10,))):
+        raise UsageError(
+            "is not allowed", argument="dic", value=fields["dic"], cure="give None for no DIČ"
+        )
     if fields.get("pravnaForma") is not None:
         arguments.legal_form_code(fields["pravnaForma"])
     return {

@@ -244,6 +244,19 @@ def test_a_unit_published_without_a_number_has_none() -> None:
     assert sample.units.ids(dic="2020202020").height == 0
 
 
+def test_a_number_with_a_leading_zero_is_found() -> None:
+    """As it is published; no unit is found by zeros, which stand for none and are refused."""
+    sample = fk.sample(100)
+
+    new = sample.publish(1, dic="0123456789")
+
+    assert sample.units.ids(dic="0123456789").equals(new)
+    assert sample.units.get(new)["dic"].item() == "0123456789"
+    assert sample.units.count(dic="0000000000") == 0
+    with pytest.raises(fk.UsageError, match="dic='0000000000' is not allowed"):
+        sample.publish(1, dic="0000000000")
+
+
 def test_changes_from_two_threads_are_not_lost() -> None:
     """None is lost: a day that is set while another thread publishes stays set."""
     sample = fk.sample(0)

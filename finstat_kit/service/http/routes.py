@@ -218,8 +218,9 @@ def _unit_conditions(store: Store, parameters: _Parameters) -> tuple[Condition, 
         conditions.append(Condition(store.columns["ico"], number if number >= 0 else -2))
     dic = parameters.take("dic")
     if dic is not None:
-        number = int(dic) if len(dic) == 10 and dic[0] != "0" else -2
-        conditions.append(Condition(store.columns["dic"], number))
+        # Neither a number of another length nor zeros, which stand for none, match a row.
+        number = int(dic) if len(dic) == 10 else 0
+        conditions.append(Condition(store.columns["dic"], number or -2))
     form = parameters.take(wire.FILTERS["legal_form_code"])
     if form is not None:
         forms = store.tables["legal_form"]

@@ -110,7 +110,7 @@ class Store:
         record: Json = {
             "id": id_,
             "ico": ico_text(drawn["ico"]),
-            "dic": str(drawn["dic"]) if drawn["dic"] else None,
+            "dic": f"{drawn['dic']:010d}" if drawn["dic"] else None,
             "nazovUJ": _unit_name(key, code("legal_form")),
             "ulica": _street(key),
             "mesto": place.mesto,
