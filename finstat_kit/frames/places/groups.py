@@ -137,11 +137,11 @@ def _end(columns: pl.Schema) -> pl.Expr:
             cure="give a frame as fk.financials returns it",
         )
     _check_types(columns, ("period_to", "year"))
-    return pl.coalesce(ends)
+    return pl.coalesce(ends).cast(pl.Date)
 
 
 def _age(at: pl.Expr) -> pl.Expr:
-    born = pl.col("datumZalozenia")
+    born = pl.col("datumZalozenia").cast(pl.Date)  # a column of nulls alone may have no type
     # Months and days are of a type too small for their product.
     day_of_year, birthday = (
         day.dt.month().cast(pl.Int32) * 100 + day.dt.day() for day in (at, born)

@@ -125,6 +125,17 @@ def test_an_age_is_in_whole_years(born: date | None, end: date, code: str | None
     assert groups.with_group(frame, "age")["age"].to_list() == [code]
 
 
+def test_a_column_of_nulls_alone_needs_no_type() -> None:
+    """Whatever a group is made from, a frame without any value has the row of those without."""
+    needed = {name: [None] for group in groups.GROUPS.values() for name in group.needs}
+    frame = pl.DataFrame(needed | {"year": [None]})
+
+    for by in groups.GROUPS:
+        expected = "unknown" if by == "size_by_law" else None
+        assert SAMPLE.count_by(frame, by)["code"].to_list() == [expected]  # type: ignore[arg-type]
+        assert groups.with_group(frame, by)[by].to_list() == [expected]
+
+
 def test_a_size_needs_figures() -> None:
     """Of a frame of units it is an error that names what has them."""
     units = SAMPLE.units.get(SAMPLE.units.ids(limit=3))
