@@ -556,8 +556,9 @@ class Register(Checked):
             ``no code`` and ``gone`` have one row each. `plot_counts` and `plot_map` draw it.
 
         Raises:
-            UsageError: A column is missing, counts were made by another field than *by*, or a code
-                appears in two rows of them.
+            UsageError: A column is missing, counts were made by another field than *by*, their
+                columns have other types than those of `count_by` (codes read from csv as numbers),
+                a count is null or negative, or a code appears in two rows of them.
 
         Example:
             >>> import finstat_kit as fk
@@ -641,7 +642,8 @@ class Register(Checked):
             ``name_sk``, ``how`` (``code``, ``old code``, ``name``, ``ambiguous``, ``unknown`` or
             ``missing``; all String) and ``candidates`` (List of String: the codes of the places of
             an ambiguous name: those that share it, or else those whose names begin with it, such
-            as the districts of a city).
+            as the districts of a city). The name of a part of a city alone is a match if no other
+            name begins with it.
 
         Raises:
             UsageError: *names* is neither a Series nor a list, or *level* is unknown.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -23,10 +24,10 @@ MATCHES: Final = pl.Schema(
         "candidates": pl.List(pl.String()),
     }
 )
-# Words for the level of a place, not part of its name.
-_BEFORE: Final = r"(?:okres|district of|region of|municipality of|obec|mesto|mestska cast) "
-_AFTER: Final = r" (?:samospravny kraj|kraj|region|okres|district)"
-_BARE: Final = re.compile(f"(?:{_BEFORE})?(.+?)(?:{_AFTER})?")
+# Words for the level of a place, not part of its name; the register writes "Reg.of Nitra" too.
+_LEVEL: Final = r"(?:samospravny )?kraj|reg(?:ion)?(?: of)?|okr(?:es)?|district(?: of)?"
+_TOWN: Final = r"obec|mesto|mestska cast|municipality of"  # "mesto" may be the end of a name
+_BARE: Final = re.compile(f"(?:(?:{_LEVEL}|{_TOWN}) )?(.+?)(?: (?:{_LEVEL}))?")
 _SHORT: Final = {"n": "nad", "p": "pod"}  # Žiar n. Hronom, Vranov n/Topľou
 _OLD: Final = {
     "region": old_codes.old_region,
@@ -59,13 +60,17 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
         for key in _keys(part):
             by_part.setdefault(key, set()).add(code)
 
+    def of_name(key: str) -> set[str]:
+        parts = by_part.get(key)
+        return by_name.get(key) or (parts | by_start.get(key, set()) if parts else set())
+
     def matched(text: str, name: str) -> tuple[str, list[str]]:
         if text.strip().upper() in name_of:
             return "code", [text.strip().upper()]
         if (today := old.get(text.strip())) is not None:
             return "old code", [today]
         keys = _keys(name)
-        codes = (index[key] for key in keys for index in (by_name, by_part) if key in index)
+        codes = filter(None, map(of_name, keys))
         if len(sharing := sorted(next(codes, ()))) == 1:
             return "name", sharing
         begun = (by_start[key] for key in keys if key in by_start)
@@ -107,10 +112,10 @@ def _keys(words: str) -> list[str]:
 
 def _texts(names: object) -> pl.Series:
     if isinstance(names, list | tuple):
-        try:
-            names = pl.Series(names, dtype=pl.String)
-        except (TypeError, pl.exceptions.PolarsError):
-            names = pl.Series([str(name) for name in names])
+        names = pl.Series(
+            [None if _is_missing(name) else arguments.text("names", str(name)) for name in names],
+            dtype=pl.String,
+        )
     if not isinstance(names, pl.Series):
         raise arguments.not_polars("names", names, "a polars Series, or a list")
     dtype = names.dtype
@@ -119,3 +124,7 @@ def _texts(names: object) -> pl.Series:
             f"is a Series of {dtype}", argument="names", cure="give names or codes, as text"
         )
     return names.cast(pl.String)
+
+
+def _is_missing(name: object) -> bool:
+    return name is None or (isinstance(name, float) and math.isnan(name))

@@ -37,6 +37,13 @@ PLACES = REG.locations()
         ("516589", "municipality", "SK032D516589", "old code"),
         ("Lúčka", "municipality", None, "ambiguous"),
         ("Staré Mesto", "municipality", None, "ambiguous"),
+        ("Region of Banská Bystrica", "region", "SK032", "name"),
+        ("Reg.of Banská Bystrica", "region", "SK032", "name"),
+        ("kraj Nitriansky", "region", "SK023", "name"),
+        ("samosprávny kraj Nitriansky", "region", "SK023", "name"),
+        ("district Nitra", "district", "SK0233", "name"),
+        ("Nitra district", "district", "SK0233", "name"),
+        ("okr. Nitra", "district", "SK0233", "name"),
         ("mesto Trnava", "municipality", "SK0217506745", "name"),
         ("Atlantis", "municipality", None, "unknown"),
         ("", "district", None, "missing"),
@@ -71,6 +78,16 @@ def test_the_districts_of_a_city_are_candidates(name: str) -> None:
     assert (row["code"], row["how"]) == (None, "ambiguous")
     assert row["candidates"] == own["code"].sort().to_list()
     assert own.height == 5
+
+
+@pytest.mark.parametrize("name", ["Nové Mesto", "mestská časť nove mesto"])
+def test_a_part_of_a_city_may_be_meant_by_what_begins_another_name(name: str) -> None:
+    """Then both are candidates."""
+    row = REG.match_places([name], level="municipality").row(0, named=True)
+    named = PLACES.filter(pl.col("code").is_in(row["candidates"]))["name_sk"].to_list()
+
+    assert (row["code"], row["how"]) == (None, "ambiguous")
+    assert named == ["Bratislava-Nové Mesto", "Nové Mesto nad Váhom"]
 
 
 def test_the_beginning_of_one_name_is_a_candidate_and_no_match() -> None:
@@ -110,6 +127,16 @@ def test_any_column_of_names_is_matched(names: pl.Series) -> None:
     assert REG.match_places(names, level="district")["code"].to_list() == ["SK032D", None]
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+@pytest.mark.parametrize("name", [613, "613"])
+def test_what_is_missing_in_a_list_is_missing(missing: object, name: object) -> None:
+    """None, or the NaN of another library, beside numbers or texts."""
+    matches = REG.match_places([name, missing], level="district")  # type: ignore[list-item]
+
+    assert matches["given"].to_list() == ["613", None]
+    assert matches["how"].to_list() == ["old code", "missing"]
+
+
 def test_every_real_place_is_found_by_its_name(full_size: Path) -> None:
     """Also in the codelists as they are live: by its name, or among those that share it."""
     register = fk.sample(1, codelists=full_size)
@@ -140,5 +167,7 @@ def test_wrong_arguments_are_named_with_the_cure() -> None:
         REG.match_places(["x"], level="town")  # type: ignore[arg-type]
     with pytest.raises(fk.UsageError, match="names is a str"):
         REG.match_places("Žilina", level="region")
+    with pytest.raises(fk.UsageError, match=r"names='\\ud800' is not a text"):
+        REG.match_places(["\ud800"], level="district")
     with pytest.raises(fk.UsageError, match="Series of Float64"):
         REG.match_places(pl.Series([1.5]), level="region")
