@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import orjson
 import polars as pl
 
 from finstat_kit import arguments
@@ -20,11 +21,11 @@ from finstat_kit.arguments import Lang, checked_call
 from finstat_kit.client.collections.collection import Units
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Session
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import ProtocolError, UsageError
 from finstat_kit.frames.text import numbers as number_format, unit_names
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import requests
-from finstat_kit.protocol.records import UNITS as UNIT_FIELDS
+from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.service.filings import records, store as filed_stores
 from finstat_kit.service.filings.filing import FIRST_YEAR, all_cases
@@ -156,7 +157,7 @@ class Sample(Register):
             A context manager that gives the base URL.
 
         Raises:
-            UsageError: The port is taken, or uvicorn is not installed.
+            UsageError: *host* is not an address, the port is taken, or uvicorn is not installed.
 
         Example:
             >>> import finstat_kit as fk
@@ -165,6 +166,11 @@ class Sample(Register):
             20000
         """
         port = arguments.whole("port", port, 0, 65_535)
+        # An empty name, often an unset variable, would mean every address.
+        if not arguments.text("host", host) or "\0" in host:
+            raise UsageError(
+                "is not an address", argument="host", value=host, cure="give one: '127.0.0.1'"
+            )
         from finstat_kit.service.http.server import served
 
         return served(self._answer, host=host, port=port, marks=self._marks)
@@ -192,6 +198,9 @@ class Sample(Register):
 
         Returns:
             Their ids: one column ``id`` (Int64).
+
+        Raises:
+            UsageError: A field is unknown, or its value cannot be in a record.
         """
         n = arguments.whole("n", n, 0, 10**7)
         record, day = _checked_fields(fields), _checked_day(on)
@@ -378,6 +387,9 @@ def sample(
         A `Register` with more verbs: ``publish``, ``touch``, ``delete``, ``hide``, ``vanish``,
         ``file``, ``correct``, ``cases``, ``set_today``.
 
+    Raises:
+        UsageError: *codelists* has none of these files, or one that is not the body of a reply.
+
     Example:
         >>> import finstat_kit as fk
         >>> fk.sample()
@@ -445,7 +457,25 @@ def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
         )
     if fields.get("pravnaForma") is not None:
         arguments.legal_form_code(fields["pravnaForma"])
-    return {
-        name: value.isoformat() if isinstance(value, date) else value
+    record = {
+        name: arguments.day(name, value).isoformat() if isinstance(value, date) else value
         for name, value in fields.items()
     }
+    for name, value in record.items():
+        if value is not None and not _fits(name, value):
+            raise UsageError(
+                "cannot be in a record",
+                argument=name,
+                value=value,
+                cure=f"give one as fk.units.get returns it, {UNIT_FIELDS[name]}",
+            )
+    return record
+
+
+def _fits(name: str, value: object) -> bool:
+    """Return whether a field of a reply can have this value."""
+    try:
+        read = KINDS["units"].read(orjson.dumps({"id": 0, name: value}), 0)
+    except (orjson.JSONEncodeError, ProtocolError):
+        return False
+    return getattr(read, name) is not None  # NaN is sent as null

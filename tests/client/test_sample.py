@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import threading
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +72,51 @@ def test_wrong_codelists_are_refused(tmp_path: Path) -> None:
         fk.sample(codelists=tmp_path / "nowhere")
     with pytest.raises(fk.UsageError, match="codelists="):
         fk.sample(codelists=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "fault"),
+    [
+        ("kraje", "<html>", "is not the body of a codelist: it is something else"),
+        ("kraje", "", "is not the body of a codelist: it is an empty body"),
+        ("sidla", "{}", r"is not the body of a codelist: .*\$.lokacie"),
+        ("okresy", '{"lokacie":[{"nazov":{"sk":"A"}}]}', r"\$.lokacie\[0\].kod"),
+        ("sk-nace", '{"lokacie":[]}', r"\$.klasifikacie"),
+        ("pravne-formy", '{"klasifikacie":[]}', "has no entries to draw units from"),
+    ],
+)
+def test_a_file_that_is_no_codelist_is_named(
+    tmp_path: Path, name: str, body: str, fault: str
+) -> None:
+    """With what is wrong in it, before a unit is drawn."""
+    (tmp_path / f"{name}.json").write_text(body, encoding="utf-8")
+
+    with pytest.raises(fk.UsageError, match=rf"codelists=.*{name}\.json.*{fault}"):
+        fk.sample(5, codelists=tmp_path)
+
+
+def test_units_need_a_place(tmp_path: Path) -> None:
+    """Without municipalities and regions abroad there is none; a region abroad is enough."""
+    (tmp_path / "sidla.json").write_text('{"lokacie":[]}', encoding="utf-8")
+    sample = fk.sample(5, codelists=tmp_path)
+    assert sample.units.get(sample.units.ids())["sidlo"].null_count() == 5
+
+    (tmp_path / "kraje.json").write_text('{"lokacie":[]}', encoding="utf-8")
+    with pytest.raises(fk.UsageError, match=r"codelists=.*sidla\.json has no entries"):
+        fk.sample(5, codelists=tmp_path)
+
+
+def test_a_place_without_a_name_is_one(tmp_path: Path) -> None:
+    """As in a reply, where a name may be missing."""
+    entries = [{"kod": 7, "nadradenaLokacia": 6}, {"kod": "8", "nazov": {"en": "B"}}]
+    body = json.dumps({"lokacie": entries})
+    (tmp_path / "sidla.json").write_text(body, encoding="utf-8")
+    (tmp_path / "okresy.json").write_text('{"lokacie":[{"kod":6}]}', encoding="utf-8")
+
+    sample = fk.sample(5, codelists=tmp_path)
+
+    assert sample.municipalities()["name_sk"].to_list() == [None, None]
+    assert sample.units.get(sample.units.ids()).height == 5
 
 
 @pytest.mark.slow
@@ -257,6 +302,19 @@ def test_a_number_with_a_leading_zero_is_found() -> None:
         sample.publish(1, dic="0000000000")
 
 
+def test_a_time_of_a_day_is_published_as_the_day() -> None:
+    """As everywhere: an aware one by its day in UTC."""
+    sample = fk.sample(0)
+    aware = datetime(2024, 3, 2, 0, 30, tzinfo=timezone(timedelta(hours=1)))
+
+    new = sample.publish(datumZalozenia=datetime(2024, 2, 29, 12), datumZrusenia=aware)
+
+    record = sample.units.get(new).row(0, named=True)
+    assert (record["datumZalozenia"], record["datumZrusenia"]) == (
+        date(2024, 2, 29), date(2024, 3, 1),
+    )  # fmt: skip
+
+
 def test_changes_from_two_threads_are_not_lost() -> None:
     """None is lost: a day that is set while another thread publishes stays set."""
     sample = fk.sample(0)
@@ -289,6 +347,14 @@ def test_verbs_name_what_is_wrong() -> None:
         sample.publish(region="x")
     with pytest.raises(fk.UsageError, match="ico='7'"):
         sample.publish(ico="7")
+    for wrong in (b"x", {1}, pl.Series([1]), timedelta(1), 2**70, "\ud800", float("nan"), 5):
+        with pytest.raises(fk.UsageError, match=r"nazovUJ=.* cannot be in a record; .*String"):
+            sample.publish(nazovUJ=wrong)
+    with pytest.raises(fk.UsageError, match=r"datumZalozenia='2020-02-30' cannot .*Date"):
+        sample.publish(datumZalozenia="2020-02-30")
+    for host in ("", None, 5, "a\0b", "\ud800"):
+        with pytest.raises(fk.UsageError, match="host="):
+            sample.serve(host=host)  # type: ignore[arg-type]
     with pytest.raises(fk.UsageError, match="on="):
         sample.delete(sample.units.ids(limit=1), on="today")
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isqrt
 from pathlib import Path
 from typing import Final
@@ -11,13 +10,17 @@ from zlib import crc32
 
 import msgspec
 
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import ProtocolError, UsageError
+from finstat_kit.protocol.codelists import parse_classification, parse_locations
 from finstat_kit.protocol.old_codes import old_district, old_municipality, old_region
+from finstat_kit.protocol.records import Entry, Locations, shaped
 from finstat_kit.protocol.shipped import data_folder, facts
+from finstat_kit.protocol.untrusted import NotJson, read_json
 from finstat_kit.protocol.wire import CODELISTS
 from finstat_kit.service.state.store import Place
 
 _CODELISTS: Final = tuple(codelist.endpoint for codelist in CODELISTS.values())
+_PLACES: Final = ("kraje", "okresy", "sidla")
 
 
 class _Weights(msgspec.Struct, frozen=True):
@@ -33,27 +36,27 @@ def places_of(bodies: Mapping[str, bytes]) -> tuple[list[Place], list[int]]:
     under their old codes; at the end one place without codes and one with codes in no list.
     """
     shares = facts("weights", _Weights)
-    entries = {name: json.loads(bodies[name])["lokacie"] for name in ("kraje", "okresy", "sidla")}
-    parent = {str(e["kod"]): str(e.get("nadradenaLokacia", "")) for e in entries["okresy"]}
-    label = {str(e["kod"]): e["nazov"]["sk"] for e in entries["okresy"]}
-    regions = [str(e["kod"]) for e in entries["kraje"]]
+    regions, districts, municipalities = (
+        shaped(read_json(bodies[name]), Locations).lokacie for name in _PLACES
+    )
+    parent = {str(entry.kod): _parent(entry) for entry in districts}
+    label = {str(entry.kod): _name(entry) for entry in districts}
 
-    def seat_weight(name: str, district: str) -> int:
+    def seat_weight(name: str | None, district: str) -> int:
         return 12 if name == label.get(district) else 1
 
     inside: dict[str, int] = {}  # the weights of a district's municipalities, added up
     below: dict[str, int] = {}  # and of a region's districts
-    for entry in entries["sidla"]:
-        district = str(entry.get("nadradenaLokacia", ""))
+    for entry in municipalities:
+        district = _parent(entry)
         if district in parent and district not in inside:
             share = shares.districts.get(district, 1)
             below[parent[district]] = below.get(parent[district], 0) + share
-        inside[district] = inside.get(district, 0) + seat_weight(entry["nazov"]["sk"], district)
+        inside[district] = inside.get(district, 0) + seat_weight(_name(entry), district)
 
     places, weights = [], []
-    for entry in entries["sidla"]:
-        code, name = str(entry["kod"]), entry["nazov"]["sk"]
-        district = str(entry.get("nadradenaLokacia", ""))
+    for entry in municipalities:
+        code, name, district = str(entry.kod), _name(entry), _parent(entry)
         region = parent.get(district)
         if region is None:  # a municipality without a region: almost no units
             places.append(Place(None, None, code, name))
@@ -64,7 +67,7 @@ def places_of(bodies: Mapping[str, bytes]) -> tuple[list[Place], list[int]]:
         places.append(Place(region, district, code, name))
         weights.append(max(share, 1))
     _divide(places, weights, label, shares.largest)
-    for region in regions:
+    for region in (str(entry.kod) for entry in regions):
         if region not in below and region in shares.regions:
             places.append(Place(region, None, None, "Zahraničie"))
             weights.append(shares.regions[region] * 10**6)
@@ -75,7 +78,10 @@ def places_of(bodies: Mapping[str, bytes]) -> tuple[list[Place], list[int]]:
 
 
 def _divide(
-    places: Sequence[Place], weights: list[int], label: Mapping[str, str], largest: Sequence[str]
+    places: Sequence[Place],
+    weights: list[int],
+    label: Mapping[str, str | None],
+    largest: Sequence[str],
 ) -> None:
     """Divide the weight of each district among its municipalities: a few are large, many small.
 
@@ -98,6 +104,14 @@ def _divide(
         for row, part in zip(ranked, parts, strict=True):
             weights[row] = max(whole * part // sum(parts), 1)
         weights[ranked[0]] += whole - sum(weights[row] for row in within)
+
+
+def _parent(entry: Entry) -> str:
+    return "" if entry.nadradenaLokacia is None else str(entry.nadradenaLokacia)
+
+
+def _name(entry: Entry) -> str | None:
+    return None if entry.nazov is None else entry.nazov.sk
 
 
 def _under_old_codes(place: Place) -> Place:
@@ -124,4 +138,20 @@ def codelist_bodies(folder: str | Path | None = None) -> dict[str, bytes]:
                 "body of a reply",
             )
         paths |= given
+        for name, path in given.items():
+            _check(path, parse_locations if name in _PLACES else parse_classification)
     return {name: path.read_bytes() for name, path in paths.items()}
+
+
+def _check(path: Path, parse: Callable[[bytes], object]) -> None:
+    """Refuse a file that is not the body of a codelist's reply."""
+    try:
+        parse(path.read_bytes())
+    except (NotJson, ProtocolError) as error:
+        what = f"it is {error}" if isinstance(error, NotJson) else str(error)
+        raise UsageError(
+            f": {path.name} is not the body of a codelist: {what}",
+            argument="codelists",
+            value=str(path.parent),
+            cure=f"save the reply of /api/{path.stem} there, or remove the file",
+        ) from None

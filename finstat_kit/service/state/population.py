@@ -9,7 +9,6 @@ form is an organisation of theirs. The companies are left as they were drawn.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache
@@ -21,7 +20,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from finstat_kit.errors import UsageError
+from finstat_kit.protocol.records import Classification, shaped
 from finstat_kit.protocol.shipped import data_folder, facts
+from finstat_kit.protocol.untrusted import read_json
 from finstat_kit.protocol.wire import BEGINNING, UNITS
 from finstat_kit.service.state.line import Ints, Line
 from finstat_kit.service.state.places import codelist_bodies, places_of
@@ -89,6 +91,15 @@ def draw(
     bodies = codelist_bodies(codelists)
     places, weights = places_of(bodies)
     tables = code_tables(bodies)
+    drawn_from = {"sidla": weights} | {name: tables[column] for column, name in _CODES.items()}
+    for name, entries in drawn_from.items():
+        if not entries:
+            raise UsageError(
+                f": {name}.json has no entries to draw units from",
+                argument="codelists",
+                value=str(codelists),
+                cure="give it some, or remove the file",
+            )
     raw = _Raw(seed)
 
     ids, changed = raw.ids(units, _LAST_UNIT_ID), _change_days(raw, units)
@@ -124,7 +135,9 @@ def load(path: Path | None = None) -> Store:
 def code_tables(bodies: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
     """Return what the code columns point into: the codes of their codelists, in order."""
     return {
-        column: tuple(str(entry["kod"]) for entry in json.loads(bodies[name])["klasifikacie"])
+        column: tuple(
+            str(entry.kod) for entry in shaped(read_json(bodies[name]), Classification).klasifikacie
+        )
         for column, name in _CODES.items()
     }
 
