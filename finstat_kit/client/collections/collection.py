@@ -13,7 +13,7 @@ from finstat_kit.client.collections.records import get_records
 from finstat_kit.client.collections.scan import scan
 from finstat_kit.client.collections.walk import Pages
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, UsageError, warn
+from finstat_kit.errors import Either, UsageError, value_in_python, warn
 from finstat_kit.frames.text import unit_names
 from finstat_kit.protocol import wire
 
@@ -425,7 +425,9 @@ def matching_ids(
             cure="give words of a name, an IČO, a DIČ or an id, as text",
         )
     number = "".join(text.split())
-    is_number = number.isascii() and number.isdigit() and int(number) <= wire.MAX_ID
+    # The length first: Python does not read a number of thousands of digits.
+    is_number = number.isascii() and number.isdigit() and len(number) <= len(str(wire.MAX_ID))
+    is_number = is_number and int(number) <= wire.MAX_ID
     # An IČO that was read as a number has lost its zeros.
     for written in dict.fromkeys((number, number.zfill(8))) if is_number else ():
         if (ids := _ids_with_number(units._session, written)).len():
@@ -435,7 +437,7 @@ def matching_ids(
     if is_number:
         return pl.Series("id", dtype=pl.Int64), 0
     raise UsageError(
-        f": {text!r} is a name, and the register has no search for names",
+        f": {value_in_python(text)} is a name, and the register has no search for names",
         argument=argument,
         cure=Either(
             "search a mirror, fk.use('mirror:FOLDER') after fk.Mirror('FOLDER').sync(), or give an "

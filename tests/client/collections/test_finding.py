@@ -98,6 +98,7 @@ def test_a_number_is_that_of_a_unit(source: fk.Register) -> None:
     assert found(source, "00401234") == found(source, "401234") == ["Nuly"]
     assert found(source, "24") == ["Žriebä 24 & syn"]
     assert found(source, "99999999") == []
+    assert found(source, "9" * 5_000) == []
 
 
 def test_records_are_those_of_get(source: fk.Register) -> None:
@@ -152,6 +153,9 @@ def test_a_register_without_a_search_finds_numbers_alone(url: str) -> None:
         assert found(register, "99999999") == []
         with pytest.raises(fk.UsageError, match=r"no search for names.*fk.Mirror.*ico="):
             register.units.find("orol")
+        with pytest.raises(fk.UsageError, match="no search for names") as refused:
+            register.units.find("9" * 5_000)
+        assert len(str(refused.value)) < 1_000
 
 
 @pytest.mark.parametrize("text", ["", " ", "…", 365, None])
