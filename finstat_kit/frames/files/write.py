@@ -37,7 +37,8 @@ def write(
 ) -> Path:
     """Write a frame to a file whose suffix sets the format. The file appears whole or not at all.
 
-    A link is kept and its target is replaced; a pipe or a device is written to directly.
+    A link is kept and its target is replaced. A file that is replaced leaves its permissions to the
+    new one. A pipe or a device is written to directly.
 
     Args:
         frame: The frame to write.
@@ -83,13 +84,8 @@ def write(
             argument="note",
             cure="write xlsx, or leave it out",
         )
-    if not isinstance(note, str | None):
-        raise UsageError(
-            "is not a string",
-            argument="note",
-            value=note,
-            cure="give one as returned by fk.cite()",
-        )
+    if note is not None:
+        arguments.text("note", note)
     put = _prepared(frame, form, note=note)
     with replaced(path) as file:
         if form == "csv":
@@ -130,7 +126,7 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
 def put_in_place(target: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file that takes a name at the end of a block without an error.
 
-    A link of that name is replaced, not followed.
+    A link of that name is replaced, not followed. A file leaves its permissions to the new one.
     """
     # In the directory of the target, so that the last step is an atomic rename. With a random name
     # and exclusive, so that two writers share no file and no link is followed.
@@ -138,10 +134,21 @@ def put_in_place(target: Path) -> Iterator[IO[bytes]]:
     file = part.open("xb")
     try:
         with file:
+            _keep_mode(part, target)
             yield file
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _keep_mode(part: Path, target: Path) -> None:
+    """Give a new file the permissions of the one that it replaces, before anything is in it."""
+    try:
+        mode = target.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISREG(mode):
+        part.chmod(stat.S_IMODE(mode))
 
 
 def _is_a_file_or_nothing(path: Path) -> bool:

@@ -74,14 +74,20 @@ def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
         )
     for name in frame.columns:
         _check_texts(name, pl.Series([name]))
-    if note is not None:
-        _, length = _longest(pl.Series([note]))
-        if length > _LONGEST_TEXT:
-            raise UsageError(
-                f"is a text of {length:,} characters, a cell of xlsx holds {_LONGEST_TEXT:,}",
-                argument="note",
-                cure="cut it",
-            )
+    lines = _lines(note)
+    if len(lines) > _MOST_ROWS:
+        raise UsageError(
+            f"has {len(lines):,} lines, a sheet of xlsx can hold {_MOST_ROWS:,}",
+            argument="note",
+            cure="cut it",
+        )
+    row, length = _longest(pl.Series(lines, dtype=pl.String))
+    if length > _LONGEST_TEXT:
+        raise UsageError(
+            f"has in line {row + 1} {length:,} characters, a cell of xlsx holds {_LONGEST_TEXT:,}",
+            argument="note",
+            cure="break the line",
+        )
     return [_fitted(frame[name], are_ratios(frame, name, SHARE_NAMES))
             for name in frame.columns]  # fmt: skip
 
@@ -120,8 +126,13 @@ def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
         if note is not None:
             source = workbook.add_worksheet("source")
             source.set_column(0, 0, 120, workbook.add_format({"text_wrap": True, "align": "top"}))
-            for row, line in enumerate(note.splitlines()):
+            for row, line in enumerate(_lines(note)):
                 source.write_string(row, 0, line)
+
+
+def _lines(note: str | None) -> list[str]:
+    """Return the lines of a note, each of which has a cell."""
+    return [] if note is None else note.splitlines()
 
 
 def _as_it_is(value: object) -> object:

@@ -269,6 +269,16 @@ def test_what_fits_a_sheet_is_written_to_the_last_row() -> None:
         sheets.fit(pl.DataFrame({"x": pl.zeros(1_048_575, eager=True)}), note)
 
 
+def test_each_line_of_a_note_has_a_cell(tmp_path: Path) -> None:
+    """A note longer than a cell can hold is written, line by line."""
+    lines = [f"{n} " + "x" * 1_000 for n in range(40)]
+
+    path = fk.write(pl.DataFrame({"x": [1]}), tmp_path / "x.xlsx", note="\n".join(lines))
+
+    sheet = openpyxl.load_workbook(path)["source"]
+    assert [row[0].value for row in sheet.iter_rows()] == lines
+
+
 def test_a_sheet_can_be_handed_on(tmp_path: Path) -> None:
     """The header stays in sight, names and dates fit, long texts do not push the rest away."""
     frame = pl.DataFrame(

@@ -106,8 +106,10 @@ def test_a_write_that_fails_leaves_nothing_half_written(tmp_path: Path) -> None:
         (pl.DataFrame(), "x.csv", "Prameň", "note: a csv file"),
         ({"a": 1}, "x.csv", None, "frame is a dict"),
         (pl.DataFrame(), 5, None, "path=5 is not a path"),
-        (pl.DataFrame(), "x.xlsx", 5, "note=5 is not a string"),
-        (pl.DataFrame(), "x.xlsx", "x" * 40_000, "note is a text of 40,000 characters.*32,767"),
+        (pl.DataFrame(), "x.xlsx", 5, "note=5 is not a text"),
+        (pl.DataFrame(), "x.xlsx", "\ud800", r"note='\\ud800' is not a text"),
+        (pl.DataFrame(), "x.xlsx", "\n" + "x" * 40_000, "note has in line 2 40,000 char.*32,767"),
+        (pl.DataFrame(), "x.xlsx", "\n" * 2**21, "note has 2,097,152 lines.*1,048,576"),
     ],
 )
 def test_what_cannot_be_written_is_refused(frame: object, path: Any, note: Any, named: str) -> None:
@@ -186,6 +188,34 @@ except OSError as error:
     assert (seen.stderr, seen.returncode) == ("", 0)
     assert "File too large" in seen.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    """What only its owner may read stays so, by a link too; a new file has those of the system."""
+    private, link = tmp_path / "private.csv", tmp_path / "link.csv"
+    private.write_bytes(b"before")
+    private.chmod(0o600)
+    link.symlink_to(private.name)
+    plain = tmp_path / "plain.csv"
+    plain.write_bytes(b"")
+
+    for path in (private, link, tmp_path / "new.csv"):
+        fk.write(pl.DataFrame({"a": [1]}), path)
+
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    assert (tmp_path / "new.csv").stat().st_mode == plain.stat().st_mode
+    assert link.is_symlink()
+    assert private.read_bytes() != b"before"
+
+
+def test_places_are_found_in_alphabetical_order() -> None:
+    """Of Slovak: an accent orders nothing but equal words, except on a letter of its own."""
+    names = fk.sample(0).locations("b", level="district")["name_sk"].to_list()
+
+    begun = [name for name in names if name.startswith("B")]
+    assert begun[:2] == ["Bánovce nad Bebravou", "Banská Bystrica"]
+    assert begun[-2:] == ["Brezno", "Bytča"]
 
 
 def test_places_are_found_without_accents_and_case() -> None:
