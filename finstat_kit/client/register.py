@@ -340,7 +340,8 @@ class Register(Checked):
             the places above), ``parent_code``, ``district_code``, ``region_code`` (all String); the
             columns of the levels above are filled for its own level too, and null if a parent is
             missing. Regions first, each level sorted by code. With *text* names that begin with it
-            come first, then names with a word that does, then all other matches.
+            come first, then names with a word that does, then all other matches; in each of these
+            regions first, each level in alphabetical order.
 
         Raises:
             UsageError: *text* is empty, or there is no such level.

@@ -8,7 +8,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.text.slovak import folded
+from finstat_kit.frames.text.slovak import folded, sort_key
 
 Level = Literal["region", "district", "municipality"]
 LEVELS: Final = ("region", "district", "municipality")
@@ -79,10 +79,8 @@ def search(places: pl.DataFrame, text: str | None, level: str | None = None) -> 
     of_word = pl.any_horizontal(word.str.contains(f" {sought}", literal=True) for word in words)
     within = pl.any_horizontal(name.str.contains(sought, literal=True) for name in names)
     rank = pl.when(begun).then(0).when(of_word).then(1).when(within).then(2)
-    order = pl.col("level").cast(pl.Enum(LEVELS))
-    return (
-        places.with_columns(rank.alias("rank"))
-        .drop_nulls("rank")
-        .sort("rank", order, "name_sk", "code")
-        .select(LOCATIONS.names())
-    )
+    found = places.with_columns(rank.alias("rank")).drop_nulls("rank")
+    by_level = pl.col("level").cast(pl.Enum(LEVELS))
+    alphabet = sorted(found["name_sk"].drop_nulls().unique(), key=sort_key)
+    by_name = pl.col("name_sk").cast(pl.Enum(alphabet))
+    return found.sort("rank", by_level, by_name, "code").select(LOCATIONS.names())
