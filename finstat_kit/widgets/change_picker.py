@@ -13,7 +13,6 @@ import traitlets
 from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang
 from finstat_kit.client.register import Register
-from finstat_kit.errors import UsageError
 from finstat_kit.frames.places.labels import schema_of
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.numbers import day_text
@@ -104,13 +103,12 @@ class ChangePicker(base.Picker):
         """Return the rows whose ``datumPoslednejUpravy`` is the day or later.
 
         Raises:
-            UsageError: A day is chosen and the frame has no such column.
+            UsageError: A day is chosen, and the frame has no such column, or not one of days.
         """
-        columns = schema_of(frame).names()
+        columns = schema_of(frame)
         if self.value is None:
             return frame
-        if wire.CHANGED not in columns:
-            raise UsageError(f"the frame has no column {wire.CHANGED!r}", cure=f"it has {columns}")
+        base.check_columns(columns, (wire.CHANGED,), "frame")
         return frame.filter(pl.col(wire.CHANGED) >= self.value)
 
     def code(self) -> str:

@@ -65,7 +65,8 @@ class Explorer(base.Picker):
         lang: Settable; the choice is kept.
 
     Raises:
-        UsageError: The frame lacks ``kraj``, ``okres``, ``sidlo`` or ``datumPoslednejUpravy``.
+        UsageError: The frame lacks ``kraj``, ``okres``, ``sidlo`` or ``datumPoslednejUpravy``, or
+            one of them has another type than in records.
 
     Example:
         >>> import finstat_kit as fk

@@ -97,17 +97,14 @@ class LocationPicker(base.Picker):
             frame: Records, or any frame with the column ``kraj``, ``okres`` or ``sidlo``.
 
         Raises:
-            UsageError: The frame has no such column.
+            UsageError: The frame has no such column, or not one of texts.
         """
-        columns = schema_of(frame).names()
+        columns = schema_of(frame)
         deepest = self._path.deepest
         if deepest is None:
             return frame
         level, code = deepest
-        if FIELDS[level] not in columns:
-            raise UsageError(
-                f"the frame has no column {FIELDS[level]!r} to filter by", cure=f"it has {columns}"
-            )
+        base.check_columns(columns, (FIELDS[level],), "frame")
         return frame.filter(pl.col(FIELDS[level]) == code)
 
     def code(self) -> str:

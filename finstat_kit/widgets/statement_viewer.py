@@ -28,6 +28,7 @@ from finstat_kit.widgets.html import filing_panel, reproduce
 from finstat_kit.widgets.html.texts import failed, words
 
 _NEEDED = ("id", "ico", "nazovUJ")
+_OPTIONAL = ("mesto",)
 _OFFERED = 50  # units that match a text
 _LEAST_DIGITS = 8  # of an IČO: on a register without names, shorter numbers are still being typed
 
@@ -89,7 +90,8 @@ class StatementViewer(base.Picker):
         lang: Settable; the choice is kept.
 
     Raises:
-        UsageError: The frame lacks ``id``, ``ico`` or ``nazovUJ``.
+        UsageError: The frame lacks ``id``, ``ico`` or ``nazovUJ``, or one of them has another type
+            than in records.
 
     Example:
         >>> import finstat_kit as fk
@@ -115,7 +117,7 @@ class StatementViewer(base.Picker):
         super().__init__(register, lang)
         if units is not None and not isinstance(units, pl.DataFrame | pl.LazyFrame):
             units = self._register.units.get(units, progress=False)
-        self._units = None if units is None else base.records(units, _NEEDED)
+        self._units = None if units is None else base.records(units, _NEEDED, _OPTIONAL)
         self._given = units is not None
         self._filings: pl.DataFrame | None = None  # of the unit
         self._read: _Read | None = None

@@ -159,3 +159,40 @@ def test_the_browsers_part_is_in_the_package() -> None:
         text = path.read_text(encoding="utf-8")
         assert "import" not in text
         assert "http" not in text
+
+
+@pytest.mark.parametrize(
+    ("column", "dtype"),
+    [("datumPoslednejUpravy", pl.String), ("kraj", pl.Int64), ("sidlo", pl.Int64)],
+)
+def test_an_explorer_refuses_columns_of_another_type(column: str, dtype: type) -> None:
+    """A saved file that is read again has days as texts, and codes as numbers."""
+    units = UNITS.with_columns(pl.lit(None, dtype).alias(column))
+
+    with pytest.raises(fk.UsageError, match=f"^units: the column '{column}' is {dtype.__name__}"):
+        fk.Explorer(units, register=SAMPLE)
+
+
+@pytest.mark.parametrize(
+    ("column", "dtype"),
+    [("id", pl.String), ("ico", pl.Int64), ("nazovUJ", pl.Int64), ("mesto", pl.Int64)],
+)
+def test_a_viewer_refuses_columns_of_another_type(column: str, dtype: type) -> None:
+    """Of the records that it lists and searches."""
+    units = UNITS.with_columns(pl.lit(None, dtype).alias(column))
+
+    with pytest.raises(fk.UsageError, match=f"^units: the column '{column}' is {dtype.__name__}"):
+        fk.StatementViewer(units, register=SAMPLE)
+
+
+def test_filters_refuse_columns_of_another_type() -> None:
+    """A text is not compared with a day, nor a number with a code; categories are texts."""
+    change, location = fk.ChangePicker(register=SAMPLE), fk.LocationPicker(register=SAMPLE)
+    change.value, location.value = "2026-06-01", "SK031"
+
+    with pytest.raises(fk.UsageError, match=r"'datumPoslednejUpravy' is String.*give it as Date"):
+        change.filter(UNITS.lazy().cast({"datumPoslednejUpravy": pl.String}))
+    with pytest.raises(fk.UsageError, match=r"'kraj' is Int64.*give it as String"):
+        location.filter(UNITS.with_columns(kraj=pl.lit(31, pl.Int64)))
+    categories = UNITS.cast({"kraj": pl.Categorical})
+    assert location.filter(categories)["id"].equals(location.filter(UNITS)["id"])

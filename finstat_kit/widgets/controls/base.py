@@ -19,6 +19,8 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
+from finstat_kit.frames.financials.assemble import holds
+from finstat_kit.protocol.records import UNITS
 from finstat_kit.widgets.controls.in_browser import LAYOUT, Export, Keys
 from finstat_kit.widgets.html.texts import words
 
@@ -170,19 +172,36 @@ def has_names(register: Register) -> bool:
     return isinstance(register, Sample) or register._session.copy is not None
 
 
-def records(frame: pl.DataFrame | pl.LazyFrame, needed: Sequence[str]) -> pl.DataFrame:
+def records(
+    frame: pl.DataFrame | pl.LazyFrame, needed: Sequence[str], optional: Sequence[str] = ()
+) -> pl.DataFrame:
     """Return records given by the user.
 
     Raises:
-        UsageError: Not a polars frame, or a required column is missing.
+        UsageError: Not a polars frame, or a column is missing or of another type.
     """
     frame = arguments.collected("units", frame)
-    missing = [name for name in needed if name not in frame.columns]
+    present = [name for name in optional if name in frame.columns]
+    check_columns(frame.schema, (*needed, *present), "units")
+    return frame
+
+
+def check_columns(columns: pl.Schema, needed: Sequence[str], argument: str) -> None:
+    """Refuse records without a column, or with one that does not hold what records have in it."""
+    missing = [name for name in needed if name not in columns]
     if missing:
         raise UsageError(
-            f"the frame has no columns {missing}", cure="give records as returned by fk.units.get()"
+            f": the frame has no columns {missing}",
+            argument=argument,
+            cure="give records as returned by fk.units.get()",
         )
-    return frame
+    for name in needed:
+        if not holds(columns[name], UNITS[name]):
+            raise UsageError(
+                f": the column {name!r} is {columns[name]}",
+                argument=argument,
+                cure=f"give it as {UNITS[name]}, as fk.units.get() returns it",
+            )
 
 
 def line() -> ipywidgets.HTML:
