@@ -13,6 +13,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
+from finstat_kit.client.sample import Sample
 from finstat_kit.errors import BadRequest
 from finstat_kit.frames.financials.history import Statement
 from finstat_kit.protocol.wire import Reply
@@ -113,6 +114,73 @@ def test_the_first_one_shown_counts() -> None:
     assert filing_panel.first(filings) == filings["statement_id"][1]
     assert filing_panel.first(filings.tail(1)) == filings["statement_id"][2]
     assert filing_panel.first(filings.clear()) is None
+
+
+@pytest.mark.parametrize(
+    ("case", "text"),
+    [
+        ("fund", "2025 · Vymyslený fond"),
+        *slow(
+            ("central_government", "2025 · consolidated statement of central government"),
+            ("summary", "2025 · aggregate statement of public administration"),
+        ),
+    ],
+)
+def test_the_units_own_statement_goes_before_those_of_others(case: str, text: str) -> None:
+    """The one that `financials` takes is shown first; the other names whose it is."""
+    sample = fk.sample(20)
+    unit = _living(sample)
+    own, other = (_filed(sample, unit, case=each) for each in (None, case))
+    viewer = fk.StatementViewer(sample.units.get([unit]), register=sample, lang="en")
+
+    assert viewer.year.value == own
+    assert sample.financials([unit], year=2025, progress=False)["statement_id"].to_list() == [own]
+    assert viewer.year.options[:2] == ((text, other), ("2025", own))
+    viewer.year.value = other
+    whose = text.removeprefix("2025 · ")
+    assert f"Statement {other} · {whose} · filed " in viewer.panel.value
+    assert f">Ordinary · {whose}</td>" in viewer.panel.value
+
+
+def test_no_two_statements_have_the_same_text() -> None:
+    """A statement without a kind is told from an ordinary one by its day, or by its id."""
+    sample = fk.sample(20)
+    unit = _living(sample)
+    days = (None, "2026-06-01", "2026-06-01")
+    filed = [_filed(sample, unit, case="no_kind_anywhere" if day else None, on=day) for day in days]
+    again = _filed(sample, unit, case="unknown_kind", on="2026-06-01")
+    filings = sample.filings([unit], year=2025, progress=False)
+
+    texts = {
+        code: text.replace("\u00a0", " ") for text, code in filing_panel.options(filings, "en")
+    }
+
+    assert len(set(texts.values())) == len(texts) == 4
+    assert texts[filed[0]] == "2025 · filed 30 June 2026"
+    assert texts[again].startswith("2025 · Vymyslená")
+
+
+def test_the_name_of_a_fund_is_escaped() -> None:
+    """It was typed by a filer."""
+    sample = fk.sample(20)
+    unit = _living(sample)
+    fund = _filed(sample, unit, case="fund")
+    filings = sample.filings([unit], progress=False).with_columns(fund=pl.lit("<img src=x>"))
+    shown = filing_panel.Shown("name", "", filings, None, fund, [], "source", "en")
+
+    panel = filing_panel.panel(shown)
+
+    assert "<img" not in panel
+    assert panel.count("&lt;img src=x&gt;") == filings.height + 1
+
+
+def _living(sample: Sample) -> int:
+    living = sample.units.scan().filter(pl.col("stav").is_null(), pravnaForma="112")
+    return int(living.select("id").collect()["id"][0])
+
+
+def _filed(sample: Sample, unit: int, *, case: str | None, on: str | None = None) -> int:
+    return int(sample.file([unit], year=2025, case=case, on=on)["id"].item())
 
 
 @pytest.mark.slow

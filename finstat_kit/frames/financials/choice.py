@@ -172,10 +172,7 @@ def with_kinds(filings: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
 def rivals(filings: pl.DataFrame) -> pl.DataFrame:
     """Return the filings that the figures of a unit and year can be taken from.
 
-    These are the newest one and those that it supersedes: the statement of the unit itself goes
-    before one of a fund or of several units, an ordinary one before an extraordinary one, a longer
-    period before a shorter one, the later of two equally long ones before the earlier. Where
-    neither record nor reports have a kind, a period of twelve months counts as ordinary.
+    These are the first one by `in_preference` and those that it supersedes.
 
     Args:
         filings: Result of `with_kinds`.
@@ -186,32 +183,42 @@ def rivals(filings: pl.DataFrame) -> pl.DataFrame:
         periods end in the year, and how many filings this one corrects.
     """
     key = [*KEY[:-1], "counted_as", "undated"]
-    counted_as = pl.when(pl.col("months") == _USUAL_MONTHS).then(pl.lit(ORDINARY))
-    candidates = filings.with_columns(
-        counted_as=pl.coalesce("kind", counted_as), undated=undated()
-    ).filter(pl.col("counted_as").is_in(KINDS))
+    candidates = filings.with_columns(counted_as=_counted_as(), undated=undated()).filter(
+        pl.col("counted_as").is_in(KINDS)
+    )
     able = in_turn(candidates, key).with_columns(
         supersedes=(pl.col("filings") - 1 - pl.col("turn")).cast(pl.Int16)
     )
-    newest = (
-        able.filter(turn=0)
-        .with_columns(
-            periods_in_year=pl.struct("period_from", "period_to").n_unique().over(_EACH)
-            .cast(pl.Int16),
-            of_several=pl.col("fund").is_not_null()
-            | pl.col("central_government")
-            | pl.col("summary"),
-            rank=pl.col("counted_as").replace_strict(KINDS, [0, 1], return_dtype=pl.Int8),
-        )
-        .sort("of_several", "rank", "months", "period_to", "statement_id",
-              descending=[False, False, True, True, True], nulls_last=True)
-        .unique(_EACH, keep="first", maintain_order=True)
-    )  # fmt: skip
+    periods = pl.struct("period_from", "period_to").n_unique().over(_EACH)
+    newest = in_preference(
+        able.filter(turn=0).with_columns(periods_in_year=periods.cast(pl.Int16))
+    ).unique(_EACH, keep="first", maintain_order=True)
     return (
         able.join(newest.select(*key, "periods_in_year"), on=key, nulls_equal=True)
         .sort("unit_id", "year", "turn")
         .select(*filings.columns, "turn", "undated", "periods_in_year", "supersedes")
     )
+
+
+def in_preference(filings: pl.DataFrame) -> pl.DataFrame:
+    """Sort filings of a year by which one is taken first.
+
+    The statement of the unit itself goes before one of a fund or of several units, an ordinary one
+    before an extraordinary one and that before any other, a longer period before a shorter one, the
+    later of two equally long ones before the earlier. Where neither record nor reports have a kind,
+    a period of twelve months counts as ordinary.
+    """
+    of_several = pl.col("fund").is_not_null() | pl.col("central_government") | pl.col("summary")
+    rank = _counted_as().replace_strict(KINDS, [0, 1], default=None, return_dtype=pl.Int8)
+    return filings.sort(
+        of_several, rank, "months", "period_to", "statement_id",
+        descending=[False, False, True, True, True], nulls_last=True,
+    )  # fmt: skip
+
+
+def _counted_as() -> pl.Expr:
+    usual = pl.when(pl.col("months") == _USUAL_MONTHS).then(pl.lit(ORDINARY))
+    return pl.coalesce("kind", usual)
 
 
 def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> pl.DataFrame:

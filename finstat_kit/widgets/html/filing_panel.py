@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -10,6 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from finstat_kit.arguments import Lang
+from finstat_kit.frames.financials.choice import in_preference
 from finstat_kit.frames.reports import cells
 from finstat_kit.frames.reports.filed import Filed, amount, kind_text
 from finstat_kit.frames.text import slovak
@@ -60,30 +62,47 @@ def units(records: pl.DataFrame, unnamed: str) -> list[list[str]]:
 def options(filings: pl.DataFrame, lang: Lang) -> list[tuple[str, int]]:
     """Return a text and the id of each statement of a known year, the newest first.
 
-    Beside the year are the differences from an ordinary statement of twelve months.
+    Beside the year are the differences from an ordinary statement of the unit itself of twelve
+    months; where these are the same, the day of filing, and where this is too, the id.
     """
+    rows = list(reversed(list(filings.drop_nulls("year").iter_rows(named=True))))
+    parts = [_differences(row, lang) for row in rows]
+    for further in (_filed, _numbered):
+        repeats = Counter(map(tuple, parts))
+        parts = [
+            [*part, *(text for text in further(row, lang) if text not in part)]
+            if repeats[tuple(part)] > 1
+            else part
+            for part, row in zip(parts, rows, strict=True)
+        ]
+    return [(" · ".join(part), row["statement_id"]) for part, row in zip(parts, rows, strict=True)]
+
+
+def _differences(row: dict[str, Any], lang: Lang) -> list[str]:
     words = _WORDS[lang]
-    choices = []
-    for row in reversed(list(filings.drop_nulls("year").iter_rows(named=True))):
-        parts = [str(row["year"])]
-        if row["kind"] not in (_ORDINARY, None):
-            parts.append(kind_text(row["kind"], lang))
-        if row["months"] not in (_YEAR, None):
-            parts.append(words["month"].format(n=row["months"]))
-        if row["superseded_by"] is not None:
-            parts += [words["superseded"], *_filed(row, lang)]
-        elif row["reason"] is not None:
-            parts.append(cells.REASON_TEXTS[lang][row["reason"]])
-        choices.append((" · ".join(parts), row["statement_id"]))
-    return choices
+    parts = [str(row["year"]), *_filer(row, lang)]
+    if row["kind"] not in (_ORDINARY, None):
+        parts.append(kind_text(row["kind"], lang))
+    if row["months"] not in (_YEAR, None):
+        parts.append(words["month"].format(n=row["months"]))
+    if row["superseded_by"] is not None:
+        parts += [words["superseded"], *_filed(row, lang)]
+    elif row["reason"] is not None:
+        parts.append(cells.REASON_TEXTS[lang][row["reason"]])
+    return parts
 
 
 def first(filings: pl.DataFrame) -> int | None:
-    """Return the statement to show first: the newest that counts, else the newest, or None."""
+    """Return the statement to show first, or None.
+
+    It is one of the newest year with a statement that counts, else of the newest year: of several
+    the one that goes first in `financials`, too.
+    """
     dated = filings.drop_nulls("year")
     counting = dated.filter("counts")
-    ids = (dated if counting.is_empty() else counting)["statement_id"]
-    return None if ids.is_empty() else int(ids[-1])
+    able = dated if counting.is_empty() else counting
+    newest = in_preference(able.filter(pl.col("year") == pl.col("year").max()))
+    return None if newest.is_empty() else int(newest["statement_id"][0])
 
 
 def former_report(lang: Lang) -> str:
@@ -122,7 +141,7 @@ def _years(shown: Shown) -> str:
             ("▸ " if row["statement_id"] == shown.statement is not None else "")
             + str(row["year"] or "–"),
             "–" if row["months"] is None else str(row["months"]),
-            kind_text(row["kind"] or "–", lang),
+            " · ".join([kind_text(row["kind"] or "–", lang), *_filer(row, lang)]),
             day_text(row["filed"], lang) if row["filed"] else "–",
             _state(row, lang),
             *("" if v is None else amount(v, lang, 0)
@@ -157,8 +176,8 @@ def _forms(shown: Shown) -> str:
     if shown.statement is None:
         return ""
     (row,) = shown.filings.filter(statement_id=shown.statement).iter_rows(named=True)
-    named = words["statement"].format(id=shown.statement)
-    notes = [" · ".join([named, *_filed(row, shown.lang)])]
+    facts = (_numbered, _filer, _filed)
+    notes = [escape(" · ".join(text for fact in facts for text in fact(row, shown.lang)))]
     if (later := row["superseded_by"]) is not None:
         notes.append(f"<strong>{words['superseded_by'].format(id=later)}</strong>")
     former = shown.filings.filter(superseded_by=shown.statement)["statement_id"]
@@ -167,7 +186,7 @@ def _forms(shown: Shown) -> str:
         notes.append(cells.REASON_TEXTS[shown.lang][row["reason"]])
     elif not shown.forms:
         notes.append(words["no reports"])
-    # All of these are numbers and texts of this module: nothing to escape.
+    # All but the first are numbers and texts of this module: nothing to escape.
     lines = "".join(f'<div style="line-height:1.4">{note}</div>' for note in notes)
     gap = '<div style="height:1.2em"></div>'
     return lines + "".join(gap + form._repr_html_() for form in shown.forms)
@@ -178,6 +197,19 @@ def _state(row: dict[str, Any], lang: Lang) -> str:
     if row["superseded_by"] is not None:
         return words["superseded"]
     return words["counts"] if row["reason"] is None else cells.REASON_TEXTS[lang][row["reason"]]
+
+
+def _numbered(row: dict[str, Any], lang: Lang) -> list[str]:
+    return [_WORDS[lang]["statement"].format(id=row["statement_id"])]
+
+
+def _filer(row: dict[str, Any], lang: Lang) -> list[str]:
+    """Return whose statement it is, if not the unit's own: the name of a fund, possibly untrusted.
+
+    Else the units that it is of.
+    """
+    of_several = [_WORDS[lang][name] for name in ("central_government", "summary") if row[name]]
+    return [*([] if row["fund"] is None else [row["fund"]]), *of_several]
 
 
 def _filed(row: dict[str, Any], lang: Lang) -> list[str]:
