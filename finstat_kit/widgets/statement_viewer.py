@@ -68,9 +68,9 @@ class StatementViewer(base.Picker):
 
     The unit is found while you type, as in `LocationPicker`, without *units* as by `units.find`; an
     IČO may be typed with spaces. The years are those of the unit's individual statements, the
-    newest first; a superseded statement and one of a fund or of several units are marked, and can be
-    read too. Beside each are sales (revenue or receipts in total of those who live on more), result
-    and total assets. A second tab shows a statement over years, as `statement_history` does.
+    newest first; a superseded statement and one of a fund or of several units are marked, and can
+    be read too. Beside each are sales (revenue or receipts in total of those who live on more),
+    result and total assets. A second tab shows a statement over years, as `statement_history` does.
 
     Args:
         units: Ids or records of units, such as `fk.units.get` returns, to choose from; a single one

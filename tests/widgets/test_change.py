@@ -175,3 +175,23 @@ def test_a_question_overtaken_at_once_is_not_asked() -> None:
 
     assert latest.result() == 9
     assert asked == [0, 9]
+
+
+def test_interrupted_work_has_an_outcome() -> None:
+    """Nobody waits for ever: the interruption ends the cell, and is what `result` raises."""
+    drawn: list[object] = []
+
+    def work(question: int, _: object) -> int:
+        if question == 0:
+            raise KeyboardInterrupt
+        return question
+
+    latest = LatestWins(work, lambda: drawn.append(latest.outcome), at_once=True)
+    with pytest.raises(KeyboardInterrupt):
+        latest.submit(0)
+
+    assert latest.settled(WAIT) is drawn[0] is not None
+    with pytest.raises(KeyboardInterrupt):
+        latest.result()
+    latest.submit(1)
+    assert latest.result() == 1

@@ -165,7 +165,7 @@ def test_the_browsers_part_is_in_the_package() -> None:
     ("column", "dtype"),
     [("datumPoslednejUpravy", pl.String), ("kraj", pl.Int64), ("sidlo", pl.Int64)],
 )
-def test_an_explorer_refuses_columns_of_another_type(column: str, dtype: type) -> None:
+def test_an_explorer_refuses_columns_of_another_type(column: str, dtype: type[pl.DataType]) -> None:
     """A saved file that is read again has days as texts, and codes as numbers."""
     units = UNITS.with_columns(pl.lit(None, dtype).alias(column))
 
@@ -177,7 +177,7 @@ def test_an_explorer_refuses_columns_of_another_type(column: str, dtype: type) -
     ("column", "dtype"),
     [("id", pl.String), ("ico", pl.Int64), ("nazovUJ", pl.Int64), ("mesto", pl.Int64)],
 )
-def test_a_viewer_refuses_columns_of_another_type(column: str, dtype: type) -> None:
+def test_a_viewer_refuses_columns_of_another_type(column: str, dtype: type[pl.DataType]) -> None:
     """Of the records that it lists and searches."""
     units = UNITS.with_columns(pl.lit(None, dtype).alias(column))
 

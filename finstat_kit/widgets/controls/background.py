@@ -19,7 +19,7 @@ class Outcome(Generic[Question, Answer]):
 
     question: Question
     answer: Answer | None
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 class LatestWins(Generic[Question, Answer]):
@@ -91,6 +91,13 @@ class LatestWins(Generic[Question, Answer]):
             outcome = Outcome(question, self._work(question, newer.is_set))
         except Exception as error:  # noqa: BLE001 - on this thread it would be lost otherwise
             outcome = Outcome(question, None, error)
+        except BaseException as error:
+            # An interrupted cell ends here, and nobody waits for an outcome that never comes.
+            self._conclude(Outcome(question, None, error), newer)
+            raise
+        self._conclude(outcome, newer)
+
+    def _conclude(self, outcome: Outcome[Question, Answer], newer: threading.Event) -> None:
         with self._changed:
             if newer.is_set():
                 return

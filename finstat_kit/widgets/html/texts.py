@@ -15,7 +15,7 @@ def words(lang: Lang, group: str = "") -> Mapping[str, str]:
     return Words(f"widgets {group}".rstrip())[lang]
 
 
-def failed(error: Exception, lang: Lang) -> str:
+def failed(error: BaseException, lang: Lang) -> str:
     """Return the message of an error on one line."""
     return f"{words(lang)['failed']}: {' '.join(str(error).split()) or type(error).__name__}"
 
