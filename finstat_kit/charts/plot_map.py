@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Final, Literal, NamedTuple
 
 import polars as pl
@@ -22,6 +22,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts.count_by import KINDS, check_made_by
 from finstat_kit.frames.financials import ratios
+from finstat_kit.frames.findings import values as values_of
 from finstat_kit.frames.findings.summary import FEWEST, spread
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
@@ -78,12 +79,14 @@ def plot_map(
             the values and the notes below are those of `plot_spread`, and codes of fewer than five
             units have none.
         by: Level of the codes.
-        value: Column of numbers to draw; null, NaN and infinity mean no value.
+        value: Column of numbers to draw; null, NaN, infinity and numbers beyond ±1e100 mean no
+            value.
         unit: Unit of the numbers, for the legend: ``"per 1,000 inhabitants"``. With it, a column
             ``count`` is a value like any other, not a number of units.
         classes: Upper bounds of the classes, 1 to 8 ascending numbers, for maps side by side: a
             bound belongs to the class below it, the last class is above all bounds, and the legend
-            lists every class. With a negative bound the scale is centred on zero.
+            lists every class. The colours depend on the bounds alone: with a negative one, and for
+            differences, the scale is centred on zero.
         title: Replaces the heading; the number of units and the source below it stay.
         note: Written below the notes of the chart.
         lang: Language of title, numbers, region names and legend, ``"sk"`` or ``"en"``; None is the
@@ -123,16 +126,17 @@ def plot_map(
     tiled = pl.col("code").is_in(list(grid.tiles)).fill_null(value=False)
     values = _by_code(content.table.filter(tiled))
     if tops is not None:
-        scale = scales.by_bounds(list(values.values()), tops, lang)
+        scale = scales.by_bounds(tops, lang, around=content.differs or tops[0] < 0)
     elif content.differs or any(number < 0 for number in values.values()):
         scale = scales.around_zero(list(values.values()), content.write, lang)
     else:
         scale = scales.by_breaks(list(values.values()), grid.classes, content.write)
-    absent, in_words = content.missing
+    absent, _ = content.missing
     breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
     entries = scale.entries
-    if len(values) < len(grid.tiles):
-        entries = [*entries, (drawing.NO_VALUE_COLOUR, _WORDS[lang][in_words])]
+    without = grid.tiles.keys() - values.keys()
+    if without:
+        entries = [*entries, (drawing.NO_VALUE_COLOUR, _why_without(content, without, lang))]
 
     with drawing.axes(ax, *grid.inches) as ax:
         around.write_title(ax, content.heading, content.units)
@@ -207,11 +211,14 @@ def _content_of_summary(
         )  # fmt: skip
     statistic = "median" if value == "count" else value
     arguments.one_of("value", statistic, (*summaries.STATISTICS, *summaries.COUNTS))
-    # As in boxes: a statistic of a few units is none.
-    enough = pl.lit(statistic in summaries.COUNTS) | (pl.col("n") >= FEWEST)
-    table = summary.table.select(
-        "code", "label", "kind", units="n", value=pl.when(enough).then(statistic)
-    )
+    if statistic in summaries.COUNTS:
+        table = summary.table.select("code", "label", "kind", value=statistic)
+        missing = "missing"
+    else:
+        # As in boxes: a statistic of a few units is none.
+        value_of_enough = pl.when(pl.col("n") >= FEWEST).then(values_of.drawable(statistic))
+        table = summary.table.select("code", "label", "kind", units="n", value=value_of_enough)
+        missing = "few"
     called = summary.called(lang, statistic)
     return _Content(
         table,
@@ -219,7 +226,7 @@ def _content_of_summary(
         summaries.named(statistic, lang) if unit is None else unit,
         summary.covered(lang),
         lambda number: summary.write(statistic, number, lang),
-        ("–", "few"),
+        ("–", missing),
         notes=summary.notes(lang),
     )
 
@@ -275,6 +282,19 @@ def _content_of_column(
         _number_format_of(table["value"], lang),
         _missing(frame),
     )
+
+
+def _why_without(content: _Content, codes: Set[str], lang: Lang) -> str:
+    """Return why tiles have no value: too few units, or another cause, or some one, some the other.
+
+    A code without a row has no units.
+    """
+    _, why = content.missing
+    reasons = {why}
+    if why == "few":
+        enough = content.table.filter(pl.col("units") >= FEWEST)["code"]
+        reasons = {"missing" if code in enough else why for code in codes}
+    return " / ".join(_WORDS[lang][reason] for reason in sorted(reasons))
 
 
 def _missing(frame: labels.Frame) -> tuple[str, str]:
@@ -343,8 +363,8 @@ def _off_the_map(content: _Content, table: pl.DataFrame, lang: Lang) -> str:
     more = labelled.slice(_MOST_NAMED)
     if more.height:
         groups.append((f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more))
-    if content.units is not None and not content.differs:
-        table = table.filter(pl.col("value") != 0)  # groups of an estimate without units
+    if content.estimate:
+        table = table.filter(pl.col("value") != 0)  # groups without units
     for kind in KINDS[1:]:
         group = table.filter(pl.col("kind") == kind)
         if group.height:
@@ -467,9 +487,9 @@ def _counted(
 
 
 def _described(table: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
-    """Add the label to given values, and kind if it is missing; NaN and infinity become null."""
+    """Add the label to given values, and kind if it is missing; no axis can hold some values."""
     if table["value"].dtype.is_float():
-        table = table.with_columns(pl.when(pl.col("value").is_finite()).then("value"))
+        table = table.with_columns(values_of.drawable("value"))
     # Tiles have their own names; only codes without a tile need a register, if one is chosen.
     tiled = tiles.LEVELS[by]
     label = pl.col("code")

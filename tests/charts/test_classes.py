@@ -89,19 +89,17 @@ def test_the_same_size_is_as_deep_on_either_side_of_zero() -> None:
 
 def test_bounds_make_equal_classes_of_any_values() -> None:
     """The legend has every class; a value on a bound belongs below it."""
-    one = classes.by_bounds([1, 10, 11], [10, 20.5], "sk")
-    other = classes.by_bounds([1000], [10, 20.5], "sk")
+    scale = classes.by_bounds([10, 20.5], "sk", around=False)
 
-    assert one.entries == other.entries
-    assert [text for _, text in one.entries] == ["≤ 10", "10 – 20,5", "> 20,5"]
-    assert one.colour_of(10) == one.colour_of(1) != one.colour_of(11)
-    assert other.colour_of(1000) == other.entries[2][0]
+    assert [text for _, text in scale.entries] == ["≤ 10", "10 – 20,5", "> 20,5"]
+    assert scale.colour_of(10) == scale.colour_of(-1) != scale.colour_of(11)
+    assert scale.colour_of(1000) == scale.entries[2][0]
 
 
 def test_bounds_around_zero_are_as_deep_on_either_side() -> None:
     """The nth class from zero is as deep on either side; zero as a bound is a class of its own."""
-    scale = classes.by_bounds([], [-10, 0, 10, 20], "en")
-    wide = classes.by_bounds([], [-5, 5], "en")
+    scale = classes.by_bounds([-10, 0, 10, 20], "en", around=True)
+    wide = classes.by_bounds([-5, 5], "en", around=True)
 
     assert [text for _, text in scale.entries] == [
         "≤ −10", "−10 to 0", "0", "0 to 10", "10 to 20", "> 20",

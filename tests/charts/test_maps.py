@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 import finstat_kit as fk
@@ -202,3 +203,76 @@ def test_maps_of_counts_speak_one_language() -> None:
     assert "Extra-regio (SKZZ): " in below
     assert "Zahraničie" not in below
     assert "unknown codes (" in mine
+
+
+def summary_of(**values: list[float | None]) -> pl.DataFrame:
+    """Return the summary of a column ``x`` by regions; those of ``none`` are of no region."""
+    rows = [(code, x) for code, numbers in values.items() for x in numbers]
+    codes = [None if code == "none" else code for code, _ in rows]
+    columns = {"unit_id": range(len(rows)), "kraj": codes, "x": [x for _, x in rows]}
+    return fk.summary(pl.DataFrame(columns).with_columns(year=2024), "x", by="kraj")
+
+
+def legend_of(ax: Axes) -> list[str]:
+    legend = ax.get_legend()
+    assert legend is not None
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_a_tile_without_a_statistic_says_why() -> None:
+    """Too few units, another cause such as a sum of zero, or both; counts are of any number."""
+    enough: list[float | None] = [1.0, 2, 3, 4, 5]
+    regions = dict.fromkeys(tiles.REGIONS, enough)
+    sum_of_zero = summary_of(**regions | {"SK021": [1.0, -1, 0, 0, 0]})
+    several = summary_of(**regions | {"SK021": [1.0, -1, 0, 0, 0], "SK022": [1.0, 2]})
+
+    drawn = {
+        "missing": fk.plot_map(sum_of_zero, value="share_top5", lang="en", ax=axes()),
+        "both": fk.plot_map(several, value="share_top5", lang="en", ax=axes()),
+        "few": fk.plot_map(several, lang="en", ax=axes()),
+        "counts": fk.plot_map(several, value="n_excluded", lang="en", ax=axes()),
+    }
+
+    assert {name: legend_of(ax)[-1] for name, ax in drawn.items()} == {
+        "missing": "no value",
+        "both": "fewer than 5 units with a value / no value",
+        "few": "fewer than 5 units with a value",
+        "counts": "no value",
+    }
+
+
+def test_values_of_units_without_a_tile_are_not_lost() -> None:
+    """Of few units there is no median, but how many there are; a number of units is itself."""
+    absent: list[float | None] = [7.0, None, None]
+    summary = summary_of(SK010=[1.0, 2, 3, 4, 5], SKZZ=absent, SKX=absent, none=absent)
+
+    medians = fk.plot_map(summary, lang="en", ax=axes()).get_xlabel().replace("\n", " ")
+    without = fk.plot_map(summary, value="without", lang="en", ax=axes()).get_xlabel()
+
+    assert "Extra-regio: 1 unit; unknown code SKX: 1 unit; no code: 1 unit." in medians
+    assert "Extra-regio: 2; unknown code SKX: 2; no code: 2." in without.replace("\n", " ")
+
+
+def test_bounds_give_equal_colours_to_maps_of_any_values() -> None:
+    """A negative value is in the lowest class, and does not change the others."""
+    maps = [
+        fk.plot_map(
+            pl.DataFrame({"code": list(tiles.REGIONS), "x": [low, 1.0, 3, 5, 5, 5, 5, 5]}),
+            value="x", classes=[2, 4], lang="en", ax=axes(),
+        )
+        for low in (1.0, -1.0)
+    ]  # fmt: skip
+
+    one, other = ([to_hex(patch.get_facecolor()) for patch in ax.patches] for ax in maps)
+    assert one == other
+    assert legend_of(maps[0]) == legend_of(maps[1]) == ["≤ 2", "2 – 4", "> 4"]
+
+
+@pytest.mark.parametrize("huge", [1e300, -1.7e308])
+def test_numbers_that_no_axis_can_hold_are_missing(huge: float) -> None:
+    """Their squares, and the ends of an axis beyond them, would be infinite."""
+    table = pl.DataFrame({"code": ["SK010", "SK021", "SK022"], "x": [1.0, 2.0, huge]})
+
+    ax = fk.plot_map(table, value="x", lang="en", ax=axes())
+
+    assert legend_of(ax) == ["1", "2", "no value"]

@@ -65,11 +65,10 @@ def around_zero(values: Sequence[float], write: Callable[[float], str], lang: La
     return _of_values(values, colour_of, write, _TO[lang])
 
 
-def by_bounds(values: Sequence[float], tops: Sequence[float], lang: Lang) -> Scale:
-    """Grade by upper bounds; the legend lists every class, so that it is equal for all values."""
+def by_bounds(tops: Sequence[float], lang: Lang, *, around: bool) -> Scale:
+    """Grade by upper bounds, around zero or not; legend and colours are equal for all values."""
     ends = [-math.inf, *tops, math.inf]
     spans = list(pairwise(ends))
-    around = min(tops) < 0 or any(value < 0 for value in values)
     scale = _around(spans) if around else drawing.graded(drawing.BLUES, len(spans))
     apart = around and 0 in tops  # zero is neither a decrease nor an increase
 

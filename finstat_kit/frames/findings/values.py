@@ -23,6 +23,7 @@ _USED: Final = (
     "currency", ratios.EXCLUDED,
 )  # fmt: skip
 _PLACE: Final = " place"
+_HUGEST: Final = 1e100  # squares of numbers far larger are infinite, and so are ends of axes
 # By column, as far as a frame has it: what goes before, and whether it is the greatest.
 _ORDER: Final = {
     "reason": (WITHOUT, False),
@@ -54,8 +55,12 @@ def of_frame(frame: labels.Frame, value: str) -> Rows:
         assemble.check_types(table.schema, ("unit_id", "year"), "frame")
     number = labels.column_of(table.schema, value).cast(pl.Float64).alias("value")
     rows, left_out = one_row_per_year(table.with_columns(number))
-    finite = pl.when(pl.col("value").is_finite()).then("value")
-    return Rows(rows.with_columns(finite.alias("value")), left_out)
+    return Rows(rows.with_columns(drawable("value").alias("value")), left_out)
+
+
+def drawable(name: str) -> pl.Expr:
+    """Return a column of numbers, null where no axis can hold them: NaN, infinity, the hugest."""
+    return pl.when(pl.col(name).is_between(-_HUGEST, _HUGEST)).then(name)
 
 
 def with_value(frame: labels.Frame, value: str) -> pl.DataFrame:
