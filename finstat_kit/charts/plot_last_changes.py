@@ -20,9 +20,11 @@ from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts.parts import drawing, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.charts.values import figures
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.frames.counts.count_by import PERIODS, Every
+from finstat_kit.frames.financials.filings import is_plausible
 from finstat_kit.frames.findings.summary import FEWEST
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
@@ -96,7 +98,7 @@ def plot_last_changes(
 
     Returns:
         The Axes; panels are its ``child_axes``. A note below gives the number of units without a
-        date.
+        date, and of those whose date is not in the years 1990 to 2100.
 
     Raises:
         UsageError: An argument is wrong, or a column is missing.
@@ -118,15 +120,16 @@ def plot_last_changes(
     codes = reg._lookup(wire.BY_FIELD[by].name)["code"]
     today = reg.today
     words = _WORDS[lang]
-    dated = changes.drop_nulls("period")
-    undated = int(changes["count"].sum()) - int(dated["count"].sum())
+    known = changes.drop_nulls("period")
+    dated = known.filter(is_plausible(pl.col("period")))
+    total, with_day, shown_units = (int(part["count"].sum()) for part in (changes, known, dated))
+    absent = {"undated": total - with_day, "implausible": with_day - shown_units}
     with drawing.axes(ax, 9, 4.8) as ax:
         heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
-        around.write_title(ax, heading, int(changes["count"].sum()), beside=_BESIDE_PANELS / 2)
+        around.write_title(ax, heading, total, beside=_BESIDE_PANELS / 2)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=TEXT_SIZE)
-        n_undated = number_format.whole(undated, lang)
-        without_day = words["undated"].format(n=n_undated) if undated else ""
+        without_day = " ".join(figures.numbered(words, absent, lang))
         if dated.is_empty():
             around.write_nothing(ax, without_day)
         else:

@@ -532,3 +532,16 @@ def test_nothing_to_show(money: pl.DataFrame) -> None:
     assert "Nothing to show." in written(fk.plot_spread(none, "equity", lang="en", ax=axes()))
     history = fk.plot_history(none.head(1), "equity", lang="sk", ax=axes())
     assert "Nie je čo zobraziť." in written(history)
+
+
+@pytest.mark.parametrize("by", ["kraj", None])
+def test_numbers_that_no_axis_can_hold_have_no_value(by: Any) -> None:
+    """They are left out as infinite ones are, and counted below."""
+    x = [1.7e308, -1.7e308, 1e300, float("inf"), 1.0, 2.0, 3.0, 4.0, 5.0]
+    frame = pl.DataFrame({"kraj": ["SK010"] * len(x), "x": x})
+
+    ax = fk.plot_spread(frame, "x", by=by, lang="en", ax=axes())
+
+    assert "5 rows" in ax.get_title()
+    assert "Without a value: 4." in ax.get_xlabel()
+    check_legible(ax)

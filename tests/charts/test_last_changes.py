@@ -218,3 +218,20 @@ def test_the_unfinished_period_is_hatched(
             (patch,) = hatched(places[0])
             assert patch.get_x() + patch.get_width() == outlines(places[0])[0].get_data()[1][-1]
         check_legible(ax)
+
+
+@pytest.mark.parametrize("every", ["day", "year"])
+def test_days_that_cannot_be_right_are_counted_below(every: Any) -> None:
+    """Neither the end of the calendar nor its beginning is an end of the axis."""
+    slips = [date(9999, 12, 31), date(1, 1, 1), None]
+    units = UNITS.head(53).with_columns(
+        datumPoslednejUpravy=pl.Series([*slips, *[date(2026, 3, 2)] * 50])
+    )
+
+    ax = fk.plot_last_changes(units, every=every, lang="en", ax=axes())
+
+    below = ax.get_xlabel().replace("\n", " ")
+    assert "Without a date of change (not shown): 1." in below
+    assert "With a date outside the years 1990 to 2100 (not shown): 2." in below
+    assert "53 units" in ax.get_title()
+    assert sum(map(sum, drawn_heights(ax).values())) == 50
