@@ -74,7 +74,8 @@ def plot_spread(
         by: A code field or derived group, as in `count_by`. None draws the distribution of all
             values: a histogram with the median, negative values in orange, on a logarithmic scale
             where they span decades.
-        mark: ``unit_id`` of a unit whose value, of its latest year, is marked.
+        mark: ``unit_id`` of a unit whose value, of its latest year, is marked; a note below gives
+            its name, or why it is not marked.
         limits: Two shares, such as ``(0.01, 0.99)``: values beyond these quantiles of their year
             are drawn at them; the medians are of all values. The title gives the limits.
         max_difference: Euro: filings whose balance differs by more, and those with a failing sum,
@@ -139,6 +140,7 @@ class _Content(NamedTuple):
     order: pl.Expr | None  # None: by median
     how: Sequence[str]  # the chart is read
     notes: Sequence[str]
+    marked: dict[str, Any] | None = None  # the row of a unit, its code as ``code``
     groups: Groups | None = None
     longest: int = drawing.LONGEST
 
@@ -157,10 +159,10 @@ def _of_units(
     boxes = spread(coded, "value", by, limited="limited").join(
         lost, on="code", how="left", maintain_order="left"
     )
-    at, is_marked = (
-        (None, False) if marked is None else (marked["limited"], pl.col("code") == marked[by])
-    )
-    boxes = boxes.with_columns(marked=pl.when(is_marked).then(pl.lit(at, pl.Float64)))
+    marked = None if marked is None else {**marked, "code": marked[by]}
+    own = marked or {"code": None, "limited": None}
+    is_marked = pl.col("code") == pl.lit(own["code"], pl.String)
+    boxes = boxes.with_columns(marked=pl.when(is_marked).then(pl.lit(own["limited"], pl.Float64)))
     heading = words["heading"].format(
         item=figures.capitalized(figures.called(item, lang)), by=drawing.WORDS[lang][by]
     )
@@ -171,7 +173,8 @@ def _of_units(
         figures.number_of(coded, lang),
         groups.in_order(by, pl.col("code")) if by in groups.ORDERED else None,
         [words["how"]] + [words["unit-years"]] * (figures.counted(coded) == "unit-years"),
-        values.notes(lang, by) + _mark_note(marked, lang),
+        values.notes(lang, by),
+        marked,
     )
 
 
@@ -190,8 +193,8 @@ def _of_summary(summary: Summary, lang: Lang) -> _Content:
         pl.col("place") if summary.ordered else None,
         [_WORDS[lang]["of a summary"]],
         summary.notes(lang),
-        summary.groups,
-        summary.longest,
+        groups=summary.groups,
+        longest=summary.longest,
     )
 
 
@@ -216,6 +219,8 @@ def _chart_of_boxes(content: _Content, around: Texts, ax: Axes | None) -> Axes:
         for key, boxes in apart.items() if boxes.height
     )]  # fmt: skip
     notes += [*figures.numbered(_WORDS[lang], counts, lang), *content.notes]
+    if (unit := content.marked) is not None:
+        notes.append(_mark_note(unit, _why_unmarked(unit, shown, log=log), lang))
     names = drawing.names(shown, lang, among=shown, longest=content.longest)
     placed = rows.placed(shown["code"], names, of_groups)
     with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * placed.height) as ax:
@@ -254,7 +259,9 @@ def _chart_of_histogram(
         # Above the median's number, and that of the marked unit.
         pad = 10 if present.is_empty() else 22 if own is None else 34
         around.write_title(ax, heading, figures.number_of(present, lang), pad=pad)
-        notes = values.notes(lang) + _mark_note(marked, lang)
+        notes = values.notes(lang)
+        if marked is not None:
+            notes.append(_mark_note(marked, "unmarked" if own is None else None, lang))
         if present.is_empty():
             around.write_nothing(ax, *notes)
             return ax
@@ -263,13 +270,22 @@ def _chart_of_histogram(
     return ax
 
 
-def _mark_note(marked: dict[str, Any] | None, lang: Lang) -> list[str]:
-    """Return which unit is marked, or that it has no value."""
-    if marked is None:
-        return []
+def _mark_note(marked: dict[str, Any], why_not: str | None, lang: Lang) -> str:
+    """Return which unit is marked, or why it is not."""
     name = drawing.shortened(str(marked.get("name") or marked["unit_id"]))
-    words = "marked" if marked["value"] is not None else "unmarked"
-    return [_WORDS[lang][words].format(name=name).removesuffix(".") + "."]
+    return _WORDS[lang][why_not or "marked"].format(name=name).removesuffix(".") + "."
+
+
+def _why_unmarked(marked: dict[str, Any], shown: pl.DataFrame, *, log: bool) -> str | None:
+    """Return the word for why a unit has no mark among the boxes shown; None if it has one."""
+    at = marked["limited"]
+    if at is None:
+        return "unmarked"
+    if marked["code"] is None:
+        return "unmarked without code"
+    if marked["code"] not in shown["code"]:
+        return "unmarked without box"
+    return "unmarked left of the chart" if log and at <= 0 else None
 
 
 def _needs_log(boxes: pl.DataFrame) -> bool:

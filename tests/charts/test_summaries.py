@@ -205,3 +205,34 @@ def test_forms_that_differ_are_named_in_a_summary_too(money: pl.DataFrame) -> No
     ax = fk.plot_map(fk.summary(money, "current_ratio"), lang="en", ax=axes(9, 6))
 
     assert "are not comparable here. Comparable across forms: current_ratio_comparable." in text(ax)
+
+
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        (0, "Marked in blue: Firm 0."),
+        (6, "Its code has fewer than 5 units, not marked: Firm 6."),
+        (8, "Without a code, not marked: Firm 8."),
+        (13, "Zero or negative, not marked: Firm 13."),
+        (17, "Without a value, not marked: Firm 17."),
+    ],
+)
+def test_a_note_says_why_a_unit_is_not_marked(mark: int, words: str) -> None:
+    """Its group has no box, it has no group, it is off a logarithmic axis; else it is marked."""
+    values: dict[str | None, list[float | None]] = {
+        "SK010": [1.0, 2, 3, 4, 5, 6], "SK021": [3.0, 4], None: [2.0],
+        "SK022": [1e3, 1e4, 1e5, 1e6, -5, 2e4, 3e4, 4e4], "SK023": [None],
+    }  # fmt: skip
+    rows = [(code, x) for code, numbers in values.items() for x in numbers]
+    frame = pl.DataFrame(rows, schema={"kraj": pl.String, "x": pl.Float64}, orient="row")
+    frame = frame.with_row_index("unit_id").with_columns(
+        year=2024, name=pl.format("Firm {}", "unit_id")
+    )
+
+    ax = fk.plot_spread(frame, "x", mark=mark, lang="en", ax=axes())
+
+    assert ax.get_xscale() == "log"
+    assert words in text(ax)
+    low, high = ax.get_xlim()
+    seen = [d for d in ax.lines if d.get_marker() == "D" and low <= xs(d)[0] <= high]
+    assert bool(seen) is words.startswith("Marked")
