@@ -118,7 +118,8 @@ def plot_counts(
         elif (alone := _alone(bars, names, lang)) is not None:
             around.write_sentence(ax, alone)
         else:
-            meaning = counts.measure(lang) if estimate else _WORDS[lang][value]
+            measure = "number" if value == "count" and not bars["share"].count() else value
+            meaning = counts.measure(lang) if estimate else _WORDS[lang][measure]
             notes = [meaning, ""]
             if value == "difference":
                 notes = [counts.compared(frame, meaning, lang), counts.windows(frame, lang)]
@@ -246,8 +247,9 @@ def _numbers(bars: pl.DataFrame, value: str, lang: Lang) -> list[str]:
             for count, low, high in bars.select("count", "count_low", "count_high").iter_rows()
         ]
     return [
-        f"{number_format.whole(count, lang)}  ({number_format.percent(share, lang)})"
-        for count, share in bars.select("count", pl.col("share").fill_null(0)).iter_rows()
+        number_format.whole(count, lang)
+        + ("" if share is None else f"  ({number_format.percent(share, lang)})")
+        for count, share in bars.select("count", "share").iter_rows()
     ]
 
 

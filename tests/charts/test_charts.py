@@ -92,6 +92,20 @@ def test_numbers_as_each_language_writes_them() -> None:
     assert "12,345  (36.2%)" in written(fk.plot_counts(counts, lang="en", ax=axes()))
 
 
+def test_a_share_that_is_not_known_is_not_written() -> None:
+    """Of a bar, of the sum of others, and of all, whose note then has no word of it."""
+    counts = fk.count_by(UNITS, "okres").with_columns(share=pl.lit(None, pl.Float64))
+    some = counts.with_columns(share=pl.when(pl.col("code") == counts["code"][0]).then(0.25))
+
+    none = fk.plot_counts(counts, "okres", top=5, lang="en", ax=axes())
+    one = fk.plot_counts(some, "okres", top=5, lang="en", ax=axes())
+
+    assert "%" not in written(none)
+    assert none.get_xlabel().startswith("number of units\n")
+    assert written(one).count("%") == written(one).count("(25.0%)") == 1
+    assert "their share of all" in one.get_xlabel()
+
+
 def test_what_top_cuts_off_is_one_bar() -> None:
     """The first so many, one bar of the rest, and all others as they were."""
     counts = fk.count_by(UNITS, "okres")

@@ -132,10 +132,13 @@ def drawn_rows(
 
 def _summed(group: pl.DataFrame) -> pl.DataFrame:
     only = group["code"][0] if group.height == 1 else None
+    numbers = group.select(cs.numeric())
     return group.select(
         pl.lit(only, pl.String).alias("code"),
         pl.lit(None, pl.String).alias("label"),
-        cs.numeric().sum(),
+        # A share that is not known is none of zero.
+        *(pl.when(pl.col(name).null_count() == 0).then(pl.col(name).sum()).alias(name)
+          for name in numbers.columns),
         pl.col("kind").first(),
         pl.len().cast(pl.Int64).alias("codes"),
-    )
+    )  # fmt: skip

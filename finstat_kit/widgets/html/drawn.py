@@ -38,7 +38,7 @@ def bars(counts: pl.DataFrame, lang: Lang, text: str) -> str:
     shown = drawn_rows(counts, _TOP)
     longest = max(shown.filter(pl.col("kind") != "rest")["count"], default=0) or 1
     names = drawing.names(shown, lang, among=counts)
-    rows = zip(names, shown["count"], shown["share"].fill_null(0), shown["kind"], strict=True)
+    rows = zip(names, shown["count"], shown["share"], shown["kind"], strict=True)
     cells = []
     for name, count, share, kind in rows:
         colour = drawing.BLUE if kind == "labelled" else _GREY
@@ -79,7 +79,7 @@ def tile_map(
         return ""
     rows = counts.filter(pl.col("code").is_in(list(grid)))
     count_of = dict(rows.select("code", "count").iter_rows())
-    share_of = dict(rows.select("code", pl.col("share").fill_null(0)).iter_rows())
+    share_of = dict(rows.select("code", "share").iter_rows())
     scale = by_breaks(
         list(count_of.values()), min(_CLASSES, max(2, len(grid) // 2)),
         lambda count: number_format.whole(int(count), lang),
