@@ -53,7 +53,7 @@ def plot_history(
     Args:
         frame: As `financials` returns it, of one or a few units; a ratio is computed if it is not
             a column.
-        value: An item or ratio, or several of the same kind (amounts, or shares).
+        value: An item or ratio, or several of the same kind (amounts, shares, or other numbers).
         title: Replaces the heading; the number of units and the source below it stay.
         note: Written below the notes of the chart.
         lang: Language of title, numbers and names, ``"sk"`` or ``"en"``; None is the register's.
@@ -65,8 +65,9 @@ def plot_history(
         The Axes, to adjust or to save (``.figure.savefig``).
 
     Raises:
-        UsageError: No item, a repeated item, several items of several units, more than six lines,
-            a missing column, or a frame with individual and consolidated statements.
+        UsageError: No item, a repeated item, items of several kinds, several items of several
+            units, more than six lines, a missing column, or a frame with individual and
+            consolidated statements.
 
     Example:
         >>> import finstat_kit as fk
@@ -79,6 +80,7 @@ def plot_history(
     around = texts.given(register, lang, title, note)
     lang = around.lang
     item_names = arguments.names("value", value)
+    _check_kinds(item_names)
     schema = labels.schema_of(frame)
     if absent := [name for name in _NEEDED if name not in schema]:
         raise UsageError(
@@ -118,12 +120,26 @@ def plot_history(
                 ends.append(_End(year, number, drawing.shortened(label), colour))
         _finish(ax, item_names[0], lang)
         notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in marks]
-        ticks = (figures.tick(item_names[0], y, lang) for y in ax.get_yticks())
+        ticks = ax.yaxis.get_major_formatter().format_ticks(list(ax.get_yticks()))
         beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
         around.write_notes(ax, " ".join(notes + value_notes), beside=beside)
         if len(lines) > 1:
             _write_names(ax, ends)
     return ax
+
+
+def _check_kinds(item_names: Sequence[str]) -> None:
+    """Refuse items that one axis cannot have."""
+    kinds: dict[str, str] = {}
+    for item in item_names:
+        kinds.setdefault(figures.kind(item), item)
+    if len(kinds) > 1:
+        (one, first), (other, second), *_ = kinds.items()
+        raise UsageError(
+            f": {first!r} is of the kind {one!r}, {second!r} of the kind {other!r}",
+            argument="value",
+            cure="give items of one kind, and draw the others in another chart",
+        )
 
 
 def _notes(values: Sequence[Figures], lang: Lang) -> list[str]:
@@ -165,8 +181,12 @@ def _draw_line(ax: Axes, points: pl.DataFrame, colour: str) -> set[str]:
 
 def _finish(ax: Axes, item: str, lang: Lang) -> None:
     most = max(int(drawing.inches(ax)[0] * _YEARS), 1)
-    ax.xaxis.set_major_locator(MaxNLocator(most, integer=True))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: figures.tick(item, y, lang)))
+    ax.xaxis.set_major_locator(MaxNLocator(most, integer=True, min_n_ticks=1))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f}"))
+    if ax.dataLim.width < 1:  # of a single year, whose axis would have parts of it, or decades
+        year = round((ax.dataLim.x0 + ax.dataLim.x1) / 2)
+        ax.set_xlim(year - 0.5, year + 0.5)
+    ax.yaxis.set_major_formatter(figures.Ticks(item, lang))
     ax.tick_params(labelsize=TEXT_SIZE)
     low, high = ax.get_ylim()
     if low > 0:

@@ -20,7 +20,7 @@ from finstat_kit.charts.values import figures
 from finstat_kit.frames.financials import ratios
 from finstat_kit.frames.findings.summary import spread
 from tests.support.examples import slow
-from tests.support.pictures import axes, check_legible, tile_numbers, written
+from tests.support.pictures import axes, check_legible, laid_out, tile_numbers, written
 
 SAMPLE = fk.sample(3_000, seed=5)
 LANGS: list[Lang] = ["sk", "en"]
@@ -446,7 +446,7 @@ def test_a_unit_without_filings_has_a_reason_instead_of_lines(items: str | list[
     assert none["nazovUJ"][0] in ax.get_title()
 
 
-@pytest.mark.parametrize("item", ["roe", *slow("equity")])
+@pytest.mark.parametrize(("item", "other"), [("roe", "roa"), *slow(("equity", "sales"))])
 @pytest.mark.parametrize(
     "emptied",
     [
@@ -456,14 +456,16 @@ def test_a_unit_without_filings_has_a_reason_instead_of_lines(items: str | list[
         lambda m: m.clear(3),
     ],
 )
-def test_an_empty_frame_draws_a_sentence(emptied: Any, item: str, money: pl.DataFrame) -> None:
+def test_an_empty_frame_draws_a_sentence(
+    emptied: Any, item: str, other: str, money: pl.DataFrame
+) -> None:
     """Or an empty map; none ends in an error of a library."""
     frame = emptied(money)
 
     for ax in (
         fk.plot_spread(frame, item, lang="en", ax=axes()),
         fk.plot_history(frame, item, lang="en", ax=axes()),
-        fk.plot_history(frame, [item, "sales"], lang="en", ax=axes()),
+        fk.plot_history(frame, [item, other], lang="en", ax=axes()),
     ):
         assert "Nothing to show." in written(ax)
     for ax in (fk.plot_map(frame, value=item, ax=axes()), fk.plot_map(frame, ax=axes())):
@@ -499,6 +501,8 @@ def test_individual_and_consolidated_figures_are_not_one_picture(money: pl.DataF
         (lambda m: fk.plot_history(m, []), r"value=\[\] is not allowed; give a name"),
         (lambda m: fk.plot_history(m, NO_ITEM), "value=5 is not allowed; give a name"),
         (lambda m: fk.plot_history(m, ["sales", "equity", "sales"]), "'sales' appears twice"),
+        (lambda m: fk.plot_history(m, ["roa", "equity"]), "'roa' is of the kind 'share', 'equity'"),
+        (lambda m: fk.plot_history(m, ["sales", "ebitda", "current_ratio"]), "kind 'number'"),
     ],
 )
 def test_what_cannot_be_drawn(
@@ -545,3 +549,54 @@ def test_numbers_that_no_axis_can_hold_have_no_value(by: Any) -> None:
     assert "5 rows" in ax.get_title()
     assert "Without a value: 4." in ax.get_xlabel()
     check_legible(ax)
+
+
+def shown_ticks(ax: Axes) -> tuple[list[str], list[str]]:
+    """Return the years and the values that are written on the axes of a history."""
+    laid_out(ax)
+    axes_of = ((ax.xaxis, ax.get_xlim(), 0), (ax.yaxis, ax.get_ylim(), 1))
+    years, values = (
+        [
+            label.get_text()
+            for label in axis.get_ticklabels()
+            if low <= label.get_position()[at] <= high
+        ]
+        for axis, (low, high), at in axes_of
+    )
+    return years, values
+
+
+@pytest.mark.parametrize("months", [12, 8])
+def test_a_single_year_is_the_only_one_on_its_axis(months: int, years: pl.DataFrame) -> None:
+    """Neither a part of it, nor decades around it; the same of a short period."""
+    row = years.drop_nulls("equity").head(1).with_columns(months=pl.lit(months, pl.Int16))
+
+    ax = fk.plot_history(row, "equity", lang="en", ax=axes())
+
+    assert shown_ticks(ax)[0] == [str(row["year"][0])]
+    middle = sum(ax.get_xlim()) / 2
+    assert middle == pytest.approx(row["year"][0])
+
+
+@pytest.mark.parametrize("item", ["net_profit", "roa", "current_ratio"])
+def test_the_values_on_an_axis_differ(item: str, years: pl.DataFrame) -> None:
+    """Negative ones close together have as many decimals as that takes."""
+    unit = years["unit_id"][0]
+    close = -1_234_000 - pl.col("year") if item == "net_profit" else -1 - pl.col("year") / 1e8
+    frame = years.filter(unit_id=unit).with_columns(close.cast(pl.Float64).alias(item))
+
+    _, values = shown_ticks(fk.plot_history(frame, item, lang="en", ax=axes()))
+
+    assert len(set(values)) == len(values) > 2
+    assert all(value.startswith("−") for value in values)
+
+
+def test_years_are_whole_in_any_style(years: pl.DataFrame) -> None:
+    """Also in those whose axes take a number from all labels and write it at the end."""
+    frame = years.filter(unit_id=years["unit_id"][0]).drop_nulls("equity")
+
+    with plt.style.context("classic"):
+        drawn, _ = shown_ticks(fk.plot_history(frame, "equity", lang="en", ax=axes()))
+
+    assert len(drawn) > 2
+    assert all(re.fullmatch(r"20\d\d", year) for year in drawn)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
 import polars as pl
+from matplotlib.ticker import Formatter
 
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError
@@ -21,6 +22,7 @@ from finstat_kit.frames.text.numbers import Noun
 
 _NOUGHTS = re.compile(r"(?:[.,]|([.,][0-9]*[1-9]))0+(?![0-9.,])")
 _MICRO: Final = 687  # the form that holds accruals in other rows than the others do
+_MORE: Final = 9  # decimals, at most, that make the values on an axis differ
 _WORDS: Final = Words("figures")
 
 
@@ -180,26 +182,58 @@ def called(item: str, lang: Lang) -> str:
     return slovak if lang == "sk" else english
 
 
-def written(item: str, value: float, lang: Lang) -> str:
+def kind(item: str) -> Literal["amount", "share", "number"]:
+    """Return what the values of an item are: amounts in euro, shares, or other numbers.
+
+    >>> kind("ebitda"), kind("roa"), kind("current_ratio")
+    ('amount', 'share', 'number')
+    """
+    if item in items.names() or item in ratios.AMOUNTS:
+        return "amount"
+    return "share" if item in ratios.SHARES else "number"
+
+
+def written(item: str, value: float, lang: Lang, more: int = 0) -> str:
     """Write a value: an amount in euro, a share in per cent, another number as it is.
 
     >>> written("net_profit", 1_234_567, "en"), written("roa", 0.051, "en")
     ('€1.2m', '5.1%')
     """
-    if item in items.names() or item in ratios.AMOUNTS:
-        return number_format.euro(value, lang)
-    if item in ratios.SHARES:
-        return number_format.percent(value, lang).replace("-", "−")
-    return number_format.decimal(value, lang, 2).replace("-", "−")
+    match kind(item):
+        case "amount":
+            return number_format.euro(value, lang, more)
+        case "share":
+            return number_format.percent(value, lang, more).replace("-", "−")
+        case "number":
+            return number_format.decimal(value, lang, 2 + more).replace("-", "−")
 
 
-def tick(item: str, value: float, lang: Lang) -> str:
+class Ticks(Formatter):
+    """Writes the values on an axis, with as many decimals as make them differ."""
+
+    def __init__(self, item: str, lang: Lang) -> None:
+        self._item, self._lang, self._more = item, lang, 0
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """Write all values."""
+        for self._more in range(_MORE + 1):
+            written = [self(value) for value in values]
+            if len(set(written)) == len(values):
+                break
+        return written
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Write a value as the others are."""
+        return tick(self._item, x, self._lang, self._more)
+
+
+def tick(item: str, value: float, lang: Lang, more: int = 0) -> str:
     r"""Write a value on an axis: without decimals that are zeros.
 
     >>> tick("roa", 0.2, "sk"), tick("sales", 5_000, "en"), tick("current_ratio", 1.5, "en")
     ('20\xa0%', '€5k', '1.5')
     """
-    return _NOUGHTS.sub(r"\1", written(item, value, lang))
+    return _NOUGHTS.sub(r"\1", written(item, value, lang, more))
 
 
 def capitalized(text: str) -> str:

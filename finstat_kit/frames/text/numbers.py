@@ -73,13 +73,13 @@ def day_text(day: date, lang: Lang) -> str:
     return f"{day.day}{NO_BREAK}{MONTHS[lang][str(day.month)]}{NO_BREAK}{day.year}"
 
 
-def percent(share: float, lang: Lang) -> str:
-    """Write a share of 0 to 1: ``36,2 %`` in Slovak, ``36.2%`` in English.
+def percent(share: float, lang: Lang, more: int = 0) -> str:
+    """Write a share of 0 to 1: ``36,2 %`` in Slovak, ``36.2%`` in English; or with more decimals.
 
     >>> percent(0.3617, "en")
     '36.2%'
     """
-    return decimal(share * 100, lang) + (f"{NO_BREAK}%" if lang == "sk" else "%")
+    return decimal(share * 100, lang, 1 + more) + (f"{NO_BREAK}%" if lang == "sk" else "%")
 
 
 def from_slovak(number: int) -> str:
@@ -94,19 +94,21 @@ def from_slovak(number: int) -> str:
     return f"{'zo' if vowel else 'z'}{NO_BREAK}{whole(number, 'sk')}"
 
 
-def euro(amount: float, lang: Lang) -> str:
-    r"""Write an amount of euro in short.
+def euro(amount: float, lang: Lang, more: int = 0) -> str:
+    r"""Write an amount of euro in short, or with more decimals.
 
     >>> [euro(amount, "sk") for amount in (1_234_567, -12_300, 950)]
     ['1,2\xa0mil.\xa0€', '−12\xa0tis.\xa0€', '950\xa0€']
     >>> [euro(amount, "en") for amount in (1_234_567, -12_300, 950, -0.3)]
     ['€1.2m', '−€12k', '€950', '€0']
+    >>> euro(-1_234_567, "en", 2)
+    '−€1.235m'
     """
     size = abs(amount)
     step = next((n for n in (9, 6, 3) if size >= 0.9995 * 10**n), 0)
     number = size / 10**step
-    written = decimal(number, lang, 1 if step and number < 9.95 else 0)
-    sign = "−" if amount < -0.5 else ""
+    written = decimal(number, lang, more + (1 if step and number < 9.95 else 0))
+    sign = "−" if amount < 0 and written.strip("0,.") else ""
     if lang == "en":
         return f"{sign}€{written}{_SHORT[lang][step]}"
     return f"{sign}{written}{NO_BREAK}{_SHORT[lang][step]}€"
