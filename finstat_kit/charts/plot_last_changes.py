@@ -343,11 +343,13 @@ def _inches_for_panels(ax: Axes) -> tuple[float, float]:
 
 def _panel_heading(one: _Series, shared: float, room: float, lang: Lang) -> list[str]:
     """Return a panel's name in at most two lines of *room* inches, and its scale if different."""
-    lines = drawing.wrapped(" ".join(one.name.split()), room, TEXT_SIZE)
+    name = " ".join(one.name.split())
+    lines = drawing.wrapped(name, room, TEXT_SIZE)
     if (greatest := float(one.counts.max())) > shared:
         most = number_format.whole(round(greatest), lang)
-        lines = [" ".join(lines), _WORDS[lang]["other scale"].format(most=most)]
-    lines = [lines[0], " ".join(lines[1:])] if len(lines) > 1 else lines
+        lines = [name, _WORDS[lang]["other scale"].format(most=most)]
+    elif len(lines) > 1:
+        lines = [lines[0], name[len(lines[0]) :].lstrip()]
     return [drawing.fitted(line, room, TEXT_SIZE) for line in lines]
 
 

@@ -221,10 +221,13 @@ def _chart_of_boxes(content: _Content, around: Texts, ax: Axes | None) -> Axes:
     notes += [*figures.numbered(_WORDS[lang], counts, lang), *content.notes]
     if (unit := content.marked) is not None:
         notes.append(_mark_note(unit, _why_unmarked(unit, shown, log=log), lang))
-    names = drawing.names(shown, lang, among=shown, longest=content.longest)
-    placed = rows.placed(shown["code"], names, of_groups)
-    with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * placed.height) as ax:
-        placed, beside = placed.beside(ax)
+
+    def placed_rows(*, short: bool = False) -> Rows:
+        names = drawing.names(shown, lang, among=shown, longest=content.longest, short=short)
+        return rows.placed(shown["code"], names, of_groups)
+
+    with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * placed_rows().height) as ax:
+        placed, beside = placed_rows(short=drawing.inches(ax)[0] < drawing.NARROW).beside(ax)
         around.write_title(ax, content.heading, content.number, beside=beside)
         if shown.is_empty():
             around.write_nothing(ax, *notes)

@@ -600,3 +600,15 @@ def test_years_are_whole_in_any_style(years: pl.DataFrame) -> None:
 
     assert len(drawn) > 2
     assert all(re.fullmatch(r"20\d\d", year) for year in drawn)
+
+
+def test_narrow_boxes_have_short_regions(money: pl.DataFrame) -> None:
+    """As bars do: names, boxes and numbers beside each other leave no text without room."""
+    small, large = (
+        fk.plot_spread(money, "equity", lang="en", ax=axes(*size)) for size in ((4.5, 3.5), (8, 5))
+    )
+
+    check_legible(small)
+    names = {label.get_text() for label in small.get_yticklabels()}
+    assert {"Bratislava", "Žilina"} <= names
+    assert "Region of Žilina" in {label.get_text() for label in large.get_yticklabels()}

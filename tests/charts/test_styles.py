@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 import finstat_kit as fk
 from finstat_kit.charts.parts import drawing
 from tests.support.examples import slow
-from tests.support.pictures import axes, laid_out, texts, written
+from tests.support.pictures import axes, check_legible, laid_out, texts, written
 from tests.support.units import SAMPLE, UNITS
 
 
@@ -122,6 +122,33 @@ def test_a_failed_chart_leaves_no_figure() -> None:
         assert len(plt.get_fignums()) == len(before) + 1
         plt.close(ax.figure)  # type: ignore[arg-type]
         assert plt.get_fignums() == before
+
+
+ADDRESS = "https://www.registeruz.sk/cruz-public/domain/unit/show/12345?one=value&other=" + "v" * 60
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [fk.plot_counts, *slow(fk.plot_map, functools.partial(fk.plot_last_changes, every="year"))],
+)
+def test_words_longer_than_a_line_are_divided(draw: Any) -> None:
+    """An address in a note, a title without a space: neither runs out of the picture."""
+    ax = draw(UNITS, title="W" * 120, note=f"See {ADDRESS}.", lang="en", ax=axes(8, 6))
+
+    check_legible(ax)
+    assert ADDRESS in ax.get_xlabel().replace("\n", "")
+    assert ax.get_title().replace("\n", "").startswith("W" * 120)
+
+
+def test_a_long_word_is_divided_after_a_sign() -> None:
+    """Else between letters; nothing is lost, and each line has room."""
+    for word in (ADDRESS, "W" * 200, "i" * 200, "https://", ""):
+        lines = drawing.wrapped(f"a {word}", 1.5, 9)
+        assert lines[0].split(" ")[0] == "a"
+        assert "".join(lines).replace(" ", "") == f"a{word}"
+        assert all(drawing.breadth(line, 9) <= 1.5 for line in lines)
+    assert "https://" in drawing.wrapped(ADDRESS, 1.5, 9)
+    assert drawing.wrapped("WW", 0.01, 9) == ["W", "W"]
 
 
 @pytest.mark.parametrize(

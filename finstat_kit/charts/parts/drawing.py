@@ -6,6 +6,8 @@ colours, visible on white and on black.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +31,8 @@ TEXT_SIZE: Final = 9
 LONGEST: Final = 40  # letters of a label
 GROWTH: Final = 1.2  # of the axes, at least, when the figure is laid out to its edges
 NARROW: Final = 6.0  # inches; narrower axes have no room for long labels beside them
+_BREAKS: Final = re.compile("[/&?-]")  # a word that is longer than a line is divided after these
+_MOST_LETTERS: Final = 300  # of a word: more are not measured at once
 _REGION: Final = r" kraj$|^Region of |^Reg\.of "  # of a region's label
 WORDS: Final = Words("drawing")
 BLUE: Final = "#0072b2"  # a number of units, or an increase
@@ -99,14 +103,34 @@ def breadth(line: str, size: float) -> float:
 
 
 def wrapped(text: str, room: float, size: float) -> list[str]:
-    """Break a text at spaces into lines of at most *room* inches."""
+    """Break a text into lines of at most *room* inches: at spaces, and in words that are longer."""
     lines: list[str] = []
     for word in text.split(" "):
         if lines and breadth(longer := f"{lines[-1]} {word}", size) <= room:
             lines[-1] = longer
         else:
-            lines.append(word)
+            lines += _divided(word, room, size)
     return lines
+
+
+def _divided(word: str, room: float, size: float) -> list[str]:
+    """Divide a word, such as an address, that is longer than a line: after a sign, else anywhere.
+
+    >>> _divided("https://www.registeruz.sk/cruz-public/domain", 1.5, TEXT_SIZE)
+    ['https://', 'www.registeruz.sk/cruz-', 'public/domain']
+    """
+    lines = []
+    while len(word) > 1 and breadth(word[:_MOST_LETTERS], size) > room:
+        fit = bisect_right(
+            range(2, min(len(word), _MOST_LETTERS)), room,
+            key=lambda length: breadth(word[:length], size),
+        )  # fmt: skip
+        end = fit + 1
+        signs = [sign.end() for sign in _BREAKS.finditer(word, 0, end)]
+        end = signs[-1] if signs else end
+        lines.append(word[:end])
+        word = word[end:]
+    return [*lines, word]
 
 
 def fitted(line: str, room: float, size: float) -> str:
