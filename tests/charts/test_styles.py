@@ -124,6 +124,17 @@ def test_a_failed_chart_leaves_no_figure() -> None:
         assert plt.get_fignums() == before
 
 
+def test_long_names_that_begin_alike_keep_their_codes() -> None:
+    """They are cut before the code that tells them apart, so that the bars have room."""
+    counts = fk.count_by(UNITS, "kraj").filter(kind="labelled")
+
+    ax = fk.plot_counts(counts.with_columns(label=pl.lit("W" * 60)), lang="en", ax=axes(5, 4))
+
+    check_legible(ax)
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert all(f"… ({code})" in name for name, code in zip(names, counts["code"], strict=True))
+
+
 ADDRESS = "https://www.registeruz.sk/cruz-public/domain/unit/show/12345?one=value&other=" + "v" * 60
 
 

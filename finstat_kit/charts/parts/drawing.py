@@ -133,12 +133,13 @@ def _divided(word: str, room: float, size: float) -> list[str]:
     return [*lines, word]
 
 
-def fitted(line: str, room: float, size: float) -> str:
-    """Truncate a line to *room* inches."""
-    length = len(line)
-    while length > 1 and breadth(shortened(line, length), size) > room:
+def fitted(line: str, room: float, size: float, *, end: int = 0) -> str:
+    """Truncate a line to *room* inches, before its last *end* letters."""
+    length = max(len(line) - end, 0)
+    start, rest = line[:length], line[length:]
+    while length > 1 and breadth(shortened(start, length) + rest, size) > room:
         length -= 1
-    return shortened(line, length)
+    return shortened(start, length) + rest
 
 
 def literal(text: str) -> str:

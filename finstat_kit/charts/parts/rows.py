@@ -17,6 +17,7 @@ from finstat_kit.frames.counts.count_by import KINDS, MADE_BY
 
 _APART: Final = 0.6  # of a row, between groups
 _MOST_BESIDE: Final = 0.5  # of the width of axes
+_END: Final = 15  # letters; a code of a municipality in brackets
 _LEAST: Final = 3  # rows that keep their thickness among many
 
 
@@ -54,11 +55,14 @@ class Rows(NamedTuple):
     def beside(self, ax: Axes) -> tuple[Rows, float]:
         """Return the rows, names cut to leave room in narrow axes, and the inches of the names.
 
-        Names that would be the same stay whole.
+        Names that would be the same are cut before their ends, such as codes, or stay whole.
         """
         room = drawing.inches(ax)[0] * _MOST_BESIDE
-        names = [drawing.fitted(name, room, TEXT_SIZE) for name in self.names]
-        if len(set(names)) < len(set(self.names)):
+        for end in (0, _END):
+            names = [drawing.fitted(name, room, TEXT_SIZE, end=end) for name in self.names]
+            if len(set(names)) == len(set(self.names)):
+                break
+        else:
             names = self.names
         longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
         return self._replace(names=names), longest
