@@ -385,7 +385,7 @@ MUTATIONS = [
     ),
     Mutation(
         "of two equally long periods of a year the later is taken",
-        "choice.py:rivals",
+        "choice.py:in_preference",
         "descending=[False, False, True, True, True]",
         "descending=[False, False, True, False, True]",
         "test_the_later_of_two_equally_long_periods_is_taken",

@@ -363,8 +363,9 @@ def _off_the_map(content: _Content, table: pl.DataFrame, lang: Lang) -> str:
     more = labelled.slice(_MOST_NAMED)
     if more.height:
         groups.append((f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more))
-    if content.estimate:
-        table = table.filter(pl.col("value") != 0)  # groups without units
+    if content.units is not None and not content.differs and "units" not in table.columns:
+        # Groups of an estimate without units; a median may be zero, and values may be missing.
+        table = table.filter(pl.col("value").ne_missing(0))
     for kind in KINDS[1:]:
         group = table.filter(pl.col("kind") == kind)
         if group.height:

@@ -244,12 +244,13 @@ def test_a_tile_without_a_statistic_says_why() -> None:
 def test_values_of_units_without_a_tile_are_not_lost() -> None:
     """Of few units there is no median, but how many there are; a number of units is itself."""
     absent: list[float | None] = [7.0, None, None]
-    summary = summary_of(SK010=[1.0, 2, 3, 4, 5], SKZZ=absent, SKX=absent, none=absent)
+    zeros: list[float | None] = [0.0, 0, 0, 0, 0, None, None]
+    summary = summary_of(SK010=[1.0, 2, 3, 4, 5], SKZZ=absent, SKX=zeros, none=absent)
 
     medians = fk.plot_map(summary, lang="en", ax=axes()).get_xlabel().replace("\n", " ")
     without = fk.plot_map(summary, value="without", lang="en", ax=axes()).get_xlabel()
 
-    assert "Extra-regio: 1 unit; unknown code SKX: 1 unit; no code: 1 unit." in medians
+    assert "Extra-regio: 1 unit; unknown code SKX: 5 units; no code: 1 unit." in medians
     assert "Extra-regio: 2; unknown code SKX: 2; no code: 2." in without.replace("\n", " ")
 
 
