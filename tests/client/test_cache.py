@@ -463,6 +463,41 @@ def test_kept_records_do_not_count_as_requests_to_refuse(behind: Behind, file: P
         behind.register(cache=file).units.get([*ids, 1], max_requests=0)
 
 
+def test_a_scan_of_cached_records_has_all_its_rows(file: Path) -> None:
+    """Cached records need no requests, so that a maximum of requests cuts no list of ids."""
+    behind = Behind(fk.sample(30))
+    ids = behind.sample.units.ids()["id"]
+    behind.register(cache=file).units.get(ids)
+
+    scan = behind.register(cache=file, page_size=10).units.scan(max_requests=3)
+
+    assert scan.collect()["id"].to_list() == ids.to_list()
+    assert scan.filter(pl.col("id") > ids[9]).collect().height == ids.len() - 10
+
+
+@pytest.mark.parametrize("method", ["get", "scan"])
+def test_changed_records_count_as_requests_to_refuse(file: Path, method: str) -> None:
+    """Their number is known once the changes are listed, before the first of them is fetched."""
+    behind = Behind(fk.sample(30))
+    ids = behind.sample.units.ids()["id"]
+    behind.register(cache=file).units.get(ids)
+    behind.sample.set_today("2026-07-02")
+    behind.sample.touch(ids[:6])
+    behind.sent()
+
+    def fetch(most: int) -> pl.DataFrame:
+        units = behind.register(cache=file).units
+        if method == "scan":
+            return units.scan(max_requests=most).collect()
+        return units.get(ids, max_requests=most)
+
+    with pytest.raises(fk.UsageError, match="this needs 6 requests"):
+        fetch(5)
+    assert behind.sent(RECORD) == []
+    assert fetch(6).height == ids.len()
+    assert len(behind.sent(RECORD)) == 6
+
+
 def test_a_file_belongs_to_one_register(behind: Behind, file: Path) -> None:
     id_ = unchanged_ids(behind.sample, 1)
     behind.register(cache=file).units.get(id_)

@@ -24,6 +24,7 @@ from finstat_kit.transport.threads import in_order
 
 if TYPE_CHECKING:
     from finstat_kit.transport.cache_database import Age
+    from finstat_kit.transport.cache_file import CacheFile
 
 _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
 _MOST_REQUESTS: Final = 10_000  # record requests sent to a real host by default
@@ -55,7 +56,9 @@ def get_records(
         frame = copied_records(name, unique, session.copy, keep=keep)
     else:
         with bar("records", unique.len(), remote=session.watched, progress=progress) as advance:
-            frame = fetch_records(kind, unique.to_list(), session, advance, keep=keep)
+            frame = fetch_records(
+                kind, unique.to_list(), session, advance, keep=keep, max_requests=max_requests
+            )
     if unique.len() == ids.len():
         return frame
     return ids.to_frame().join(frame, on="id", how="left", maintain_order="left")
@@ -67,6 +70,7 @@ def outcomes(
     session: Session,
     stop: threading.Event | None = None,
     kept: frozenset[int] | None = None,
+    max_requests: int | None = None,
 ) -> Generator[tuple[int, R | NotFound | ProtocolError], None, None]:
     """Yield each id, in their order, with its record or the error of that record alone.
 
@@ -76,12 +80,16 @@ def outcomes(
         session: The register's session.
         stop: Ends the work when it is set.
         kept: Ids whose records are taken from the file; None determines them.
+        max_requests: Maximum number of requests for the others, if *kept* is determined here.
 
     Raises:
+        UsageError: More requests than *max_requests*, before the first record.
         RegisterError: Any fault that does not concern a single record, after all records before it.
         Stopped: *stop* was set.
     """
-    usable = ids_unchanged_in_cache(session, kind, ids, stop) if kept is None else kept
+    usable = kept
+    if usable is None:
+        usable = ids_unchanged_in_cache(session, kind, ids, max_requests, stop)
 
     def fetch(id_: int, stop: threading.Event) -> R | NotFound | ProtocolError:
         if stop.is_set():
@@ -105,6 +113,7 @@ def fetch_records(
     keep: bool,
     stop: threading.Event | None = None,
     kept: frozenset[int] | None = None,
+    max_requests: int | None = None,
 ) -> pl.DataFrame:
     """Fetch the records of ids as a frame; see `outcomes` and `Collection.get`."""
     frames = [kind.frame([])]
@@ -119,8 +128,9 @@ def fetch_records(
         done = f"interrupted after {number:,} of {len(ids):,} records"
         return Either(f"{done}; the rows fetched so far are in .partial of this error", done)
 
+    fetched = outcomes(kind, ids, session, stop, kept, max_requests)
     try:
-        with holding(so_far, text), closing(outcomes(kind, ids, session, stop, kept)) as fetched:
+        with holding(so_far, text), closing(fetched):
             for id_, record in fetched:
                 advance(1)
                 if isinstance(record, ProtocolError) and not keep:
@@ -195,16 +205,21 @@ def stream_records(
             f"records of /api/{kind.endpoint} cannot be read one by one from a mirror",
             cure="read them in Python: fk.reports.get(ids) and the like, or use the register",
         )
-    return _streamed(kind, ids, unique, session, progress)
+    return _streamed(kind, ids, unique, session, max_requests, progress)
 
 
 def _streamed(
-    kind: Kind[Record], ids: pl.Series, unique: pl.Series, session: Session, progress: bool | None
+    kind: Kind[Record],
+    ids: pl.Series,
+    unique: pl.Series,
+    session: Session,
+    max_requests: int | None,
+    progress: bool | None,
 ) -> Generator[Fetched, None, None]:
     repeats = {id_ for id_, times in Counter(ids).items() if times > 1}
     repeated: dict[int, Record | NotFound | ProtocolError] = {}
     if session.copy is None:
-        fetched = outcomes(kind, unique.to_list(), session)
+        fetched = outcomes(kind, unique.to_list(), session, max_requests=max_requests)
     else:
         fetched = _copied(kind, unique, session.copy)
     with (
@@ -283,7 +298,10 @@ def _duration(seconds: float) -> str:
 
 
 def requests_for(session: Session, kind: Kind[Record], ids: Sequence[int]) -> int:
-    """Return how many requests the records of ids need: none for cached ones."""
+    """Return how many requests the records of ids need: none for cached ones.
+
+    Which of these have changed is not known yet: `ids_unchanged_in_cache` checks the number again.
+    """
     file = session.exchange.cache
     if session.replayed:
         return 0
@@ -295,9 +313,10 @@ def ids_unchanged_in_cache(
     session: Session,
     kind: Kind[Record],
     ids: Sequence[int],
+    max_requests: int | None,
     stop: threading.Event | None = None,
 ) -> frozenset[int]:
-    """Return the ids whose cached records are still current.
+    """Return the ids whose cached records are still current, unless too many are not.
 
     The ids changed since the day before the oldest check are listed once, unless all records are
     younger than the register's ``max_age``.
@@ -306,14 +325,27 @@ def ids_unchanged_in_cache(
         session: The register's session.
         kind: Kind of records.
         ids: Ids of the requested records.
+        max_requests: Maximum number of requests for the other records.
         stop: Ends the work when it is set.
 
     Raises:
+        UsageError: The other records need more requests than *max_requests*.
         RegisterError: The changes cannot be listed.
     """
-    file = session.exchange.cache
-    if file is None:
+    if session.exchange.cache is None:  # then the caller has checked the number
         return frozenset()
+    kept = _unchanged(session, session.exchange.cache, kind, ids, stop)
+    refuse_long_work(len(ids) - len(kept), session, max_requests)
+    return kept
+
+
+def _unchanged(
+    session: Session,
+    file: CacheFile,
+    kind: Kind[Record],
+    ids: Sequence[int],
+    stop: threading.Event | None,
+) -> frozenset[int]:
     if file.undecided:  # any reply shows whether the file is of this register
         newest = Query(kind.listed, session.today(), wire.MAX_PAGE)
         session.exchange.get(requests.count(newest), stop, keep=False)

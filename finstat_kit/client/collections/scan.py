@@ -77,16 +77,18 @@ def _fetched_records(
         refuse_the_whole(name, session, int(most))
     if most < math.inf:
         # All ids first: too many are refused before the first record.
-        room = int(most) + 1 if needs.limit is None else min(needs.limit, int(most) + 1)
-        ids = pl.concat(_fetched_ids(session, name, replace(needs, limit=room), stop))
-        refuse_long_work(requests_for(session, kind, ids["id"].to_list()), session, max_requests)
-        pages: Iterable[pl.DataFrame] = [ids]
+        listed, requested = [], 0
+        for page in _fetched_ids(session, name, needs, stop):
+            listed.append(page)
+            requested += requests_for(session, kind, page["id"].to_list())
+            refuse_long_work(requested, session, max_requests)
+        pages: Iterable[pl.DataFrame] = [pl.concat(listed)]
     elif session.exchange.cache is not None:
         pages = [pl.concat(_fetched_ids(session, name, needs, stop))]  # one list of changes for all
     else:
         pages = _fetched_ids(session, name, needs, stop)
     for page in pages:
-        kept = ids_unchanged_in_cache(session, kind, page["id"].to_list(), stop)
+        kept = ids_unchanged_in_cache(session, kind, page["id"].to_list(), max_requests, stop)
         for batch in page.iter_slices(_SCANNED):
             ids_ = batch["id"].to_list()
             yield fetch_records(

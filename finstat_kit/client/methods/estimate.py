@@ -64,7 +64,7 @@ class _Size:
         self, session: Session, n: int | None, seconds: float, max_requests: int | None
     ) -> None:
         self._session, self._n, self._seconds = session, n, seconds
-        self._max_requests = max_requests
+        self.max_requests = max_requests
         # The rate that turns time into a number of requests; None if all records fit.
         self.rate = None if session.copy is not None else session.rate
         self._clock = session.exchange.clock
@@ -74,7 +74,7 @@ class _Size:
     @property
     def may_be_refused(self) -> bool:
         """Whether the sample needs more requests than allowed, given enough ids."""
-        return self._records_in(self._seconds) > most_requests(self._session, self._max_requests)
+        return self._records_in(self._seconds) > most_requests(self._session, self.max_requests)
 
     def of(self, number: int, *, before: float = 0.0) -> int:
         """Return the sample size for *number* ids after *before* seconds.
@@ -86,7 +86,7 @@ class _Size:
         if number and not drawn:
             raise self.too_short()
         if self._session.copy is None:
-            refuse_long_work(drawn, self._session, self._max_requests)
+            refuse_long_work(drawn, self._session, self.max_requests)
         return drawn
 
     def _records_in(self, seconds: float) -> float:
@@ -153,7 +153,9 @@ def _fetched(
 
     # A record still missing at the end of the time is left out with all drawn after it: otherwise
     # records served quickly would be over-represented.
-    fetched = outcomes(KINDS["units"], ids.to_list(), session, size.over)
+    fetched = outcomes(
+        KINDS["units"], ids.to_list(), session, size.over, max_requests=size.max_requests
+    )
     try:
         with (
             holding(so_far, text),
