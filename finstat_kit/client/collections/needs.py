@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -21,7 +22,14 @@ from finstat_kit.protocol.wire import BEGINNING, CHANGED, MAX_ID
 Spans = tuple[tuple[int, int], ...]  # first and last ids, ascending, none touching another
 EVERY: Final[Spans] = ((1, MAX_ID),)
 _PARAMETERS: Final = {"ico": "ico", "dic": "dic", "pravnaForma": "legal_form_code"}
-_FLIPPED: Final = {"Gt": "Lt", "GtEq": "LtEq", "Lt": "Gt", "LtEq": "GtEq", "Eq": "Eq"}
+_FLIPPED: Final = {
+    "Gt": "Lt",
+    "GtEq": "LtEq",
+    "Lt": "Gt",
+    "LtEq": "GtEq",
+    "Eq": "Eq",
+    "NotEq": "NotEq",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,24 +92,49 @@ def _spans(node: object) -> Spans:
         case {"Function": {"input": [{"Column": "id"}, ids], "function": {"Boolean": {"IsIn": _}}}}:
             values = _value(ids)
             return _merged((id_, id_) for id_ in values) if isinstance(values, list) else EVERY
+        case {
+            "Function": {
+                "input": [
+                    {
+                        "Function": {
+                            "input": [{"Column": "id"}, ids],
+                            "function": {"Boolean": {"IsIn": _}},
+                        }
+                    }
+                ],
+                "function": {"Boolean": "Not"},
+            }
+        }:
+            values = _value(ids)
+            return _others(values) if isinstance(values, list) else EVERY
         case {"Literal": _}:  # an empty is_in
             return () if _value(node) is False else EVERY
     spans = EVERY
     for column, operator, value in _terms(node):
         if column == "id" and type(value) is int:
-            spans = _shared(spans, (_id_range(operator, value),))
+            spans = _shared(spans, _compared(operator, value))
     return spans
 
 
-def _id_range(operator: str, value: int) -> tuple[int, int]:
-    """Return the first and the last id that satisfy a comparison of ids."""
-    return {
+def _compared(operator: str, value: int) -> Spans:
+    """Return the ids that satisfy a comparison of ids."""
+    if operator == "NotEq":
+        return _others([value])
+    span = {
         "Gt": (value + 1, MAX_ID),
         "GtEq": (value, MAX_ID),
         "Lt": (1, value - 1),
         "LtEq": (1, value),
         "Eq": (value, value),
     }.get(operator, EVERY[0])
+    return (span,)
+
+
+def _others(values: list[object]) -> Spans:
+    """Return all ids except some values."""
+    ids = sorted({id_ for id_ in values if type(id_) is int and 1 <= id_ <= MAX_ID})
+    bounds = pairwise([0, *ids, MAX_ID + 1])
+    return tuple((low + 1, high - 1) for low, high in bounds if high - low > 1)
 
 
 def _shared(some: Spans, others: Spans) -> Spans:

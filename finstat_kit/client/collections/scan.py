@@ -11,13 +11,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import date
-from typing import Any, Final
+from functools import partial, wraps
+from typing import Any, Final, TypeVar
 
 import polars as pl
 from polars.io.plugins import register_io_source
+from polars.lazyframe.group_by import LazyGroupBy
 
 from finstat_kit.arguments import Since
 from finstat_kit.client.collections import walk
@@ -33,7 +34,7 @@ from finstat_kit.client.collections.records import (
     requests_for,
 )
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Interrupted, RegisterError
+from finstat_kit.errors import Interrupted, NotFound, RegisterError
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import BEGINNING
@@ -41,6 +42,7 @@ from finstat_kit.transport.threads import heeding_interrupts
 
 _SCANNED: Final = 1_000  # records of a scan fetched at once
 _STOPS: Final = 0.4  # seconds within which a stopped scan ends
+Result = TypeVar("Result")
 Fetch = Callable[[Needs, threading.Event], Iterator[pl.DataFrame]]
 
 
@@ -91,9 +93,18 @@ def _fetched_records(
         kept = ids_unchanged_in_cache(session, kind, page["id"].to_list(), max_requests, stop)
         for batch in page.iter_slices(_SCANNED):
             ids_ = batch["id"].to_list()
-            yield fetch_records(
-                kind, ids_, session, lambda n: None, keep=False, stop=stop, kept=kept
-            )
+            try:
+                yield fetch_records(
+                    kind, ids_, session, lambda n: None, keep=False, stop=stop, kept=kept
+                )
+            except NotFound as error:
+                shown = ", ".join(map(str, error.ids[:5])) + (" …" if len(error.ids) > 5 else "")
+                error.message = f"the list has ids without a record: {shown}"
+                error.cure = (
+                    "the rows before are in .partial of this error; or leave out its .ids: "
+                    '.filter(~pl.col("id").is_in(ids))'
+                )
+                raise
         if page.is_empty():
             yield kind.frame([])
 
@@ -123,27 +134,70 @@ def _fetched_ids(
             return  # the list ends here
 
 
-def collected_within(
-    frame: pl.LazyFrame, guard: Callable[[], AbstractContextManager[None]]
-) -> pl.LazyFrame:
-    """Return a LazyFrame that is collected within *guard*, as are those derived from it."""
+class _Guarded(pl.LazyFrame):
+    """A LazyFrame whose queries raise our errors, as do those of frames derived from it.
 
-    class Guarded(pl.LazyFrame):
-        # Any arguments and result: those of polars differ between versions.
-        def collect(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
-            with guard():
-                try:
-                    return super().collect(*arguments, **options)
-                except KeyboardInterrupt:
-                    time.sleep(0)  # Python raises the same Ctrl-C again here
-                    raise
+    One class for all of them: polars joins only frames of related classes.
+    """
 
-    return Guarded._from_pyldf(frame._ldf)
+    # Any arguments and results: those of polars differ between versions.
+    def collect(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+        return _with_our_errors(partial(super().collect, *arguments, **options), _Runs())
+
+    def sql(self, *arguments: Any, **options: Any) -> pl.LazyFrame:  # noqa: ANN401
+        return guarded(super().sql(*arguments, **options))
+
+    def group_by(self, *arguments: Any, **options: Any) -> LazyGroupBy:  # noqa: ANN401
+        return _Groups(super().group_by(*arguments, **options).lgb)
+
+    def group_by_dynamic(self, *arguments: Any, **options: Any) -> LazyGroupBy:  # noqa: ANN401
+        return _Groups(super().group_by_dynamic(*arguments, **options).lgb)
+
+    def rolling(self, *arguments: Any, **options: Any) -> LazyGroupBy:  # noqa: ANN401
+        return _Groups(super().rolling(*arguments, **options).lgb)
+
+
+def _guard_sinks() -> None:
+    """Guard every ``sink_…`` of polars, which has others in other versions."""
+
+    def guard(sink: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(sink)
+        def guarded_sink(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+            return _with_our_errors(partial(sink, *arguments, **options), None)
+
+        return guarded_sink
+
+    for name in dir(pl.LazyFrame):
+        if name.startswith("sink_"):
+            setattr(_Guarded, name, guard(getattr(pl.LazyFrame, name)))
+
+
+_guard_sinks()
+
+
+class _Groups(LazyGroupBy):
+    """Groups of a guarded frame; the other methods call these."""
+
+    def agg(self, *arguments: Any, **options: Any) -> pl.LazyFrame:  # noqa: ANN401
+        return guarded(super().agg(*arguments, **options))
+
+    def map_groups(self, *arguments: Any, **options: Any) -> pl.LazyFrame:  # noqa: ANN401
+        return guarded(super().map_groups(*arguments, **options))
+
+    def head(self, n: int = 5) -> pl.LazyFrame:
+        return guarded(super().head(n))
+
+    def tail(self, n: int = 5) -> pl.LazyFrame:
+        return guarded(super().tail(n))
+
+
+def guarded(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Return a LazyFrame whose queries raise our errors, as do those of frames derived from it."""
+    return _Guarded._from_pyldf(frame._ldf)
 
 
 def _lazy_frame(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFrame:
     """Return a LazyFrame of the rows that *fetch* yields, with the columns the query needs."""
-    runs = _Runs()
 
     def source(
         columns: list[str] | None,
@@ -159,7 +213,8 @@ def _lazy_frame(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.L
         if predicate is not None and n_rows is None:
             needs = narrowed(needs, predicate)
         rows = _Rows(name, since, wanted, predicate)
-        runs.begin(rows)
+        for runs in list(_under_way):
+            runs.add(rows)
         try:
             for frame in heeding_interrupts(lambda stop: fetch(needs, stop)):
                 yield rows.of(frame, keep=rows.kept)
@@ -171,42 +226,68 @@ def _lazy_frame(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.L
         finally:
             rows.over.set()
 
-    return collected_within(register_io_source(source, schema=schema), runs.collecting)
+    return guarded(register_io_source(source, schema=schema))
 
 
 class _Runs:
-    """The runs whose rows `collect` keeps for a possible error; sinks keep none."""
+    """The runs of scans within one `collect`, whose rows are kept for a possible error."""
 
     def __init__(self) -> None:
-        self._collecting = 0
-        self._newest: _Rows | None = None
+        self._runs: list[_Rows] = []
 
-    def begin(self, rows: _Rows) -> None:
+    def add(self, rows: _Rows) -> None:
         """Note that a run begins."""
-        rows.kept = self._collecting > 0
-        if rows.kept:
-            self._newest = rows
+        rows.kept = True
+        self._runs.append(rows)
 
-    @contextmanager
-    def collecting(self) -> Iterator[None]:
-        """Raise the error that ended the newest run, with all rows fetched before it."""
-        self._collecting += 1
+    def completed(self, error: Exception | KeyboardInterrupt) -> BaseException | None:
+        """Return the error to raise, with the rows of the run that it ended; None if it is none."""
+        end = time.monotonic() + _STOPS
+        for rows in self._runs:  # a polars thread may be about to end it
+            rows.over.wait(max(end - time.monotonic(), 0))
+        ended = [(rows, rows.error) for rows in self._runs if rows.error is not None]
+        if not ended and isinstance(error, KeyboardInterrupt) and len(self._runs) == 1:
+            ended = [(self._runs[0], error)]  # polars ended it between two frames
+        if not ended:
+            return None
+        rows, own = next((run for run in ended if run[1] is error), ended[0])
+        return rows.completed(own)
+
+
+# Those of every `collect` in any thread: polars runs a scan in threads of its own.
+_under_way: Final[set[_Runs]] = set()
+
+
+def _with_our_errors(query: Callable[[], Result], runs: _Runs | None) -> Result:
+    """Run a query of polars; raise our errors from it, with the rows fetched before them.
+
+    Args:
+        query: Runs it.
+        runs: Keeps the rows; None for a sink, which may write more than memory holds.
+    """
+    if runs is not None:
+        _under_way.add(runs)
+    try:
         try:
-            yield
-        except (RegisterError, KeyboardInterrupt, pl.exceptions.ComputeError) as error:
-            rows = self._newest
-            if rows is None:
-                raise
-            rows.over.wait(_STOPS)  # a polars thread may be about to end it
-            ended = rows.error
-            if ended is None and isinstance(error, KeyboardInterrupt):
-                ended = error  # polars ended it between two frames
-            if ended is None:
-                raise
-            raise rows.completed(ended) from error.__cause__
-        finally:
-            self._collecting -= 1
-            self._newest = None
+            return query()
+        except KeyboardInterrupt:
+            time.sleep(0)  # Python raises the same Ctrl-C again here
+            raise
+    except (RegisterError, KeyboardInterrupt, pl.exceptions.ComputeError) as error:
+        completed = None if runs is None else runs.completed(error)
+        if completed is not None:
+            raise completed from error.__cause__
+        if isinstance(error, KeyboardInterrupt):
+            raise Interrupted(
+                "interrupted; the query has no result, and a file that it writes is incomplete: "
+                "repeat it"
+            ) from error
+        if isinstance(error, RegisterError):
+            error.partial = error.cursor = None
+        raise
+    finally:
+        if runs is not None:
+            _under_way.discard(runs)
 
 
 class _Rows:
@@ -253,12 +334,15 @@ class _Rows:
         else:
             self._add(cause.so_far() if isinstance(cause, RecordsStopped) else None)
         rows = pl.concat([rows for rows, _ in self._frames]) if self._frames else None
+        rest = f'.filter(pl.col("id") > {self._cursor})'
         if not isinstance(error, RegisterError):
             since = "" if self._since == BEGINNING else f'changed_since="{self._since}"'
             error = Interrupted(
                 f"interrupted after {0 if rows is None else rows.height:,} rows, which are in "
                 ".partial of this error; to resume, followed by the rest of the query:\n"
-                f'  fk.{self._name}.scan({since}).filter(pl.col("id") > {self._cursor})'
+                f"  fk.{self._name}.scan({since}){rest}"
             )
+        else:
+            error.resume = rest
         error.partial, error.cursor = rows, self._cursor or None
         return error

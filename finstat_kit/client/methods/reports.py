@@ -9,10 +9,10 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.arguments import Frame, Lang
-from finstat_kit.client.collections.scan import collected_within
+from finstat_kit.client.collections.scan import guarded
 from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.session import Session
-from finstat_kit.errors import holding, warn
+from finstat_kit.errors import warn
 from finstat_kit.frames.financials.assemble import form_order
 from finstat_kit.frames.reports import cells as report_cells
 from finstat_kit.frames.reports.check_sums import CHECKS, COMPARED_COLUMNS, check
@@ -91,9 +91,5 @@ def _over(
     names = [name for name in (*report_cells.RECORD_COLUMNS, *together) if name in columns]
     if isinstance(reports, pl.DataFrame):
         return read(reports.lazy().select(names).collect())
-    text = "interrupted while cells were read; the reports read before are lost"
     read_lazily = reports.select(names).map_batches(read, schema=schema, streamable=not together)
-    # A scan of a register keeps the rows before an interruption by itself.
-    if type(reports) is not pl.LazyFrame:
-        return read_lazily
-    return collected_within(read_lazily, lambda: holding(lambda: None, lambda: text))
+    return guarded(read_lazily)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -138,6 +139,8 @@ ALL = "zmenene-od=2000-01-01"
         (lambda f: f.filter(ID.is_between(A, B)), [f"{ALL}&max-zaznamov=10000&pokracovat-za-id={A - 1}", "11 records"]),
         (lambda f: f.filter(IDS[2] > ID), [f"{ALL}&max-zaznamov=10000", "2 records"]),
         (lambda f: f.filter(ID.is_in([])), ["0 records"]),
+        (lambda f: f.filter(ID != A), [f"{ALL}&max-zaznamov=10000", "34 records"]),
+        (lambda f: f.filter(~ID.is_in([A, B, 0])), [f"{ALL}&max-zaznamov=10000", "33 records"]),
         (lambda f: f.filter(ID.is_in([B, A])), [f"{ALL}&max-zaznamov=10000&pokracovat-za-id={A - 1}", "2 records"]),
         (lambda f: f.filter((ID == A) | (ID > LAST)), [f"{ALL}&max-zaznamov=10000&pokracovat-za-id={A - 1}", "1 records"]),
         (lambda f: f.filter(((ID == A) | (ID == B)) & (A < ID)), [f"{ALL}&max-zaznamov=1&pokracovat-za-id={B - 1}", "1 records"]),
@@ -257,17 +260,106 @@ def test_a_scan_asks_the_register_of_its_call() -> None:
     assert units.collect().height == 10
 
 
-def test_a_query_that_keeps_no_rows_promises_none() -> None:
-    """Where `collect` is not the scan's own, an error has no cursor without the rows before it."""
-    reg = Watched(fk.sample(3_000))
+def refused_at(place: int) -> tuple[Watched, list[int]]:
+    """Return a small register that refuses the record of one id, and all ids."""
+    reg = Watched(fk.sample(30))
     ids = reg.units.ids()["id"].to_list()
-    reg.instead = lambda path, query: Reply(403, {}, b"") if query == f"id={ids[1_500]}" else None
+    reg.instead = lambda path, query: Reply(403, {}, b"") if query == f"id={ids[place]}" else None
+    return reg, ids
 
-    with pytest.raises((RegisterUnavailable, pl.exceptions.ComputeError)) as caught:
-        reg.units.scan().group_by("kraj").agg(pl.len()).collect()
 
-    assert getattr(caught.value, "partial", None) is None
-    assert getattr(caught.value, "cursor", None) is None
+def test_a_sink_keeps_no_rows_and_promises_none(tmp_path: Path) -> None:
+    """It may write more than memory holds: its error has no cursor without the rows before it."""
+    reg, _ = refused_at(20)
+
+    with pytest.raises(RegisterUnavailable) as caught:
+        reg.units.scan().sink_parquet(tmp_path / "units.parquet")
+
+    assert caught.value.partial is None
+    assert caught.value.cursor is None
+
+
+def test_an_error_of_two_scans_has_the_rows_of_the_one_that_failed() -> None:
+    """Without a gap up to its cursor; those of the other scan are not mixed with them."""
+    reg, ids = refused_at(20)
+    scan = reg.units.scan()
+
+    with pytest.raises(RegisterUnavailable) as caught:
+        scan.select("id").join(scan, on="id").collect()
+
+    assert caught.value.partial is not None
+    assert caught.value.partial["id"].to_list() == ids[:20]
+    assert caught.value.cursor == ids[19]
+
+
+def test_scans_can_be_joined_with_each_other_and_with_other_frames() -> None:
+    """Scans of one collection, of several, and of several registers."""
+    units, statements = REG.units.scan(), REG.statements.scan()
+    some = pl.LazyFrame({"id": IDS[:3]})
+
+    with_statements = units.join(statements, left_on="id", right_on="idUJ").collect()
+
+    assert with_statements["id"].unique().is_in(IDS).all()
+    assert with_statements.height > 0
+    assert units.join(small().units.scan(), on="id", how="semi").collect().height == len(IDS)
+    assert units.join(some, on="id").collect()["id"].sort().to_list() == IDS[:3]
+    assert some.join(units, on="id").collect()["id"].sort().to_list() == IDS[:3]
+
+
+def test_an_id_without_a_record_is_named_in_the_words_of_a_scan() -> None:
+    """The text names how to leave it out, and how to resume, without an argument of `get`."""
+    reg, ids = refused_at(0)
+    gone = [f"id={id_}" for id_ in (ids[5], ids[9])]
+    reg.instead = lambda path, query: Reply(404, {}, b"") if query in gone else None
+
+    with pytest.raises(fk.NotFound) as caught:
+        reg.units.scan().collect()
+
+    assert caught.value.ids == [ids[5], ids[9]]
+    assert str(caught.value).splitlines() == [
+        f"the list has ids without a record: {ids[5]}, {ids[9]}; the rows before are in .partial of "
+        'this error; or leave out its .ids: .filter(~pl.col("id").is_in(ids))',
+        f'  nothing is lost up to id {ids[-1]}: resume with .filter(pl.col("id") > {ids[-1]})',
+    ]
+    assert caught.value.partial is not None
+    assert caught.value.partial.height == len(ids) - 2
+    others = reg.units.scan().filter(~ID.is_in(caught.value.ids)).collect()
+    assert others["id"].to_list() == [id_ for id_ in ids if id_ not in caught.value.ids]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        lambda f, file: f.group_by("kraj").len().collect(),
+        lambda f, file: f.group_by("kraj").agg(pl.col("ico").first()).collect(),
+        lambda f, file: f.sql("SELECT kraj FROM self ORDER BY kraj").collect(),
+        lambda f, file: f.rolling("id", period="2i").agg(pl.col("kraj").len()).collect(),
+        lambda f, file: f.select("id", "kraj").sink_csv(file),
+        lambda f, file: f.group_by("kraj").len().sink_parquet(file),
+    ],
+)
+def test_ctrl_c_in_any_query_of_a_scan_is_ours(
+    query: Callable[[pl.LazyFrame, Path], object], tmp_path: Path
+) -> None:
+    """Grouped, by SQL or written to a file: an `Interrupted` that tells what there is."""
+    reg, ids = refused_at(20)
+
+    def interrupt(path: str, query: str) -> None:
+        if query == f"id={ids[20]}":
+            raise KeyboardInterrupt
+
+    reg.instead = interrupt
+    with pytest.raises(fk.Interrupted) as caught:
+        query(reg.units.scan(), tmp_path / "units")
+
+    if caught.value.partial is None:
+        assert query(REG.units.scan(), tmp_path / "units") is None, "only a sink keeps no rows"
+        assert "a file that it writes is incomplete" in str(caught.value)
+    else:
+        assert caught.value.partial.height == 20
+        assert "resume, followed by the rest of the query:\n  fk.units.scan().filter(" in str(
+            caught.value
+        )
 
 
 def test_the_line_to_go_on_with_has_the_change_date() -> None:
