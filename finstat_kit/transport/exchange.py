@@ -51,6 +51,7 @@ _LONGEST_BACKOFF: Final = 30.0
 _LOOK_UP: Final = 0.2  # seconds between checks for a stop
 _LONGEST_PAUSE: Final = 1e9  # seconds; a longer Retry-After is cut to keep it readable
 _RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
+_FIREWALL_CURE: Final = "probably a firewall: wait, further requests prolong a ban"
 _FIREWALL: Final = re.compile(
     r"request rejected|support id|access denied|forbidden|blocked|captcha|firewall|zablokovan",
     re.IGNORECASE,
@@ -410,10 +411,11 @@ def value_of(request: Request[T], reply: Reply, now: float) -> T:
         raise NotHeld(f"not_held: the mirror at this address does not hold it{first_words(body)}")
     if status in _RETRIED:
         raise _busy(status, body, seconds_to_wait(headers.get("Retry-After"), now))
-    if status == 403 or (status == 200 and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"):
+    # The first byte decides, not the status: an unknown id is 404 with an empty body.
+    if status in (200, 403, 404) and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
         raise _page_of_html(status, body)
     if status != 200:
-        raise _refusal(status, headers.get("Location", "nowhere"), body)
+        raise _refusal(status, headers.get("Location"), body)
     try:
         return request.read(body)
     except NotJson as error:
@@ -437,25 +439,29 @@ def _busy(status: int, body: bytes, retry_after: float | None) -> MayPass:
 def _page_of_html(status: int, body: bytes) -> RegisterUnavailable:
     words = first_words(body)
     blocked = status == 403 or bool(_FIREWALL.search(words))
-    cure = (
-        "probably a firewall: wait, further requests prolong a ban"
-        if blocked
-        else "most likely an outage page: try later"
-    )
+    cure = "most likely an outage page: try later"
+    if blocked:
+        cure = _FIREWALL_CURE
+    elif status == 404:
+        cure = "check the base URL; if it is right, this is most likely an outage page: try later"
     return RegisterUnavailable(
-        f"the register sent a page of HTML under status {status}{words}; {cure}"
-        if body
-        else f"the register refuses this machine ({status}); {cure}",
+        f"the register sent a page of HTML under status {status}{words}; {cure}",
         blocked=blocked,
         status=status,
     )
 
 
-def _refusal(status: int, place: str, body: bytes) -> RegisterError:
-    if 300 <= status < 400:
+def _refusal(status: int, place: str | None, body: bytes) -> RegisterError:
+    if 300 <= status < 400 and place is not None:
         return RegisterUnavailable(
             f"the register redirects to {shown(place)}, which is not followed; if the register has "
             "moved, give its new base URL",
+            status=status,
+        )
+    if status == 403:
+        return RegisterUnavailable(
+            f"the register refuses this machine (403){first_words(body)}; {_FIREWALL_CURE}",
+            blocked=True,
             status=status,
         )
     if status == 404:

@@ -430,6 +430,7 @@ def test_an_id_without_a_record_is_kept_too(behind: Behind, file: Path) -> None:
         Reply(200, {}, b'{"id": "x"}'),
         Reply(400, {}, b"{}"),
         Reply(403, {}, b""),
+        Reply(404, {}, b"<h1>HTTP Status 404 - Not Found</h1>"),
         Reply(429, {"Retry-After": "1"}, b""),
         Reply(500, {}, b"{}"),
         Reply(503, {}, b"<html></html>"),

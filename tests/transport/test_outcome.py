@@ -50,6 +50,8 @@ def test_faults_that_may_pass_may_be_tried_again(
         (401, b"", BadRequest),
         (403, b"", RegisterUnavailable),
         (404, b"", fk.NotFound),
+        (404, b"{}", fk.NotFound),
+        (404, b"\r\n <!doctype html>", RegisterUnavailable),
         (410, b"", BadRequest),
         (204, b"", RegisterUnavailable),
         (505, b"", RegisterUnavailable),

@@ -139,9 +139,10 @@ def _fetched(file: _File, session: Session, most: int, stop: threading.Event) ->
         _check(file, body)
         with put_in_place(file.path) as opened:
             opened.write(body)
-    except NotFound:
-        return _failed(file, "the register has no such file (404); it may have been deleted")
     except RegisterError as error:
+        # Outside /api a page of HTML with status 404 means the same.
+        if isinstance(error, NotFound) or getattr(error, "status", None) == 404:
+            return _failed(file, "the register has no such file (404); it may have been deleted")
         return _failed(file, error.message)
     except OSError as error:
         return _failed(file, f"cannot be written: {error.strerror}")

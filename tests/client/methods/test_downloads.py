@@ -126,16 +126,18 @@ def test_one_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
         html,
         Reply(403, {}, b"<html>blocked"),
         PDF,
+        Reply(404, {}, b"<html>HTTP Status 404"),
     )
     files = listed(
-        file(1), file(2), file(3), file(4), file(5, velkostPrilohy=10**9), file(6),
+        file(1), file(2), file(3), file(4), file(5, velkostPrilohy=10**9), file(6), file(7),
     )  # fmt: skip
 
     report = reg.download(files, tmp_path)
 
-    assert report["status"].to_list() == ["failed"] * 5 + ["downloaded"]
+    assert report["status"].to_list() == ["failed"] * 5 + ["downloaded", "failed"]
     problems = report["problem"].to_list()
     assert "404" in problems[0]
+    assert problems[6] == problems[0]
     assert "SHA-256 is" in problems[1]
     assert "HTML" in problems[2]
     assert "403" in problems[3]
