@@ -142,7 +142,7 @@ def test_one_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
     assert "HTML" in problems[2]
     assert "403" in problems[3]
     assert problems[4] == "1,000,000,000 bytes, more than max_bytes=67,108,864"
-    assert len(reg.asked) == 5
+    assert len(reg.asked) == 6
     assert [p.name for p in tmp_path.iterdir()] == ["6_file 6.pdf"]
 
 
