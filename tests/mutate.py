@@ -536,7 +536,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a record that changed since it was kept is requested",
-        "records.py:ids_unchanged_in_cache",
+        "records.py:_unchanged",
         "_ids_not_in_changes(session, kind.listed, dated, stop)",
         "set(dated)",
         "test_what_changed_between_two_runs_is_fetched_again",

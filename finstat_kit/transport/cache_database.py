@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 from zoneinfo import ZoneInfo
 
 from finstat_kit.errors import CacheError, UsageError
 from finstat_kit.protocol.wire import Reply
+from finstat_kit.transport.base import Stopped
 
+Result = TypeVar("Result")
 _KIND: Final = 0x66736B63  # application_id: a file of this package
 _FORMAT: Final = 1  # user_version
 _TABLES: Final = """
@@ -26,6 +29,8 @@ _TABLES: Final = """
         path TEXT, query TEXT, status INTEGER, fetched REAL, day TEXT, since TEXT, checked REAL,
         body BLOB, sum BLOB, seal BLOB, PRIMARY KEY (path, query));
 """
+LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_LOOK_UP: Final = 0.1  # seconds between checks for Ctrl-C while another process has the lock
 FIELDS: Final = "status, fetched, day, since, checked, sum, seal"
 _BRATISLAVA: Final = ZoneInfo("Europe/Bratislava")
 
@@ -50,20 +55,55 @@ class Database:
         self._inherited: list[sqlite3.Connection | None] = []
         self._opened: tuple[int, ...] | None = None  # identity of the open file
 
-    @contextmanager
-    def transaction(
-        self, kind: Literal["DEFERRED", "IMMEDIATE"], waits: float
-    ) -> Iterator[sqlite3.Connection]:
-        """Yield a connection to the file that is there now, for one transaction.
+    def transact(
+        self,
+        kind: Literal["DEFERRED", "IMMEDIATE"],
+        work: Callable[[sqlite3.Connection], Result],
+        waits: float,
+        stop: threading.Event | None = None,
+    ) -> Result:
+        """Do *work* in one transaction with a connection to the file that is there now.
 
         Args:
             kind: Kind of transaction: to read, or to write.
+            work: Is done again where another process's commit prevented it.
             waits: Seconds to wait for another process's commit.
+            stop: Ends the wait when it is set.
 
         Raises:
             UsageError: It is another program's file.
             CacheError: A later version of this package wrote it.
+            Stopped: *stop* was set while another process had the lock.
         """
+        end = time.monotonic() + waits
+        while True:
+            try:
+                return self._once(kind, work, min(waits, _LOOK_UP))
+            except sqlite3.OperationalError as error:
+                # SQLite's own wait would end no sooner for Ctrl-C, which gets through here.
+                if error.sqlite_errorcode not in LOCKED or time.monotonic() >= end:
+                    raise
+            if stop is not None and stop.is_set():
+                raise Stopped
+
+    def close(self) -> None:
+        """Close the connection, if one is open."""
+        # Forgotten first: a Ctrl-C in between leaves no closed connection to be used again.
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def leave_to_parent(self) -> None:
+        """Leave the connection to the process this one was forked from, without closing it."""
+        self._inherited.append(self._connection)
+        self._connection = None
+
+    def _once(
+        self,
+        kind: Literal["DEFERRED", "IMMEDIATE"],
+        work: Callable[[sqlite3.Connection], Result],
+        waits: float,
+    ) -> Result:
         # SQLite reuses pages it has read while the file's commit counter is unchanged, which may
         # also be true of another file copied over this one.
         if self._connection is not None and self._opened != self._identity():
@@ -71,21 +111,13 @@ class Database:
         if self._connection is None:
             self._opened = self._identity()
             self._connection = self._open(waits)
-        self._connection.execute(f"PRAGMA busy_timeout = {waits * 1000:.0f}")
-        self._connection.execute(f"BEGIN {kind}")
-        with self._connection:
-            yield self._connection
-
-    def close(self) -> None:
-        """Close the connection, if one is open."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def leave_to_parent(self) -> None:
-        """Leave the connection to the process this one was forked from, without closing it."""
-        self._inherited.append(self._connection)
-        self._connection = None
+        connection = self._connection
+        if connection.in_transaction:  # a Ctrl-C met the end of the former one
+            connection.rollback()
+        connection.execute(f"PRAGMA busy_timeout = {waits * 1000:.0f}")
+        with connection:  # a Ctrl-C at any point within rolls back
+            connection.execute(f"BEGIN {kind}")
+            return work(connection)
 
     def _open(self, waits: float) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -123,8 +155,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     # SQLite's own checks fail, and it is recorded again.
     connection.execute("PRAGMA synchronous = OFF")
     if is_new():
-        connection.execute("BEGIN IMMEDIATE")
         with connection:
+            connection.execute("BEGIN IMMEDIATE")
             if is_new():  # another process may have been first
                 for statement in _TABLES.split(";")[:-1]:
                     connection.execute(statement)

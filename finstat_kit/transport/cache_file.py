@@ -6,18 +6,20 @@ import contextlib
 import sqlite3
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeVar
 
+from finstat_kit import arguments
 from finstat_kit.errors import CacheError, Either, RegisterError, UsageError, warn
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.transport import forks
 from finstat_kit.transport.cache_database import (
     FIELDS,
+    LOCKED,
     About,
     Age,
     CacheState,
@@ -33,7 +35,7 @@ from finstat_kit.transport.cache_database import (
 _BUSY: Final = 5.0  # seconds to wait for another process's commit
 _LAST: Final = 1e11  # seconds since 1970: the year 5138
 _AT_ONCE: Final = 500  # keys per statement
-_LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+Result = TypeVar("Result")
 
 
 class _Locked(CacheError):
@@ -88,14 +90,12 @@ class CacheFile:
                 cure="create it",
             )
         if register is None:
-            with self._legible(), self._database.transaction("DEFERRED", _BUSY) as connection:
-                register = read_about(connection, path)
+            register = self._transact("DEFERRED", lambda file: read_about(file, path))
             if register is None:
                 raise CacheError(f"the file {path} holds no replies; record it first")
         self.about = register
         try:
-            with self._reading():
-                pass
+            self._read(lambda file: None)
         except _Locked as error:  # replies can be requested instead
             self._warn(error)
 
@@ -113,8 +113,8 @@ class CacheFile:
     def undecided(self) -> bool:
         """Whether only a reply can show that the file is of the same register."""
         try:
-            with self._reading() as connection:
-                return connection is None and self._database.path.exists()
+            is_ours = self._read(lambda file: True)
+            return not is_ours and self._database.path.exists()
         except CacheError as error:
             self._warn(error)
             return False
@@ -126,15 +126,17 @@ class CacheFile:
         Raises:
             CacheError: The file cannot be read.
         """
-        with contextlib.suppress(_Locked), self._lock, self._legible():
-            if not self._database.path.exists():
-                return self._state
-            with self._database.transaction("DEFERRED", 0) as connection:
-                count, first, last = connection.execute(
-                    "SELECT count(*), min(day), max(day) FROM replies"
-                ).fetchone()
+
+        def read(file: sqlite3.Connection) -> CacheState:
+            count, first, last = file.execute(
+                "SELECT count(*), min(day), max(day) FROM replies"
+            ).fetchone()
             days = (date.fromisoformat(day) for day in (first, last)) if count else (None, None)
-            self._state = CacheState(self.path, count, self._database.path.stat().st_size, *days)
+            return CacheState(self.path, count, self._database.path.stat().st_size, *days)
+
+        with contextlib.suppress(_Locked):
+            if arguments.exists(self._database.path):
+                self._state = self._transact("DEFERRED", read, waits=0) or self._state
         return self._state
 
     def fetched(self) -> tuple[float, float]:
@@ -143,16 +145,17 @@ class CacheFile:
         Raises:
             CacheError: The file cannot be read.
         """
-        with self._reading() as connection:
-            if connection is None:
-                return 0.0, 0.0
+
+        def read(file: sqlite3.Connection) -> tuple[float, float]:
             query = "SELECT min(fetched), max(fetched) FROM replies"
-            first, last = (float(time or 0) for time in connection.execute(query).fetchone())
+            first, last = (float(time or 0) for time in file.execute(query).fetchone())
             if not 0 <= first <= last < _LAST:
                 raise ValueError(f"replies fetched at {first:g} to {last:g} s")
             return first, last
 
-    def find(self, target: str) -> Kept | None:
+        return self._read(read) or (0.0, 0.0)
+
+    def find(self, target: str, stop: threading.Event | None = None) -> Kept | None:
         """Return the newest cached reply to a request, None if there is none.
 
         Raises:
@@ -160,11 +163,10 @@ class CacheFile:
             UsageError: The file is of another register now.
         """
         path, query = key_of(target)
-        with self._reading() as connection:
-            if connection is None:
-                return None
+
+        def read(file: sqlite3.Connection) -> Kept | None:
             statement = f"SELECT {FIELDS}, body FROM replies WHERE path = ? AND query = ?"
-            found = connection.execute(statement, (path, query)).fetchone()
+            found = file.execute(statement, (path, query)).fetchone()
             if found is None:
                 return None
             *fields, seal, body = found
@@ -179,19 +181,22 @@ class CacheFile:
             reply = Reply(row.status, {INVENTED: mark} if mark else {}, zlib.decompress(body))
             return Kept(reply, row.fetched, date.fromisoformat(row.day))
 
-    def usable(self, target: str) -> Kept | None:
+        return self._read(read, stop)
+
+    def usable(self, target: str, stop: threading.Event | None = None) -> Kept | None:
         """As `find`, but None also for a damaged or locked reply, which can be requested."""
         try:
-            return self.find(target)
+            return self.find(target, stop)
         except CacheError as error:
             self._warn(error)
             return None
 
-    def keep(self, target: str, reply: Reply) -> None:
+    def keep(self, target: str, reply: Reply, stop: threading.Event | None = None) -> None:
         """Keep a good reply, or a 404, replacing an older one.
 
         Raises:
             UsageError: The reply is of another register than the file.
+            Stopped: *stop* was set while another process was writing.
         """
         key = key_of(target)
         body = zlib.compress(reply.body if reply.status == 200 else b"", 6)
@@ -203,6 +208,7 @@ class CacheFile:
                 f"INSERT OR REPLACE INTO replies (path, query, body, {FIELDS})"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [(*key, body, *row, row.seal(self.about.name, *key))],
+                stop,
             )
 
     def note(self, reply: Reply) -> None:
@@ -212,20 +218,24 @@ class CacheFile:
             self._day = None if day is None else min(day, self._today())
             self.about = replace(self.about, invented=reply.headers.get(INVENTED, ""))
 
-    def ages(self, path: str, ids: Sequence[int]) -> dict[int, Age]:
+    def ages(
+        self, path: str, ids: Sequence[int], stop: threading.Event | None = None
+    ) -> dict[int, Age]:
         """Return the age of every cached reply to ``path?id=…`` for some ids."""
         return {
             id_: Age(date.fromisoformat(row.since) if row.since else None, row.checked)
-            for id_, row in self._rows(path, ids)
+            for id_, row in self._rows(path, ids, stop)
         }
 
-    def confirm(self, path: str, ids: Iterable[int], now: float) -> None:
+    def confirm(
+        self, path: str, ids: Iterable[int], now: float, stop: threading.Event | None = None
+    ) -> None:
         """Record that the newest reply shows the replies of these ids to be unchanged."""
         with self._lock:
             since = _text(self._day)
             changed = [
                 (f"id={id_}", row._replace(since=since or row.since, checked=float(now)))
-                for id_, row in self._rows(path, list(ids))
+                for id_, row in self._rows(path, list(ids), stop)
             ]
             name = self.about.name
             self._write(
@@ -235,28 +245,33 @@ class CacheFile:
                     (row.since, row.checked, row.seal(name, path, query), path, query, row.sum)
                     for query, row in changed
                 ],
+                stop,
             )
 
-    def _rows(self, path: str, ids: Sequence[int]) -> list[tuple[int, Row]]:
-        rows: list[tuple[int, Row]] = []
+    def _rows(
+        self, path: str, ids: Sequence[int], stop: threading.Event | None
+    ) -> list[tuple[int, Row]]:
+        def read(file: sqlite3.Connection) -> list[tuple[int, Row]]:
+            rows: list[tuple[int, Row]] = []
+            for start in range(0, len(ids), _AT_ONCE):
+                keys = {f"id={id_}": id_ for id_ in ids[start : start + _AT_ONCE]}
+                # All at once: an open cursor would hold the file as long as a traceback has it.
+                selected = file.execute(
+                    f"SELECT query, {FIELDS} FROM replies WHERE path = ? AND query IN "
+                    f"({', '.join('?' * len(keys))})",
+                    (path, *keys),
+                ).fetchall()
+                for query, *fields, seal in selected:
+                    row = Row(*fields)
+                    if row.seal(self.about.name, path, query) == seal and query in keys:
+                        rows.append((keys[query], row))
+            return rows
+
         try:
-            with self._reading() as connection:
-                if connection is None:
-                    return []
-                for start in range(0, len(ids), _AT_ONCE):
-                    keys = {f"id={id_}": id_ for id_ in ids[start : start + _AT_ONCE]}
-                    selected = connection.execute(
-                        f"SELECT query, {FIELDS} FROM replies WHERE path = ? AND query IN "
-                        f"({', '.join('?' * len(keys))})",
-                        (path, *keys),
-                    )
-                    for query, *fields, seal in selected:
-                        row = Row(*fields)
-                        if row.seal(self.about.name, path, query) == seal and query in keys:
-                            rows.append((keys[query], row))
+            return self._read(read, stop) or []
         except CacheError as error:
             self._warn(error)
-        return rows
+            return []
 
     def _is_ours(self, written: About | None) -> bool:
         """Return whether a file is of this register; False while only a reply can show it.
@@ -288,42 +303,63 @@ class CacheFile:
             cure="give another file",
         )
 
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Yield the file for one access, None unless it is known to be of this register."""
-        with self._lock, self._legible():
-            if self._database.creates and not self._database.path.exists():
-                yield None
-                return
-            with self._database.transaction("DEFERRED", self._waits) as connection:
-                yield connection if self._is_ours(read_about(connection, self.path)) else None
+    def _read(
+        self, work: Callable[[sqlite3.Connection], Result], stop: threading.Event | None = None
+    ) -> Result | None:
+        """Read from the file; None unless it is known to be of this register."""
 
-    def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        def read(file: sqlite3.Connection) -> Result | None:
+            return work(file) if self._is_ours(read_about(file, self.path)) else None
+
+        return self._transact("DEFERRED", read, stop)
+
+    def _write(
+        self,
+        statement: str,
+        rows: Sequence[tuple[object, ...]],
+        stop: threading.Event | None,
+    ) -> None:
         """Commit rows to a file of this register; warn once of a full or locked disk."""
+
+        def write(file: sqlite3.Connection) -> None:
+            written = read_about(file, self.path)
+            self._is_ours(written)
+            register = replace(self.about, today=self._today().isoformat())
+            if written != register:
+                write_about(file, register)
+            file.executemany(statement, rows)
+
         try:
-            with (
-                self._legible(),
-                self._database.transaction("IMMEDIATE", self._waits) as connection,
-            ):
-                written = read_about(connection, self.path)
-                self._is_ours(written)
-                register = replace(self.about, today=self._today().isoformat())
-                if written != register:
-                    write_about(connection, register)
-                connection.executemany(statement, rows)
+            self._transact("IMMEDIATE", write, stop)
         except CacheError as error:
             self._warn(error)
 
-    @contextlib.contextmanager
-    def _legible(self) -> Iterator[None]:
-        """Turn any error caused by a damaged file into a CacheError with the cure."""
+    # No context managers written as generators: a Ctrl-C may leave one suspended, with its lock and
+    # its transaction.
+    def _transact(
+        self,
+        kind: Literal["DEFERRED", "IMMEDIATE"],
+        work: Callable[[sqlite3.Connection], Result],
+        stop: threading.Event | None = None,
+        waits: float | None = None,
+    ) -> Result | None:
+        """Do *work* in one transaction; None if there is no file to be read yet.
+
+        Raises:
+            CacheError: The file is damaged or locked; the text has the cure.
+        """
         try:
-            yield
+            with self._lock:
+                creates = self._database.creates
+                if kind == "DEFERRED" and creates and not self._database.path.exists():
+                    return None
+                waits = self._waits if waits is None else waits
+                return self._database.transact(kind, work, waits, stop)
         except RegisterError:
             raise
         except (sqlite3.Error, zlib.error, ValueError, TypeError, OSError) as error:
-            kind = _Locked if getattr(error, "sqlite_errorcode", 0) in _LOCKED else CacheError
-            raise kind(
+            failure = _Locked if getattr(error, "sqlite_errorcode", 0) in LOCKED else CacheError
+            raise failure(
                 f"the cache file {self.path} cannot be read: {error}; if it is damaged, "
                 "remove it and record it again"
             ) from error

@@ -148,7 +148,7 @@ class Exchange:
             RegisterError: As `get` does.
             Stopped: As `get` does.
         """
-        entry = None if self.cache is None else self.cache.usable(request.target)
+        entry = None if self.cache is None else self.cache.usable(request.target, stop)
         if entry is None or (day is not None and entry.day != day):
             return self.get(request, stop)
         try:
@@ -281,17 +281,17 @@ class Exchange:
             self._note(target, reply.status, wire, attempt, good=True)
             error.url = url
             if isinstance(error, NotFound):
-                self._keep(target, reply, keep=keep)
+                self._keep(target, reply, stop, keep=keep)
             raise
         self._note(target, reply.status, wire, attempt, good=True)
         self.latency = self._timing.clock() - now
         self.invented = shown(reply.headers.get(INVENTED, ""))
-        self._keep(target, reply, keep=keep)
+        self._keep(target, reply, stop, keep=keep)
         return value
 
-    def _keep(self, target: str, reply: Reply, *, keep: bool) -> None:
+    def _keep(self, target: str, reply: Reply, stop: threading.Event | None, *, keep: bool) -> None:
         if self.cache is not None and keep:
-            self.cache.keep(target, reply)
+            self.cache.keep(target, reply, stop)
         elif self.cache is not None:
             self.cache.note(reply)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
+import itertools
 import os
 import random
 import re
@@ -16,8 +18,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -26,6 +30,7 @@ from finstat_kit.errors import CacheError
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.cache_file import CacheFile
 from tests.support.behind import Behind
+from tests.support.examples import slow
 
 ROOT = Path(__file__).parents[2]
 
@@ -205,9 +210,9 @@ def test_a_damaged_reply_is_requested_again(recorded: Path, file: Path) -> None:
 
 
 @contextmanager
-def locked(file: Path) -> Iterator[None]:
+def locked(file: Path, kind: str = "EXCLUSIVE") -> Iterator[None]:
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute(f"BEGIN {kind}")
         yield
 
 
@@ -224,6 +229,77 @@ def test_a_locked_file_is_warned_of_once(
             assert reg.units.count() == 20_000
     assert ["database is locked" in str(warning.message) for warning in warned] == [True]
     assert assert_whole(file) == 60
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+def test_ctrl_c_does_not_wait_for_another_process(file: Path, connections: int) -> None:
+    """The wait for the file, of five seconds, ends at once."""
+    reg = Behind(fk.sample(30)).register(cache=file, connections=connections)
+    ids = reg.units.ids()
+    with locked(file, "IMMEDIATE"):
+        strike = threading.Timer(0.05, _thread.interrupt_main)
+        strike.start()
+        begun = time.monotonic()
+        with pytest.raises(fk.Interrupted):
+            reg.units.get(ids)
+        took = time.monotonic() - begun
+
+    assert took < 3
+    assert reg.units.get(ids).height == ids.height
+    assert reg.cache is not None
+    assert reg.cache.replies == ids.height + 1
+    reg.close()
+
+
+def struck(work: Callable[[], object], number: int) -> KeyboardInterrupt | None:
+    """Do work that Ctrl-C meets in the cache; return it, None if the work has fewer steps.
+
+    Python raises Ctrl-C where a function begins, or after one written in C.
+    """
+    steps = itertools.count(1)
+
+    def step(frame: FrameType, event: str, argument: object) -> None:
+        in_cache = Path(frame.f_code.co_filename).name in CACHE
+        if in_cache and event in ("call", "c_return") and next(steps) == number:
+            raise KeyboardInterrupt
+
+    sys.setprofile(step)
+    try:
+        work()
+    except KeyboardInterrupt as error:
+        return error
+    finally:
+        sys.setprofile(None)
+    return None
+
+
+CACHE = {"cache_file.py", "cache_database.py", "contextlib.py"}
+
+
+@pytest.mark.parametrize("first", [1, 2, *slow(*range(3, 60))])
+def test_ctrl_c_leaves_the_file_usable_by_all(file: Path, first: int) -> None:
+    """Wherever it strikes, and even if its traceback is kept, as IPython does."""
+    behind = Behind(fk.sample(30))
+    ids = behind.sample.units.ids()["id"][:4]
+    strikes = 0
+    for number in itertools.count(first, 59):
+        with behind.register(cache=file) as reg:
+            reg.units.get(ids[:2])
+            error = struck(partial(reg.units.get, ids), number)
+            if error is None:
+                break
+            strikes += 1
+            # No lock is left on the file, nor in this process.
+            with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as other:
+                other.execute("BEGIN EXCLUSIVE")
+            thread = threading.Thread(target=reg.units.get, args=(ids,), daemon=True)
+            thread.start()
+            thread.join(10)
+            assert not thread.is_alive()
+            assert reg.cache is not None
+            assert reg.cache.replies >= 4
+        file.unlink()
+    assert strikes > 2
 
 
 # Fetches records through a file that may not grow beyond a few pages.

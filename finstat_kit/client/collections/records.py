@@ -350,7 +350,7 @@ def _unchanged(
         newest = Query(kind.listed, session.today(), wire.MAX_PAGE)
         session.exchange.get(requests.count(newest), stop, keep=False)
     now = session.exchange.now
-    ages = file.ages(kind.path, ids)
+    ages = file.ages(kind.path, ids, stop)
     young = {id_ for id_, age in ages.items() if _is_young(age, session)}
     # Our clock may be wrong: only the register's day can be compared with its days of change.
     dated = {id_: age.since for id_, age in ages.items() if age.since and id_ not in young}
@@ -358,7 +358,7 @@ def _unchanged(
         return frozenset(young)
     checked = _ids_not_in_changes(session, kind.listed, dated, stop)
     if checked:
-        file.confirm(kind.path, sorted(checked), now)
+        file.confirm(kind.path, sorted(checked), now, stop)
     return frozenset(young | checked)
 
 
