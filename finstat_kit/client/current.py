@@ -207,7 +207,7 @@ def _made(
         made = sample(lang=lang)
         made._keep(cache, max_age)
         return made
-    if scheme in ("http", "https"):
+    if scheme.lower() in ("http", "https"):
         return Register(text, lang=lang, cache=cache, max_age=max_age)
     if scheme == "mirror" and path:
         _refuse_cache(cache, max_age, "a mirror answers from disk")

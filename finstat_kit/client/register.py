@@ -1327,7 +1327,9 @@ def _checked_url(base_url: object) -> str:
         )
     try:
         if isinstance(base_url, str) and _is_base(base_url):
-            return base_url.rstrip("/")
+            # In one spelling: whether a host is real, and whose a cache file is, depend on it.
+            parts = urlsplit(base_url)
+            return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}".rstrip("/")
     except ValueError:  # of brackets, the port or the host's name
         pass
     raise UsageError(

@@ -82,8 +82,13 @@ class Page:
     more: bool
 
 
-def page(query: Query, before: int = 0) -> Request[Page]:
-    """Return the request of a page, whose reply is checked; *before* ids of the walk precede it."""
+def page(query: Query, before: int | None = None) -> Request[Page]:
+    """Return the request of a page, whose reply is checked.
+
+    Args:
+        query: The query.
+        before: Number of ids of the walk before the page; None if it is not known.
+    """
 
     def read(body: bytes) -> Page:
         page = parse_page(body)
@@ -100,7 +105,7 @@ def count(query: Query) -> Request[int]:
     return Request(f"/api/{wire.COUNTS}/{query.endpoint}", parse_count, parameters)
 
 
-def check(query: Query, page: Page, seen: int = 0) -> None:
+def check(query: Query, page: Page, seen: int | None = None) -> None:
     """Refuse a page that does not move forward from its query.
 
     Every id lies above the cursor sent and above the id before it, so no cycle of any length can
@@ -109,7 +114,7 @@ def check(query: Query, page: Page, seen: int = 0) -> None:
     Args:
         query: The query.
         page: Its page.
-        seen: Number of ids of the walk before this page, for the message.
+        seen: Number of ids of the walk before this page, for the message; None if it is not known.
 
     Raises:
         PagingError: The page repeats, goes back or does not advance.
@@ -125,9 +130,10 @@ def check(query: Query, page: Page, seen: int = 0) -> None:
         fault = f"id {ids[place]} follows {ids[place - 1]}"
     else:
         return
+    before = "" if seen is None else f"; {seen} ids precede it"
     raise PagingError(
-        f"page {query.endpoint} after id {query.after_id} does not move forward: {fault}; "
-        f"{seen} ids precede it. The register is changing its order or is broken: request the "
+        f"page {query.endpoint} after id {query.after_id} does not move forward: {fault}"
+        f"{before}. The register is changing its order or is broken: request the "
         "same page again, or try later",
         cursor=query.after_id,
     )

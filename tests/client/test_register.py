@@ -313,6 +313,17 @@ def test_a_real_host_gets_four_connections_and_five_requests_per_second() -> Non
     assert repr(near) == "<Register http://127.0.0.1:9, 1 connection, no rate limit>"
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["HTTPS://Register.Example/x", "https://REGISTER.example/x/", " Https://register.example/x"],
+)
+def test_a_base_url_in_capitals_is_the_same_register(url: str) -> None:
+    """Scheme and host have no case: the limits of a real host hold however they are written."""
+    for reg in (fk.Register(url), fk.use(url.strip())):
+        assert reg.base_url == "https://register.example/x"
+        assert (reg.connections, reg.rate) == (4, 5.0)
+
+
 def test_pages_tell_where_they_are() -> None:
     """The iterator knows its cursor, its count and whether it is done."""
     pages = sample_of(dict.fromkeys([2, 5, 9], DAY)).units.pages(page_size=2)
