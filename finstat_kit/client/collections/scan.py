@@ -1,7 +1,6 @@
 """LazyFrames of records, which fetch what a query needs when they are collected.
 
-They raise our errors: for Ctrl-C polars raises its own KeyboardInterrupt, and before 1.36 it wraps
-all errors.
+They raise our errors: for Ctrl-C polars raises its own KeyboardInterrupt.
 """
 
 from __future__ import annotations
@@ -240,18 +239,18 @@ class _Runs:
         rows.kept = True
         self._runs.append(rows)
 
-    def completed(self, error: Exception | KeyboardInterrupt) -> BaseException | None:
+    def completed(self, error: RegisterError | KeyboardInterrupt) -> BaseException | None:
         """Return the error to raise, with the rows of the run that it ended; None if it is none."""
-        end = time.monotonic() + _STOPS
-        for rows in self._runs:  # a polars thread may be about to end it
-            rows.over.wait(max(end - time.monotonic(), 0))
-        ended = [(rows, rows.error) for rows in self._runs if rows.error is not None]
-        if not ended and isinstance(error, KeyboardInterrupt) and len(self._runs) == 1:
-            ended = [(self._runs[0], error)]  # polars ended it between two frames
-        if not ended:
-            return None
-        rows, own = next((run for run in ended if run[1] is error), ended[0])
-        return rows.completed(own)
+        if isinstance(error, RegisterError):
+            ended = [rows for rows in self._runs if rows.error is error]
+        else:
+            end = time.monotonic() + _STOPS
+            for rows in self._runs:  # a polars thread may be about to end it
+                rows.over.wait(max(end - time.monotonic(), 0))
+            ended = [rows for rows in self._runs if isinstance(rows.error, KeyboardInterrupt)]
+            if not ended and len(self._runs) == 1:  # polars ended it between two frames
+                ended = self._runs
+        return ended[0].completed(ended[0].error or error) if ended else None
 
 
 # Those of every `collect` in any thread: polars runs a scan in threads of its own.
@@ -273,7 +272,7 @@ def _with_our_errors(query: Callable[[], Result], runs: _Runs | None) -> Result:
         except KeyboardInterrupt:
             time.sleep(0)  # Python raises the same Ctrl-C again here
             raise
-    except (RegisterError, KeyboardInterrupt, pl.exceptions.ComputeError) as error:
+    except (RegisterError, KeyboardInterrupt) as error:
         completed = None if runs is None else runs.completed(error)
         if completed is not None:
             raise completed from error.__cause__
@@ -282,8 +281,7 @@ def _with_our_errors(query: Callable[[], Result], runs: _Runs | None) -> Result:
                 "interrupted; the query has no result, and a file that it writes is incomplete: "
                 "repeat it"
             ) from error
-        if isinstance(error, RegisterError):
-            error.partial = error.cursor = None
+        error.partial = error.cursor = None
         raise
     finally:
         if runs is not None:
