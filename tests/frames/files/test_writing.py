@@ -308,7 +308,7 @@ def test_a_scan_of_a_real_host_asks_for_its_ids_first() -> None:
         for ids, more in zip(pages, ("true", "false"), strict=True)
     ]
     with FaultServer(*script) as server, fk.Register(far(server.url)) as reg:
-        with pytest.raises(OF_A_SCAN, match="10,001 requests"):
+        with pytest.raises(OF_A_SCAN, match=r"this needs 10,0\d\d requests"):
             reg.units.scan().filter(pl.col("id") > 1).collect()
 
         assert len(server.asked) == 2
