@@ -61,10 +61,6 @@ class Patient:
         self._second_tries -= 1
         return self._once(request)
 
-    def read(self, path: str, query: Mapping[str, str | int] | None = None) -> dict[str, Any]:
-        """Return the JSON object for a path, unchecked."""
-        return as_object(self.ask(path, query))
-
     def _once(self, request: Request[bytes]) -> bytes:
         try:
             reply, seconds = self._exchange.once(request)

@@ -10,9 +10,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from statistics import median
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 import polars as pl
 
@@ -38,6 +37,7 @@ _ENTRY: Final = {"lokacie": {"kod", "nazov", "nadradenaLokacia"}, "klasifikacie"
 _PARENT: Final = {"districts": "regions", "municipalities": "districts"}
 
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -108,11 +108,9 @@ def _checks(patient: Patient) -> Iterator[_Line]:
 
 def _version(patient: Patient) -> _Line:
     seen = ", ".join(sorted(patient.versions))
-    if set(patient.versions) == {wire.API_VERSION}:
-        return _Line("API version", "ok", seen)
-    return _Line(
-        "API version", "warn", seen, f"{wire.API_VERSION} is known: look for a newer version"
-    )
+    known = set(patient.versions) == {wire.API_VERSION}
+    meaning = f"{wire.API_VERSION} is known: look for a newer version"
+    return _judged("API version", known, seen, meaning, "warn")
 
 
 def _latency(patient: Patient) -> _Line:
@@ -120,15 +118,14 @@ def _latency(patient: Patient) -> _Line:
         return _Line("latency", "ok", "in process")
     middle = median(patient.seconds)
     seen = f"{middle * 1000:,.0f} ms, at most {max(patient.seconds) * 1000:,.0f} ms"
-    if middle < _SLOW:
-        return _Line("latency", "ok", seen)
-    return _Line("latency", "warn", seen, "slow: it may be under load, try later")
+    meaning = "slow: it may be under load, try later"
+    return _judged("latency", middle < _SLOW, seen, meaning, "warn")
 
 
 def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
     name = codelist.name
-    key = "lokacie" if codelist.field in wire.LOCATION_FIELDS else "klasifikacie"
-    parse = codelists.parse_locations if key == "lokacie" else codelists.parse_classification
+    key = wire.LOCATIONS if codelist.located else wire.CLASSIFICATION
+    parse = codelists.parse_locations if codelist.located else codelists.parse_classification
     try:
         body = patient.ask(codelist.endpoint)
         entries = as_object(body).get(key)
@@ -141,6 +138,8 @@ def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
     codes = {str(code) for code in sent_codes if code is not None}
     patient.codes[name] = codes
     parents = patient.codes.get(_PARENT.get(name, ""))
+    above = [e.get("nadradenaLokacia") for e in entries]
+    strange = [p for p in above if parents is not None and p is not None and str(p) not in parents]
     names = [n if isinstance(n := e.get("nazov"), dict) else {} for e in entries]
     slovak = [n["sk"] for n in names if isinstance(n.get("sk"), str)]
     oddities = {
@@ -150,24 +149,16 @@ def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
             not all(isinstance(n.get(lang), str) and n[lang] for lang in ("sk", "en"))
             for n in names
         ),
-        "with an unknown parent": 0
-        if parents is None
-        else sum(
-            str(parent) not in parents
-            for e in entries
-            if (parent := e.get("nadradenaLokacia")) is not None
-        ),
+        "with an unknown parent": len(strange),
         "unknown keys": len({key for e in entries for key in e} - _ENTRY[key]),
     }
     usual = {
         "share a name": sum(n for n in Counter(slovak).values() if n > 1),
-        "without a parent": sum(e.get("nadradenaLokacia") is None for e in entries)
-        if name in _PARENT
-        else 0,
+        "without a parent": above.count(None) if name in _PARENT else 0,
     }
     observation = ", ".join([f"{len(entries):,} entries", *_told({**oddities, **usual})])
     try:
-        _parsed(partial(parse, body))
+        _parsed(parse, body)
     except Fault as fault:
         return _Line(name, "fail", f"{observation}; {fault}", "the client refuses this list")
     if not entries:
@@ -209,7 +200,7 @@ def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
 
 def _page(patient: Patient, after: int) -> tuple[list[int], object]:
     query = {**_EVERYTHING, wire.PAGE_SIZE: _PAGE, wire.AFTER_ID: after}
-    reply = patient.read(UNITS, query)
+    reply = as_object(patient.ask(UNITS, query))
     ids = reply.get("id", [])
     if not isinstance(ids, list):
         raise Fault("no list of ids")
@@ -249,7 +240,7 @@ def _judged(check: str, good: bool, seen: str, meaning: str, otherwise: str = "f
 
 def _count(patient: Patient, collection: str, after: int) -> int:
     body = patient.ask(f"{wire.COUNTS}/{collection}", {**_EVERYTHING, wire.AFTER_ID: after})
-    return _parsed(partial(requests.parse_count, body))
+    return _parsed(requests.parse_count, body)
 
 
 def _counts(patient: Patient) -> Iterator[_Line]:
@@ -266,13 +257,11 @@ def _forms(patient: Patient) -> _Line:
     """Compare the rows of the forms that items are read from with those of the package."""
     check = "forms"
     try:
-        listed, with_tables = _parsed(
-            partial(forms.parse_templates, patient.ask(wire.TEMPLATE_LIST))
-        )
+        listed, with_tables = _parsed(forms.parse_templates, patient.ask(wire.TEMPLATE_LIST))
         known = {form.id: form for form in listed if with_tables}
         for template in () if with_tables else items.TEMPLATES:
             body = patient.ask(wire.TEMPLATE, {"id": template})
-            known[template] = _parsed(partial(forms.parse_template, body, template))
+            known[template] = _parsed(forms.parse_template, body, template)
     except Fault as fault:
         return _Line(check, "warn", str(fault), "the rows of the forms cannot be compared")
     differing = [row for template in items.TEMPLATES for row in _rows_apart(template, known)]
@@ -309,7 +298,7 @@ def _records(patient: Patient, ids: list[int]) -> Iterator[_Line]:
     for id_ in sampled:
         try:
             body = patient.ask(wire.UNIT, {"id": id_})
-            records.append(_parsed(partial(KINDS["units"].read, body, id_)))
+            records.append(_parsed(KINDS["units"].read, body, id_))
             unknown |= json.loads(body.decode("utf-8-sig")).keys() - KINDS["units"].schema.keys()
         except Fault as fault:
             faults.append(f"id {id_}: {re.sub(r'^id [0-9]+: ', '', str(fault))}")
@@ -335,9 +324,9 @@ def _records(patient: Patient, ids: list[int]) -> Iterator[_Line]:
         )  # fmt: skip
 
 
-def _parsed(parse: Callable[[], T]) -> T:
+def _parsed(parse: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
     try:
-        return parse()
+        return parse(*args, **options)
     except ProtocolError as error:
         raise Fault(error.message.partition("; the reply")[0]) from None
     except NotJson as error:
