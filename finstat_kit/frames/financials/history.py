@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 import polars as pl
@@ -45,6 +46,7 @@ _YEAR: Final = 12  # months of a usual period
 _WORDS: Final = Words("history")
 
 
+@dataclass(repr=False, eq=False)
 class History(Filed):
     """A statement over years: text when printed, a table in Jupyter.
 
@@ -54,10 +56,8 @@ class History(Filed):
         filings: One row per year: the filing and the report that its figures are from.
     """
 
-    def __init__(self, printed: Filed, frame: pl.DataFrame, filings: pl.DataFrame) -> None:
-        super().__init__(printed.heading, printed.title, printed.parts, printed.notes, printed.lang)
-        self.frame = frame
-        self.filings = filings
+    frame: pl.DataFrame
+    filings: pl.DataFrame
 
 
 class _Entry(NamedTuple):
@@ -126,14 +126,11 @@ def history(
         notes.append(words["without"].format(years=", ".join(without)))
     # Items have English of their own.
     names = ", ".join(form_name(f, lang if len(forms) == 1 else "sk") for f in forms.values())
-    title = [
-        ("IČO", unit["ico"]),
-        (words["forms" if len(forms) > 1 else "form"], names),
-        (words["source"], source),
-    ]
+    kind = words["forms" if len(forms) > 1 else "form"]
+    page = (("IČO", unit["ico"]), (kind, names), (words["source"], source))
+    title = [(name, text) for name, text in page if text]
     heading = unit["nazovUJ"] or words["unit"].format(id=unit["id"])
-    printed = Filed(heading, [(name, text) for name, text in title if text], parts, notes, lang)
-    return History(printed, _frame(entries, years, lang), filings)
+    return History(heading, title, parts, notes, lang, _frame(entries, years, lang), filings)
 
 
 def _filings(

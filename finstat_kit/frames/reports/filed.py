@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -58,6 +59,7 @@ class Part(NamedTuple):
     lines: list[Line]
 
 
+@dataclass(repr=False, eq=False)
 class Filed:
     """A report as filed: text when printed, a table in Jupyter.
 
@@ -69,19 +71,11 @@ class Filed:
         lang: Language of captions and numbers.
     """
 
-    def __init__(
-        self,
-        heading: str,
-        title: list[tuple[str, str]],
-        parts: list[Part],
-        notes: list[str],
-        lang: Lang,
-    ) -> None:
-        self.heading = heading
-        self.title = title
-        self.parts = parts
-        self.notes = notes
-        self.lang = lang
+    heading: str
+    title: list[tuple[str, str]]
+    parts: list[Part]
+    notes: list[str]
+    lang: Lang
 
     def __repr__(self) -> str:
         return as_text(self)
@@ -400,22 +394,20 @@ def _table(part: Part, lang: Lang, *, folded: bool) -> str:
     name = escape(part.name)
     return (
         f"<details{'' if folded else ' open'}>"
-        f"<summary>{_html_caption(part)} <small>({rows})</small>"
+        f"<summary>{_html_caption(part.name, marked=part.marked)} <small>({rows})</small>"
         f'</summary><div class="b" tabindex="0" role="region" aria-label="{name}">'
         f'<table aria-label="{name}"><thead>{head}</thead><tbody>{body}</tbody></table></div>'
         "</details>"
     )
 
 
-def _html_caption(part: Part) -> str:
-    name = escape(part.name)
-    return f'<i lang="sk">{name}</i> <small>[sk]</small>' if part.marked else name
+def _html_caption(text: str, *, marked: bool) -> str:
+    text = escape(text)
+    return f'<i lang="sk">{text}</i> <small>[sk]</small>' if marked else text
 
 
 def _html_row(line: Line) -> str:
-    caption = escape(line.caption)
-    if line.marked:
-        caption = f'<i lang="sk">{caption}</i> <small>[sk]</small>'
+    caption = _html_caption(line.caption, marked=line.marked)
     # In a notebook that is not trusted, JupyterLab drops the style sheet and keeps these.
     values = "".join(f'<td style="text-align:right">{escape(value)}</td>' for value in line.values)
     strong = ' class="s"' if line.is_sum else ""
