@@ -281,13 +281,9 @@ def _is_near(name: str, values: pl.Series) -> pl.Expr:
 
 def _with_cells(reports: pl.DataFrame, cells: CellsOf, where: pl.Expr = _ANY) -> pl.Series:
     """Return the ids of the reports that have a cell."""
-    return _of(reports, cells, where).select(pl.col("report_id").unique()).collect()["report_id"]
-
-
-def _of(reports: pl.DataFrame, cells: CellsOf, where: pl.Expr = _ANY) -> pl.LazyFrame:
-    """Return the cells of reports."""
     filed = cells(reports["report_id"]).filter(where)
-    return filed.join(reports.lazy(), on=reports.columns, how="semi")
+    own = filed.join(reports.lazy(), on=reports.columns, how="semi")
+    return own.select(pl.col("report_id").unique()).collect()["report_id"]
 
 
 def _because(reports: pl.Series, reason: str) -> pl.DataFrame:

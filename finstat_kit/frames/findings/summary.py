@@ -168,10 +168,6 @@ def summary(
     check_columns(figures, fields)
     also = needed(fields)
     also |= {"balance_difference", "sums_failing"} if max_difference is not None else set()
-    for name in names:
-        if (formula := ratios.FORMULAS.get(name)) is not None:
-            also |= {part for text in (formula.over, formula.under or "")
-                     for _, part in ratios.parts_of(text)}  # fmt: skip
     table = values.narrowed(figures, names, also)
     table, _ = one_row_per_year(table)
     for field in fields:

@@ -304,13 +304,10 @@ class Refusals:
         """Record a reason for reports without an earlier one."""
         rows = np.flatnonzero(applies & ~self.refused)
         self.refused[rows] = True
-        self._add(reason, rows, None)
+        self.add_table(reason, rows, None)
 
-    def add_table(self, reason: str, rows: Ints, table: int) -> None:
-        """Record a reason for a table of some reports."""
-        self._add(reason, rows, table)
-
-    def _add(self, reason: str, rows: Ints, table: int | None) -> None:
+    def add_table(self, reason: str, rows: Ints, table: int | None) -> None:
+        """Record a reason for a table of some reports; None is the whole report."""
         if len(rows):
             self._rows.append(rows)
             self._tables.append(table)

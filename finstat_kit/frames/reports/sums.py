@@ -110,7 +110,6 @@ class FormSums:
         cells: The number of cells of the form, table by table.
         place: The place of a cell among them, by its ``table``, ``row`` and ``column``.
         sums: The sums of captions, in every column.
-        stated: The places of their totals.
         totals: Places of the totals of the balance sheet, None if the form has none.
         in_balance: Place of the result of the period in the balance sheet, or None.
         in_income: Place of the same in the income statement, or None.
@@ -137,7 +136,6 @@ class FormSums:
             for column in range(len(part.columns))
             if (sum_ := self._sum(table, row, column)) is not None
         ]
-        self.stated = np.array([sum_.place for sum_ in self.sums], dtype=np.int64)
         sides = balance_totals(form)
         self.totals = None if sides is None else (self._place(sides[0]), self._place(sides[1]))
         self.in_balance, self.in_income = (
