@@ -206,16 +206,6 @@ def terms_of(parts: pl.DataFrame) -> dict[tuple[str, str], list[tuple[float, int
     return terms
 
 
-_NO_FIGURES: Final = pl.DataFrame(
-    schema={
-        **{name: ITEMS[name] for name in ("report_id", "template", "period", "item")},
-        "at": pl.Int64,
-        "value": pl.Float64,
-        "odd": pl.Boolean,
-    }
-)
-
-
 def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFrame:
     """Return the items of cells; see `Register.items`.
 
@@ -228,6 +218,8 @@ def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFr
     _refuse_blanks(cells)
     cells = cells.filter(is_read(activity))
     reports = cells.select("report_id", "template").unique(maintain_order=True)
+    if reports.is_empty():
+        return pl.DataFrame(schema=ITEMS)
     parts = parts_of(cells.select(*CELL, "period", "measure").unique(), live, activity)
     keys = parts.select(CELL).unique(maintain_order=True).with_row_index("cell")
     terms = terms_of(parts.join(keys, on=CELL, maintain_order="left"))
@@ -246,7 +238,7 @@ def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFr
         for sums in [amounts.up(terms.get((name, period), ()))]
     ]  # fmt: skip
     return (
-        pl.concat(figures or [_NO_FIGURES])
+        pl.concat(figures)
         .sort("at", maintain_order=True)
         .join(
             _of_forms(templates, live), on=["template", "item"], how="inner", maintain_order="left"
@@ -312,10 +304,9 @@ def is_read(activity: Activity) -> pl.Expr:
     return pl.col("template").is_in(TEMPLATES) & (of_period | added)
 
 
-def mismatched(templates: list[int], live: FormOf) -> list[int]:
-    """Return the forms that have another caption than an item expects; arguments as `parts_of`."""
-    table = _of_forms(templates, live).filter(reason="caption_mismatch")
-    return table["template"].unique().to_list()
+def is_mismatched(template: int, live: FormOf) -> bool:
+    """Return whether a form has another caption than an item expects; *live* as in `parts_of`."""
+    return "caption_mismatch" in _of_forms([template], live)["reason"]
 
 
 def _of_forms(templates: list[int], live: FormOf) -> pl.DataFrame:

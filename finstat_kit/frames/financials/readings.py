@@ -6,8 +6,8 @@ reports, of a mirror from its files, where only the cells of the wanted items ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import reduce
+from collections.abc import Callable, Collection, Iterator
+from functools import cache, reduce
 from operator import or_
 from typing import Final, NamedTuple
 
@@ -98,7 +98,7 @@ class FigureReader:
         self._used = _OF_ALL | set(items.names()) if columns is None else frozenset(columns)
         self._periods = ("current", "previous") if previous else ("current",)
         self._every = previous or not self._used.isdisjoint(_OF_ALL)
-        self._plans: dict[int, _Plan] = {}
+        self._plan = cache(self._planned)
 
     def of_tables(self, reports: pl.DataFrame) -> Readings:
         """Read records of reports, each once, out of their tables."""
@@ -131,19 +131,19 @@ class FigureReader:
             checks.append(of_some)
             figures += by_period
         all_figures = pl.concat(figures, how="diagonal")
-        reasons = {REFUSED: [unfit.join(of_others, on="report_id", how="anti")]}
+        reasons = [_ranked(REFUSED, unfit.join(of_others, on="report_id", how="anti"))]
         if "reason" in self._used:
             filled = all_figures.filter(pl.col("period") == "current", any_of_items(all_figures))
             bare = fitting.join(filled, on="report_id", how="anti")
             # Parts of the files without such a cell are not read.
             odd = _with_cells(bare, cells, pl.col("value").is_null())
-            reasons[REFUSED].append(_because(odd, "not_a_number"))
+            reasons.append(_ranked(REFUSED, odd, "not_a_number"))
             odd_forms = [template for template in templates if self._plan(template).mismatched]
             filed = _with_cells(fitting.filter(pl.col("template").is_in(odd_forms)), cells)
-            reasons[_CAPTIONS] = [_because(filed, "caption_mismatch")]
+            reasons.append(_ranked(_CAPTIONS, filed, "caption_mismatch"))
         if not of_others.is_empty():
-            reasons |= _elsewhere(of_others, unfit)
-        return Readings(all_figures, pl.concat(checks, how="diagonal"), _ranked(reasons))
+            reasons += _elsewhere(of_others, unfit)
+        return Readings(all_figures, pl.concat(checks, how="diagonal"), pl.concat(reasons))
 
     def _added(
         self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan
@@ -173,13 +173,8 @@ class FigureReader:
                 of_period.append(described.hstack(in_cents(sums)))
         return pl.concat(checks), [pl.concat(frames, rechunk=True) for frames in figures.values()]
 
-    def _plan(self, template: int) -> _Plan:
-        """Return what is read of reports on a form."""
-        if template not in self._plans:
-            self._plans[template] = self._planned(template)
-        return self._plans[template]
-
     def _planned(self, template: int) -> _Plan:
+        """Return what is read of reports on a form."""
         form = self._form_of(template)
         assert form is not None  # reports fit it
         sums = FormSums(form)
@@ -200,7 +195,7 @@ class FigureReader:
             items.terms_of(parts.with_columns(cell=sums.place)),
             condition,
             max(many, 1),
-            bool(items.mismatched([template], self._live)),
+            items.is_mismatched(template, self._live),
         )
 
 
@@ -279,28 +274,21 @@ def _is_near(name: str, values: pl.Series) -> pl.Expr:
     return between & pl.col(name).is_in(wanted)
 
 
-def _with_cells(reports: pl.DataFrame, cells: CellsOf, where: pl.Expr = _ANY) -> pl.Series:
-    """Return the ids of the reports that have a cell."""
+def _with_cells(reports: pl.DataFrame, cells: CellsOf, where: pl.Expr = _ANY) -> pl.DataFrame:
+    """Return the ``report_id`` of the reports that have a cell."""
     filed = cells(reports["report_id"]).filter(where)
     own = filed.join(reports.lazy(), on=reports.columns, how="semi")
-    return own.select(pl.col("report_id").unique()).collect()["report_id"]
+    return own.select(pl.col("report_id").unique()).collect()
 
 
-def _because(reports: pl.Series, reason: str) -> pl.DataFrame:
-    return reports.to_frame().with_columns(reason=pl.lit(reason, REASON))
+def _ranked(rank: int, reports: pl.DataFrame, reason: str | None = None) -> pl.DataFrame:
+    """Return reports with a rank of their reasons, or of the one reason that all have."""
+    own = pl.col("reason") if reason is None else pl.lit(reason, REASON)
+    return reports.select("report_id", reason=own, rank=pl.lit(rank))
 
 
-def _ranked(reasons: Mapping[int, list[pl.DataFrame]]) -> pl.DataFrame:
-    """Return reasons by their ranks in one frame."""
-    return pl.concat(
-        rows.select("report_id", "reason", rank=pl.lit(rank))
-        for rank, frames in reasons.items()
-        for rows in frames
-    )
-
-
-def _elsewhere(others: pl.DataFrame, unfit: pl.DataFrame) -> dict[int, list[pl.DataFrame]]:
-    """Return why reports on forms that have no items have no figures, by rank.
+def _elsewhere(others: pl.DataFrame, unfit: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return why reports on forms that have no items have no figures.
 
     Args:
         others: Their ``report_id``, and whether each ``has_tables``.
@@ -309,5 +297,5 @@ def _elsewhere(others: pl.DataFrame, unfit: pl.DataFrame) -> dict[int, list[pl.D
     unfit = unfit.join(others, on="report_id").select("report_id", "reason", "has_tables")
     # Whether the tables fit a form that has no items is of no matter.
     refused = unfit.filter("has_tables", pl.col("reason") <= pl.lit("template_missing", REASON))
-    tabular = _because(others.filter("has_tables")["report_id"], "item_not_in_form")
-    return {_ELSEWHERE: [refused, tabular], _BARE: [unfit]}
+    tabular = _ranked(_ELSEWHERE, others.filter("has_tables"), "item_not_in_form")
+    return [_ranked(_ELSEWHERE, refused), tabular, _ranked(_BARE, unfit)]
