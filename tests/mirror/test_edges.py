@@ -24,7 +24,8 @@ from tests.conftest import Told
 from tests.support.examples import slow
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
-from tests.support.small_mirror import RECORD, looked_at, two_days_more
+from tests.support.small_mirror import looked_at, two_days_more
+from tests.support.syncs import RECORD
 
 
 def a_register() -> Watched:

@@ -19,8 +19,8 @@ from tests.mirror.test_crashes import KILLED, run
 from tests.support.examples import slow
 from tests.support.mirrors import assert_in_step, register_on
 from tests.support.registers import Watched
-from tests.support.small_mirror import RECORD, looked_at, two_days_more
-from tests.support.syncs import next_day
+from tests.support.small_mirror import looked_at, two_days_more
+from tests.support.syncs import RECORD, next_day
 
 LISTS = ("units", "statements", "reports", "annual_reports")
 

@@ -15,6 +15,7 @@ import finstat_kit as fk
 from finstat_kit.frames.financials import items, ratios
 from finstat_kit.frames.financials.assemble import CARRIED
 from finstat_kit.frames.text import numbers as number_format
+from tests.support.truth import LETTERS
 
 WHOSE: Final = Path(__file__).parents[2] / "docs" / "reference" / "whose-figures.md"
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "figures.md"
@@ -26,10 +27,6 @@ FORMS: Final[dict[items.Family, dict[str, tuple[int, ...]]]] = {
     "single_entry": {"1164 (383 until 2021)": (1164,)},
 }
 WORDS: Final = ("in English", "in Slovak")
-_LETTERS: Final = {
-    699: "apv", 687: "apv", 21: "ap", 22: "v", 690: "ap", 727: "ny", 684: "ap", 696: "ny",
-    1180: "apny", 385: "apny", 1164: "rxap",
-}  # fmt: skip
 _FAMILIES: Final[dict[items.Family, tuple[str, str, str]]] = {
     "business": (
         "`business`: companies and cooperatives",
@@ -280,7 +277,7 @@ def _note(item: items.Item, family: items.Family) -> str:
 def _rows(item: items.Item, form: int) -> str:
     """Write the rows of an item, and the sum row of their block: ``a59 + a60 (a55)``."""
     place, lines = item.forms[form]
-    letter = _LETTERS[form][place]
+    letter = LETTERS[form][place]
     rows = " + ".join(f"{letter}{line.number}" for line in lines if line.sign)
     return rows + "".join(f" ({letter}{line.number})" for line in lines if not line.sign)
 
@@ -304,10 +301,7 @@ def _listed(names: Iterable[str]) -> str:
 
 def _blocks() -> Iterator[list[str]]:
     for part in ratios.SUM_ROWS:
-        above = [part]
-        while above[-1] in ratios.SUM_ROWS:
-            above.append(ratios.SUM_ROWS[above[-1]])
-        yield [f"`{part}`", _listed(above[1:])]
+        yield [f"`{part}`", _listed(ratios.rows_above(part))]
 
 
 def _ratios() -> Iterator[list[str]]:

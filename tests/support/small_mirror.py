@@ -8,17 +8,12 @@ import finstat_kit as fk
 from finstat_kit.mirror.log import Log
 from tests.support.registers import Watched
 
-RECORD = "/api/uctovna-jednotka"
-
 
 def looked_at(mirror: fk.Mirror) -> Log:
     """Return the log of units as it is committed by now."""
     log = mirror._folder.logs["units"]
     log.refresh()
     return log
-
-
-# Several things lost together
 
 
 def two_days_more(mirror: fk.Mirror, register: Watched) -> None:

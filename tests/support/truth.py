@@ -29,7 +29,7 @@ _COLUMNS = {
     684: "forms_684_696", 696: "forms_684_696",
     1180: "form_1180", 385: "form_385", 1164: "form_1164", 383: "form_1164",
 }  # fmt: skip
-_LETTERS = {
+LETTERS = {
     699: "apv", 687: "apv", 21: "ap", 22: "v", 690: "ap", 727: "ny", 522: "ap", 521: "ny",
     684: "ap", 696: "ny", 1180: "apny", 385: "apny", 1164: "rxap", 383: "rxap",
 }  # fmt: skip
@@ -94,7 +94,7 @@ def figures_of(tables: dict[int, list[list[str]]], *, previous: bool = False) ->
     for fact in FACTS:
         for template, parts in tables.items():
             rows = re.findall(r"([a-z])(\d+)", fact[_COLUMNS[template]])
-            own = [(letter, int(n)) for letter, n in rows if letter in _LETTERS[template]]
+            own = [(letter, int(n)) for letter, n in rows if letter in LETTERS[template]]
             cells = [
                 cell for row in own for cell in _cells(parts, template, *row, previous=previous)
             ]
@@ -114,7 +114,7 @@ def _cells(
     tables: list[list[str]], template: int, letter: str, number: int, *, previous: bool
 ) -> list[str]:
     """Return the cell of a row, or those of the untaxed and the taxed activity."""
-    table = _LETTERS[template].index(letter)
+    table = LETTERS[template].index(letter)
     width = _WIDTHS[template][table]
     row = number - _FIRST[template][table]
     if letter in "rx":

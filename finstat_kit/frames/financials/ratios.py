@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import reduce
-from operator import or_
 from typing import Final, overload
 
 import polars as pl
@@ -271,11 +270,7 @@ def _items_of(formula: Formula | Score) -> list[str]:
     """Return the items of a formula, with the sum rows that show that a blank part is zero."""
     needed = []
     for part in _parts(formula):
-        needed.append(part)
-        above = None if part in ESSENTIAL else SUM_ROWS.get(part)
-        while above is not None:
-            needed.append(above)
-            above = SUM_ROWS.get(above)
+        needed += [part] if part in ESSENTIAL else [part, *rows_above(part)]
     return list(dict.fromkeys(needed))
 
 
@@ -368,17 +363,17 @@ def sum_of(text: str) -> pl.Expr:
 
 def _zero_if_blank(name: str, parts: Sequence[str]) -> pl.Expr:
     """Return a part of a sum, 0 where it is blank and another part or a sum row is filled."""
-    if name in ESSENTIAL:
+    showing = [*(part for part in parts if part != name), *rows_above(name)]
+    if name in ESSENTIAL or not showing:
         return pl.col(name)
-    showing = [part for part in parts if part != name]
-    above = SUM_ROWS.get(name)
-    while above is not None:
-        showing.append(above)
-        above = SUM_ROWS.get(above)
-    if not showing:
-        return pl.col(name)
-    filled = reduce(or_, [pl.col(part).is_not_null() for part in showing])
+    filled = pl.any_horizontal(pl.col(part).is_not_null() for part in showing)
     return pl.coalesce(name, pl.when(filled).then(0.0))
+
+
+def rows_above(part: str) -> list[str]:
+    """Return the sum rows that show that a blank part is zero, from the nearest up."""
+    above = SUM_ROWS.get(part)
+    return [] if above is None else [above, *rows_above(above)]
 
 
 def _bound() -> pl.Expr:
