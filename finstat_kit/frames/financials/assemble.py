@@ -121,23 +121,10 @@ def assembled(
         readings: What these reports say.
         from_previous: Add a row for the year before out of each filing.
     """
-    described = (
-        taken.join(carried(units), on="unit_id", how="left")
-        .with_columns(READ_FROM)
-        .join(sources(listed), left_on="read_from", right_on="statement_id", how="left")
-        .join(
-            _checks(readings.checks, listed),
-            left_on="read_from",
-            right_on="statement_id",
-            how="left",
-        )
-        .join(
-            reasons_of_filings(listed, readings.reasons),
-            left_on="read_from",
-            right_on="statement_id",
-            how="left",
-        )
-    )
+    described = taken.join(carried(units), on="unit_id", how="left").with_columns(READ_FROM)
+    reasons = reasons_of_filings(listed, readings.reasons)
+    for part in (sources(listed), _checks(readings.checks, listed), reasons):
+        described = described.join(part, left_on="read_from", right_on="statement_id", how="left")
     figures = figures_of_filings(readings.figures, listed)
     rows = [_of_this_year(described, figures)]
     if from_previous:

@@ -90,15 +90,14 @@ class Choice:
             able = able.filter((pl.col("turn") + pl.col("supersedes")) > 0)
         if able.is_empty():
             return next_ids
-        each = ["unit_id", "year", "undated"]
         settled = (pl.col("merit").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
         return (
             able.join(self._merits, on="statement_id", how="left")
             .join(self._next, on="statement_id", how="left")
-            .sort(*each, "turn")
-            .filter(~settled.over(each))
+            .sort(*_EACH, "turn")
+            .filter(~settled.over(_EACH))
             .drop_nulls("report_id")
-            .unique(each, keep="first", maintain_order=True)["report_id"]
+            .unique(_EACH, keep="first", maintain_order=True)["report_id"]
             .unique(maintain_order=True)
         )
 
@@ -291,11 +290,11 @@ def next_reports(ids: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
         ids: Result of `report_ids`.
         listed: Result of `listed_reports`: the reports fetched so far.
     """
-    if not listed.is_empty():
-        ids = ids.join(listed, on="report_id", how="anti", maintain_order="left").join(
-            _whole(listed), on="statement_id", how="anti", maintain_order="left"
-        )
-    return ids.unique("statement_id", keep="first", maintain_order=True)
+    return (
+        ids.join(listed, on="report_id", how="anti", maintain_order="left")
+        .join(_whole(listed), on="statement_id", how="anti", maintain_order="left")
+        .unique("statement_id", keep="first", maintain_order=True)
+    )
 
 
 def _whole(listed: pl.DataFrame) -> pl.DataFrame:

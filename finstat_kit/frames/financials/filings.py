@@ -126,7 +126,7 @@ def by_rule(
         missing = _hidden(missing, held, statements, list(years))
     order = units.select(unit_id="id").with_row_index("place")
     return (
-        pl.concat([filed, missing])
+        pl.concat([filed, missing], how="diagonal")
         .join(order, on="unit_id", how="left")
         .sort("place", "year", "period_to", "filed", "statement_id", nulls_last=True)
         .select(FILINGS.names())
@@ -136,7 +136,7 @@ def by_rule(
 def _described(
     units: pl.DataFrame, statements: pl.DataFrame, *, consolidated: bool
 ) -> pl.DataFrame:
-    """Return the statements of units as rows of `FILINGS` of which nothing is known to count."""
+    """Return the statements of units as rows of `FILINGS`, but for what `_marked` adds."""
     first, last, filed = (pl.col(n) for n in ("obdobieOd", "obdobieDo", "datumPodania"))
     not_own = pl.when(pl.col("idUJ") != pl.col("unit_id")).then(pl.lit("not_own", REASON))
     reason = pl.coalesce(_of_the_statement(), not_own)
@@ -161,11 +161,8 @@ def _described(
             filed=pl.when(is_plausible(filed)).then(filed),
             # Those of another unit are not to be requested for this one.
             report_ids=pl.when(reason.is_null()).then("idUctovnychVykazov"),
-            counts=pl.lit(None, pl.Boolean),
-            superseded_by=pl.lit(None, pl.Int64),
             reason=reason,
         )
-        .cast(FILINGS)
     )
 
 
@@ -191,6 +188,7 @@ def _marked(filed: pl.DataFrame) -> pl.DataFrame:
             superseded_by=pl.when(pl.col("turn") > 0).then("newest"),
         )
         .select(FILINGS.names())
+        .cast(FILINGS)
     )
 
 
@@ -213,7 +211,7 @@ def in_turn(filings: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
 def _missing(
     units: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None, not_held: pl.Series
 ) -> pl.DataFrame:
-    """Return a row for each unit, or unit and year, that has no filing."""
+    """Return a row for each unit, or unit and year, that has no filing, without its columns."""
     rows = units.select(
         "ico",
         unit_id="id",
@@ -231,17 +229,8 @@ def _missing(
         on.append("year")
         wanted = pl.DataFrame({"year": list(years)}, schema={"year": pl.Int32})
         rows = rows.join(wanted, how="cross")
-    nothing = [
-        pl.lit(None, dtype).alias(name)
-        for name, dtype in FILINGS.items()
-        if name not in rows.columns
-    ]
-    return (
-        rows.join(filed.select(on), on=on, how="anti")
-        .with_columns(nothing)
-        .with_columns(counts=pl.lit(value=False))
-        .select(FILINGS.names())
-    )
+    missing = rows.join(filed.select(on), on=on, how="anti")
+    return missing.with_columns(counts=pl.lit(value=False))
 
 
 def _hidden(

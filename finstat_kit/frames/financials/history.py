@@ -182,16 +182,14 @@ def _rows(
     """Return the rows of the form that all reports are on."""
     cells, _ = CellReader(form_of).read(reports.drop("year"))
     now = items.is_read("total") & pl.col("period").ne_missing("previous")
-    values = {
-        key: value
-        for *key_, value in cells.filter(now)
+    sums = (
+        cells.filter(now)
         .join(reports.select("year", report_id="id"), on="report_id")
         .group_by("table", "row", "year")
         # Of a cell that is no number nothing is added.
         .agg(pl.when(pl.col("value").null_count() == 0).then(pl.col("value").sum()))
-        .iter_rows()
-        for key in [tuple(key_)]
-    }
+    )
+    values = {(table, row, year): value for table, row, year, value in sums.iter_rows()}
     return [
         (
             *table_name(form.tables[table], lang),
