@@ -55,28 +55,23 @@ def compare(
         )
     name_a, name_b = given_names or (_periods(days) if days and windows else (None, None))
     counted_a, counted_b = (_counts_of(frame, by, lookup, lang) for frame in (a, b))
-    left, right = (
-        table.rename({name: f"{name}_{side}" for name in ("label", "count", "share")})
-        for side, table in (("a", counted_a), ("b", counted_b))
-    )
     # Nulls are equal here: "no code" and "gone" are rows of both, distinguished by kind.
-    table = left.join(
-        right, on=["code", "kind"], how="full", coalesce=True, nulls_equal=True
-    ).with_columns(
-        pl.coalesce("label_a", "label_b").alias("label"),
-        pl.col("count_a", "count_b").fill_null(0),
-        # A frame without units has null shares; in others the share of an absent code is zero.
-        *(
-            pl.when(pl.lit(bool(side["count"].sum())))
-            .then(pl.col(share).fill_null(0.0))
-            .alias(share)
-            for share, side in (("share_a", counted_a), ("share_b", counted_b))
-        ),
+    table = counted_a.join(
+        counted_b, on=["code", "kind"], how="full", coalesce=True, nulls_equal=True, suffix="_b"
     )
     order = pl.col("kind").cast(pl.Enum(counts.KINDS))
+    # A frame without units has null shares; in others the share of an absent code is zero.
+    some_a, some_b = (pl.lit(bool(side["count"].sum())) for side in (counted_a, counted_b))
     return (
         table.with_columns(
-            (pl.col("count_b") - pl.col("count_a")).alias("difference"),
+            label=pl.coalesce("label", "label_b"),
+            count_a=pl.col("count").fill_null(0),
+            count_b=pl.col("count_b").fill_null(0),
+            share_a=pl.when(some_a).then(pl.col("share").fill_null(0.0)),
+            share_b=pl.when(some_b).then(pl.col("share_b").fill_null(0.0)),
+        )
+        .with_columns(
+            difference=pl.col("count_b") - pl.col("count_a"),
             by=pl.lit(by),
             windows=pl.lit(windows),
             name_a=pl.lit(name_a),

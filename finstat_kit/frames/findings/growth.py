@@ -92,25 +92,17 @@ def growth(
         previous, table = table.filter(is_previous), table.filter(~is_previous)
     rows = one_row_per_year(table)[0].sort("unit_id", "year")
     rows = rows.with_columns(has_figures(rows.schema).alias(" there"))
-    beside_it = [name for name in ("months", "template", " there") if name in rows.columns]
-    former = rows.select(
-        "unit_id",
-        *(pl.col(name).alias(f"{name} former") for name in (*names, *beside_it)),
-        year=pl.col("year") + 1,
-    )
-    rows = rows.join(former, on=["unit_id", "year"], how="left", maintain_order="left")
-    for name in names:
-        rows = rows.with_columns(pl.col(f"{name} former").alias(f"{name}_before"))
+    former = rows.with_columns(pl.col("year") + 1)
+    years = ["unit_id", "year"]
+    rows = rows.join(former, on=years, how="left", maintain_order="left", suffix=" former")
     if own_column:
         beside = previous.drop_nulls("statement_id").unique("statement_id", keep="first")
-        stated = [name for name in (*names, "months", "year") if name in beside.columns]
-        beside = beside.select(
-            "statement_id",
-            *(pl.col(name).alias(f"{name} beside") for name in stated),
-            pl.lit(value=True).alias(" beside"),
+        beside = beside.with_columns(pl.lit(value=True).alias(" there"))
+        rows = rows.join(
+            beside, on="statement_id", how="left", maintain_order="left", suffix=" beside"
         )
-        rows = rows.join(beside, on="statement_id", how="left", maintain_order="left")
-        rows = rows.with_columns(pl.col(f"{name} beside").alias(f"{name}_before") for name in names)
+    before = "beside" if own_column else "former"
+    rows = rows.with_columns(pl.col(f"{name} {before}").alias(f"{name}_before") for name in names)
     columns = [name for name in _IDENTITY if name in rows.columns]
     for name in names:
         rows = _changes(rows, name, own_column=own_column)
@@ -134,7 +126,7 @@ def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame
         if own_column or "template" not in rows.columns
         else (_family("template", name).ne_missing(_family("template former", name)))
     )
-    is_there = pl.col(" beside" if own_column else " there former")
+    is_there = pl.col(" there beside" if own_column else " there former")
     gap = ~is_there.fill_null(value=False)
     reason = (
         pl.when(now.is_null()).then(pl.lit("no_value"))
@@ -144,11 +136,12 @@ def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame
         .when(form).then(pl.lit("form"))
         .when(now * before < 0).then(pl.lit("sign"))
     ).cast(REASON)  # fmt: skip
-    change = pl.when(pl.col(f"{name}_reason").is_null()).then(now - before)
-    relative = pl.when(before != 0).then(pl.col(f"{name}_change") / before.abs())
-    rows = rows.with_columns(reason.alias(f"{name}_reason"))
-    rows = rows.with_columns(change.alias(f"{name}_change"))
-    rows = rows.with_columns(relative.alias(f"{name}_growth"))
+    change = pl.when(reason.is_null()).then(now - before)
+    rows = rows.with_columns(
+        reason.alias(f"{name}_reason"),
+        change.alias(f"{name}_change"),
+        pl.when(before != 0).then(change / before.abs()).alias(f"{name}_growth"),
+    )
     if own_column:
         difference = before - pl.col(f"{name} former")
         is_of_the_year = pl.col("year beside") == pl.col("year") - 1

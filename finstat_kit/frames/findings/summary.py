@@ -69,16 +69,16 @@ def schema(by: Sequence[str]) -> pl.Schema:
     return pl.Schema({"value": pl.String(), **dict.fromkeys(by, pl.String()), **_STATISTICS})
 
 
-def groupings(by: object, argument: str = "by") -> list[str]:
-    """Return the groups that an argument names: none, one or two."""
+def groupings(by: object) -> list[str]:
+    """Return the groups that *by* names: none, one or two."""
     if by is None:
         return []
-    fields = arguments.names(argument, by)
+    fields = arguments.names("by", by)
     for field in fields:
-        arguments.one_of(argument, field, tuple(labels.FIELDS))
+        arguments.one_of("by", field, tuple(labels.FIELDS))
     if len(fields) > _MOST_GROUPS:
         raise UsageError(
-            f": {len(fields)} groups", argument=argument, cure="give one, or two in a list"
+            f": {len(fields)} groups", argument="by", cure="give one, or two in a list"
         )
     return fields
 

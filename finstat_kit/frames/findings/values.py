@@ -31,8 +31,6 @@ _ORDER: Final = {
     "months": (pl.col("months"), True),
     "period_to": (pl.col("period_to"), True),
 }
-LOW: pl.Expr = pl.col("limit_low")
-HIGH: pl.Expr = pl.col("limit_high")
 
 
 class Rows(NamedTuple):
@@ -213,7 +211,7 @@ def with_limits(rows: pl.DataFrame, limits: tuple[float, float] | None) -> pl.Da
     if "year" in rows.columns:
         ends = [end.over("year") for end in ends]
     return rows.with_columns(limit_low=ends[0], limit_high=ends[1]).with_columns(
-        limited=pl.col("value").clip(LOW, HIGH)
+        limited=pl.col("value").clip("limit_low", "limit_high")
     )
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
-from functools import cache, reduce
-from operator import add
+from functools import cache
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -177,8 +176,7 @@ def _size(columns: pl.Schema) -> pl.Expr:
 
 def _holds(criteria: tuple[pl.Expr, ...]) -> pl.Expr:
     """Return whether two of the criteria hold; null where that depends on unknown ones."""
-    met = reduce(add, (each.fill_null(value=False).cast(pl.Int8) for each in criteria))
-    failed = reduce(add, ((~each).fill_null(value=False).cast(pl.Int8) for each in criteria))
+    met, failed = pl.sum_horizontal(criteria), pl.sum_horizontal(~each for each in criteria)
     return (
         pl.when(met >= _ENOUGH)
         .then(pl.lit(value=True))

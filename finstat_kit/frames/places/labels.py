@@ -175,9 +175,7 @@ def code_columns(
                 f"{schema.names()}",
                 cure=Either("name others by columns="),
             )
-        chosen = [
-            CodeColumn(field, BY_FIELD[field].name, BY_FIELD[field].label) for field in present
-        ]
+        chosen = [FIELDS[field] for field in present]
     elif isinstance(columns, Mapping):
         chosen = [CodeColumn(code, codelist, f"{code}_label") for code, codelist in columns.items()]
     elif isinstance(columns, str):
