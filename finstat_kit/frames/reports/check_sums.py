@@ -59,11 +59,10 @@ _OF_CELLS: Final = pl.Schema(
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
 # Fields of the title page: whose report it is, and of which period.
 _OWNER_FIELDS: Final = {
-    "ico": pl.String(), "nazovSpravcovskehoFondu": pl.String(), "konsolidovana": pl.Boolean(),
+    "ico": pl.String, "nazovSpravcovskehoFondu": pl.String, "konsolidovana": pl.Boolean,
 }  # fmt: skip
-_PERIOD_FIELDS: Final = dict.fromkeys(
-    ("obdobieOd", "obdobieDo", "predchadzajuceObdobieDo"), pl.Date()
-)
+_PERIOD_FIELDS: Final = ("obdobieOd", "obdobieDo", "predchadzajuceObdobieDo")
+_PAGE: Final = pl.Struct({**_OWNER_FIELDS, **dict.fromkeys(_PERIOD_FIELDS, pl.Date)})
 _SAME_SERIES: Final = ["idSablony", *_OWNER_FIELDS]
 
 
@@ -175,34 +174,30 @@ def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) ->
             "in_income": _result(amounts, sums.in_income),
         },
         schema=_OF_CELLS,
-    )
+    ).with_columns(pl.col("^.*_difference$").fill_nan(None))
 
 
-def _largest(differences: Floats, counted: Mask) -> list[float | None]:
-    """Return the largest difference of each report, with its sign; None if no cell is compared."""
+def _largest(differences: Floats, counted: Mask) -> Floats:
+    """Return the largest difference of each report, with its sign; NaN if no cell is compared."""
     if not len(differences):
-        return [None] * differences.shape[1]
+        return np.full(differences.shape[1], np.nan)
     compared = np.where(counted, differences, 0.0)
     widest = np.abs(compared).argmax(axis=0)[None]
     largest = np.round(np.take_along_axis(compared, widest, axis=0)[0], 2) + 0.0  # no -0.0
-    any_counted: Mask = np.any(counted, axis=0)
-    return [
-        value if has_value else None
-        for value, has_value in zip(largest.tolist(), any_counted, strict=True)
-    ]
+    return np.where(counted.any(axis=0), largest, np.nan)
 
 
-def _balance(amounts: Amounts, sums: FormSums) -> list[float | None]:
-    """Return assets less equity and liabilities, None if the form has no balance sheet."""
+def _balance(amounts: Amounts, sums: FormSums) -> Floats:
+    """Return assets less equity and liabilities, NaN if the form has no balance sheet."""
     if sums.totals is None:
-        return [None] * amounts.values.shape[1]
+        return np.full(amounts.values.shape[1], np.nan)
     sides = list(sums.totals)
     values, filled = amounts.values[sides], amounts.filled[sides]
     off = values[:1] - values[1:]
     return _largest(off, (filled[:1] | filled[1:]) & ~np.isnan(off))
 
 
-def _across(amounts: Amounts, sums: FormSums) -> list[float | None]:
+def _across(amounts: Amounts, sums: FormSums) -> Floats:
     """Return the largest difference between two columns of a row and their total."""
     first, sign, second, third = sums.across.T
     values, filled = amounts.values, amounts.filled
@@ -210,9 +205,7 @@ def _across(amounts: Amounts, sums: FormSums) -> list[float | None]:
     return _largest(off, (filled[first] | filled[second] | filled[third]) & ~np.isnan(off))
 
 
-def _previous(
-    ids: pl.Series, amounts: Amounts, sums: FormSums, former: dict[int, int]
-) -> list[float | None]:
+def _previous(ids: pl.Series, amounts: Amounts, sums: FormSums, former: dict[int, int]) -> Floats:
     """Return the largest difference of the previous-period column from the former report."""
     place_of = {id_: place for place, id_ in enumerate(ids)}
     pairs = [
@@ -227,9 +220,8 @@ def _previous(
     # Blanks only are not compared: a first year, a form left empty.
     both = filled.any(axis=0) & filled_then.any(axis=0)
     counted = (filled | filled_then) & ~np.isnan(off) & both
-    differences: list[float | None] = [None] * len(ids)
-    for place, difference in zip(later, _largest(off, counted), strict=True):
-        differences[place] = difference
+    differences = np.full(len(ids), np.nan)
+    differences[later] = _largest(off, counted)
     return differences
 
 
@@ -286,20 +278,10 @@ def _former_reports(reports: pl.DataFrame) -> pl.DataFrame:
     Returns:
         ``place`` and ``former`` (Int64, null if the frame has none).
     """
-    page = pl.col("titulnaStrana").struct
-    dtype = reports.schema.get("titulnaStrana")
-    fields = {field.name for field in dtype.fields} if isinstance(dtype, pl.Struct) else ()
-    described = reports.select(
-        "id",
-        "idSablony",
-        *(
-            (page.field(name) if name in fields else pl.lit(None).alias(name)).cast(
-                kind, strict=False
-            )
-            for name, kind in (_OWNER_FIELDS | _PERIOD_FIELDS).items()
-        ),
-        place=pl.int_range(pl.len()),
-    ).with_columns(
+    has_page = isinstance(reports.schema.get("titulnaStrana"), pl.Struct)
+    page = (pl.col("titulnaStrana") if has_page else pl.lit(None)).cast(_PAGE, strict=False)
+    placed = reports.select("id", "idSablony", page=page, place=pl.int_range(pl.len()))
+    described = placed.unnest("page").with_columns(
         pl.col("konsolidovana").fill_null(value=False),
         pl.col("nazovSpravcovskehoFondu").fill_null(""),
         before=pl.coalesce("predchadzajuceObdobieDo", pl.col("obdobieOd").dt.offset_by("-1d")),
