@@ -110,12 +110,12 @@ def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
             dtype = column.values.dtype
             put = sheet.write_datetime if dtype.is_temporal() else sheet.write_number
             put = sheet.write_boolean if dtype == pl.Boolean else put
-            exact = _Exact if dtype.is_float() else _as_it_is
             form = workbook.add_format({"num_format": column.form})
             cells = zip(column.values, column.texts, column.shares, strict=True)
             for row, (value, text, is_share) in enumerate(cells, 1):
                 if value is not None:
-                    put(row, index, exact(value), per_cent if is_share else form)
+                    exact = _Exact(value) if dtype.is_float() else value
+                    put(row, index, exact, per_cent if is_share else form)
                 elif text:
                     # Never a formula or a link, whatever its first character.
                     sheet.write_string(row, index, text)
@@ -133,10 +133,6 @@ def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
 def _lines(note: str | None) -> list[str]:
     """Return the lines of a note, each of which has a cell."""
     return [] if note is None else note.splitlines()
-
-
-def _as_it_is(value: object) -> object:
-    return value
 
 
 def _fitted(column: pl.Series, are_ratios: pl.Series) -> Column:
