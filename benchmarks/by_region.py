@@ -19,12 +19,7 @@ import polars as pl
 
 import finstat_kit as fk
 
-TABLES = {
-    "cells": "cells",
-    "reports": "reports",
-    "statements": "statements",
-    "units": "units",
-}
+TABLES = ("cells", "reports", "statements", "units")
 ITEM = {"template": 699, "table": 0, "row": 0, "column": 2}
 Found = dict[str | None, tuple[int, int]]
 _NEWEST = """
@@ -124,7 +119,7 @@ def by_daft(tables: Mapping[str, Any]) -> Found:
 
 def polars_locally(folder: str) -> Found:
     """Read it from the tables in a directory by polars."""
-    return by_polars({name: pl.scan_delta(f"{folder}/{at}") for name, at in TABLES.items()})
+    return by_polars({name: pl.scan_delta(f"{folder}/{name}") for name in TABLES})
 
 
 def duckdb_locally(folder: str) -> Found:
@@ -133,8 +128,8 @@ def duckdb_locally(folder: str) -> Found:
     import duckdb
 
     connection = duckdb.connect()
-    for name, table in TABLES.items():
-        files = deltalake.DeltaTable(Path(folder, table)).file_uris()
+    for name in TABLES:
+        files = deltalake.DeltaTable(Path(folder, name)).file_uris()
         connection.read_parquet(files).create_view(name)
     return by_duckdb(connection)
 
@@ -143,7 +138,7 @@ def daft_locally(folder: str) -> Found:
     """Read it from the tables in a directory by Daft."""
     import daft
 
-    return by_daft({name: daft.read_deltalake(f"{folder}/{at}") for name, at in TABLES.items()})
+    return by_daft({name: daft.read_deltalake(f"{folder}/{name}") for name in TABLES})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ polars reads ahead of a consumer: up to 128 row groups.)
 from __future__ import annotations
 
 import random
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Final
 import pandas as pd
 import polars as pl
 from polars.io.plugins import register_io_source
-from timing import Figure, memory, side_by_side
+from timing import Figure, memory, peak_of, side_by_side
 
 import finstat_kit as fk
 from finstat_kit.protocol import forms
@@ -50,8 +49,8 @@ def measured(quick: bool) -> Iterator[Figure]:
     if Path("/proc/self/clear_refs").exists():
         for many in (40_000, 200_000)[: 1 if quick else 2]:
             yield Figure(
-                _SUBJECT, f"LazyFrame of {many:,} reports: peak memory", _peak(many), 250.0,
-                least=False, unit=" MiB",
+                _SUBJECT, f"LazyFrame of {many:,} reports: peak memory",
+                peak_of(__file__, many), 250.0, least=False, unit=" MiB",
             )  # fmt: skip
 
 
@@ -98,11 +97,6 @@ def _loop(reports: pl.DataFrame) -> pd.DataFrame:
                         }
                     )
     return pd.DataFrame(found)
-
-
-def _peak(reports: int) -> float:
-    command = [sys.executable, __file__, str(reports)]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def _main(reports: int) -> None:

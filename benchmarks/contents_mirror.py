@@ -125,10 +125,7 @@ def by_duckdb(folder: Path) -> object:
     import deltalake
     import duckdb
 
-    files = {
-        name: deltalake.DeltaTable(folder / table).file_uris()
-        for name, table in (("cells", "cells"), ("reports", "reports"))
-    }
+    files = {name: deltalake.DeltaTable(folder / name).file_uris() for name in ("cells", "reports")}
     return duckdb.execute(_VIEW, files).fetchall()
 
 

@@ -6,7 +6,6 @@ needed over its input.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -16,7 +15,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 import polars as pl
-from timing import Figure, memory, side_by_side
+from timing import Figure, memory, peak_of, side_by_side
 
 import finstat_kit as fk
 
@@ -64,13 +63,13 @@ def figures(quick: bool) -> Iterator[Figure]:
         )  # fmt: skip
     if Path("/proc/self/clear_refs").exists():
         yield Figure(
-            _SUBJECT, "1,000,000 rows: peak memory over the input", _peak(_ROWS), 250.0,
+            _SUBJECT, "1,000,000 rows: peak memory over the input", peak_of(__file__, _ROWS), 250.0,
             least=False, unit=" MiB",
         )  # fmt: skip
         if not quick:
             yield Figure(
-                _SUBJECT, "10,000,000 rows: peak memory over the input", _peak(10 * _ROWS),
-                unit=" MiB",
+                _SUBJECT, "10,000,000 rows: peak memory over the input",
+                peak_of(__file__, 10 * _ROWS), unit=" MiB",
             )  # fmt: skip
 
 
@@ -86,11 +85,6 @@ def _frame(lists: dict[str, pl.DataFrame], n: int) -> pl.DataFrame:
             for field, codes in lists.items()
         ]
     )
-
-
-def _peak(rows: int) -> float:
-    command = [sys.executable, __file__, str(rows)]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def _main(rows: int) -> None:

@@ -99,13 +99,13 @@ def engines(host: str) -> dict[str, Callable[[], Found]]:
 
     def opened() -> dict[str, deltalake.DeltaTable]:
         return {
-            name: deltalake.DeltaTable(f"{_ROOT}/{table}", storage_options=options)
-            for name, table in TABLES.items()
+            name: deltalake.DeltaTable(f"{_ROOT}/{name}", storage_options=options)
+            for name in TABLES
         }
 
     def scanned() -> Found:
         read = partial(pl.scan_delta, storage_options=options)
-        return by_polars({name: read(f"{_ROOT}/{table}") for name, table in TABLES.items()})
+        return by_polars({name: read(f"{_ROOT}/{name}") for name in TABLES})
 
     def over_http() -> Found:
         connection = duckdb.connect()
@@ -130,7 +130,7 @@ def engines(host: str) -> dict[str, Callable[[], Found]]:
 
     def by_frames() -> Found:
         read = partial(daft.read_deltalake, io_config=IOConfig(s3=config))
-        return by_daft({name: read(f"{_ROOT}/{table}") for name, table in TABLES.items()})
+        return by_daft({name: read(f"{_ROOT}/{name}") for name in TABLES})
 
     return {
         "deltalake": lambda: by_deltalake(opened()),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,3 +60,9 @@ def memory(field: str) -> float:
     """Return a field of this process's status in MiB: VmRSS is what it holds, VmHWM its most."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.partition(f"{field}:")[2].split()[0]) / 1024
+
+
+def peak_of(script: str, rows: int) -> float:
+    """Return what a script prints for so many rows, in a fresh process: MiB that it needed."""
+    command = [sys.executable, script, str(rows)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
