@@ -21,6 +21,7 @@ from finstat_kit.protocol.records import (
     Text,
     Title,
     Truth,
+    Unit,
     field_types,
     without_none,
 )
@@ -81,8 +82,8 @@ def description(*, strict: bool) -> Json:
         name, schema = codelist.endpoint, "Locations" if codelist.located else "Classifications"
         paths[f"/api/{name}"] = _path(f"The codelist {name}, complete", [], schema)
     record = _parameters(routes.RECORD_RULES, strict=strict)
-    paths[f"/api/{wire.UNIT}"] = _path("The record of a unit", record, "Unit", unknown=True)
     for endpoint, about, schema in (
+        (wire.UNIT, "a unit", "Unit"),
         (wire.STATEMENT, "a statement", "Statement"),
         (wire.REPORT, "a report", "Report"),
         (wire.ANNUAL_REPORT, "an annual report", "AnnualReport"),
@@ -217,6 +218,9 @@ _PATTERNS: Final[Json] = {
     "dic": {"type": "string", "pattern": "^[0-9]{10}$"},
     "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
     "pocetStran": {"type": "integer", "minimum": 0},
+    **dict.fromkeys(
+        ("idUctovnychZavierok", "idVyrocnychSprav"), _IDS | {"description": "In no promised order"}
+    ),
 }
 
 
@@ -234,7 +238,6 @@ def _schemas(*, strict: bool) -> Json:
         "Count": _object({wire.COUNT: {"type": "integer", "minimum": 0}}),
         "Locations": _object({wire.LOCATIONS: _list(_object(place, absent={parent}))}),
         "Classifications": _object({wire.CLASSIFICATION: _list(_object(entry))}),
-        "Unit": {"oneOf": [_living(), _gone()]},
         **_records(),
         "Refusal": _object({"chyba": _STRING}),
         **_templates(strict=strict),
@@ -245,33 +248,14 @@ def _list(items: object, least: int = 0) -> Json:
     return {"type": "array", "items": items} | ({"minItems": least} if least else {})
 
 
-def _living() -> Json:
-    codes = ("pravnaForma", "skNace", "velkostOrganizacie", "druhVlastnictva")
-    fields: Json = {
-        "id": _ID,
-        "ico": {"type": "string", "pattern": "^([0-9]{8}|[0-9]{12})$"},
-        "dic": {"type": "string", "pattern": "^[0-9]{10}$"},
-        **dict.fromkeys(("nazovUJ", "ulica", "mesto", "psc"), _STRING),
-        **dict.fromkeys(("datumZalozenia", "datumZrusenia"), _DATE),
-        **dict.fromkeys((*codes, "kraj", "okres", "sidlo"), _STRING),
-        "konsolidovana": {"type": "boolean"},
-        "idUctovnychZavierok": _IDS | {"description": "In no promised order"},
-        "idVyrocnychSprav": _IDS | {"description": "In no promised order"},
-        "zdrojDat": _STRING,
-        wire.CHANGED: _DATE,
-    }
-    # What is null is left out, and any of these can be.
-    return _object(fields, absent=set(fields) - {"id", wire.CHANGED})
-
-
 def _gone() -> Json:
     states = [state for state in STATES if state is not None]
     return _object({"id": _ID, wire.STATE: {"enum": states}, wire.CHANGED: _DATE})
 
 
 def _records() -> Json:
-    """Return the schemas of statements, reports and annual reports."""
-    shapes = {"Statement": Statement, "Report": Report, "AnnualReport": AnnualReport}
+    """Return the schemas of units, statements, reports and annual reports."""
+    shapes = {"Unit": Unit, "Statement": Statement, "Report": Report, "AnnualReport": AnnualReport}
     return {name: {"oneOf": [_shape(shape), _gone()]} for name, shape in shapes.items()}
 
 
@@ -287,6 +271,7 @@ def _shape(shape: Any) -> Json:  # noqa: ANN401 - a type of msgspec
         fields = {
             n: texts if field_types(shape)[n] == Truth else value for n, value in fields.items()
         }
+    # What is null is left out, and any of these can be.
     return _object(fields, absent=set(fields) - {"id", wire.CHANGED})
 
 
