@@ -143,22 +143,18 @@ def plot_last_changes(
             least = FEWEST if apart else 0
             few = [each for each in all_series if each.counts.sum() < least]
             shown = [each for each in all_series if each.counts.sum() >= least]
-            if not apart:
-                _draw_stack(ax, shown, bounds, every, lang, part=to is not None)
-            elif shown:
-                _draw_panels(ax, shown, bounds, every, lang, part=to is not None)
+            notes = [words["few"].format(names=_named(few, lang)) if few else "", without_day]
+            if shown:
+                draw = _draw_panels if apart else _draw_stack
+                draw(ax, shown, bounds, every, lang, part=to is not None)
+                ax.set_ylabel(words["count"], fontsize=TEXT_SIZE)
+                period = words[f"axis {every}"]
+                unfinished = words["part"].format(period=period, to=to) if to else ""
+                notes = [words["axis"].format(period=period), words["not"], unfinished, *notes]
             else:
                 around.write_nothing(ax)
-            ax.set_ylabel(words["count"] if shown else "", fontsize=TEXT_SIZE)
-            around.write_notes(
-                ax,
-                words["axis"].format(period=words[f"axis {every}"]) if shown else "",
-                words["not"] if shown else "",
-                words["part"].format(period=words[f"axis {every}"], to=to) if to and shown else "",
-                words["few"].format(names=_named(few, lang)) if few else "",
-                without_day,
-                beside=_BESIDE_PANELS, pad=_PANEL_TICKS if apart else 4, most=_BROAD,
-            )  # fmt: skip
+            pad = _PANEL_TICKS if apart else 4
+            around.write_notes(ax, *notes, beside=_BESIDE_PANELS, pad=pad, most=_BROAD)
     return ax
 
 
