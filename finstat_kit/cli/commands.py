@@ -132,6 +132,7 @@ def main() -> None:
     if instruction := os.environ.get(_COMPLETION):
         sys.exit(shell_complete(cli, {}, "finstat-kit", _COMPLETION, instruction))
     warnings.showwarning = _warned
+    context: click.Context | None = None
     try:
         # Not by calling it: click would treat a closed pipe as a failure.
         with cli.make_context("finstat-kit", sys.argv[1:]) as context:
@@ -153,11 +154,12 @@ def main() -> None:
     except BrokenPipeError:
         silence()  # the reader of the pipe has closed it
     except (click.Abort, KeyboardInterrupt) as error:
-        told = _worded(error, cli) if isinstance(error, Interrupted) else ""
+        told = _worded(error, context) if isinstance(error, Interrupted) else ""
         click.echo(harmless(told or "interrupted"), err=True)
         sys.exit(130)
     except RegisterError as error:
-        click.echo(harmless(f"Error: {_worded(error, cli)}"), err=True)
+        error.cursor = None  # of ids that no option takes; `ids` has reported its own
+        click.echo(harmless(f"Error: {_worded(error, context)}"), err=True)
         sys.exit(2 if isinstance(error, UsageError) else 1)
     except OSError as error:  # such as a full disk
         click.echo(harmless(f"Error: {_reason(error)}"), err=True)
@@ -186,14 +188,13 @@ def _warned(
 
 
 class _Shell(Words):
-    def __init__(self, group: click.Group) -> None:
+    def __init__(self, command: click.Command | None) -> None:
         self._names = dict(_RENAMED)
-        for command in group.commands.values():
-            for parameter in command.params:
-                option = isinstance(parameter, click.Option)
-                self._names[parameter.name or ""] = (
-                    parameter.opts[0] if option else parameter.human_readable_name
-                )
+        for parameter in command.params if command else ():
+            option = isinstance(parameter, click.Option)
+            self._names[parameter.name or ""] = (
+                parameter.opts[0] if option else parameter.human_readable_name
+            )
 
     def argument(self, name: str, value: object = ...) -> str:
         word = self._names.get(name.partition("[")[0])  # ids[3] is the fourth of them
@@ -205,6 +206,7 @@ class _Shell(Words):
         return phrase.shell if isinstance(phrase, Either) else phrase
 
 
-def _worded(error: RegisterError | Interrupted, group: click.Group) -> str:
-    """Return the text of an error in the words of a group of commands."""
-    return error.text(_Shell(group))
+def _worded(error: RegisterError | Interrupted, context: click.Context | None) -> str:
+    """Return the text of an error in the words of the command that ran."""
+    name = context.invoked_subcommand if context else None
+    return error.text(_Shell(cli.commands.get(name or "")))

@@ -12,6 +12,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.cli.demo import language
 from tests.cli.test_commands import COMMAND, called, run
+from tests.support.faults import PAGE, FaultServer, reply
 
 
 def complete(words: str) -> list[str]:
@@ -192,6 +193,21 @@ def test_a_variable_of_the_environment_is_named_as_one(monkeypatch: pytest.Monke
 
     assert register.startswith("Error: FINSTAT_KIT_URL='nowhere at all' is not a register; give a")
     assert language == "Error: FINSTAT_KIT_LANG=de is not known; give 'sk' or 'en'\n"
+
+
+@pytest.mark.parametrize(
+    "command", [["count", "--by", "kraj"], ["count"], ["get", "5"], ["filings", "5"]]
+)
+def test_an_error_names_only_options_of_the_command(command: list[str]) -> None:
+    """Only `ids` resumes after an id: the rest of a count is no count, and others have no ids."""
+    page = [reply(b'{"id":[1,2],"existujeDalsieId":true}')]
+    html = [reply(PAGE)]
+    with FaultServer(page if "--by" in command else html, html) as server:
+        seen = called(*command, "--url", server.url)
+
+    assert (seen.returncode, seen.stdout) == (1, "")
+    assert "HTML" in seen.stderr
+    assert "resume" not in seen.stderr
 
 
 @pytest.mark.slow
