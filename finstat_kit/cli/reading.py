@@ -38,6 +38,7 @@ _NAMING: Final = {
     "reports": ("report_id", "idUctovnychVykazov"),
     "annual_reports": ("idVyrocnejSpravy", "idVyrocnychSprav"),
 }
+_LISTS: Final = ("idUctovnychZavierok", "idUctovnychVykazov", "idVyrocnychSprav")
 _PATIENCE: Final = 10.0  # seconds before a pipe without data is mentioned
 _GRACE: Final = 5.0  # seconds for a previous command in the pipe to begin writing
 
@@ -97,8 +98,9 @@ def units_in(file: Path, by: str) -> pl.DataFrame:
     if ids is None:
         frame = _parsed(data, file)
         if by in frame.columns:
-            keys = [name for name in (*_NAMING["units"], "id") if name in frame.columns][:1]
-            frame = frame.unique(keys, keep="first", maintain_order=True) if keys else frame
+            for key in [name for name in (*_NAMING["units"], "id") if name in frame.columns][:1]:
+                # Rows without an id are not the same unit.
+                frame = frame.filter(pl.col(key).is_first_distinct() | pl.col(key).is_null())
             return frame.with_columns(pl.col(by).cast(pl.String))
         ids = _ids_named(frame, "units", file)
     return ids.unique(maintain_order=True).to_frame()
@@ -117,9 +119,12 @@ def ids_of(words: Sequence[str]) -> pl.Series:
 
 
 def _plain_ids(data: bytes) -> pl.Series | None:
-    """Return the ids of a text, with or without the header that `ids` prints."""
-    words = data.decode(errors="replace").replace("\ufeff", "").split()
-    ids = [word for word in words if word != "id"]
+    """Return the ids of a text: one per line below the header of `ids`, else split by blanks."""
+    data = data.replace(codecs.BOM_UTF8, b"")
+    lines = [line.strip() for line in data.split(b"\n")]
+    # Below a header a line is an id: 1 234 567 is none, and no three.
+    words = [line for line in lines if line] if b"id" in lines else data.split()
+    ids = [word.decode(errors="replace") for word in words if word != b"id"]
     return ids_of(ids) if words and all(map(_ID.fullmatch, ids)) else None
 
 
@@ -134,8 +139,8 @@ def _ids_named(frame: pl.DataFrame, collection: str, file: Path) -> pl.Series:
             f"{frame.columns}"
         )
     values = frame[names[0]].unique(maintain_order=True) if names else frame["id"]
-    if values.dtype == pl.String:
-        values = values.str.extract_all(r"\S+")  # csv has lists as texts
+    if values.dtype == pl.String and any(name in _LISTS for name in names):
+        values = values.str.extract_all("[^ ]+")  # csv has lists as texts
     values = values.explode() if values.dtype == pl.List else values
     return ids_of(values.drop_nulls().cast(pl.String).to_list())
 
@@ -150,10 +155,12 @@ def _kinds_of(frame: pl.DataFrame) -> list[str]:
 
 
 def is_piped() -> bool:
-    """Return whether standard input is a file or a pipe with data in it.
+    """Return whether standard input is a file or a pipe.
 
-    A terminal, a closed one, /dev/null and the empty pipe of a cron job are neither. Data of
-    another command may take a while.
+    A terminal, a closed one and /dev/null are neither. Data of another command may take a while.
+
+    Raises:
+        UsageError: The pipe is empty: the command before it may have failed.
     """
     mode = _mode_of_input()
     if mode is None or not stat.S_ISFIFO(mode):
@@ -167,8 +174,8 @@ def is_piped() -> bool:
         timer.cancel()
         timer.join()
     if not data:
-        click.echo("standard input is empty: the register's own ids are counted", err=True)
-    return bool(data)
+        raise UsageError("standard input is empty; add < /dev/null to count the register's ids")
+    return True
 
 
 def unread() -> bool:

@@ -74,17 +74,23 @@ def _stream_ids(
     limit: int | None,
     output: Output,
 ) -> None:
+    from finstat_kit.protocol.requests import IDS
+
     printed = 0
+    header = True
     try:
         for page in collection.pages(changed_since=changed_since, after_id=after_id, limit=limit):
             # No polars call within the block: interrupted there without an error, it returns less
             # than it should.
-            text = output.rendered(page, header=printed == 0)
+            text = output.rendered(page, header=header)
             cursor = page["id"].to_list()[-1] if page.height else after_id
             with uninterrupted():
                 write_all(text)
                 printed += page.height
                 after_id = cursor
+                header = False
+        if header:  # a limit of 0 has no page
+            write_all(output.rendered(IDS.to_frame()))
     except UsageError:
         raise
     except (RegisterError, KeyboardInterrupt) as error:
@@ -93,13 +99,11 @@ def _stream_ids(
 
 
 def _report_cursor(error: BaseException, printed: int, cursor: int | None) -> None:
-    """Report where to resume, and remove it from the error."""
+    """Report where to resume, instead of the message of an interruption."""
     click.echo(
         f"cut off after {printed:,} ids; to resume, add --after-id {cursor or 0} to the command",
         err=True,
     )
-    if isinstance(error, RegisterError):
-        error.cursor = None
     if isinstance(error, Interrupted):
         error.message = ""
 

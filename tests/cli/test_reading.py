@@ -174,15 +174,64 @@ def test_statements_named_by_figures_are_printed() -> None:
         assert run("statement", str(id_), "--sample").stdout in printed
 
 
-@pytest.mark.parametrize("stdin", ["", None, b"", "null"])
-def test_no_input_is_no_empty_input(stdin: str | bytes | None) -> None:
-    """Closed, /dev/null, the empty pipe of a cron job, that of pytest: the register counts."""
+@pytest.mark.parametrize("stdin", ["", None, "null"])
+def test_without_a_pipe_the_ids_of_the_register_are_counted(stdin: str | None) -> None:
+    """Standard input that is closed, /dev/null or that of pytest has no ids to count."""
     with open(os.devnull) as null:  # noqa: PTH123 - no path
         seen = called("count", "--sample", stdin=null if stdin == "null" else stdin)
 
-    assert (seen.stdout, seen.returncode) == ("20000\n", 0)
-    told = "standard input is empty: the register's own ids are counted\n"
-    assert seen.stderr == (told if stdin == b"" else "")
+    assert (seen.stdout, seen.stderr, seen.returncode) == ("20000\n", "", 0)
+
+
+def test_an_empty_pipe_is_not_counted_as_the_whole_register() -> None:
+    """The command before it may have failed: an error with the cure, and exit code 2."""
+    for by in ([], ["--by", "kraj"]):
+        seen = called("count", *by, "--sample", stdin=b"")
+
+        assert (seen.stdout, seen.returncode) == ("", 2)
+        assert seen.stderr == (
+            "Error: standard input is empty; add < /dev/null to count the register's ids\n"
+        )
+
+
+def test_a_list_without_ids_is_counted_as_zero() -> None:
+    """It has its header, whether the register was asked or not."""
+    for nothing in (["--limit", "0"], ["--after-id", "999999999"]):
+        printed = run("ids", "--sample", *nothing).stdout_bytes
+
+        assert printed == b"id\n"
+        assert called("count", "--sample", stdin=printed).stdout == "0\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ('id\n"210 365"\n', "210 365"),
+        ("id\n210 365\n", "210 365"),
+        ("id;kraj\n210 365;SK010\n", "210 365"),
+        ("unit_id,x\n210\u00a0365,1\n", r"210\xa0365"),
+        ("id,x\n1 234 567,1\n", "1 234 567"),
+        ("id,idUctovnychZavierok\n210,1 2\n1 2,1\n", "1 2"),
+    ],
+)
+def test_an_id_with_a_blank_is_refused(data: str, shown: str) -> None:
+    """It is not two ids; only fields of lists have several, and plain ids without a header."""
+    for command in ("get", "financials", "count"):
+        seen = called(command, "-", "--sample", stdin=data.encode())
+
+        assert (seen.stdout, seen.returncode) == ("", 2)
+        assert seen.stderr.startswith(f"Error: ID '{shown}' is not an id")
+    assert called("count", "--sample", stdin=b"210 365\n").stdout == "2\n"
+
+
+@pytest.mark.parametrize("column", ["id", "unit_id"])
+def test_rows_without_an_id_are_counted_each(column: str) -> None:
+    """A missing id does not make two units one; the same id does."""
+    data = f"{column},kraj\n,SK010\n,SK010\n1,SK021\n1,SK021\n".encode()
+
+    seen = called("count", "--by", "kraj", "--columns", "code,count", "--sample", stdin=data)
+
+    assert seen.stdout.splitlines()[:3] == ["code,count", "SK010,2", "SK021,1"]
 
 
 def test_input_that_a_command_cannot_use_is_mentioned() -> None:
