@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -45,7 +45,8 @@ class Output:
         streams: Whether rows are written as they arrive: csv and ndjson on standard output.
 
     Raises:
-        UsageError: The file's name has an unknown suffix, or the format is not for a terminal.
+        UsageError: The file's name has an unknown suffix, no file can be put there, or the format
+            is not for a terminal.
     """
 
     def __init__(
@@ -53,6 +54,11 @@ class Output:
     ) -> None:
         self.given = (form, path, columns, wide) != (None, None, None, False)
         self.form, self.path = _format_of(form, path), path
+        if path is not None:
+            from finstat_kit.frames.files.write import refuse_unwritable
+
+            with _named_as_option():
+                refuse_unwritable(path)
         self.streams = path is None and self.form in ("csv", "ndjson")
         self.columns = None if columns is None else list(dict.fromkeys(columns.split(",")))
         self._wide = wide
@@ -84,30 +90,31 @@ class Output:
         if self.path is None:
             write_all(for_output(self.rendered(frame)))
             return
-        try:
+        with _named_as_option():
             if self.form != "table" and self.path.suffix.lower() == f".{self.form}":
                 write(self._chosen(frame), self.path)
                 return
             data = self.rendered(frame)
             with replaced(self.path) as file:
                 file.write(data)
-        except UsageError as error:
-            error.argument = "output" if error.argument == "path" else error.argument
-            raise
 
-    def check(self, columns: Sequence[str]) -> None:
-        """Refuse a choice of columns that a result will not have; also before it is fetched."""
+    def check(self, schema: pl.Schema) -> None:
+        """Refuse, before it is fetched, a result that cannot be written.
+
+        Raises:
+            UsageError: It will not have a chosen column, or the format cannot hold a column.
+        """
+        self.rendered(schema.to_frame())
+
+    def _chosen(self, frame: pl.DataFrame) -> pl.DataFrame:
         from finstat_kit.arguments import near
 
-        if unknown := [name for name in self.columns or () if name not in columns]:
+        if unknown := [name for name in self.columns or () if name not in frame.columns]:
             raise UsageError(
                 f": there is no column {unknown[0]!r}",
                 argument="columns",
-                cure=f"{near(unknown[0], columns)}there are {', '.join(columns)}",
+                cure=f"{near(unknown[0], frame.columns)}there are {', '.join(frame.columns)}",
             )
-
-    def _chosen(self, frame: pl.DataFrame) -> pl.DataFrame:
-        self.check(frame.columns)
         return frame if self.columns is None else frame[self.columns]
 
     def _for_terminal(self, frame: pl.DataFrame) -> str:
@@ -133,6 +140,16 @@ class Output:
             f"--columns NAME,… chooses: {others}"
         )
         return f"{table}\n{textwrap.fill(text, width, max_lines=3, placeholder=' …')}"
+
+
+@contextlib.contextmanager
+def _named_as_option() -> Iterator[None]:
+    """Name the path of an error as the option that gave it."""
+    try:
+        yield
+    except UsageError as error:
+        error.argument = "output" if error.argument == "path" else error.argument
+        raise
 
 
 def _format_of(form: str | None, output: Path | None) -> str:

@@ -52,7 +52,10 @@ def ids(
     output: Output,
 ) -> None:
     """Print ids as they arrive."""
+    from finstat_kit.protocol.requests import IDS
+
     reading.refuse_input("ids")
+    output.check(IDS)
     listed: Collection = getattr(chosen(), collection)
     if output.streams:
         _stream_ids(listed, changed_since, after_id, limit, output)
@@ -136,6 +139,8 @@ def count(
     With a FILE, "-" or a pipe, those in it are counted: plain ids, or the records and figures that
     other commands print. Each id counts once.
     """
+    from finstat_kit.frames.counts.count_by import COUNTS
+
     if by is None and (output.given or (lang, max_requests) != (None, None)):
         raise click.UsageError("--lang, --max-requests and options of the output go with --by")
     if by is not None and collection != "units":
@@ -155,6 +160,7 @@ def count(
         else:
             click.echo(reading.ids_in(file, collection).n_unique())
         return
+    output.check(COUNTS)
     units = None if file is None else reading.units_in(file, by)
     if units is None:
         units = reg.units.ids(changed_since=changed_since, after_id=after_id)
@@ -193,7 +199,7 @@ def get(
     ids = ids_given(id_, collection)
     reg = chosen()
     kind = KINDS[collection]
-    output.check(kind.schema.names())
+    output.check(kind.schema)
     rows = Rows(kind, output)
     # A bar and rows on the same terminal would write over each other.
     progress = False if output.streams and sys.stdout.isatty() else None

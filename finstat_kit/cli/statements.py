@@ -163,7 +163,7 @@ def financials(
     wanted = None if items is None else items.split(",")
     if family is not None and wanted is None:
         wanted = items_of.of_families([family])
-    output.check(schema(items_of.chosen(wanted)).names())
+    output.check(schema(items_of.chosen(wanted)))
     if output.columns is not None:  # an item that no filing has is a column too
         wanted = [name for name in items_of.chosen(wanted) if name in output.columns] or None
     ids = ids_given(id_, "units").unique(maintain_order=True)

@@ -17,6 +17,7 @@ import pytest
 from finstat_kit.cli.output import write_all
 from tests.cli.test_commands import COMMAND, called, run
 from tests.support.examples import slow
+from tests.support.faults import FaultServer, reply
 
 
 @pytest.mark.parametrize("suffix", ["csv", "ndjson", "parquet", "xlsx", "table"])
@@ -73,6 +74,39 @@ def test_an_output_that_no_file_can_be_is_refused(tmp_path: Path, name: str, tol
     assert (seen.returncode, seen.stdout, seen.stderr.count("\n")) == (2, "", 1)
     assert seen.stderr.startswith(f"Error: {told}")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["get", "5", "--collection", "reports", "--output", "r.csv"],
+         "the column 'titulnaStrana' holds structs, which csv and xlsx cannot; write parquet or "
+         "ndjson"),
+        (["get", "5", "--collection", "reports", "--columns", "id,tabulky", "--output", "r.xlsx"],
+         "the column 'tabulky' holds lists of List, which csv and xlsx cannot; write parquet or "
+         "ndjson"),
+        (["get", "5", "--output", "file/x.csv"],
+         "--output file/x.csv cannot be written (Not a directory); give a name in an existing "
+         "folder"),
+        pytest.param(["ids", "--output", "/sys/x.csv"], "--output /sys/x.csv cannot be written (",
+                     marks=pytest.mark.skipif(sys.platform != "linux", reason="/sys is Linux's")),
+        (["ids", "--columns", "ico"], "--columns: there is no column 'ico'; there are id"),
+        (["count", "--by", "kraj", "--columns", "ico"], "--columns: there is no column 'ico'; "),
+        (["financials", "5", "--output", "none/x.csv"], "there is no folder 'none'; create it"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_written_is_refused_before_any_request(
+    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hours of requests would be lost; a file that is there stays as it is."""
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("kept")
+    with FaultServer([reply(b"", 400)]) as server:
+        seen = called(*arguments, "--url", server.url)
+
+    assert (seen.returncode, seen.stdout, server.asked) == (2, "", [])
+    assert seen.stderr.startswith(f"Error: {told}")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "kept")]
 
 
 @pytest.mark.slow

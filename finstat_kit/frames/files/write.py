@@ -6,6 +6,7 @@ import io
 import os
 import secrets
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -141,6 +142,21 @@ def put_in_place(target: Path) -> Iterator[IO[bytes]]:
         part.unlink(missing_ok=True)
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a place where no file can be put; what is there stays as it is.
+
+    Raises:
+        UsageError: The path cannot be a file.
+    """
+    if not _is_a_file_or_nothing(path):
+        return
+    try:
+        with tempfile.TemporaryFile(dir=Path(os.path.realpath(path)).parent):
+            pass
+    except OSError as error:
+        raise _no_place(path, error) from error
+
+
 def _keep_mode(part: Path, target: Path) -> None:
     """Give a new file the permissions of the one that it replaces, before anything is in it."""
     try:
@@ -231,7 +247,7 @@ def _plain(name: str, column: pl.Series) -> pl.Series:
             raise UsageError(
                 f"the column {name!r} holds lists of {inner.base_type()}, which csv and xlsx "
                 "cannot",
-                cure="explode it, or write parquet or ndjson",
+                cure=Either("explode it, or write parquet or ndjson", "write parquet or ndjson"),
             )
         _check_days(name, column.explode(), "csv or xlsx")
         return _joined(name, column)
