@@ -111,8 +111,9 @@ def label(
 ) -> None:
     """Add labels to a csv, ndjson or parquet file, after each of its code columns.
 
-    "-" reads standard input. In parquet and xlsx, numbers and dates are typed values and
-    codes are text; in other formats all values stay the text that was read.
+    "-" reads standard input. From csv, numbers and dates become values in parquet and xlsx,
+    and stay the text that was read in other formats; codes are text. Columns of parquet and
+    ndjson keep their types.
     """
     reg = chosen()
     frame = reading.table(file, typed=output.form in ("parquet", "xlsx"))

@@ -29,7 +29,8 @@ STANDARD_INPUT: Final = Path("-")
 _WHOLE: Final = r"^-?(0|[1-9][0-9]{0,17})$"
 _DECIMAL: Final = r"^-?(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?$"
 _DAY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_NUMBERS_KEPT_AS_TEXT: Final = ("ico", "dic", "sid", "psc")
+_TRUTH: Final = {"true": True, "false": False}
+_OF_A_LIST: Final = "[^ ]+"  # csv has lists as texts
 _ID: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
 # Columns of other records, and of figures, that contain ids of a collection.
 _NAMING: Final = {
@@ -38,7 +39,6 @@ _NAMING: Final = {
     "reports": ("report_id", "idUctovnychVykazov"),
     "annual_reports": ("idVyrocnejSpravy", "idVyrocnychSprav"),
 }
-_LISTS: Final = ("idUctovnychZavierok", "idUctovnychVykazov", "idVyrocnychSprav")
 _PATIENCE: Final = 10.0  # seconds before a pipe without data is mentioned
 _GRACE: Final = 5.0  # seconds for a previous command in the pipe to begin writing
 
@@ -46,35 +46,72 @@ file = click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True)
 
 
 def table(file: Path, *, typed: bool) -> pl.DataFrame:
-    """Read a file with every column as text, since a number would lose its zeros.
+    """Read a file: csv with every column as text, since a number would lose its zeros.
 
-    With *typed*, numbers and dates become values, and codes remain text.
+    Columns of parquet and ndjson keep their types, except that codes read as numbers become text.
+    With *typed*, texts become values: in columns of records and figures by the types these have in
+    Python, in others of a csv if all of them are numbers, days or booleans.
     """
     import polars as pl
 
-    from finstat_kit.frames.files.write import flat
     from finstat_kit.protocol.wire import BY_FIELD
 
-    frame = flat(_parsed(_bytes(file), file))
-    codes = {*BY_FIELD, *_NUMBERS_KEPT_AS_TEXT}
-    texts = [name for name in frame.columns if not typed or name in codes]
-    frame = frame.cast(dict.fromkeys(texts, pl.String))
-    return frame.with_columns([_inferred(frame[n]) for n in frame.columns if n not in texts])
+    data = _bytes(file)
+    frame, form = _parsed(data, file), _form_of(data)
+    codes = [n for n in BY_FIELD if n in frame.columns and frame.schema[n].is_integer()]
+    frame = frame.cast(dict.fromkeys(codes, pl.String))
+    if not typed or form == "parquet":
+        return frame
+    known = _known_types()
+    texts = [column.cast(pl.String) for column in frame if column.dtype in (pl.String, pl.Null)]
+    return frame.with_columns(
+        _as_known(column, known[column.name]) if column.name in known else _inferred(column)
+        for column in texts
+        if column.name in known or form == "csv"
+    )
+
+
+def _known_types() -> dict[str, pl.DataType]:
+    """Return the types of the columns of records and figures."""
+    from finstat_kit.frames.financials.assemble import schema
+    from finstat_kit.protocol.records import KINDS
+
+    types = dict(schema())
+    for kind in KINDS.values():
+        types |= kind.schema
+    return types
+
+
+def _as_known(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return texts as values of a type, unless one of them is none."""
+    import polars as pl
+
+    if dtype == pl.Date:
+        values = column.str.to_date("%Y-%m-%d", strict=False)
+    elif dtype == pl.Boolean:
+        values = column.replace_strict(_TRUTH, default=None, return_dtype=dtype)
+    elif dtype == pl.List(pl.Int64):
+        lists = column.str.extract_all(_OF_A_LIST)
+        values = lists.cast(dtype, strict=False)
+        if values.explode().null_count() > lists.explode().null_count():
+            return column
+    else:
+        values = column if dtype.is_nested() else column.cast(dtype, strict=False)
+    return values if values.null_count() == column.null_count() else column
 
 
 def _inferred(column: pl.Series) -> pl.Series:
     import polars as pl
 
-    if column.dtype != pl.String or column.null_count() == column.len():
+    if column.null_count() == column.len():
         return column
     for pattern, dtype in ((_WHOLE, pl.Int64), (_DECIMAL, pl.Float64)):
         if column.str.contains(pattern).all():
             return column.cast(dtype)
-    if column.is_in(["true", "false"]).all():
-        return column == "true"
+    if column.is_in(list(_TRUTH)).all():
+        return _as_known(column, pl.Boolean())
     if column.str.contains(_DAY).all():
-        days = column.str.to_date("%Y-%m-%d", strict=False)
-        return days if days.null_count() == column.null_count() else column
+        return _as_known(column, pl.Date())
     return column
 
 
@@ -139,8 +176,8 @@ def _ids_named(frame: pl.DataFrame, collection: str, file: Path) -> pl.Series:
             f"{frame.columns}"
         )
     values = frame[names[0]].unique(maintain_order=True) if names else frame["id"]
-    if values.dtype == pl.String and any(name in _LISTS for name in names):
-        values = values.str.extract_all("[^ ]+")  # csv has lists as texts
+    if values.dtype == pl.String and isinstance(_known_types()[values.name], pl.List):
+        values = values.str.extract_all(_OF_A_LIST)
     values = values.explode() if values.dtype == pl.List else values
     return ids_of(values.drop_nulls().cast(pl.String).to_list())
 
@@ -228,6 +265,10 @@ def _bytes(file: Path) -> bytes:
     return data.removeprefix(codecs.BOM_UTF8)
 
 
+def _form_of(data: bytes) -> str:
+    return "parquet" if data.startswith(b"PAR1") else "ndjson" if data.startswith(b"{") else "csv"
+
+
 def _parsed(data: bytes, file: Path) -> pl.DataFrame:
     import polars as pl
 
@@ -238,9 +279,10 @@ def _parsed(data: bytes, file: Path) -> pl.DataFrame:
         form = "an xlsx file" if data.startswith(b"PK") else "a table"
         raise UsageError(f"{named} is {form}; give csv, ndjson or parquet")
     try:
-        if data.startswith(b"PAR1"):
+        form = _form_of(data)
+        if form == "parquet":
             return pl.read_parquet(io.BytesIO(data))
-        if data.startswith(b"{"):
+        if form == "ndjson":
             return pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
         return _csv(data, named)
     except pl.exceptions.PolarsError as error:

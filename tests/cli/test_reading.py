@@ -52,8 +52,10 @@ def test_numbers_and_days_are_values_and_codes_are_text(tmp_path: Path) -> None:
 
 
 def test_parquet_keeps_its_types(tmp_path: Path) -> None:
-    """What is a number or a day already stays one; a code that is a number becomes text."""
-    frame = pl.DataFrame({"id": [1], "kraj": [1], "day": [date(2024, 1, 2)], "x": ["5"]})
+    """Numbers, days, texts and lists alike; only a code that is a number becomes text."""
+    frame = pl.DataFrame(
+        {"id": [1], "kraj": [1], "day": [date(2024, 1, 2)], "x": ["5"], "s": [[{"a": 1}]]}
+    )
     frame.write_parquet(tmp_path / "u.parquet")
 
     output = tmp_path / "l.parquet"
@@ -61,8 +63,48 @@ def test_parquet_keeps_its_types(tmp_path: Path) -> None:
 
     schema = pl.read_parquet(output).schema
     assert dict(schema) == {
-        "id": pl.Int64, "kraj": pl.String, "region": pl.String, "day": pl.Date, "x": pl.Int64
+        "id": pl.Int64, "kraj": pl.String, "region": pl.String, "day": pl.Date, "x": pl.String,
+        "s": pl.List(pl.Struct({"a": pl.Int64})),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["csv", "ndjson", "parquet"])
+def test_labelled_records_and_figures_have_their_types_again(form: str, tmp_path: Path) -> None:
+    """Codes, postal codes and lists of one id are not numbers, whatever all their values are."""
+    units = UNITS.with_columns(pl.lit("81101").alias("psc"))
+    units = units.with_columns(pl.col("idUctovnychZavierok", "idVyrocnychSprav").list.head(1))
+    figures = SAMPLE.financials(UNITS.head(3), 2014, items=["sales"]).with_columns(
+        postcode_filed=pl.lit("81101"), nace_filed=pl.lit("62010")
+    )
+    for frame in (units, figures):
+        fk.write(frame, tmp_path / f"given.{form}")
+
+        output = ["--output", str(tmp_path / "l.parquet")]
+        seen = run("label", str(tmp_path / f"given.{form}"), "--sample", *output)
+
+        assert seen.exit_code == 0, seen.exception
+        labelled = pl.read_parquet(tmp_path / "l.parquet").select(frame.columns)
+        assert labelled.cast(frame.schema).equals(frame)  # type: ignore[arg-type]
+        for given, dtype in zip(frame.dtypes, labelled.dtypes, strict=True):
+            # JSON has one kind of numbers.
+            assert dtype == given or (
+                form == "ndjson" and dtype.is_integer() and given.is_integer()
+            )
+
+
+def test_a_text_that_is_not_of_its_columns_type_stays_a_text(tmp_path: Path) -> None:
+    """With all others of its column."""
+    columns = {
+        "kraj": ["SK010", "SK010"], "year": ["2014", "2014/15"], "idVyrocnychSprav": ["1 2", "1 x"],
+        "datumZalozenia": ["2024-01-02", "2.1.2024"],
+    }  # fmt: skip
+    pl.DataFrame(columns).write_csv(tmp_path / "u.csv")
+
+    output = ["--output", str(tmp_path / "l.parquet")]
+    run("label", str(tmp_path / "u.csv"), "--sample", *output)
+
+    labelled = pl.read_parquet(tmp_path / "l.parquet")
+    assert labelled.select(*columns).to_dict(as_series=False) == columns
 
 
 def test_standard_input_is_read_as_text() -> None:
