@@ -74,7 +74,7 @@ class Output:
 
         frame = self._chosen(frame)
         if self.form == "table":
-            return harmless(f"{_table(frame)}\n").encode()
+            return harmless(f"{_whole(frame)}\n").encode()
         whole = io.BytesIO()
         written: Format = self.form  # type: ignore[assignment]
         write_to(whole, frame, written, header=header)
@@ -215,11 +215,19 @@ def for_output(data: bytes) -> bytes:
     return harmless(data.decode()).encode() if sys.stdout.isatty() else data
 
 
-def _table(frame: pl.DataFrame, width: int = 65_535) -> str:
+def _whole(frame: pl.DataFrame) -> str:
+    """Return a table of all rows and of whole values, for a pipe or a file."""
+    import polars as pl
+
+    with pl.Config(fmt_table_cell_list_len=-1, fmt_float="full"):
+        return _table(frame, rows=-1, letters=2**31)
+
+
+def _table(frame: pl.DataFrame, width: int = 65_535, rows: int = 200, letters: int = 100) -> str:
     import polars as pl
 
     with pl.Config(
-        tbl_rows=200, tbl_cols=-1, tbl_hide_column_data_types=True, fmt_str_lengths=100,
+        tbl_rows=rows, tbl_cols=-1, tbl_hide_column_data_types=True, fmt_str_lengths=letters,
         tbl_width_chars=width,
     ):  # fmt: skip
         return str(frame)

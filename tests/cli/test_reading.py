@@ -84,7 +84,7 @@ def test_labelled_records_and_figures_have_their_types_again(form: str, tmp_path
 
         assert seen.exit_code == 0, seen.exception
         labelled = pl.read_parquet(tmp_path / "l.parquet").select(frame.columns)
-        assert labelled.cast(frame.schema).equals(frame)  # type: ignore[arg-type]
+        assert labelled.cast(frame.schema).equals(frame)
         for given, dtype in zip(frame.dtypes, labelled.dtypes, strict=True):
             # JSON has one kind of numbers.
             assert dtype == given or (

@@ -222,6 +222,27 @@ def test_a_long_text_is_wrapped_and_hides_no_column() -> None:
     assert lines[1].count("┬") == 2
 
 
+@pytest.mark.parametrize("where", ["a pipe", "a file"])
+def test_a_table_in_a_pipe_or_a_file_is_not_cut(where: str, tmp_path: Path) -> None:
+    """All rows, all letters and digits, all of a list; a terminal has limits."""
+    frame = pl.DataFrame(
+        {"n": range(300), "money": 1234567890.25, "text": "word " * 60, "ids": [[*range(9)]] * 300}
+    )
+    output = Output("table", tmp_path / "t" if where == "a file" else None, None, wide=False)
+
+    if where == "a file":
+        output.write(frame)
+        lines = (tmp_path / "t").read_text(encoding="utf-8").splitlines()
+    else:
+        lines = output.rendered(frame).decode().splitlines()
+
+    rows = [[cell.strip() for cell in line.strip("│").split("┆")] for line in lines if "┆" in line]
+    ids = ", ".join(map(str, range(9)))
+    money, text = "1234567890.25", ("word " * 60).strip()
+    assert rows[1:] == [[str(n), money, text, f"[{ids}]"] for n in range(300)]
+    assert len(shown_on(500, frame, wide=True)) < 300
+
+
 def test_chosen_columns_are_shown_and_nothing_else(tmp_path: Path) -> None:
     """In their order, in each format; on a terminal all of them."""
     names = "year,sales,name,reason"
