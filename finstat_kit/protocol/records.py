@@ -69,6 +69,8 @@ class LastDay(date):
 
 def _decoded_day(kind: type, text: object) -> date:
     """Return the day for a month: the hook by which msgspec decodes `FirstDay`."""
+    if type(text) is date:  # of a frame
+        return kind(text.year, text.month, text.day)
     if type(text) is not str:
         raise ValueError("no month")
     return _day_of_month(kind is FirstDay, text)
@@ -347,6 +349,15 @@ class Kind(Generic[R]):
             raise broken(f"{where}$.id", str(id_), sent_id, "id" in reply)
         _read_truths(reply)
         return shaped(reply, self.shape, where)
+
+    def of_row(self, row: Mapping[str, Any]) -> R:
+        """Return the record of a row of `frame`."""
+        tables = row.get("tabulky")
+        content = {
+            "titulnaStrana": row.get("titulnaStrana"),
+            "tabulky": tables and [{"data": cells} for cells in tables],
+        }
+        return msgspec.convert({**row, "obsah": content}, self.shape, dec_hook=_decoded_day)
 
     def frame(self, records: Sequence[Record]) -> pl.DataFrame:
         """Make a frame of checked records."""

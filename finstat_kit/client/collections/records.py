@@ -200,11 +200,6 @@ def stream_records(
     """
     unique = ids.unique(maintain_order=True)
     refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
-    if session.copy is not None and kind is not KINDS["units"]:
-        raise UsageError(
-            f"records of /api/{kind.endpoint} cannot be read one by one from a mirror",
-            cure="read them in Python: fk.reports.get(ids) and the like, or use the register",
-        )
     return _streamed(kind, ids, unique, session, max_requests, progress)
 
 
@@ -238,10 +233,12 @@ def _streamed(
 
 
 def _copied(kind: Kind[Record], ids: pl.Series, copy: Copy) -> Generator[Fetched, None, None]:
-    rows = copy.records("units", ids).select(kind.schema.names()).collect()
-    records = {row["id"]: kind.shape(**row) for row in rows.iter_rows(named=True)}
-    for id_ in ids:
-        yield id_, records.get(id_) or NotFound("no record", ids=[id_])
+    name = next(name for name, known in KINDS.items() if known is kind)
+    held = copy.records(name, ids).with_columns(held=True).collect()
+    rows = ids.alias("id").to_frame().join(held, on="id", how="left", maintain_order="left")
+    for row in rows.iter_rows(named=True):
+        id_ = row["id"]
+        yield id_, kind.of_row(row) if row["held"] else NotFound("no record", ids=[id_])
 
 
 def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:

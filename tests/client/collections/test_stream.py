@@ -13,11 +13,12 @@ from finstat_kit.protocol.records import KINDS, Record
 from tests.support.behind import Behind, unchanged_ids
 
 
-def streamed(ids: list[int], register: fk.Register) -> pl.DataFrame:
+def streamed(ids: list[int], register: fk.Register, name: str = "units") -> pl.DataFrame:
+    kind = KINDS[name]
     stream = stream_records(
-        KINDS["units"], pl.Series("id", ids), register._session, max_requests=None, progress=False
+        kind, pl.Series("id", ids), register._session, max_requests=None, progress=False
     )
-    return KINDS["units"].frame([record for _, record in stream if isinstance(record, Record)])
+    return kind.frame([record for _, record in stream if isinstance(record, Record)])
 
 
 @pytest.mark.slow
@@ -45,6 +46,30 @@ def test_a_mirror_needs_no_request(tmp_path: Path) -> None:
     found = streamed([*ids, 1, ids[0]], mirror)
 
     assert found.equals(mirror.units.get([*ids, ids[0]]))
+
+
+@pytest.fixture(scope="module")
+def with_contents(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
+    """Give a mirror of a few units with all their filings."""
+    pytest.importorskip("deltalake")
+    folder = tmp_path_factory.mktemp("contents") / "ruz"
+    mirror = fk.Mirror(folder, contents=True, register=fk.sample(8))
+    mirror.sync()
+    return mirror
+
+
+@pytest.mark.parametrize("name", ["units", "statements", "reports", "annual_reports"])
+def test_a_mirror_streams_the_records_of_each_collection(
+    name: str, with_contents: fk.Mirror
+) -> None:
+    """Title pages, tables and attachments too; an id without a record is an error of that id."""
+    listed = getattr(with_contents, name)
+    ids = listed.ids()["id"].reverse().to_list()
+
+    found = streamed([*ids, 1, ids[0]], with_contents, name)
+
+    assert ids
+    assert found.equals(listed.get([*ids, ids[0]]))
 
 
 def test_a_kept_record_that_changed_is_streamed_as_it_is_now(behind: Behind, file: Path) -> None:
