@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 # Modules that load polars are imported where they are used, so that --help answers at once.
 _COMPLETION: Final = "_FINSTAT_KIT_COMPLETE"  # the variable that click documents
 # Arguments of the library that have another name here.
-_RENAMED = {"base_url": "--url", "register": "--url", "ids": "ID", "path": "FOLDER"}
+_RENAMED = {"register": "--url", "ids": "ID", "path": "FOLDER"}
+_OF_THE_REGISTER: Final = ("register", "base_url", "day", "as_of")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -155,12 +156,12 @@ def main() -> None:
     except BrokenPipeError:
         silence()  # the reader of the pipe has closed it
     except (click.Abort, KeyboardInterrupt) as error:
-        told = _worded(error, context) if isinstance(error, Interrupted) else ""
+        told = error.text(_Shell(context)) if isinstance(error, Interrupted) else ""
         click.echo(harmless(told or "interrupted"), err=True)
         sys.exit(130)
     except RegisterError as error:
         error.cursor = None  # of ids that no option takes; `ids` has reported its own
-        click.echo(harmless(f"Error: {_worded(error, context)}"), err=True)
+        click.echo(harmless(f"Error: {error.text(_Shell(context))}"), err=True)
         sys.exit(2 if isinstance(error, UsageError) else 1)
     except OSError as error:  # such as a full disk
         click.echo(harmless(f"Error: {_reason(error)}"), err=True)
@@ -189,8 +190,12 @@ def _warned(
 
 
 class _Shell(Words):
-    def __init__(self, command: click.Command | None) -> None:
+    """The words of the command that ran."""
+
+    def __init__(self, context: click.Context | None) -> None:
         self._names = dict(_RENAMED)
+        self._register = context.meta.get(options.CHOSEN_BY) if context else None
+        command = cli.commands.get(context.invoked_subcommand or "") if context else None
         for parameter in command.params if command else ():
             option = isinstance(parameter, click.Option)
             self._names[parameter.name or ""] = (
@@ -198,6 +203,9 @@ class _Shell(Words):
             )
 
     def argument(self, name: str, value: object = ...) -> str:
+        if name in _OF_THE_REGISTER and self._register is not None:
+            name, given = self._register
+            value = value if value is ... else given
         word = self._names.get(name.partition("[")[0])  # ids[3] is the fourth of them
         shown = "" if value is ... else shlex.quote(str(value))
         # A name that is not an argument of the command is a variable of the environment.
@@ -205,9 +213,3 @@ class _Shell(Words):
 
     def phrase(self, phrase: str | Either) -> str:
         return phrase.shell if isinstance(phrase, Either) else phrase
-
-
-def _worded(error: RegisterError | Interrupted, context: click.Context | None) -> str:
-    """Return the text of an error in the words of the command that ran."""
-    name = context.invoked_subcommand if context else None
-    return error.text(_Shell(cli.commands.get(name or "")))

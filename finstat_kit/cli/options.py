@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial, reduce, wraps
 from inspect import signature
 from pathlib import Path
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Chosen = Callable[[], Register]
 
+CHOSEN_BY: Final = "finstat_kit.chosen_by"  # in the context: what names the register, and its value
+_VARIABLE: Final = "FINSTAT_KIT_URL"
 F = TypeVar("F", bound=Callable[..., Any])
 _SINCE: Final = "Changed on this day or later, or -30d for the last 30 days."
 
@@ -104,10 +106,14 @@ def _later(
     url: str | None, live: bool, sample: bool, mirror: str | None, cache: str | None
 ) -> Chosen:
     """Return a function that returns the register of the options, else of the environment."""
-    copy = None if mirror is None else f"mirror:{mirror}"
-    given = [url, "live" if live else None, "sample" if sample else None, copy]
-    names = [name for name in given if name is not None]
-    return partial(_chosen, names, mirror, cache)
+    choices = {
+        "url": url,
+        "live": "live" if live else None,
+        "sample": "sample" if sample else None,
+        "mirror": None if mirror is None else f"mirror:{mirror}",
+    }
+    given = {option: name for option, name in choices.items() if name is not None}
+    return partial(_chosen, given, cache)
 
 
 # The command gets a function that returns the register.
@@ -124,23 +130,17 @@ register = _as_one(
 )
 
 
-def _chosen(names: Sequence[str], mirror: str | None, cache: str | None) -> Register:
+def _chosen(choices: Mapping[str, str], cache: str | None) -> Register:
     from finstat_kit.client import current
 
-    if len(names) > 1:
+    if len(choices) > 1:
         raise click.UsageError("--url, --live, --sample and --mirror exclude each other")
-    variable = not names
-    name = os.environ.get("FINSTAT_KIT_URL") if variable else names[0]
+    by, name = next(iter(choices.items()), (_VARIABLE, os.environ.get(_VARIABLE)))
     if not name:
         raise click.UsageError(
             "no register is chosen; give --sample (invented data), --live (the real register), "
             "--mirror PATH or --url URL, or set FINSTAT_KIT_URL"
         )
-    try:
-        return current.use(name, cache=cache)
-    except UsageError as error:
-        if error.argument == "register" and variable:
-            error.argument = "FINSTAT_KIT_URL"
-        elif error.argument == "register" and mirror is not None:
-            error.argument, error.value = "mirror", mirror
-        raise
+    given = name.removeprefix("mirror:") if by == "mirror" else name
+    click.get_current_context().meta[CHOSEN_BY] = by, given
+    return current.use(name, cache=cache)

@@ -67,7 +67,7 @@ class LastDay(date):
     """The last day of a month, which the register writes as ``2024-12``."""
 
 
-def _decoded_day(kind: type, text: object) -> date:
+def _decoded_day(kind: type[date], text: object) -> date:
     """Return the day for a month: the hook by which msgspec decodes `FirstDay`."""
     if type(text) is date:  # of a frame
         return kind(text.year, text.month, text.day)

@@ -195,6 +195,29 @@ def test_a_variable_of_the_environment_is_named_as_one(monkeypatch: pytest.Monke
     assert language == "Error: FINSTAT_KIT_LANG=de is not known; give 'sk' or 'en'\n"
 
 
+def test_what_is_wrong_with_the_register_is_said_of_what_named_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The option or the variable, with its value, also where the library names another argument."""
+    monkeypatch.chdir(tmp_path)
+    fk.Mirror("ruz", register=fk.sample(3)).sync()
+
+    for option, name, told in (
+        ("--url", "http://u:p@x", ": it contains a name or a password, which"),
+        ("--mirror", "ruz@2020-01-01", ": the first sync of this mirror was completed on"),
+        ("--mirror", "ruz@2020-13-01", " is not a valid date; give YYYY-MM-DD"),
+    ):
+        by_option = called("count", option, name).stderr
+        variable = f"mirror:{name}" if option == "--mirror" else name
+        with monkeypatch.context() as patch:
+            patch.setenv("FINSTAT_KIT_URL", variable)
+            by_variable = called("count").stderr
+
+        shown = ("", "") if "password" in told else (f" {name}", f"={variable}")
+        assert by_option.startswith(f"Error: {option}{shown[0]}{told}")
+        assert by_variable.startswith(f"Error: FINSTAT_KIT_URL{shown[1]}{told}")
+
+
 @pytest.mark.parametrize(
     "command", [["count", "--by", "kraj"], ["count"], ["get", "5"], ["filings", "5"]]
 )
