@@ -40,8 +40,8 @@ _OF_THE_REGISTER: Final = ("register", "base_url", "day", "as_of")
 def cli() -> None:
     """Query Slovakia's Register of Financial Statements.
 
-    The register is set by --url, --live or --sample, else by the environment variable
-    FINSTAT_KIT_URL.
+    The register is set by --url, --live, --sample or --mirror, else by the environment
+    variable FINSTAT_KIT_URL.
     """
 
 
@@ -119,7 +119,7 @@ def label(
     reg = chosen()
     frame = reading.table(file, typed=output.form in ("parquet", "xlsx"))
     present = [field for field in BY_FIELD if field in frame.columns]
-    output.write(reg.resolve_labels(frame, lang=lang, columns=present or None))
+    output.write(reg.resolve_labels(frame, lang=lang, columns=present))
 
 
 for command in (ids, count, get, find, filings, form, statement, financials, sync, mirror):
@@ -129,8 +129,10 @@ for command in (ids, count, get, find, filings, form, statement, financials, syn
 def main() -> None:
     """Run the command; exit with 1 for register or disk errors, 2 for usage, 130 for Ctrl-C."""
     if sys.stdout is None:  # closed before Python started
-        click.echo("Error: standard output is closed; send it to a file or a pipe", err=True)
-        sys.exit(1)
+        if not any(word.partition("=")[0] == "--output" for word in sys.argv):
+            click.echo("Error: standard output is closed; send it to a file or a pipe", err=True)
+            sys.exit(1)
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
     if instruction := os.environ.get(_COMPLETION):
         sys.exit(shell_complete(cli, {}, "finstat-kit", _COMPLETION, instruction))
     warnings.showwarning = _warned

@@ -62,6 +62,8 @@ def mirror(folder: Path, verify: bool, compact: bool, output: Output) -> None:
     """Describe the mirror in FOLDER, verify or compact it."""
     from finstat_kit import arguments
 
+    if output.given and not verify:
+        raise click.UsageError("options of the output go with --verify")
     arguments.refuse_url("path", folder)
     options.refuse_missing(folder)
     from finstat_kit.mirror.mirror import Mirror

@@ -51,6 +51,9 @@ def table(file: Path, *, typed: bool) -> pl.DataFrame:
     Columns of parquet and ndjson keep their types, except that codes read as numbers become text.
     With *typed*, texts become values: in columns of records and figures by the types these have in
     Python, in others of a csv if all of them are numbers, days or booleans.
+
+    Raises:
+        UsageError: There is no column of codes.
     """
     import polars as pl
 
@@ -58,8 +61,14 @@ def table(file: Path, *, typed: bool) -> pl.DataFrame:
 
     data = _bytes(file)
     frame, form = _parsed(data, file), _form_of(data)
-    codes = [n for n in BY_FIELD if n in frame.columns and frame.schema[n].is_integer()]
-    frame = frame.cast(dict.fromkeys(codes, pl.String))
+    codes = [name for name in BY_FIELD if name in frame.columns]
+    if not codes:
+        raise UsageError(
+            f"{_named(file)} has none of the columns {list(BY_FIELD)}; its columns are "
+            f"{frame.columns}"
+        )
+    numbers = [name for name in codes if frame.schema[name].is_integer()]
+    frame = frame.cast(dict.fromkeys(numbers, pl.String))
     if not typed or form == "parquet":
         return frame
     known = _known_types()

@@ -53,11 +53,11 @@ def _rows_with_terms(rows: pl.DataFrame, lang: Lang) -> pl.DataFrame:
 
 
 @click.command()
-@click.argument("id_", metavar="ID…", nargs=-1)
+@click.argument("id_", metavar="[ID…]", nargs=-1)
 @click.option("--ico", help="Instead of ids: a statement of the units with this IČO over years.")
 @click.option(
     "--years",
-    type=click.IntRange(1, 2100),
+    type=int,
     metavar="N",
     help="With --ico: the newest so many, or one, such as 2024; default: all.",
 )

@@ -107,6 +107,18 @@ def test_commands_are_documented() -> None:
         assert f"finstat-kit {name}" in text
 
 
+def test_help_names_what_can_be_given() -> None:
+    """Every option that chooses the register, arguments in brackets where they may be left out."""
+    whole = " ".join(run("--help").stdout.split())
+    statement = run("statement", "--help").stdout
+    years = run("statement", "--ico", "00372491", "--years", "150", "--sample")
+
+    assert "set by --url, --live, --sample or --mirror, else by" in whole
+    assert statement.startswith("Usage: cli statement [OPTIONS] [ID…]\n")
+    assert "2100" not in statement
+    assert "150 is not allowed; give a whole number, 1 to 100" in str(years.exception)
+
+
 def test_a_codelist_is_printed_in_each_format() -> None:
     """A codelist in each format; in a pipe it is csv without a byte order mark."""
     with fk.using(fk.sample()):

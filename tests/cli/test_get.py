@@ -181,8 +181,10 @@ def test_long_work_is_refused_before_the_first_record(command: list[str]) -> Non
     ],
 )
 def test_options_that_would_do_nothing_are_refused(options: list[str]) -> None:
-    """What would do nothing without --by is refused; --by counts units alone."""
+    """Without --by, and of a mirror without --verify; --by counts units alone."""
     assert run("count", "--sample", *options).exit_code == 2
+    seen = called("mirror", ".", *options)
+    assert (seen.returncode, seen.stdout) == (2, "")
     assert run("count", "--sample", "--collection", "reports", "--by", "kraj").exit_code == 2
 
 

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.protocol.wire import BY_FIELD
 from tests.cli.test_commands import called, run
 from tests.support.examples import slow
 
@@ -105,6 +106,19 @@ def test_a_text_that_is_not_of_its_columns_type_stays_a_text(tmp_path: Path) -> 
 
     labelled = pl.read_parquet(tmp_path / "l.parquet")
     assert labelled.select(*columns).to_dict(as_series=False) == columns
+
+
+def test_a_file_without_codes_is_named_with_the_columns_that_have_labels(tmp_path: Path) -> None:
+    """All seven, not the places alone."""
+    (tmp_path / "no.csv").write_text("a,b\n1,2\n")
+
+    seen = called("label", str(tmp_path / "no.csv"), "--sample")
+
+    assert (seen.returncode, seen.stdout) == (2, "")
+    assert seen.stderr.startswith("Error: FILE '/")
+    assert f"no.csv' has none of the columns {list(BY_FIELD)}; its columns are ['a', 'b']" in (
+        seen.stderr
+    )
 
 
 def test_standard_input_is_read_as_text() -> None:
