@@ -132,7 +132,7 @@ def main() -> None:
         if not any(word.partition("=")[0] == "--output" for word in sys.argv):
             click.echo("Error: standard output is closed; send it to a file or a pipe", err=True)
             sys.exit(1)
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     if instruction := os.environ.get(_COMPLETION):
         sys.exit(shell_complete(cli, {}, "finstat-kit", _COMPLETION, instruction))
     warnings.showwarning = _warned

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from finstat_kit.cli import options, reading
 from finstat_kit.cli.output import Output, harmless
+
+if TYPE_CHECKING:
+    from finstat_kit.mirror.mirror import Mirror
 
 
 @click.command()
@@ -51,6 +55,15 @@ def sync(
         folder, changed_since=changed_since, contents=contents, only=units, register=chosen()
     )
     output.write(copy.sync(full=full, max_missing=max_missing, budget=budget))
+    if budget is not None and _is_unfinished(copy):
+        click.echo("the time is over; run the same command again to resume", err=True)
+
+
+def _is_unfinished(copy: Mirror) -> bool:
+    """Return whether lists or records are left to be fetched; unreadable ones are not."""
+    if copy._folder.history().open is not None:
+        return True
+    return bool(copy.holdings()["lacking"].sum() > copy.unreadable().height)
 
 
 @click.command()

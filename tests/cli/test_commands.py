@@ -398,6 +398,18 @@ def test_a_mirror_of_the_contents_of_some_units(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_sync_that_ran_out_of_time_says_so(tmp_path: Path) -> None:
+    """On standard error, with what resumes it; one that is complete says nothing."""
+    told = "the time is over; run the same command again to resume\n"
+    with fk.sample(3).serve() as url:
+        for budget, said in (("0s", told), ("1h", "")):
+            seen = called("sync", str(tmp_path / "ruz"), "--url", url, "--budget", budget)
+
+            assert (seen.returncode, seen.stderr) == (0, said)
+            assert seen.stdout.startswith("list,window,")
+
+
+@pytest.mark.slow
 def test_a_mirror_of_the_contents_is_synced_within_a_budget(tmp_path: Path) -> None:
     """Their records are kept from then on; what is no time is refused."""
     folder = str(tmp_path / "ruz")
