@@ -16,4 +16,5 @@ def has_figures(schema: pl.Schema) -> pl.Expr:
     """Return whether a row has figures, as its reason or the status of a panel shows it."""
     if schema.get("status") == STATUS:  # of a panel, which has a row for each year
         return pl.col("status") == "filed"
-    return ~WITHOUT if "reason" in schema else pl.lit(value=True)
+    # As many values as rows: polars 1.36 does not sort by a single one.
+    return ~WITHOUT if "reason" in schema else pl.repeat(value=True, n=pl.len())
