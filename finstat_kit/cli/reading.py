@@ -67,8 +67,7 @@ def table(file: Path, *, typed: bool) -> pl.DataFrame:
             f"{_named(file)} has none of the columns {list(BY_FIELD)}; its columns are "
             f"{frame.columns}"
         )
-    numbers = [name for name in codes if frame.schema[name].is_integer()]
-    frame = frame.cast(dict.fromkeys(numbers, pl.String))
+    frame = _with_texts(frame, codes)
     if not typed or form == "parquet":
         return frame
     known = _known_types()
@@ -78,6 +77,15 @@ def table(file: Path, *, typed: bool) -> pl.DataFrame:
         for column in texts
         if column.name in known or form == "csv"
     )
+
+
+def _with_texts(frame: pl.DataFrame, codes: Sequence[str]) -> pl.DataFrame:
+    """Return a frame whose codes are texts, if they were whole numbers or all missing."""
+    import polars as pl
+
+    types = frame.schema
+    read = [n for n in codes if types[n].is_integer() or types[n] == pl.Null]
+    return frame.cast(dict.fromkeys(read, pl.String))
 
 
 def _known_types() -> dict[str, pl.DataType]:
@@ -147,7 +155,7 @@ def units_in(file: Path, by: str) -> pl.DataFrame:
             for key in [name for name in (*_NAMING["units"], "id") if name in frame.columns][:1]:
                 # Rows without an id are not the same unit.
                 frame = frame.filter(pl.col(key).is_first_distinct() | pl.col(key).is_null())
-            return frame.with_columns(pl.col(by).cast(pl.String))
+            return _with_texts(frame, [by])
         ids = _ids_named(frame, "units", file)
     return ids.unique(maintain_order=True).to_frame()
 

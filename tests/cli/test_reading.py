@@ -355,6 +355,22 @@ def test_input_without_ids_is_refused(stdin: bytes | None, told: str) -> None:
         assert seen.stderr.startswith(f"Error: {told}")
 
 
+@pytest.mark.parametrize("command", [["count", "--by", "kraj"], ["label"]])
+def test_codes_that_are_no_texts_are_refused(command: list[str], tmp_path: Path) -> None:
+    """In words, as in Python; whole numbers and a column without values are read as texts."""
+    file = tmp_path / "u.parquet"
+    for codes, told in (
+        ([["SK010"]], "is List(String); codes are text"),
+        ([1.5], "is Float64; codes are text"),
+        ([1], ""),
+        ([None], ""),
+    ):
+        pl.DataFrame({"id": [1], "kraj": codes}).write_parquet(file)
+        seen = called(*command, str(file), "--sample")
+        assert (seen.returncode, bool(seen.stdout)) == ((2, False) if told else (0, True))
+        assert told in seen.stderr
+
+
 @pytest.mark.parametrize(
     ("header", "named"),
     [("id,kraj,kraj", "the column 'kraj'"), ("id,,", "a column without a name")],
