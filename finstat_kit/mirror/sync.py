@@ -32,7 +32,7 @@ from finstat_kit.errors import (
     UsageError,
 )
 from finstat_kit.mirror import versions
-from finstat_kit.mirror.cells import split
+from finstat_kit.mirror.cells import STORED, joined, split
 from finstat_kit.mirror.fetch import Budget, Fetched, Fetcher, OutOfTimeError
 from finstat_kit.mirror.log import BROKEN, CURE, MANY_FILES, Log
 from finstat_kit.mirror.runs import BEGUN, DONE, About, Begun, History, parsed_about, row_of
@@ -49,11 +49,13 @@ from finstat_kit.mirror.state import (
 )
 from finstat_kit.mirror.versions import (
     HALF,
+    LENGTHS,
     LISTED,
     MISSING,
     OWNED,
     RECORD,
     REPORTS_OF,
+    TEXTS,
     UNCHANGED,
     UNREADABLE,
     Ints,
@@ -246,13 +248,17 @@ class Sync:
                 raise MirrorError(
                     f"{table.path} is lost: {table.rows:,} of {rows:,} rows are there; {CURE}"
                 )
+            if name == "cells" and table.about is None:
+                self._see_blank()
             if not full:
                 self._folder.scan(table)
                 return
         except MirrorError:
             if not full:
                 raise
-            last = int(max([before, *(entry.last for entry in table.entries())]))
+            # The cells of records that no run counts are lost too.
+            logs = [table, self._logs["reports"]] if name == "cells" else [table]
+            last = int(max([before, *(entry.last for log in logs for entry in log.entries())]))
             self._gaps.append((name, 0, last))
             self._lose(table, [])
             return
@@ -262,6 +268,18 @@ class Sync:
             self._gaps.append((name, int(entry.first), last))
         if damaged:
             self._lose(table, [entry.path for entry in damaged])
+
+    def _see_blank(self) -> None:
+        """See that no report that is kept has cells; whether any run counts it does not matter.
+
+        Raises:
+            MirrorError: Some have, or the reports are lost too.
+        """
+        with legible(self._folder.path):
+            rows = self._folder.rows("reports", [*self._history.gaps, *self._gaps])
+            records = rows.filter(pl.col("kind") == RECORD).select("id", "version", LENGTHS, TEXTS)
+            for some in records.collect().iter_slices(_CONTENTS):
+                joined(some, pl.DataFrame(schema=STORED))
 
     def _lose(self, table: Log, paths: list[str]) -> None:
         """Note the files of a log that are to be dropped, or all of it.
@@ -417,10 +435,10 @@ class Sync:
         for name in (*COLLECTIONS, "codelists"):
             counts = {"new": 0, "changed": 0, "gone": 0, "unreadable": 0}
             with self._reported(name, counts):
-                if name == "codelists":
-                    self._codelists(counts)
-                    continue
                 try:
+                    if name == "codelists":
+                        self._codelists(counts)
+                        continue
                     self._list(name, counts)
                     if self._run.full:  # listed anew: it has changed while records were fetched
                         self._mark_missing(name, counts)

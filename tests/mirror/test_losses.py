@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -17,7 +18,7 @@ from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.protocol.wire import Reply
 from tests.mirror.test_crashes import KILLED, run
 from tests.support.examples import slow
-from tests.support.mirrors import assert_in_step, register_on
+from tests.support.mirrors import assert_contents_in_step, assert_in_step, register_on
 from tests.support.registers import Watched
 from tests.support.small_mirror import looked_at, two_days_more
 from tests.support.syncs import RECORD, next_day
@@ -271,3 +272,64 @@ def test_a_file_lost_with_the_runs_is_fetched_again(
     again.sync(full=True)
 
     assert_in_step(again, register.sample)
+
+
+def _full_of_cells(path: Path) -> tuple[fk.Mirror, Watched]:
+    register = Watched(fk.sample(4))
+    return fk.Mirror(path / "ruz", contents=True, register=register), register
+
+
+@pytest.mark.slow
+def test_cells_lost_with_the_runs_are_fetched_again(tmp_path: Path) -> None:
+    """No run is left that says how many there were: the reports say that there were some."""
+    mirror, register = _full_of_cells(tmp_path)
+    mirror.sync()
+    for lost in ("runs", "cells"):
+        shutil.rmtree(mirror.path / lost)
+    again = fk.Mirror(mirror.path, register=register)
+    again.sync(full=True)
+
+    assert_contents_in_step(again, register.sample)
+
+
+def test_cells_that_no_run_counts_yet_are_missed(tmp_path: Path) -> None:
+    """The process ended in the first fill, before any run counted a record."""
+    mirror, register = _full_of_cells(tmp_path)
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path == "/api/vyrocna-sprava":
+            raise SystemExit
+        return None
+
+    register.instead = instead
+    with pytest.raises(SystemExit):
+        mirror.sync()
+    register.instead = lambda path, query: None
+    shutil.rmtree(mirror.path / "cells")
+    again = fk.Mirror(mirror.path, register=register)
+    with pytest.raises(MirrorError, match=r"cells of report \d+ .*; sync\(full=True"):
+        again.sync()
+    again.sync(full=True)
+
+    assert_contents_in_step(again, register.sample)
+
+
+def test_reports_without_a_filled_cell_miss_none(tmp_path: Path) -> None:
+    """Where nothing was filled in there is no table of cells, and nothing is lost."""
+    mirror, register = _full_of_cells(tmp_path)
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path != "/api/uctovny-vykaz":
+            return None
+        reply = register.sample._answer("GET", path, query)
+        record = json.loads(reply.body)
+        for table in record.get("obsah", {}).get("tabulky", ()):
+            table["data"] = [""] * len(table["data"])
+        return reply._replace(body=json.dumps(record).encode())
+
+    register.instead = instead
+    mirror.sync()
+    assert not (mirror.path / "cells").exists()
+    for full in (False, True):
+        report = fk.Mirror(mirror.path, register=register).sync(full=full)
+        assert report["changed"].sum() == 0

@@ -470,3 +470,24 @@ def test_batches_are_a_minute_of_requests(tmp_path: Path) -> None:
     files = list((tmp_path / "ruz" / "units").glob("*.parquet"))
     assert len(files) == 300 // 60 + 1  # pages of 200 and 100: 4 and 2 batches
     assert_in_step(mirror, register.sample)
+
+
+def test_an_interruption_in_the_codelists_is_told_as_in_a_list(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """Ctrl-C and an outage say which list they came in, and that the next sync resumes."""
+    answer: list[BaseException | Reply] = [KeyboardInterrupt(), Reply(500, {}, b"")]
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path != "/api/kraje":
+            return None
+        if isinstance(answer[0], Reply):
+            return answer[0]
+        raise answer[0]
+
+    register.instead = instead
+    with pytest.raises(Interrupted, match=r"in codelists; .* the next sync\(\) resumes"):
+        mirror.sync()
+    del answer[0]
+    with pytest.raises(RegisterUnavailable, match=r"the next sync\(\) resumes"):
+        mirror.sync()
