@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from finstat_kit.client.register import Register
-from finstat_kit.errors import RegisterError
+from finstat_kit.errors import PYTHON, MirrorError, RegisterError
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.requests import Request
 from finstat_kit.protocol.untrusted import first_words
@@ -21,6 +21,10 @@ _MAY_PASS: Final = frozenset({408, 500, 502, 503, 504})
 
 class Fault(Exception):
     """A reply, or a failure, that cannot be checked."""
+
+
+class NotThere(Fault):
+    """A mirror does not hold what was requested."""
 
 
 class Ended(Exception):
@@ -64,12 +68,16 @@ class Patient:
     def _once(self, request: Request[bytes]) -> bytes:
         try:
             reply, seconds = self._exchange.once(request)
+        except MirrorError as error:  # no later request changes it
+            raise Ended(error.message, PYTHON.phrase(error.cure)) from None
         except RegisterError as error:
             self._unanswered += 1
             raise self._failed(_MayPass(error.message)) from None
         self._unanswered = 0
         headers = {name.lower(): value for name, value in reply.headers.items()}
         observation = f"status {reply.status}{first_words(reply.body)}"
+        if reply.status == 503 and wire.NOT_HELD.lower() in headers:
+            raise NotThere(observation)
         if reply.status in _ASKS_FOR_PEACE or (reply.status != 200 and "retry-after" in headers):
             raise Ended(observation, "it asked for a pause: wait, further requests prolong it")
         if reply.status in _MAY_PASS:

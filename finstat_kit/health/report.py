@@ -19,7 +19,7 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import ProtocolError
 from finstat_kit.frames.financials import items
-from finstat_kit.health.probe import Ended, Fault, Patient, as_object
+from finstat_kit.health.probe import Ended, Fault, NotThere, Patient, as_object
 from finstat_kit.protocol import codelists, forms, requests, wire
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.untrusted import NotJson, shown
@@ -262,6 +262,8 @@ def _forms(patient: Patient) -> _Line:
         for template in () if with_tables else items.TEMPLATES:
             body = patient.ask(wire.TEMPLATE, {"id": template})
             known[template] = _parsed(forms.parse_template, body, template)
+    except NotThere:
+        return _Line(check, "ok", "a mirror has no list of templates to compare", "")
     except Fault as fault:
         return _Line(check, "warn", str(fault), "the rows of the forms cannot be compared")
     differing = [row for template in items.TEMPLATES for row in _rows_apart(template, known)]

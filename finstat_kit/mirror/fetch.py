@@ -14,6 +14,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import (
     BadRequest,
     NotFound,
+    NotHeld,
     ProtocolError,
     RegisterError,
     RegisterUnavailable,
@@ -27,6 +28,8 @@ from finstat_kit.transport.threads import in_order
 _BATCH_SECONDS: Final = 60  # of requests at the register's rate: what a crash can cost
 _OUTAGE: Final = 3  # records in a row that cannot be had: it is not the records' fault
 _ITS_FAULT: Final = (ProtocolError, NotFound, BadRequest)  # of one record, and of no other
+# A served mirror may lack one record, or still be filled.
+_DOUBTFUL: Final = (RegisterUnavailable, TransportError, NotHeld)
 
 Ids = TypeVar("Ids", Sequence[int], NDArray[np.int64])
 
@@ -90,7 +93,7 @@ class Fetcher:
             try:
                 request = requests.record(self._kind, id_)
                 return self._register._session.exchange.get(request, stop)
-            except (*_ITS_FAULT, RegisterUnavailable, TransportError) as error:
+            except (*_ITS_FAULT, *_DOUBTFUL) as error:
                 return error
 
         try:
@@ -98,7 +101,7 @@ class Fetcher:
                 advance(1)
                 if isinstance(record, RegisterUnavailable) and record.blocked:
                     raise record
-                if moves and isinstance(record, (RegisterUnavailable, TransportError)):
+                if moves and isinstance(record, _DOUBTFUL):
                     self._doubtful[id_] = record.message
                     if len(self._doubtful) == _OUTAGE:
                         raise record

@@ -301,7 +301,8 @@ class LocalRegister(Register):
         """Answer at a URL as long as a ``with`` lasts; needs the extra ``server``.
 
         Whatever the mirror holds is answered: lists, counts, codelists, templates and records. What
-        it does not hold is HTTP 503 with the reason; a 404 would mean that there is no such record.
+        it does not hold is HTTP 503 with the reason: a 404 would mean that there is no such record,
+        and a whole list of statements that all of them changed since the day of the request.
 
         Args:
             port: Port to listen on; 0 takes a free one.
@@ -516,7 +517,8 @@ class Frozen(LocalRegister):
         )
 
     def _at(self, path: Path) -> LocalRegister:
-        return Frozen(path, self._frozen, lang=self.lang)
+        # The extract's only sync is the one that this day is the state of.
+        return Frozen(path, self._state().run.completed, lang=self.lang)
 
 
 def snapshot(state: State, name: str) -> pl.LazyFrame:

@@ -16,6 +16,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.mirror.state import State, legible
 from finstat_kit.mirror.versions import MISSING
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.records import KINDS, Content, First, Last, field_types, without_none
 from finstat_kit.protocol.wire import BEGINNING, CHANGED, LISTS, UNITS, Reply
 from finstat_kit.service.http import routes
@@ -36,9 +37,11 @@ _FORMS: Final = "pravnaForma"
 # Lists without days of change are returned whole for every day.
 _ANY_DAY: Final = 65_535
 _PATHS: Final = {kind.path: name for name, kind in KINDS.items()}
-_DATED: Final = frozenset(
+_TEMPLATE: Final = f"/api/{wire.TEMPLATE}"
+_DATED: Final = frozenset({f"/api/{UNITS}", f"/api/{wire.COUNTS}/{UNITS}"})
+_LISTS: Final = _DATED | {
     f"/api/{part}{name}" for name in LISTS.values() for part in ("", f"{wire.COUNTS}/")
-)
+}
 Records = Callable[[str, pl.Series], pl.DataFrame]
 
 
@@ -65,9 +68,10 @@ class Served:
         """Answer one request; what is not held is 503: a 404 would say that there is none."""
         state = self._state()
         since = parse_qs(query).get(wire.CHANGED_SINCE, [""])[0][:10]
-        a_whole = path in _DATED and state.since is not None and since < str(state.since)
-        if a_whole or path.startswith(f"/{wire.ATTACHMENT}/"):
-            return not_held(state, method)
+        if path in _LISTS and state.since is not None and since < str(state.since):
+            return not_held(state, method)  # a part is not the whole
+        if path in _LISTS - _DATED and state.since is None and since > str(BEGINNING):
+            return not_held(state, method)  # nor the whole a part: it has no days of them
         return self.answer(method, path, query)
 
     def answer(self, method: str, path: str, query: str) -> Reply:
@@ -77,8 +81,14 @@ class Served:
         if id_.isascii() and id_.isdigit() and len(id_) < 19 and method in ("GET", "HEAD"):
             if path in _PATHS:
                 return self._record(state, _PATHS[path], int(id_), method)
-            if path == f"/api/{wire.TEMPLATE}" and (body := state.body(int(id_))):
+            if path == _TEMPLATE and (body := state.body(int(id_))):
                 return routes.sent(200, body.encode(), method)
+            # The forms of the package are the register's; that it has none of a report's template
+            # is known where the report is.
+            if path == _TEMPLATE and not (shipped(int(id_)) or state.uses(int(id_))):
+                return not_held(state, method)
+        if path == f"/api/{wire.TEMPLATES}" or path.startswith(f"/{wire.ATTACHMENT}/"):
+            return not_held(state, method)
         with self._lock:
             if self._store is None or self._store[0] is not state:
                 with legible(state.path):

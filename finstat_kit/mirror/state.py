@@ -347,6 +347,12 @@ class State:
             rows = self.scan("templates").filter(id=template).collect().sort("version")
         return rows["body"][-1] if rows.height else None
 
+    def uses(self, template: int) -> bool:
+        """Return whether a report that is or was held is of a template."""
+        with legible(self.path):
+            own = self.scan("reports").filter(kind=RECORD, idSablony=template)
+            return own.select("id").head(1).collect().height > 0
+
     def unreadable(self, name: str) -> pl.Series:
         """Return the listed ids of a collection whose records could not be read, ascending."""
         return self.lacking(name).filter("unreadable")["id"]

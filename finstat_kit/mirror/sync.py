@@ -27,6 +27,7 @@ from finstat_kit.errors import (
     Interrupted,
     MirrorError,
     NotFound,
+    NotHeld,
     ProtocolError,
     RegisterError,
     UsageError,
@@ -470,7 +471,6 @@ class Sync:
         if name == "units":
             self._units(stands, counts)
             return
-        collection, since = getattr(self._register, name), self._run.since
         known = stands.filter("listed")
         if name in self._kept:  # to be fetched again, once per run
             known = known.filter(pl.col("named") > self._base[name])
@@ -489,14 +489,21 @@ class Sync:
             self._append(name, rows_of(name, batch.to_frame("id"), LISTED, version,
                                        self._register.today))  # fmt: skip
 
-        for page in collection.pages(changed_since=since):
+        for some in self._pages(name):
             self._budget.check()
-            some = page["id"]
             ids.append(some.filter(~is_among(some, known["id"])))
             if sum(map(len, ids)) >= _NAMED:
                 commit()
         ids[:] = [some for some in ids if len(some)]
         commit()
+
+    def _pages(self, name: str) -> Iterator[pl.Series]:
+        """Yield the ids of a list since the day of the run, page by page."""
+        collection = getattr(self._register, name)
+        try:
+            yield from (page["id"] for page in collection.pages(changed_since=self._run.since))
+        except NotHeld:  # a served mirror knows no days of it: all of it is named anew
+            yield from (page["id"] for page in collection.pages())
 
     def _units(self, stands: pl.DataFrame, counts: dict[str, int]) -> None:
         register, since = self._register, self._run.since
@@ -540,7 +547,7 @@ class Sync:
         Raises:
             ProtocolError: It is too much to be true.
         """
-        listed = getattr(self._register, name).ids(changed_since=self._run.since)["id"]
+        listed = pl.concat([pl.Series("id", [], dtype=pl.Int64), *self._pages(name)])
         known = self._standing(name).filter("listed")["id"].to_numpy()
         gone = np.setdiff1d(known, listed.to_numpy(), assume_unique=True)
         most = int(len(known) * _MOST_MISSING) if self._max_missing is None else self._max_missing

@@ -124,6 +124,21 @@ def test_an_extract_without_its_settings_stays_one(small: fk.Register, tmp_path:
     assert not (moved / "runs").exists()
 
 
+def test_an_extract_of_a_day_between_two_syncs_answers(mirror: fk.Mirror, tmp_path: Path) -> None:
+    """It is the state of the last sync by that day, and no sync of its own was later."""
+    ids = mirror.units.ids(limit=3)
+    frozen = fk.Mirror(mirror.path).as_of(DAY)
+    path = shutil.copytree(mirror.path, tmp_path / "ruz")
+    again = fk.sample(100)
+    again.set_today("2026-07-09")
+    fk.Mirror(path, register=again).sync()
+    between = fk.Mirror(path).as_of("2026-07-05")
+    small = between.extract(tmp_path / "small", ids)
+
+    assert small.units.get(ids).equals(between.units.get(ids))
+    assert small.today == between.today != frozen.today
+
+
 def test_an_extract_of_a_frozen_day_is_of_that_day(mirror: fk.Mirror, tmp_path: Path) -> None:
     """Its records are the former ones, and the day chooses it from the environment too."""
     ids = mirror.units.ids(limit=3)

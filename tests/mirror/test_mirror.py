@@ -452,3 +452,12 @@ def test_a_snapshot_of_another_collection_is_its_ids(mirror: fk.Mirror, register
         before = mirror.snapshot(name, as_of=first).collect()  # type: ignore[arg-type]
         assert before["id"].sort().to_list() == frame.filter(seen=first)["id"].sort().to_list()
     assert mirror.snapshot("statements", as_of=first).collect().height < held["statements"].height
+
+
+def test_the_health_check_of_a_mirror_says_the_cure_of_a_mirror(tmp_path: Path) -> None:
+    """There is no network to look at."""
+    line = fk.doctor(register=fk.Mirror(tmp_path / "none")).row(0, named=True)
+
+    assert line["status"] == "fail"
+    assert line["seen"].startswith("there is no mirror in")
+    assert line["meaning"] == "sync() creates one, or give another folder"

@@ -342,6 +342,71 @@ def test_a_served_part_gives_no_list_of_the_whole(tmp_path: Path, register: Watc
             served.units.get(gone)
 
 
+def test_a_served_mirror_gives_no_list_of_a_day_that_it_does_not_know(
+    tmp_path: Path, register: Watched
+) -> None:
+    """The whole list is not what changed since a day; of units the days are known."""
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync()
+    day = "2026-06-30"
+    with mirror.serve() as url, fk.Register(url) as served:
+        for call in (served.statements.count, served.reports.ids):
+            with pytest.raises(NotHeld):
+                call(changed_since=day)
+            call()
+        assert served.units.count(changed_since=day) == mirror.units.count(changed_since=day)
+
+
+@pytest.mark.slow
+def test_a_mirror_of_a_served_mirror_stays_in_step(tmp_path: Path, register: Watched) -> None:
+    """A list whose days the other does not know is walked from its start."""
+    first = fk.Mirror(tmp_path / "first", register=register)
+    first.sync()
+    with first.serve() as url:
+        second = fk.Mirror(tmp_path / "second", register=url)
+        second.sync()
+        day_of_filings(register)
+        first.sync()
+        second.sync()
+        assert_in_step(second, register.sample)
+        second.sync(full=True)
+    assert_in_step(second, register.sample)
+
+
+@pytest.mark.slow
+def test_what_a_served_mirror_lacks_delays_itself_alone(tmp_path: Path) -> None:
+    """A record that the other could not read is unreadable here too; the sync goes on."""
+    register = Watched(fk.sample(3))
+    bad = int(register.sample.statements.ids()["id"][1])
+    register.instead = lambda path, query: (
+        Reply(200, {}, b"{}") if (path, query) == (RECORDS["statements"], f"id={bad}") else None
+    )
+    first = fk.Mirror(tmp_path / "first", contents="statements", register=register)
+    first.sync()
+    with first.serve() as url:
+        second = fk.Mirror(tmp_path / "second", contents="statements", register=url)
+        second.sync()
+
+    assert second.unreadable()["id"].to_list() == [bad]
+    assert second.holdings()["lacking"].to_list() == [0, 1]
+
+
+def test_what_a_mirror_does_not_hold_is_not_said_of_the_register(
+    mirror: fk.Mirror, tmp_path: Path
+) -> None:
+    """Templates of neither a report nor the package, their list, and attachments."""
+    file = pl.DataFrame({"id": [1], "report_id": [1]})
+    with mirror.serve() as url, fk.Register(url) as served:
+        for each in (mirror, served):
+            with pytest.raises(NotHeld):
+                each.template(4242)
+            with pytest.raises(NotHeld):
+                each.templates()
+            assert each.template(699).height
+            problem = each.download(file, tmp_path / "files")["problem"][0]
+            assert problem.startswith("not_held")
+
+
 @pytest.mark.slow
 def test_a_change_that_is_not_fetched_is_not_answered(mirror: fk.Mirror, register: Watched) -> None:
     """Once a list names a record, its former version is no answer."""
