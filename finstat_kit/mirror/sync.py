@@ -53,6 +53,7 @@ from finstat_kit.mirror.versions import (
     LENGTHS,
     LISTED,
     MISSING,
+    NAMED,
     OWNED,
     RECORD,
     REPORTS_OF,
@@ -550,6 +551,10 @@ class Sync:
         listed = pl.concat([pl.Series("id", [], dtype=pl.Int64), *self._pages(name)])
         known = self._standing(name).filter("listed")["id"].to_numpy()
         gone = np.setdiff1d(known, listed.to_numpy(), assume_unique=True)
+        if name == "reports" and len(gone):  # what no list ever named is missing from none
+            with legible(self._folder.path):
+                ever = self._folder.scan(self._logs[name]).filter(kind=LISTED).select("id")
+                gone = np.intersect1d(gone, ever.collect()["id"].to_numpy())
         most = int(len(known) * _MOST_MISSING) if self._max_missing is None else self._max_missing
         if len(gone) > most:
             raise ProtocolError(
@@ -830,6 +835,8 @@ class _Filling:
                 return
             if name == "reports":
                 fetched = sync._with_templates(fetched)
+            elif "reports" in self._left and sync._about.since is None:
+                self._name_reports(fetched)
             read = sync._answer(name, fetched, self._stands[name], self._tally[name])
             ids = {id_ for id_, _ in fetched}
             self._failed[name] = (self._failed[name] - ids) | (ids - set(read))
@@ -854,6 +861,19 @@ class _Filling:
             commit(fetcher.given_up())
         finally:
             spent()
+
+    def _name_reports(self, owners: list[Fetched]) -> None:
+        """Write down the reports that statements name and no list has: they are to be fetched."""
+        sync, stands = self._sync, self._stands["reports"]
+        ids = [getattr(record, REPORTS_OF, None) or () for _, record in owners]
+        named = np.unique(np.array([id_ for some in ids for id_ in some], dtype=np.int64))
+        new = pl.DataFrame({"id": named[places_in(stands["id"].to_numpy(), named) < 0]})
+        if new.is_empty():
+            return
+        version, today = sync._next("reports"), sync._register.today
+        sync._append("reports", rows_of("reports", new, NAMED, version, today))
+        self._stands["reports"] = pl.concat([stands, new], how="diagonal").sort("id")
+        self._left["reports"] = np.union1d(self._left["reports"], new["id"].to_numpy())
 
     def _wanted(self, name: str) -> Ints:
         """Return what is left of a collection, as far as it is wanted, ascending."""

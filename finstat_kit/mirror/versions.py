@@ -21,6 +21,7 @@ from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS
 
 LISTED: Final = "listed"  # a list names the id
+NAMED: Final = "named"  # a statement or an annual report names the id, and no list did
 RECORD: Final = "record"
 UNCHANGED: Final = "unchanged"  # a record whose content an earlier row has
 UNREADABLE: Final = "unreadable"
@@ -118,7 +119,7 @@ def standing(
         contents: Whether the contents of records are looked at too.
 
     Returns:
-        ``id``; ``named`` (Int64: the newest version of a list that names it), ``answered`` (Int64:
+        ``id``; ``named`` (Int64: the newest version of a list or record that names it), ``answered`` (Int64:
         the newest version that answers it, null without any), ``readable`` (Boolean: whether that
         is a record), ``known`` (Boolean: whether any is), ``listed`` (Boolean: False once it is
         missing), ``lacking`` (Boolean: whether its record has to be fetched) and ``unreadable``
@@ -158,7 +159,7 @@ def _standing(log: pl.LazyFrame, base: int) -> pl.DataFrame:
     return (
         log.select(
             "id",
-            named=pl.when(kind == LISTED).then(version.clip(base + 1)),
+            named=pl.when(kind.is_in([LISTED, NAMED])).then(version.clip(base + 1)),
             answer=pl.when(readable | (kind == UNREADABLE)).then(2 * version + readable),
             known=readable,
             last=2 * version + (kind != MISSING),
@@ -199,7 +200,7 @@ def least(log: pl.LazyFrame) -> int:
 
 def has_content() -> pl.Expr:
     """Return whether a row holds a record, or that there is none."""
-    return ~pl.col("kind").is_in([LISTED, UNCHANGED, UNREADABLE])
+    return ~pl.col("kind").is_in([LISTED, NAMED, UNCHANGED, UNREADABLE])
 
 
 def outdated(keys: pl.DataFrame, upto: float, *, missing: bool) -> tuple[pl.DataFrame, pl.Series]:

@@ -408,6 +408,64 @@ def test_what_a_mirror_does_not_hold_is_not_said_of_the_register(
 
 
 @pytest.mark.slow
+def test_a_report_that_a_statement_names_and_no_list_has_is_fetched(tmp_path: Path) -> None:
+    """In the same sync, once, and it stays: it is missing from no list that ever named it."""
+    sample = fk.sample(4)
+    register = Watched(sample)
+    statements = sample.statements.get(sample.statements.ids())
+    owner = statements.filter(pl.col("idUctovnychVykazov").list.len() > 0).row(-1, named=True)
+    new, own = 99_999_999, owner["idUctovnychVykazov"][0]
+
+    def instead(path: str, query: str) -> Reply | None:
+        if (path, query) == (RECORDS["statements"], f"id={owner['id']}"):
+            record = json.loads(sample._answer("GET", path, query).body)
+            record["idUctovnychVykazov"].append(new)
+        elif (path, query) == (RECORDS["reports"], f"id={new}"):
+            record = json.loads(sample._answer("GET", path, f"id={own}").body) | {"id": new}
+        else:
+            return None
+        return Reply(200, {}, json.dumps(record).encode())
+
+    register.instead = instead
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    for _ in range(2):
+        for full in (False, True):
+            mirror.sync(full=full)
+            assert_frame_equal(mirror.reports.get(new), register.reports.get(new))
+            assert mirror.holdings()["lacking"].sum() == 0
+        next_day(register)
+    asked = register.asked.count(f"{RECORDS['reports']}?id={new}")
+    assert asked - 4 == 3  # without the comparisons: by the first sync and each full one
+    with mirror.serve() as url, fk.Register(url) as served:
+        assert served.reports.get(new)["id"].to_list() == [new]
+
+
+@pytest.mark.slow
+def test_a_report_that_is_named_and_not_yet_fetched_is_lacking(
+    tmp_path: Path, register: Watched
+) -> None:
+    """It is not held, and not said to be none."""
+    bad = 99_999_999
+    sample = register.sample
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path == RECORDS["statements"]:
+            record = json.loads(sample._answer("GET", path, query).body)
+            record["idUctovnychVykazov"] = [bad]
+            return Reply(200, {}, json.dumps(record).encode())
+        if (path, query) == (RECORDS["reports"], f"id={bad}"):
+            raise KeyboardInterrupt
+        return None
+
+    register.instead = instead
+    mirror = fk.Mirror(tmp_path / "ruz", contents=["statements", "reports"], register=register)
+    with pytest.raises(Interrupted):
+        mirror.sync()
+    with pytest.raises(fk.UsageError, match=r"not held yet: \[99999999\]"):
+        mirror.reports.get(bad)
+
+
+@pytest.mark.slow
 def test_a_change_that_is_not_fetched_is_not_answered(mirror: fk.Mirror, register: Watched) -> None:
     """Once a list names a record, its former version is no answer."""
     day_of_filings(register)
