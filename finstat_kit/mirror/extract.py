@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -10,7 +10,6 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.errors import NotFound, UsageError
-from finstat_kit.mirror import runs
 from finstat_kit.mirror.log import failures_named
 from finstat_kit.mirror.runs import BEGUN, DONE, Begun, row_of
 from finstat_kit.mirror.state import CONTENTS, Folder, State, lacking_of, legible
@@ -29,16 +28,18 @@ from finstat_kit.mirror.versions import (
 # Its files are compared with their names: git must not change the ends of their lines.
 _ATTRIBUTES: Final = "* -text\n"
 _OWN: Final = 1  # the version of all rows of an extract
+NotHeldOf = Callable[[str, pl.Series, int], UsageError]
 
 
-def extract(state: State, target: Path, ids: pl.Series, day: object) -> None:
+def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> None:
     """Write the newest versions of some units, with their codelists and provenance.
 
     Args:
         state: Of the mirror, of the newest day or of a frozen one.
         target: The directory to create; it appears whole or not at all.
         ids: Of units.
-        day: Of a frozen state, None for the newest.
+        not_held: Returns the error for records of a collection that are not held: its name, their
+            ids, and how many were wanted.
 
     Raises:
         UsageError: No ids, the target exists or has no folder, or records are not held yet.
@@ -68,7 +69,7 @@ def extract(state: State, target: Path, ids: pl.Series, day: object) -> None:
     about = state.about._replace(extract=units.height)
     with failures_named(target.parent), TemporaryDirectory(dir=target.parent) as room:
         small = Folder(Path(room, "mirror"))
-        for name, rows in _parts(state, kept, units, day):
+        for name, rows in _parts(state, kept, units, not_held):
             if rows.height:
                 small.logs[name].append(rows, about.text)
         for name in ("codelists", "templates"):
@@ -89,7 +90,7 @@ def extract(state: State, target: Path, ids: pl.Series, day: object) -> None:
 
 
 def _parts(
-    state: State, kept: tuple[str, ...], units: pl.DataFrame, day: object
+    state: State, kept: tuple[str, ...], units: pl.DataFrame, not_held: NotHeldOf
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the rows of each log that belong to the units.
 
@@ -111,10 +112,7 @@ def _parts(
         unread = lack.filter("unreadable")["id"]
         absent = lack.filter(~pl.col("id").is_in(unread.implode()))["id"]
         if absent.len():
-            raise runs.not_held(
-                name, absent.to_list(), ids.len(), day=day, extract=state.is_extract,  # type: ignore[arg-type]
-                only=None,
-            )  # fmt: skip
+            raise not_held(name, absent, ids.len())
         records = records.filter(~pl.col("id").is_in(unread.implode()))
         with legible(state.path):
             # Unreadable ones are unreadable in the extract too, and no reason against it.

@@ -152,7 +152,8 @@ class LocalRegister(Register):
             'Invented data of a finstat_kit sample, extract (units: 3), copied as of 2026-06-30.'
         """
         target = checked_path(path)
-        extracting.extract(self._state(), target, arguments.ids(ids), self._day)
+        state = self._state()
+        extracting.extract(state, target, arguments.ids(ids), partial(self._not_held, state))
         return self._at(target)
 
     @overload

@@ -339,7 +339,9 @@ class Sync:
         self._is_written = False
         if cut is not None and (cut.full or not full) and not self._lost:
             self._run, self._base = cut, dict(cut.reached)
-            self._is_written = True
+            # That a loss is being made good is in the row that it began with.
+            self._is_written = cut.lost or history.contents == self._kept
+            self._write_begun()
             return True
         first = self._about.first
         if not full and history.done:
@@ -351,7 +353,8 @@ class Sync:
             first = max(first, min(days) - timedelta(days=1))
         by = f"process {os.getpid()} on {socket.gethostname()}"
         self._run = Begun(history.last + 1, first, today, full, self._base, bool(self._lost), by)
-        if full or self._lost or not history.version:  # a full run names all ids by this row
+        # A full run names all ids by this row, and any what it keeps, however it ends.
+        if full or self._lost or not history.version or history.contents != self._kept:
             self._write_begun()
             self._drop()
         return False

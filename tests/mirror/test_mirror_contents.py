@@ -178,6 +178,22 @@ def test_contents_can_be_added_later_and_stay(tmp_path: Path, register: Watched)
     assert_contents_in_step(plain, register.sample)
 
 
+def test_contents_that_are_given_later_stay_where_nothing_is_fetched(tmp_path: Path) -> None:
+    """Where there is none yet, and where the time ends before."""
+    register = Watched(fk.sample(1, seed=3), rate=1.0)
+    path = tmp_path / "ruz"
+    assert not register.sample.annual_reports.count()
+    fk.Mirror(path, register=register).sync()
+    fk.Mirror(path, contents="annual_reports", register=register).sync()
+    assert fk.Mirror(path).holdings()["collection"].to_list() == ["units", "annual_reports"]
+    next_day(register)
+    register.sample.touch(register.sample.units.ids())
+    for contents in ("reports", "statements"):  # the second resumes
+        fk.Mirror(path, contents=contents, register=register).sync(budget=0.001)
+    fk.Mirror(path, register=register).sync()
+    assert fk.Mirror(path).holdings().height == 4
+
+
 @pytest.mark.slow
 def test_the_newest_statements_come_first(tmp_path: Path, register: Watched) -> None:
     """From the highest id down, each with its reports, and within the time given."""
