@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
+from uuid import uuid4
 
 import polars as pl
 
@@ -66,7 +67,7 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
             ids=missing,
         )
     kept = tuple(name for name in CONTENTS if state.keeps(name))
-    about = state.about._replace(extract=units.height)
+    about = state.about._replace(extract=units.height, mirror=uuid4().hex)
     with failures_named(target.parent), TemporaryDirectory(dir=target.parent) as room:
         small = Folder(Path(room, "mirror"))
         for name, rows in _parts(state, kept, units, not_held):

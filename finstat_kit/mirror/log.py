@@ -137,6 +137,11 @@ class Log:
         """The number of rows in the newest commit loaded."""
         return sum(entry.rows for entry in self.entries())
 
+    @property
+    def last(self) -> float:
+        """The greatest version in the newest commit loaded, 0 without any."""
+        return max((entry.last for entry in self.entries()), default=0)
+
     def entries(self) -> tuple[Entry, ...]:
         """Return what the newest commit loaded says of each data file."""
         with self._lock:
@@ -160,7 +165,7 @@ class Log:
             if self._delta is None:
                 create_table_with_add_actions(
                     str(self.path), deltalake.Schema.from_arrow(self.schema), [added],
-                    description=about,
+                    name=self.path.name, description=about,
                     # Other columns have no statistics: each would be parsed in every commit.
                     configuration={_KEPT: "interval 24 hours", _STATED: ",".join(self._keys)},
                 )  # fmt: skip
@@ -305,15 +310,21 @@ class Log:
             )
 
     def _open(self) -> None:
-        self._delta = None
+        self._delta = delta = None
         try:
             if (self.path / _COMMITS).is_dir():
                 with contextlib.suppress(TableNotFoundError):
-                    self._delta = deltalake.DeltaTable(str(self.path))
+                    delta = deltalake.DeltaTable(str(self.path))
         except (DeltaError, *BROKEN) as error:
             raise MirrorError(
                 f"the commits of {self.path} are lost or damaged: {error}; {CURE}"
             ) from error
+        if delta is not None and delta.metadata().name != self.path.name:
+            raise MirrorError(
+                f"{self.path} is another table, of the name {delta.metadata().name!r}; put it back "
+                f"where it came from, or {CURE}"
+            )
+        self._delta = delta
 
     def _commit(
         self,

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -23,8 +23,8 @@ from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, owned, snapshot
 from finstat_kit.mirror.log import CURE, Log
-from finstat_kit.mirror.runs import About, parsed_about
-from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, legible
+from finstat_kit.mirror.runs import About, Run, parsed_about
+from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, legible, shortfall
 from finstat_kit.mirror.sync import Sync, checked
 from finstat_kit.mirror.versions import UNREADABLE, changes_in, newest, of_ids
 from finstat_kit.protocol import wire
@@ -483,24 +483,27 @@ def as_collections(contents: object) -> tuple[str, ...]:
 def _verified(folder: Folder) -> pl.DataFrame:
     """Return one row per file, damaged files first; see `Mirror.verify`."""
     about: About | None = None
-    least: Mapping[str, int] = {}
+    newest: Run | None = None
     rows: list[_VerifiedRow] = []
     try:
         about, history = folder.begun(), folder.history()
-        least = history.done[-1].rows if history.done else {}
+        newest = history.done[-1] if history.done else None
         if not history.done or (history.open and history.open.lost):
             rows.append(("runs", 0, 0, "no sync is complete: sync() resumes it"))
         runs = ""
     except MirrorError as error:
         runs = str(error)
     for name, log in {"runs": folder.runs, **folder.logs}.items():
-        rows += _verified_log(name, log, least.get(name, 0), about)
+        rows += _verified_log(name, log, newest, about)
     if runs and not any(file.startswith("runs") for file, _, damaged, _ in rows if damaged):
         rows.append(("runs", 1, 1, runs))
     return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")
 
 
-def _verified_log(name: str, log: Log, least: int, about: About | None) -> Iterator[_VerifiedRow]:
+def _verified_log(
+    name: str, log: Log, run: Run | None, about: About | None
+) -> Iterator[_VerifiedRow]:
+    least = run.rows.get(name, 0) if run else 0
     try:
         log.reopen()
         own = None if log.about is None else parsed_about(log.about, log.path)
@@ -510,8 +513,8 @@ def _verified_log(name: str, log: Log, least: int, about: About | None) -> Itera
     if own is not None and about is not None and own != about:
         meaning = f"it is of another register or another mirror than the runs; {CURE}"
         yield name, log.rows, log.rows, meaning
-    if log.rows < least:
-        yield name, least, least - log.rows, f"rows are lost; {CURE}"
+    if short := shortfall(log, run):
+        yield name, least, max(least - log.rows, 1), f"it is lost: {short}; {CURE}"
     damaged = {entry.path: meaning for entry, meaning in log.damage()}
     for entry in log.entries():
         file = f"{name}/{Path(entry.path).name}"

@@ -21,7 +21,7 @@ from finstat_kit.client.register import source_name
 from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.protocol.wire import BEGINNING
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 _REACHED: Final = pl.Struct(
     {"log": pl.String, "version": pl.Int64, "rows": pl.Int64, "least": pl.Int64}
 )
@@ -68,12 +68,14 @@ class About(NamedTuple):
         invented: Name of the invented data by the register's replies; None for none.
         first: The first day of change in the copy.
         extract: Number of units of an extract; None for a mirror that syncs.
+        mirror: Drawn when the mirror was created, so that no table of another counts as its own.
     """
 
     register: str
     invented: str | None
     first: date
     extract: int | None = None
+    mirror: str = ""
 
     @property
     def name(self) -> str:

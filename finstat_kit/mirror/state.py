@@ -186,8 +186,7 @@ class Folder:
         reached = []
         for name, log in self.logs.items():
             log.refresh()
-            last = max((entry.last for entry in log.entries()), default=0)
-            reached.append((name, int(last), log.rows))
+            reached.append((name, int(log.last), log.rows))
         return reached
 
 
@@ -363,12 +362,10 @@ class State:
     def _see(self, name: str, log: Log) -> None:
         """Look at a log: it must be as far as the run says, and of the same register."""
         log.refresh()
-        if log.rows < (least := self._newest.rows.get(name, 0)):
+        if shortfall(log, self._newest):
             log.reopen()  # it may be another table by now
-        if log.rows < least:
-            raise MirrorError(
-                f"{log.path} is lost: {log.rows:,} of {least:,} rows are there; {CURE}"
-            )
+        if short := shortfall(log, self._newest):
+            raise MirrorError(f"{log.path} is lost: {short}; {CURE}")
         if log.about is not None and parsed_about(log.about, log.path) != self.about:
             raise MirrorError(
                 f"{log.path} is of another register or another mirror than {self._folder.runs.path}"
@@ -431,6 +428,18 @@ class _Rows(NamedTuple):
     outdated: pl.DataFrame
     absent: pl.Series
     versions: pl.Series
+
+
+def shortfall(log: Log, run: Run | None) -> str:
+    """Return what a log lacks of what a run counts, empty for nothing."""
+    rows, reached = (
+        (0, 0)
+        if run is None
+        else (run.rows.get(log.path.name, 0), run.reached.get(log.path.name, 0))
+    )
+    if log.rows < rows:
+        return f"{log.rows:,} of {rows:,} rows are there"
+    return "an older copy of it is there" if log.last < reached else ""
 
 
 def scanned(paths: list[str], schema: pl.Schema, row_index: str | None = None) -> pl.LazyFrame:

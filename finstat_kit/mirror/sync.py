@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from time import monotonic
 from typing import Final
+from uuid import uuid4
 
 import numpy as np
 import polars as pl
@@ -47,6 +48,7 @@ from finstat_kit.mirror.state import (
     codelists_in,
     lacking_of,
     legible,
+    shortfall,
 )
 from finstat_kit.mirror.versions import (
     HALF,
@@ -224,9 +226,8 @@ class Sync:
             session.exchange.get(_SMALL)
         except KeyboardInterrupt as interrupt:
             raise Interrupted("interrupted before anything was fetched") from interrupt
-        new = About(
-            register.base_url, session.exchange.invented or None, self._first or wire.BEGINNING
-        )
+        invented, first = session.exchange.invented or None, self._first or wire.BEGINNING
+        new = About(register.base_url, invented, first, mirror=uuid4().hex)
         if about is not None and about.name != new.name:
             raise self._another(about.name, new.name)
         return about or new
@@ -239,17 +240,16 @@ class Sync:
 
     def _look(self, name: str, table: Log, *, full: bool, begun: bool) -> None:
         """Look for damage in a log; in a full sync note what has to be dropped."""
-        done = self._history.done
-        rows = done[-1].rows.get(name, 0) if done else 0
+        history, done = self._history, self._history.done
+        # What a run counts that was done before a loss is no measure of what is there.
+        run = done[-1] if done and not (history.open and history.open.lost) else None
         before = max([run.reached.get(name, 0) for run in done], default=0)
         try:
             table.reopen()
             if table.about is not None and parsed_about(table.about, table.path) != self._about:
                 raise foreign(table)
-            if table.rows < rows:
-                raise MirrorError(
-                    f"{table.path} is lost: {table.rows:,} of {rows:,} rows are there; {CURE}"
-                )
+            if short := shortfall(table, run):
+                raise MirrorError(f"{table.path} is lost: {short}; {CURE}")
             if name == "cells" and table.about is None:
                 self._see_blank()
             if not full:

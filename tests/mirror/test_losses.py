@@ -274,6 +274,78 @@ def test_a_file_lost_with_the_runs_is_fetched_again(
     assert_in_step(again, register.sample)
 
 
+def _is_refused_and_cured(path: Path, register: Watched, message: str) -> None:
+    """See that reads, syncs and `verify` name a table, and that a full sync fetches it again."""
+    again = fk.Mirror(path, register=register)
+    for call in (again.snapshot, again.units.count, again.sync):
+        with pytest.raises(MirrorError, match=rf"{message}.*sync\(full=True\)"):
+            call()
+    assert again.verify()["damaged"].sum()
+    again.sync(full=True)
+    assert_in_step(again, register.sample)
+    assert set(again.verify()["meaning"]) == {""}
+
+
+@pytest.mark.slow
+def test_an_older_copy_of_a_table_is_not_taken_for_it(mirror: fk.Mirror, register: Watched) -> None:
+    """It has as many rows: those that were dropped by a cure, and fetched again."""
+    units, copy = mirror.path / "units", mirror.path.parent / "copy"
+    shutil.copytree(units, copy)
+    next_day(register)
+    register.sample.touch(register.sample.units.ids(limit=20))
+    file = min(units.glob("*.parquet"))
+    file.write_bytes(file.read_bytes()[:-9])
+    mirror.sync(full=True)
+    shutil.rmtree(units)
+    copy.rename(units)
+
+    _is_refused_and_cured(mirror.path, register, "units is lost: an older copy of it is there")
+
+
+@pytest.mark.slow
+def test_a_table_of_another_mirror_of_the_same_register_is_not_taken_for_it(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """It has as many rows and versions, of another day."""
+    other = fk.Mirror(mirror.path.parent / "other", register=register)
+    next_day(register)
+    register.sample.touch(register.sample.units.ids(limit=20))
+    other.sync()
+    shutil.rmtree(mirror.path / "units")
+    shutil.copytree(other.path / "units", mirror.path / "units")
+
+    _is_refused_and_cured(mirror.path, register, "units is of another register or another mirror")
+
+
+def test_two_tables_in_each_others_place_are_not_taken_for_each_other(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """Their columns are the same where their records are not kept."""
+    one, two, aside = (mirror.path / name for name in ("statements", "reports", "aside"))
+    for source, target in ((one, aside), (two, one), (aside, two)):
+        source.rename(target)
+
+    _is_refused_and_cured(mirror.path, register, "statements is another table, of the name")
+
+
+@pytest.mark.slow
+def test_a_loss_of_cells_is_made_good_by_the_next_sync_too(tmp_path: Path) -> None:
+    """Its full sync was cut off before the lists: what former runs counted is no measure."""
+    mirror, register = _full_of_cells(tmp_path)
+    mirror.sync()
+    next_day(register)
+    register.sample.correct(register.sample.statements.ids(limit=5))
+    mirror.sync()
+    max((mirror.path / "cells").glob("*.parquet"), key=os.path.getmtime).unlink()
+    register.instead = _interrupt
+    with pytest.raises(Interrupted):
+        mirror.sync(full=True)
+    register.instead = lambda path, query: None
+    mirror.sync()
+
+    assert_contents_in_step(mirror, register.sample)
+
+
 def _full_of_cells(path: Path) -> tuple[fk.Mirror, Watched]:
     register = Watched(fk.sample(4))
     return fk.Mirror(path / "ruz", contents=True, register=register), register

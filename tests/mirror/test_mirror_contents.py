@@ -188,8 +188,8 @@ def test_contents_that_are_given_later_stay_where_nothing_is_fetched(tmp_path: P
     assert fk.Mirror(path).holdings()["collection"].to_list() == ["units", "annual_reports"]
     next_day(register)
     register.sample.touch(register.sample.units.ids())
-    for contents in ("reports", "statements"):  # the second resumes
-        fk.Mirror(path, contents=contents, register=register).sync(budget=0.001)
+    for name in ("reports", "statements"):  # the second resumes
+        fk.Mirror(path, contents=name, register=register).sync(budget=0.001)
     fk.Mirror(path, register=register).sync()
     assert fk.Mirror(path).holdings().height == 4
 
