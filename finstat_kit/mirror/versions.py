@@ -306,12 +306,16 @@ def ids_named(frames: Iterable[pl.LazyFrame], column: str) -> pl.Series:
 
 def changes_in(log: pl.LazyFrame, since: date, after: int) -> pl.DataFrame:
     """Return what the versions in a log of units changed; see `_changes` for the arguments."""
-    rows = log.filter(pl.col("kind").is_in([RECORD, MISSING]))
+    rows = log.filter(pl.col("kind").is_in([RECORD, UNCHANGED, MISSING]))
     later = (pl.col("seen") >= since) & (pl.col("version") > after)
     pieces = [pl.DataFrame(schema=CHANGES)]
-    ids = rows.filter(later).select(pl.col("id").unique()).collect()["id"].sort()
+    changed = rows.filter(later, pl.col("kind") != UNCHANGED)
+    ids = changed.select(pl.col("id").unique()).collect()["id"].sort()
     for start in range(0, len(ids), _PIECE):
         here = rows.filter(of_ids("id", ids[start : start + _PIECE])).collect()
+        # Of a unit whose content is lost the row that found it unchanged is left.
+        first = pl.col("version") == pl.col("version").min().over("id")
+        here = here.with_columns(first=first).filter(pl.col("kind") != UNCHANGED)
         pieces.append(_changes(here, since, after))
     return pl.concat(pieces).sort("seen", "id", maintain_order=True)
 
@@ -320,7 +324,8 @@ def _changes(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame:
     """Return what each version changed in the one before it, field by field.
 
     Args:
-        rows: All readable versions of some units, in any order.
+        rows: All readable versions of some units, in any order, and whether each is the ``first``
+            that was ever observed.
         since: Only versions seen on this day or later.
         after: Only versions after this one.
     """
@@ -332,7 +337,7 @@ def _changes(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame:
     counted = (rows["seen"] >= since) & (rows["version"] > after)
     stays = counted & follows & rows["gone"].is_null() & former["gone"].is_null()
     masks = {name: stays & rows[name].ne_missing(former[name]) for name in UNIT_FIELDS}
-    masks["id"] = counted & ~follows
+    masks["id"] = counted & rows["first"]
     masks["gone"] = counted & follows & rows["gone"].ne_missing(former["gone"])
     nothing = pl.lit(None, pl.String)
     frames = [

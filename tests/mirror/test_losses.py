@@ -274,6 +274,21 @@ def test_a_file_lost_with_the_runs_is_fetched_again(
     assert_in_step(again, register.sample)
 
 
+def test_a_unit_that_is_stored_again_is_not_new(mirror: fk.Mirror, register: Watched) -> None:
+    """Its content was in the file that was lost; a full sync before that had found it unchanged."""
+    next_day(register)
+    mirror.sync(full=True)
+    min((mirror.path / "units").glob("*.parquet"), key=os.path.getmtime).unlink()
+    next_day(register)
+    mirror.sync(full=True)
+    assert mirror.changes().is_empty()
+    next_day(register)
+    new = register.sample.publish(1)["id"].to_list()
+    mirror.sync()
+
+    assert mirror.changes().select("id", "field").rows() == [(id_, "id") for id_ in new]
+
+
 def _is_refused_and_cured(path: Path, register: Watched, message: str) -> None:
     """See that reads, syncs and `verify` name a table, and that a full sync fetches it again."""
     again = fk.Mirror(path, register=register)
