@@ -8,10 +8,12 @@ no transaction lists) is not part of the table, and compaction sweeps it away.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import math
 import os
+import re
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -27,6 +29,7 @@ from deltalake.transaction import AddAction, RemoveAction, create_table_with_add
 from polars.io.plugins import register_io_source
 
 from finstat_kit.errors import MirrorError
+from finstat_kit.protocol.untrusted import shown
 
 MANY_FILES: Final = 64
 CURE: Final = "sync(full=True) drops it and fetches what it held again"
@@ -42,8 +45,16 @@ _STATED: Final = "delta.dataSkippingStatsColumns"
 BROKEN: Final = (
     pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError,
 )  # fmt: skip
+_FRAMES: Final = re.compile(r"\n\s*\d+: ")
+_REFUSAL: Final = re.compile(r"\(os error (\d+)\)")  # in the texts of libraries
+_NOT_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, 3})  # 3: on Windows
+_COLOURS: Final = re.compile(r"\x1b\[[\d;]*m")
 Stamp = tuple[int, int, int]
 Mark = tuple[int, Stamp | None]  # number and stamp of a commit
+
+
+class UnreadableError(MirrorError):
+    """A file is there, and the system does not read it: nothing is known to be lost."""
 
 
 class Entry(NamedTuple):
@@ -258,8 +269,10 @@ class Log:
 
         return register_io_source(in_order, schema=self.schema)
 
-    def damage(self) -> Iterator[tuple[Entry, str]]:
+    def damage(self) -> Iterator[tuple[Entry, str | UnreadableError]]:
         """Yield the files that are lost, damaged or described wrongly, each with what it is.
+
+        Of one that the system does not read it is not known; that is an error.
 
         All bytes are read.
         """
@@ -272,7 +285,8 @@ class Log:
             except FileNotFoundError:
                 yield entry, "it is lost"
             except BROKEN as error:
-                yield entry, f"it cannot be read: {error}"
+                refused = unreadable(entry.path, error) if is_refusal(error) else None
+                yield entry, refused or f"it cannot be read: {said(error)}"
 
     def _is_described(self, entry: Entry) -> bool:
         """Return whether the commit says of a file what stands in it, and where it was filed."""
@@ -316,8 +330,10 @@ class Log:
                 with contextlib.suppress(TableNotFoundError):
                     delta = deltalake.DeltaTable(str(self.path))
         except (DeltaError, *BROKEN) as error:
+            if is_refusal(error):
+                raise unreadable(self.path / _COMMITS, error) from error
             raise MirrorError(
-                f"the commits of {self.path} are lost or damaged: {error}; {CURE}"
+                f"the commits of {self.path} are lost or damaged: {said(error)}; {CURE}"
             ) from error
         if delta is not None and delta.metadata().name != self.path.name:
             raise MirrorError(
@@ -403,7 +419,7 @@ def verify(paths: Iterable[str], known: dict[str, Stamp]) -> None:
         try:
             whole = digest(path) == Path(path).stem
         except OSError as error:
-            raise MirrorError(f"{path} cannot be read: {error}; check the disk") from error
+            raise unreadable(path, error) from error
         if not whole:
             raise MirrorError(f"{path} is not as it was written; {CURE}")
         known[path] = now
@@ -413,15 +429,33 @@ def stamp(path: str) -> Stamp | None:
     """Return a value that changes with a file, None if it does not exist.
 
     Raises:
-        MirrorError: It cannot be read.
+        UnreadableError: It cannot be read.
     """
     try:
         status = os.stat(path)  # noqa: PTH116  # a Path of text takes as long as the look itself
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise MirrorError(f"{path} cannot be read: {error}; check the disk") from error
+        raise unreadable(path, error) from error
     return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def unreadable(path: str | Path, error: BaseException) -> UnreadableError:
+    """Return the error for a file that the system does not read."""
+    return UnreadableError(f"{path} cannot be read: {said(error)}; check the disk")
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Return whether the system refused to read a file, which says nothing of what is in it."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno not in _NOT_THERE
+    return any(int(number) not in _NOT_THERE for number in _REFUSAL.findall(str(error)))
+
+
+def said(error: BaseException) -> str:
+    """Return what a library says of a failure on one line, without colours and its own frames."""
+    causes = _FRAMES.split(str(error))[0]
+    return shown(" ".join(_COLOURS.sub("", causes).split()))
 
 
 def digest(path: str | Path) -> str:
@@ -437,8 +471,8 @@ def failures_named(path: Path) -> Iterator[None]:
         yield
     except (DeltaError, pl.exceptions.PolarsError, OSError) as error:
         raise MirrorError(
-            f"the mirror at {path} cannot be read or written: {error}; earlier commits are intact: "
-            "check the disk, then sync again"
+            f"the mirror at {path} cannot be read or written: {said(error)}; earlier commits are "
+            "intact: check the disk, then sync again"
         ) from error
 
 

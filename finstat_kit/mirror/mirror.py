@@ -22,7 +22,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, owned, snapshot
-from finstat_kit.mirror.log import CURE, Log
+from finstat_kit.mirror.log import CURE, Log, UnreadableError
 from finstat_kit.mirror.runs import About, Run, parsed_about
 from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, legible, shortfall
 from finstat_kit.mirror.sync import Sync, checked
@@ -515,11 +515,14 @@ def _verified_log(
         yield name, log.rows, log.rows, meaning
     if short := shortfall(log, run):
         yield name, least, max(least - log.rows, 1), f"it is lost: {short}; {CURE}"
-    damaged = {entry.path: meaning for entry, meaning in log.damage()}
+    damaged = {
+        entry.path: str(what) if isinstance(what, UnreadableError) else f"{what}; {CURE}"
+        for entry, what in log.damage()
+    }
     for entry in log.entries():
         file = f"{name}/{Path(entry.path).name}"
         if entry.path in damaged:
             many = max(entry.rows, 1)
-            yield file, many, many, f"{damaged[entry.path]}; {CURE}"
+            yield file, many, many, damaged[entry.path]
         else:
             yield file, entry.rows, 0, ""

@@ -16,7 +16,7 @@ from finstat_kit.errors import Either, MirrorError, RegisterError
 from finstat_kit.frames.text import unit_names
 from finstat_kit.mirror import versions
 from finstat_kit.mirror.cells import ORDER, STORED
-from finstat_kit.mirror.log import BROKEN, CURE, Log, Mark, Stamp, stamp, verify
+from finstat_kit.mirror.log import BROKEN, CURE, Log, Mark, Stamp, said, stamp, verify
 from finstat_kit.mirror.runs import RUNS, About, History, Run, parsed_about
 from finstat_kit.mirror.versions import (
     LISTED,
@@ -481,4 +481,6 @@ def legible(path: Path) -> Iterator[None]:
     except RegisterError:
         raise
     except BROKEN as error:
-        raise MirrorError(f"the mirror at {path} cannot be read: {error}; see verify()") from error
+        raise MirrorError(
+            f"the mirror at {path} cannot be read: {said(error)}; see verify()"
+        ) from error

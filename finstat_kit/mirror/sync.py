@@ -36,7 +36,7 @@ from finstat_kit.errors import (
 from finstat_kit.mirror import versions
 from finstat_kit.mirror.cells import STORED, joined, split
 from finstat_kit.mirror.fetch import Budget, Fetched, Fetcher, OutOfTimeError
-from finstat_kit.mirror.log import BROKEN, CURE, MANY_FILES, Log
+from finstat_kit.mirror.log import BROKEN, CURE, MANY_FILES, Log, UnreadableError
 from finstat_kit.mirror.runs import BEGUN, DONE, About, Begun, History, parsed_about, row_of
 from finstat_kit.mirror.state import (
     CODELISTS,
@@ -175,8 +175,9 @@ class Sync:
         if self._folder.is_begun:
             try:
                 about, self._history = self._folder.begun(), self._folder.history()
-            except MirrorError:
-                if not full or (self._folder.path / "mirror.json").exists():
+            except MirrorError as error:
+                older = (self._folder.path / "mirror.json").exists()
+                if not full or older or isinstance(error, UnreadableError):
                     raise
         self._about = self._agreed(about)
         if about is not None and about != self._about:  # the runs came from elsewhere
@@ -205,13 +206,18 @@ class Sync:
 
         Raises:
             UsageError: It is of another register, or an extract.
+            MirrorError: A table cannot be read.
             RegisterError: The register does not reply.
         """
         descriptions = [] if about_runs is None else [about_runs]
         for table in self._logs.values():
-            with contextlib.suppress(MirrorError):
+            try:
                 if table.refresh() is not None:
                     descriptions.append(parsed_about(table.about, table.path))
+            except UnreadableError:
+                raise
+            except MirrorError:
+                continue
         # What most tables say counts: any one may have come from elsewhere.
         about = max(descriptions, key=descriptions.count, default=None)
         register, session = self._register, self._register._session
@@ -255,8 +261,8 @@ class Sync:
             if not full:
                 self._folder.scan(table)
                 return
-        except MirrorError:
-            if not full:
+        except MirrorError as error:
+            if not full or isinstance(error, UnreadableError):
                 raise
             # The cells of records that no run counts are lost too.
             logs = [table, self._logs["reports"]] if name == "cells" else [table]
@@ -264,8 +270,11 @@ class Sync:
             self._gaps.append((name, 0, last))
             self._lose(table, [])
             return
-        damaged = [entry for entry, _ in table.damage()]
-        for entry in damaged:
+        damaged = []
+        for entry, what in table.damage():
+            if isinstance(what, UnreadableError):
+                raise what
+            damaged.append(entry)
             last = int(entry.last) if entry.last < math.inf else before
             self._gaps.append((name, int(entry.first), last))
         if damaged:

@@ -120,11 +120,12 @@ def standing(
 
     Returns:
         ``id``; ``named`` (Int64: the newest version of a list or record that names it),
-        ``answered`` (Int64: the newest version that answers it, null without any),
-        ``readable`` (Boolean: whether that is a record), ``known`` (Boolean: whether any is), ``listed`` (Boolean: False once it is
-        missing), ``lacking`` (Boolean: whether its record has to be fetched) and ``unreadable``
-        (Boolean: whether its newest answer is no record). With *contents* ``digest`` (Int64: of the
-        content or problem that the newest row stands for, null where no row has it).
+        ``answered`` (Int64: the newest version that answers it, null without any), ``readable``
+        (Boolean: whether that is a record), ``known`` (Boolean: whether any is), ``listed``
+        (Boolean: False once it is missing), ``lacking`` (Boolean: whether its record has to be
+        fetched) and ``unreadable`` (Boolean: whether its newest answer is no record). With
+        *contents* ``digest`` (Int64: of the content or problem that the newest row stands for, null
+        where no row has it).
     """
     stands = pl.concat(
         _standing(rows, base).join(_contents(rows), on="id", how="left", maintain_order="left")
