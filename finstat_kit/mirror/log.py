@@ -41,6 +41,7 @@ _COMMITS: Final = "_delta_log"
 _NOTE: Final = "runs"
 _KEPT: Final = "delta.logRetentionDuration"
 _STATED: Final = "delta.dataSkippingStatsColumns"
+_used_by: Final[list[int]] = []  # the process that first used deltalake
 # What polars raises where a file is not what it was written as.
 BROKEN: Final = (
     pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError,
@@ -54,7 +55,7 @@ Mark = tuple[int, Stamp | None]  # number and stamp of a commit
 
 
 class UnreadableError(MirrorError):
-    """A file is there, and the system does not read it: nothing is known to be lost."""
+    """A file is there, and cannot be read by this process: nothing is known to be lost."""
 
 
 class Entry(NamedTuple):
@@ -111,6 +112,7 @@ class Log:
             if delta is None or stamp(self._file(delta.version())) != self._stamp:
                 self._open()  # it may be another table by now
             elif stamp(self._file(delta.version() + 1)) is not None:
+                see_own_process()
                 try:
                     delta.update_incremental()
                 except DeltaError:  # the commits since then were removed
@@ -170,6 +172,7 @@ class Log:
         Raises:
             MirrorError: The disk cannot be written.
         """
+        see_own_process()
         with self._lock, failures_named(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             added = self._written(rows.select(self.schema.names()))
@@ -327,6 +330,7 @@ class Log:
         self._delta = delta = None
         try:
             if (self.path / _COMMITS).is_dir():
+                see_own_process()
                 with contextlib.suppress(TableNotFoundError):
                     delta = deltalake.DeltaTable(str(self.path))
         except (DeltaError, *BROKEN) as error:
@@ -348,6 +352,7 @@ class Log:
         properties: deltalake.CommitProperties | None = None,
     ) -> None:
         assert self._delta is not None
+        see_own_process()
         self._delta.create_write_transaction(
             actions, "append", self._delta.schema(), commit_properties=properties
         )
@@ -438,6 +443,22 @@ def stamp(path: str) -> Stamp | None:
     except OSError as error:
         raise unreadable(path, error) from error
     return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def see_own_process() -> None:
+    """See that the threads of deltalake, which begin at its first use, are of this process.
+
+    Raises:
+        UnreadableError: It was forked from the one that they are of, where the library panics.
+    """
+    if not _used_by:
+        _used_by.append(os.getpid())
+    if _used_by[0] != os.getpid():
+        raise UnreadableError(
+            "a process that has read a mirror was forked, and the Delta Lake library does not work "
+            "in the new one; start processes by 'spawn' or 'forkserver': "
+            "multiprocessing.get_context('spawn')"
+        )
 
 
 def unreadable(path: str | Path, error: BaseException) -> UnreadableError:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -228,3 +231,38 @@ def test_a_slow_look_replaces_no_later_one(tmp_path: Path, monkeypatch: pytest.M
         second.result()
 
     assert mirror.today == DAY
+
+
+FORKED = """
+import os, signal, sys
+import finstat_kit as fk
+
+mirror = fk.Mirror(sys.argv[1])
+mirror.units.count()
+again = fk.Mirror(sys.argv[1], register=fk.sample(5))
+for call in (lambda: again.sync(full=True), lambda: fk.Mirror(sys.argv[1]).units.count()):
+    if os.fork() == 0:
+        signal.alarm(30)
+        try:
+            call()
+        except fk.RegisterError as error:
+            print(error, flush=True)
+        finally:
+            os._exit(0)
+    os.wait()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_is_told_how_to_start_one(tmp_path: Path) -> None:
+    """An error that can be caught, where the Delta Lake library panics."""
+    mirror = fk.Mirror(tmp_path / "ruz", register=fk.sample(5))
+    mirror.sync()
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, mirror.path], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.count("start processes by 'spawn' or 'forkserver'") == 2
+    assert "panic" not in done.stderr
+    assert mirror.units.count() == 5
