@@ -374,6 +374,23 @@ def test_a_served_mirror_gives_no_list_of_a_day_that_it_does_not_know(
 
 
 @pytest.mark.slow
+def test_whoever_reads_a_served_mirror_does_not_need_its_days(
+    mirror: fk.Mirror, register: Watched, tmp_path: Path
+) -> None:
+    """A scan then lists all and keeps the rows it is asked for, and a cache fetches anew."""
+    late = pl.col("datumPoslednejUpravy") >= date(2024, 1, 1)
+    expected = register.sample.statements.scan().filter(late).collect()
+    ids = register.sample.statements.ids(limit=3)
+    cache = tmp_path / "ruz.cache"
+    with mirror.serve() as url:
+        for _ in range(2):
+            with fk.Register(url, cache=cache, max_age=0) as served:
+                found = served.statements.get(ids)
+                assert_frame_equal(found, register.sample.statements.get(ids))
+                assert_frame_equal(served.statements.scan().filter(late).collect(), expected)
+
+
+@pytest.mark.slow
 def test_a_mirror_of_a_served_mirror_stays_in_step(tmp_path: Path, register: Watched) -> None:
     """A list whose days the other does not know is walked from its start."""
     first = fk.Mirror(tmp_path / "first", register=register)

@@ -6,7 +6,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -14,7 +14,15 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.session import Copy, Session
-from finstat_kit.errors import Either, NotFound, ProtocolError, RegisterError, UsageError, holding
+from finstat_kit.errors import (
+    Either,
+    NotFound,
+    NotHeld,
+    ProtocolError,
+    RegisterError,
+    UsageError,
+    holding,
+)
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.records import KINDS, Kind, Record
@@ -345,7 +353,8 @@ def _unchanged(
 ) -> frozenset[int]:
     if file.undecided:  # any reply shows whether the file is of this register
         newest = Query(kind.listed, session.today(), wire.MAX_PAGE)
-        session.exchange.get(requests.count(newest), stop, keep=False)
+        with suppress(NotHeld):
+            session.exchange.get(requests.count(newest), stop, keep=False)
     now = session.exchange.now
     ages = file.ages(kind.path, ids, stop)
     young = {id_ for id_, age in ages.items() if _is_young(age, session)}
@@ -370,7 +379,8 @@ def _ids_not_in_changes(
     """Return the ids absent from the list of changes since the oldest check.
 
     The list takes at most as many requests as the records themselves would; ids above the point
-    where it is abandoned count as changed.
+    where it is abandoned count as changed, and all where the register is a served mirror, which
+    does not know the days.
     """
     since = min(old.values()) - timedelta(days=1)
     last = max(old)
@@ -380,7 +390,10 @@ def _ids_not_in_changes(
     left = set(old)
     for _ in range(len(old)):
         assert query is not None
-        page = session.exchange.get(requests.page(query), stop, keep=False)
+        try:
+            page = session.exchange.get(requests.page(query), stop, keep=False)
+        except NotHeld:
+            return set()
         left.difference_update(page.ids.to_list())
         query = next_query(query, page)
         if query is None or query.after_id >= last:

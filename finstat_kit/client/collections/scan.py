@@ -33,7 +33,7 @@ from finstat_kit.client.collections.records import (
     requests_for,
 )
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Interrupted, NotFound, RegisterError
+from finstat_kit.errors import Interrupted, NotFound, NotHeld, RegisterError
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import BEGINNING
@@ -215,7 +215,7 @@ def _lazy_frame(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.L
         for runs in list(_under_way):
             runs.add(rows)
         try:
-            for frame in heeding_interrupts(lambda stop: fetch(needs, stop)):
+            for frame in _frames(fetch, needs, since):
                 yield rows.of(frame, keep=rows.kept)
         except (RegisterError, KeyboardInterrupt) as error:
             rows.error = error
@@ -226,6 +226,20 @@ def _lazy_frame(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.L
             rows.over.set()
 
     return guarded(register_io_source(source, schema=schema))
+
+
+def _frames(fetch: Fetch, needs: Needs, since: date) -> Iterator[pl.DataFrame]:
+    """Yield the rows that a query needs; all since a day where its own days are not known."""
+    begun = False
+    try:
+        for frame in heeding_interrupts(lambda stop: fetch(needs, stop)):
+            begun |= frame.height > 0
+            yield frame
+    except NotHeld:  # a served mirror
+        if begun or needs.since == since:
+            raise
+        whole = replace(needs, since=since)
+        yield from heeding_interrupts(lambda stop: fetch(whole, stop))
 
 
 class _Runs:
