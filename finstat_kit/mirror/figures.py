@@ -437,9 +437,10 @@ def _statements_of(
         rows = read(ids)
         rows = pl.concat([rows, statements.unread(ids, rows)])
     else:
-        rows = read(ids, _ENDS.is_between(*ends) | ~filing_rules.is_plausible(_ENDS))
+        undated = _ENDS.is_null() | ~filing_rules.is_plausible(_ENDS)
+        rows = read(ids, _ENDS.is_between(*ends) | undated)
     lacking = statements.lacking(ids)
-    odd = rows.filter(~filing_rules.is_plausible(_ENDS))["id"]
+    odd = rows.filter(filing_rules.is_undated())["id"]
     unclear = pl.concat([lacking, odd, statements.unreadable(ids)])
     owners = held.filter(pl.col("statement_id").is_in(unclear.implode()))
     closed = owners.filter(pl.col("statement_id").is_in(lacking.implode()))

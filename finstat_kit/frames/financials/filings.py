@@ -236,13 +236,8 @@ def _missing(
 def _hidden(
     missing: pl.DataFrame, units: pl.DataFrame, statements: pl.DataFrame, years: list[int]
 ) -> pl.DataFrame:
-    """Return rows without a filing, with the reason of a statement that can be of the year.
-
-    That is one that is there, and whose period is not known: it is non-public or unreadable.
-    """
-    undated = statements.filter(~is_plausible(pl.col("obdobieDo")).fill_null(value=False))
-    odd = undated.select(statement_id="id", hidden=_of_the_statement())
-    odd = odd.filter(pl.col("hidden").is_in(["non_public", "unreadable"]))
+    """Return rows without a filing, with the reason of a statement that can be of the year."""
+    odd = statements.filter(is_undated()).select(statement_id="id", hidden=_of_the_statement())
     if odd.is_empty():
         return missing
     held = held_by(units)
@@ -257,6 +252,12 @@ def _hidden(
                       .otherwise("reason"))
         .drop("hidden")
     )  # fmt: skip
+
+
+def is_undated() -> pl.Expr:
+    """Return whether a statement is there, but its period not known: non-public or unreadable."""
+    has_period = is_plausible(pl.col("obdobieDo")).fill_null(value=False)
+    return ~has_period & _of_the_statement().is_in(["non_public", "unreadable"])
 
 
 def _of_the_statement() -> pl.Expr:
