@@ -80,7 +80,7 @@ def mutants(session: nox.Session) -> None:
     """
     session.install("-e", ".[test]", "mutmut>=3.8,<4")
     # With one quick mutant: this makes all of them and lists the tests that reach each.
-    session.run("mutmut", "run", "finstat_kit.protocol.old_codes.x_region_today__mutmut_1")
+    session.run("mutmut", "run", "finstat_kit.protocol.old_codes.x_old_code__mutmut_1")
     session.run("python", "-m", "tests.mutants", *session.posargs)
 
 

@@ -264,9 +264,9 @@ MUTATIONS = [
     ),
     Mutation(
         "a likely code is one of today",
-        "labels.py:_likely",
-        "guess if guess in set(codes) else None",
-        "guess",
+        "labels.py:unresolved_codes",
+        "if len(today[old]) == 1 else",
+        "if today[old] else",
         "test_a_guess_is_a_code_of_today",
     ),
     Mutation(

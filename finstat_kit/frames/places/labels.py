@@ -5,6 +5,7 @@ The rule of the specification: the entry whose code equals the value, otherwise 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -14,7 +15,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang, lang as checked_lang, near, not_polars
 from finstat_kit.errors import Either, UsageError
 from finstat_kit.frames.places import groups
-from finstat_kit.protocol import old_codes
+from finstat_kit.protocol.old_codes import old_code
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS, LOCATION_FIELDS
 
 UNRESOLVED: Final = pl.Schema(
@@ -96,7 +97,10 @@ def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -
             .sort("count", "code", descending=[True, False])
             .collect()
         )
-        likely = [_likely(column.codelist, old, codes) for old in counts["code"]]
+        today = defaultdict[str | None, list[str]](list)
+        for entry in codes:
+            today[old_code(entry)].append(entry)
+        likely = [today[old][0] if len(today[old]) == 1 else None for old in counts["code"]]
         parts.append(
             counts.select(
                 pl.lit(column.code).alias("column"),
@@ -235,13 +239,3 @@ def kind_of(code: pl.Expr, label: pl.Expr) -> pl.Expr:
         .when(label.is_null()).then(pl.lit("unknown code"))
         .otherwise(pl.lit("labelled"))
     )  # fmt: skip
-
-
-def _likely(codelist: str, old: str, codes: Iterable[str]) -> str | None:
-    """Return today's code for an old one, if the crosswalk and the codelist agree."""
-    if codelist == "municipalities":
-        candidates = [code for code in codes if old_codes.old_municipality(code) == old]
-        return candidates[0] if len(candidates) == 1 else None
-    today = {"regions": old_codes.region_today, "districts": old_codes.district_today}.get(codelist)
-    guess = today(old) if today else None
-    return guess if guess in set(codes) else None

@@ -13,7 +13,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.places.labels import holds_codes
 from finstat_kit.frames.places.locations import LEVELS
 from finstat_kit.frames.text.slovak import folded_words
-from finstat_kit.protocol import old_codes
+from finstat_kit.protocol.old_codes import old_code
 
 MATCHES: Final = pl.Schema(
     {
@@ -29,11 +29,6 @@ _LEVEL: Final = r"(?:samospravny )?kraj|reg(?:ion)?(?: of)?|okr(?:es)?|district(
 _TOWN: Final = r"obec|mesto|mestska cast|municipality of"  # "mesto" may be the end of a name
 _BARE: Final = re.compile(f"(?:(?:{_LEVEL}|{_TOWN}) )?(.+?)(?: (?:{_LEVEL}))?")
 _SHORT: Final = {"n": "nad", "p": "pod"}  # Žiar n. Hronom, Vranov n/Topľou
-_OLD: Final = {
-    "region": old_codes.old_region,
-    "district": old_codes.old_district,
-    "municipality": old_codes.old_municipality,
-}
 
 
 def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
@@ -42,7 +37,7 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
     inputs = _texts(names)
     of_level = places.filter(pl.col("level") == level)
     name_of = dict(of_level.select("code", "name_sk").iter_rows())
-    old = {_OLD[level](code): code for code in name_of}
+    old = {old_code(code): code for code in name_of}
     by_name: dict[str, set[str]] = {}
     by_part: dict[str, set[str]] = {}  # districts of a city without the city
     by_start: dict[str, set[str]] = {}  # places by the first words of a name

@@ -12,7 +12,7 @@ import msgspec
 
 from finstat_kit.errors import ProtocolError, UsageError
 from finstat_kit.protocol.codelists import parse_classification, parse_locations
-from finstat_kit.protocol.old_codes import old_district, old_municipality, old_region
+from finstat_kit.protocol.old_codes import old_code
 from finstat_kit.protocol.records import Entry, Locations, shaped
 from finstat_kit.protocol.shipped import data_folder, facts
 from finstat_kit.protocol.untrusted import NotJson, read_json
@@ -115,12 +115,8 @@ def _name(entry: Entry) -> str | None:
 
 
 def _under_old_codes(place: Place) -> Place:
-    return Place(
-        (old_region(place.kraj) or place.kraj) if place.kraj else None,
-        (old_district(place.okres) or place.okres) if place.okres else None,
-        (old_municipality(place.sidlo) or place.sidlo) if place.sidlo else None,
-        place.mesto,
-    )
+    kraj, okres, sidlo = (code and (old_code(code) or code) for code in place[:3])
+    return Place(kraj, okres, sidlo, place.mesto)
 
 
 def codelist_bodies(folder: str | Path | None = None) -> dict[str, bytes]:
