@@ -13,13 +13,14 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import orjson
 
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.shipped import data_folder, template_bodies
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state.line import Condition
@@ -83,7 +84,7 @@ def answer(store: Store, method: str, path: str, query: str = "", *, strict: boo
     """
     route = _ROUTES.get(path)
     if path.startswith(_FILES):
-        route = _file(path.removeprefix(_FILES))
+        route = partial(_file, path.removeprefix(_FILES))
     if route is None:
         return refusal(404, "neznáma cesta", method)
     if method not in ("GET", "HEAD"):
@@ -176,15 +177,10 @@ def _shown(text: str) -> str:
     return html.escape("".join(c if c.isprintable() else "?" for c in text[:100]))
 
 
-class _Selection(NamedTuple):
-    since: int
-    after: int
-    size: int
-    where: tuple[Condition, ...]
-
-
-def _selection(store: Store, name: str, parameters: _Parameters) -> _Selection:
-    """Read the parameters that a list and its count share."""
+def _selection(
+    store: Store, name: str, parameters: _Parameters
+) -> tuple[int, int, int, tuple[Condition, ...]]:
+    """Return day, cursor, page size and conditions, which a list and its count share."""
     since = parameters.take(wire.CHANGED_SINCE)
     if since is None and parameters.strict:
         raise _Refused(f"chýba povinný parameter {wire.CHANGED_SINCE}")
@@ -192,12 +188,8 @@ def _selection(store: Store, name: str, parameters: _Parameters) -> _Selection:
     after = parameters.number(wire.AFTER_ID)
     where = _unit_conditions(store, parameters) if name == wire.UNITS else ()
     parameters.end()
-    return _Selection(
-        since=0 if since is None else day_number(_day(since)),
-        after=after or 0,
-        size=size or wire.DEFAULT_PAGE,
-        where=where,
-    )
+    day = 0 if since is None else day_number(_day(since))
+    return day, after or 0, size or wire.DEFAULT_PAGE, where
 
 
 def _day(text: str) -> date:
@@ -235,41 +227,29 @@ def _unit_conditions(store: Store, parameters: _Parameters) -> tuple[Condition, 
 _Route = Callable[[Store, _Parameters, str], Reply]
 
 
-def _list(name: str) -> _Route:
-    def route(store: Store, parameters: _Parameters, method: str) -> Reply:
-        since, after, size, where = _selection(store, name, parameters)
-        ids, more = store.line(name).page(since, after, size, where)
-        page: dict[str, object] = {"id": ids, wire.MORE: more}
-        if parameters.strict and not len(ids):
-            del page["id"]  # null attributes are left out, empty lists may be
-        return _json(200, page, method)
-
-    return route
+def _list(name: str, store: Store, parameters: _Parameters, method: str) -> Reply:
+    since, after, size, where = _selection(store, name, parameters)
+    ids, more = store.line(name).page(since, after, size, where)
+    page: dict[str, object] = {"id": ids, wire.MORE: more}
+    if parameters.strict and not len(ids):
+        del page["id"]  # null attributes are left out, empty lists may be
+    return _json(200, page, method)
 
 
-def _count(name: str) -> _Route:
-    def route(store: Store, parameters: _Parameters, method: str) -> Reply:
-        since, after, _, where = _selection(store, name, parameters)
-        return _json(200, {wire.COUNT: store.line(name).count(since, after, where)}, method)
-
-    return route
+def _count(name: str, store: Store, parameters: _Parameters, method: str) -> Reply:
+    since, after, _, where = _selection(store, name, parameters)
+    return _json(200, {wire.COUNT: store.line(name).count(since, after, where)}, method)
 
 
-def _codelist(name: str) -> _Route:
-    def route(store: Store, parameters: _Parameters, method: str) -> Reply:
-        parameters.end()
-        return sent(200, store.codelists[name], method)
-
-    return route
+def _codelist(name: str, store: Store, parameters: _Parameters, method: str) -> Reply:
+    parameters.end()
+    return sent(200, store.codelists[name], method)
 
 
-def _record(collection: str) -> _Route:
-    def route(store: Store, parameters: _Parameters, method: str) -> Reply:
-        id_ = parameters.record_id()
-        record = store.record(collection, id_) if id_ <= wire.MAX_ID else None
-        return sent(404, b"", method) if record is None else _json(200, record, method)
-
-    return route
+def _record(collection: str, store: Store, parameters: _Parameters, method: str) -> Reply:
+    id_ = parameters.record_id()
+    record = store.record(collection, id_) if id_ <= wire.MAX_ID else None
+    return sent(404, b"", method) if record is None else _json(200, record, method)
 
 
 def _templates(store: Store, parameters: _Parameters, method: str) -> Reply:
@@ -291,17 +271,14 @@ def _template(store: Store, parameters: _Parameters, method: str) -> Reply:
     return sent(404, b"", method) if body is None else sent(200, body, method)
 
 
-def _file(name: str) -> _Route:
-    def route(store: Store, parameters: _Parameters, method: str) -> Reply:
-        parameters.end()
-        id_ = int(name) if RECORD_RULES["id"].pattern.fullmatch(name) else -1
-        body = store.attachment(id_) if 0 <= id_ <= wire.MAX_ID else None
-        if body is None:
-            return sent(404, b"", method)
-        reply = sent(200, body, method)
-        return reply._replace(headers=reply.headers | {"Content-Type": "application/pdf"})
-
-    return route
+def _file(name: str, store: Store, parameters: _Parameters, method: str) -> Reply:
+    parameters.end()
+    id_ = int(name) if RECORD_RULES["id"].pattern.fullmatch(name) else -1
+    body = store.attachment(id_) if 0 <= id_ <= wire.MAX_ID else None
+    if body is None:
+        return sent(404, b"", method)
+    reply = sent(200, body, method)
+    return reply._replace(headers=reply.headers | {"Content-Type": "application/pdf"})
 
 
 def _description(store: Store, parameters: _Parameters, method: str) -> Reply:
@@ -316,13 +293,10 @@ def _descriptions() -> tuple[bytes, bytes]:
 
 
 _ROUTES: Final[dict[str, _Route]] = {
-    **{f"/api/{name}": _list(name) for name in wire.LISTS.values()},
-    **{f"/api/{wire.COUNTS}/{name}": _count(name) for name in wire.LISTS.values()},
-    **{f"/api/{c.endpoint}": _codelist(c.endpoint) for c in wire.CODELISTS.values()},
-    f"/api/{wire.UNIT}": _record(wire.UNITS),
-    f"/api/{wire.STATEMENT}": _record(wire.STATEMENTS),
-    f"/api/{wire.REPORT}": _record(wire.REPORTS),
-    f"/api/{wire.ANNUAL_REPORT}": _record(wire.ANNUAL_REPORTS),
+    **{f"/api/{name}": partial(_list, name) for name in wire.LISTS.values()},
+    **{f"/api/{wire.COUNTS}/{name}": partial(_count, name) for name in wire.LISTS.values()},
+    **{f"/api/{c.endpoint}": partial(_codelist, c.endpoint) for c in wire.CODELISTS.values()},
+    **{kind.path: partial(_record, kind.listed) for kind in KINDS.values()},
     f"/api/{wire.TEMPLATES}": _templates,
     f"/api/{wire.TEMPLATE}": _template,
     "/openapi.json": _description,
