@@ -194,7 +194,7 @@ MUTATIONS = [
     Mutation(
         "a codelist has one entry per code",
         "codelists.py:_codelist",
-        "if code in rows and rows[code] != row:",
+        "if clashing.height:",
         "if False:",
         "test_an_ambiguous_codelist_is_an_error",
     ),

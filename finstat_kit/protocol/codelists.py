@@ -37,31 +37,21 @@ def parse_classification(body: bytes) -> pl.DataFrame:
 
 
 def _codelist(entries: Sequence[Entry], key: str, schema: pl.Schema) -> pl.DataFrame:
-    rows: dict[str, tuple[str | None, ...]] = {}
-    repeated: list[str] = []
-    for index, entry in enumerate(entries):
-        row = _row(entry)
-        code = str(row[0])
-        if code in rows and rows[code] != row:
-            raise ProtocolError(
-                f"$.{key}[{index}]: the code {value_in_words(code)} is listed twice, with other "
-                "content"
-            )
-        if code in rows:
-            repeated.append(code)
-        rows[code] = row
-    if repeated:
+    listed = pl.DataFrame([_row(entry) for entry in entries], schema=LOCATIONS, orient="row")
+    distinct = listed.with_row_index().unique(listed.columns, keep="first", maintain_order=True)
+    clashing = distinct.filter(~pl.col("code").is_first_distinct())
+    if clashing.height:
+        index, code, *_ = clashing.row(0)
+        raise ProtocolError(
+            f"$.{key}[{index}]: the code {value_in_words(code)} is listed twice, with other content"
+        )
+    repeated = listed.filter(~pl.struct(pl.all()).is_first_distinct())["code"]
+    if repeated.len():
         log.warning(
             "$.%s: the code %r is listed twice with equal content; %d such entries",
-            key, repeated[0], len(repeated),
+            key, repeated[0], repeated.len(),
         )  # fmt: skip
-    ordered = [rows[code] for code in sorted(rows)]
-    columns = zip(*ordered, strict=True) if ordered else [[]] * 4
-    series = [
-        pl.Series(name, list(column), dtype=pl.String)
-        for name, column in zip(LOCATIONS, columns, strict=True)
-    ]
-    return pl.DataFrame(series[: len(schema)])
+    return distinct.sort("code").select(schema.names())
 
 
 def _row(entry: Entry) -> tuple[str | None, ...]:
