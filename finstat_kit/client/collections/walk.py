@@ -21,7 +21,7 @@ from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.requests import Page, Query, next_query
 from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
 from finstat_kit.transport.base import Stop, Stopped
-from finstat_kit.transport.threads import Outcome, Workers
+from finstat_kit.transport.threads import Workers
 
 
 def query_of(
@@ -292,7 +292,7 @@ def over_connections(
     """
     exchange, stop = session.exchange, Stop(over)
     # One thread more than connections: a count that hangs blocks no page.
-    workers: Workers[Fetch | Recount, Page | int] = Workers(connections + 1)
+    workers: Workers[Fetch | Recount, Page | int | None] = Workers(connections + 1)
     pages = 0  # in flight
     pressure = exchange.pressure
     whole: Recount | None = None
@@ -308,18 +308,17 @@ def over_connections(
                     pages += 1
                     workers.submit(task, partial(exchange.get, requests.page(task.query), stop))
                 else:
-                    workers.submit(task, partial(exchange.get, requests.count(task.query), stop))
+                    workers.submit(task, partial(count_or_none, session, task.query, stop))
             if (finished := workers.finished()) is not None:
-                task, outcome = finished
-                if isinstance(task, Fetch):
+                task, reply = finished[0], finished[1].result()
+                if isinstance(reply, Page):
+                    assert isinstance(task, Fetch)
                     pages -= 1
-                    page = outcome.result()
-                    assert isinstance(page, Page)
-                    yield walk.deliver(task, page)
+                    yield walk.deliver(task, reply)
                 elif task is whole:
-                    total = _count_of(outcome)
-                else:
-                    walk.recounted(task, _count_of(outcome))
+                    total = reply
+                elif isinstance(task, Recount):
+                    walk.recounted(task, reply)
             if total is not None and walk.begun:
                 walk.expect(total, connections)
                 total = None
@@ -336,15 +335,6 @@ def _pays(session: Session) -> bool:
     If the rate is the bottleneck, more of them would only wait.
     """
     return session.rate is None or 1 < session.rate * session.exchange.latency < math.inf
-
-
-def _count_of(outcome: Outcome[Page | int]) -> int | None:
-    """Return a count, None if it could not be fetched."""
-    try:
-        count = outcome.result()
-    except RegisterError:
-        return None
-    return count if isinstance(count, int) else None
 
 
 def filters_of(ico: object, dic: object, legal_form_code: object) -> list[dict[str, str]]:
