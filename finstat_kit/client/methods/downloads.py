@@ -33,6 +33,8 @@ DOWNLOADS: Final = pl.Schema(
     }
 )
 
+_Result = tuple[int, str | None, int | None, bool, str, str | None]  # a row of `DOWNLOADS`
+
 
 class _File(NamedTuple):
     """A file as its record describes it."""
@@ -41,17 +43,6 @@ class _File(NamedTuple):
     path: Path
     size: int | None
     digest: str | None
-
-
-class _Result(NamedTuple):
-    """A row of the report of a download."""
-
-    id: int
-    path: str | None
-    bytes: int | None
-    checked: bool
-    status: str
-    problem: str | None
 
 
 def download(
@@ -173,11 +164,11 @@ def _check(file: _File, body: bytes) -> None:
 
 
 def _result(file: _File, size: int, status: str) -> _Result:
-    return _Result(file.id, str(file.path), size, file.digest is not None, status, None)
+    return file.id, str(file.path), size, file.digest is not None, status, None
 
 
 def _failed(file: _File, problem: str) -> _Result:
-    return _Result(file.id, None, None, False, "failed", problem)
+    return file.id, None, None, False, "failed", problem
 
 
 def _frame(results: Iterable[_Result]) -> pl.DataFrame:
