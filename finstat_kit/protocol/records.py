@@ -32,7 +32,6 @@ import msgspec
 import numpy as np
 import polars as pl
 from msgspec import Meta, Struct
-from msgspec.structs import astuple
 
 from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import wire
@@ -377,12 +376,6 @@ def shaped(reply: object, shape: type[S], where: str = "") -> S:
         return msgspec.convert(reply, shape, dec_hook=_decoded_day)
     except msgspec.ValidationError:
         raise next(_misfits(reply, shape, f"{where}$")) from None
-
-
-def fields_sent(record: Record) -> dict[str, object]:
-    """Return the fields that a record without objects in it has."""
-    fields = zip(record.__struct_fields__, astuple(record), strict=True)
-    return {name: value for name, value in fields if value is not None}
 
 
 def _read_truths(reply: dict[str, object]) -> None:

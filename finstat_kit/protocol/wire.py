@@ -41,7 +41,6 @@ AFTER_ID: Final = "pokracovat-za-id"
 FILTERS: Final = {"ico": "ico", "dic": "dic", "legal_form_code": "pravna-forma"}
 
 # Keys of replies.
-IDS: Final = "id"
 MORE: Final = "existujeDalsieId"
 COUNT: Final = "pocetZostavajucichId"
 LOCATIONS: Final = "lokacie"
