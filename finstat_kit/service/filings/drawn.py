@@ -293,12 +293,8 @@ def _changed(day: Ints, bits: NDArray[np.uint64]) -> Ints:
 
 def _reports(two: NDArray[np.bool_], bits: NDArray[np.uint64]) -> Ints:
     """Return how many reports each statement has; see `extras` for which."""
-    notes, auditor, notice = (
-        ((bits >> np.uint64(shift)) & np.uint64(mask) == 0).astype(np.int64)
-        for shift, mask in EXTRAS
-    )
-    tables = np.where(two, 2, 1)
-    reports: Ints = np.minimum(tables + notes + auditor + notice, MOST_REPORTS)
+    extra = sum((bits >> np.uint64(shift)) & np.uint64(mask) == 0 for shift, mask in EXTRAS)
+    reports: Ints = np.minimum(np.where(two, 2, 1) + extra, MOST_REPORTS)
     return reports
 
 
