@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -405,7 +405,8 @@ def sample(
     folder = None if codelists is None else Path(codelists).absolute()
     identity = f"finstat_kit sample; seed={seed}; units={units}"
     if codelists is not None:
-        identity += f"; codelists={_digest(store.codelists)}"
+        digests = (sha256(body).digest() for _, body in sorted(store.codelists.items()))
+        identity += f"; codelists={sha256(b''.join(digests)).hexdigest()[:16]}"
     return Sample(
         store,
         strict=strict,
@@ -414,13 +415,6 @@ def sample(
         identity=identity,
         lang=lang,
     )
-
-
-def _digest(codelists: Mapping[str, bytes]) -> str:
-    digest = sha256()
-    for name in sorted(codelists):
-        digest.update(sha256(codelists[name]).digest())
-    return digest.hexdigest()[:16]
 
 
 def _call(units: int, seed: int, strict: bool, codelists: str | Path | None) -> str:
