@@ -393,24 +393,25 @@ def _proxy_for(url: str) -> str | None:
     return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
 
 
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def _is_unreachable(error: BaseException) -> bool:
     """Return whether the name lookup failed, or the connection was refused."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, socket.gaierror | ConnectionRefusedError):
-            return True
-        cause = cause.__cause__ or cause.__context__
-    return False
+    refusals = socket.gaierror | ConnectionRefusedError
+    return any(isinstance(cause, refusals) for cause in _causes(error))
 
 
 def tls_failure(error: BaseException) -> str | None:
     """Return why TLS failed, None if TLS was not the cause."""
-    cause: BaseException | None = error
-    while cause is not None:
+    for cause in _causes(error):
         # A connection that merely ended during the handshake is worth another attempt.
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, _ENDED):
             return str(getattr(cause, "verify_message", None) or cause.reason or cause)
-        cause = cause.__cause__ or cause.__context__
     return None
 
 
