@@ -207,10 +207,8 @@ class RegisterUnavailable(RegisterError):
         *,
         blocked: bool = False,
         status: int | None = None,
-        url: str | None = None,
-        attempts: int | None = None,
     ) -> None:
-        super().__init__(message, url=url, attempts=attempts)
+        super().__init__(message)
         self.blocked = blocked
         self.status = status
 
@@ -251,10 +249,9 @@ class NotFound(RegisterError):
         *,
         cure: str | Either = "",
         ids: Sequence[int] = (),
-        url: str | None = None,
         partial: pl.DataFrame | None = None,
     ) -> None:
-        super().__init__(message, cure=cure, url=url, partial=partial)
+        super().__init__(message, cure=cure, partial=partial)
         self.ids = list(ids)
 
 
