@@ -114,8 +114,6 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http":
-            raise NotImplementedError(scope["type"])
         if self._hosts is None or _host(scope) in self._hosts:
             # Non-ASCII characters are invalid in an address; the service refuses them.
             path = scope["raw_path"].decode("ascii", errors="surrogateescape")
