@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.shipped import data_folder
@@ -122,6 +124,28 @@ def _cells(
     return [tables[table][row * width + width - (1 if previous else 2)]]
 
 
+def _may_be_hidden(sample: Sample, unit: Mapping[str, Any], year: int) -> bool:
+    """Return whether a statement that is not public can be of a year, by the order of its id."""
+    first, last = f"{year}-01-01", f"{year}-12-31"
+    if (unit.get("datumZalozenia") or first) > last or (unit.get("datumZrusenia") or last) < first:
+        return False
+    replies = (
+        sample._answer("GET", "/api/uctovna-zavierka", f"id={id_}")
+        for id_ in sorted(unit["idUctovnychZavierok"])
+    )
+    records = [json.loads(reply.body) for reply in replies]
+    # A statement of another unit shows nothing about the years of this one.
+    own = [record for record in records if record.get("idUJ") == unit["id"]]
+    ends, filed = (
+        [record[name] for record in own if name in record] for name in ("obdobieDo", "datumPodania")
+    )
+    years = [end[:4] for end in ends]
+    if years == sorted(years) and filed == sorted(filed):
+        before = [record["id"] for record in own if record.get("datumPodania", last) < last]
+        records = [record for record in records if record["id"] > max(before, default=0)]
+    return any(record.get("stav") == "NEVEREJNÁ" for record in records)
+
+
 def truth(sample: Sample, unit: int, year: int) -> Truth:
     """Return what the sample drew for a unit and a year."""
     filings = sample._filed_store.filings
@@ -136,7 +160,8 @@ def truth(sample: Sample, unit: int, year: int) -> Truth:
         return Truth("no_filing", None, NOTHING)
     drawn = _of_year(filings, ids, year)
     if not drawn:
-        return Truth("no_filing_for_year", None, NOTHING)
+        hidden = _may_be_hidden(sample, record, year)
+        return Truth("non_public" if hidden else "no_filing_for_year", None, NOTHING)
     why = [_reason_of(filings, filing) for filing in drawn]
     # A correction without figures leaves those of what it corrects.
     place = why.index(None) if None in why else 0
