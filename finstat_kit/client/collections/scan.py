@@ -41,6 +41,9 @@ from finstat_kit.transport.threads import heeding_interrupts
 
 _SCANNED: Final = 1_000  # records of a scan fetched at once
 _STOPS: Final = 0.4  # seconds within which a stopped scan ends
+# With few threads polars 1 lets two sources of one plan wait for each other for ever. It refuses to
+# join frames of two classes.
+_JOINABLE: Final = not pl.__version__.startswith("1.")
 Result = TypeVar("Result")
 Fetch = Callable[[Needs, threading.Event], Iterator[pl.DataFrame]]
 
@@ -136,12 +139,12 @@ def _fetched_ids(
 class _Guarded(pl.LazyFrame):
     """A LazyFrame whose queries raise our errors, as do those of frames derived from it.
 
-    One class for all of them: polars joins only frames of related classes.
+    One class for all of them where they can be joined: polars joins only frames of related classes.
     """
 
     # Any arguments and results: those of polars differ between versions.
     def collect(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
-        return _with_our_errors(partial(super().collect, *arguments, **options), _Runs())
+        return _with_our_errors(partial(super().collect, *arguments, **options), keep=True)
 
     def sql(self, *arguments: Any, **options: Any) -> pl.LazyFrame:  # noqa: ANN401
         return guarded(super().sql(*arguments, **options))
@@ -162,7 +165,7 @@ def _guard_sinks() -> None:
     def guard(sink: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(sink)
         def guarded_sink(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401
-            return _with_our_errors(partial(sink, *arguments, **options), None)
+            return _with_our_errors(partial(sink, *arguments, **options), keep=False)
 
         return guarded_sink
 
@@ -192,7 +195,13 @@ class _Groups(LazyGroupBy):
 
 def guarded(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Return a LazyFrame whose queries raise our errors, as do those of frames derived from it."""
-    return _Guarded._from_pyldf(frame._ldf)
+    if _JOINABLE:
+        return _Guarded._from_pyldf(frame._ldf)
+
+    class Guarded(_Guarded):
+        pass
+
+    return Guarded._from_pyldf(frame._ldf)
 
 
 def _lazy_frame(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.LazyFrame:
@@ -243,18 +252,25 @@ def _frames(fetch: Fetch, needs: Needs, since: date) -> Iterator[pl.DataFrame]:
 
 
 class _Runs:
-    """The runs of scans within one `collect`, whose rows are kept for a possible error."""
+    """The runs of scans within one query, whose rows a `collect` keeps for a possible error."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep: bool) -> None:
+        self.keep = keep
         self._runs: list[_Rows] = []
 
     def add(self, rows: _Rows) -> None:
         """Note that a run begins."""
-        rows.kept = True
+        rows.kept |= self.keep
         self._runs.append(rows)
+
+    def wrapped(self) -> RegisterError | KeyboardInterrupt | None:
+        """Return the error that a run ended with, if any: polars 1 wraps it in its own."""
+        return next((rows.error for rows in self._runs if rows.error is not None), None)
 
     def completed(self, error: RegisterError | KeyboardInterrupt) -> BaseException | None:
         """Return the error to raise, with the rows of the run that it ended; None if it is none."""
+        if not self.keep:
+            return None
         if isinstance(error, RegisterError):
             ended = [rows for rows in self._runs if rows.error is error]
         else:
@@ -271,35 +287,36 @@ class _Runs:
 _under_way: Final[set[_Runs]] = set()
 
 
-def _with_our_errors(query: Callable[[], Result], runs: _Runs | None) -> Result:
+def _with_our_errors(query: Callable[[], Result], *, keep: bool) -> Result:
     """Run a query of polars; raise our errors from it, with the rows fetched before them.
 
     Args:
         query: Runs it.
-        runs: Keeps the rows; None for a sink, which may write more than memory holds.
+        keep: Whether the rows are kept; not for a sink, which may write more than memory holds.
     """
-    if runs is not None:
-        _under_way.add(runs)
+    runs = _Runs(keep=keep)
+    _under_way.add(runs)
     try:
         try:
             return query()
         except KeyboardInterrupt:
             time.sleep(0)  # Python raises the same Ctrl-C again here
             raise
-    except (RegisterError, KeyboardInterrupt) as error:
-        completed = None if runs is None else runs.completed(error)
-        if completed is not None:
-            raise completed from error.__cause__
-        if isinstance(error, KeyboardInterrupt):
+    except (RegisterError, KeyboardInterrupt, pl.exceptions.ComputeError) as error:
+        ours = runs.wrapped() if isinstance(error, pl.exceptions.ComputeError) else error
+        if ours is None:
+            raise
+        if (completed := runs.completed(ours)) is not None:
+            raise completed from ours.__cause__
+        if isinstance(ours, KeyboardInterrupt):
             raise Interrupted(
                 "interrupted; the query has no result, and a file that it writes is incomplete: "
                 "repeat it"
-            ) from error
-        error.partial = error.cursor = None
-        raise
+            ) from ours
+        ours.partial = ours.cursor = None
+        raise ours from ours.__cause__
     finally:
-        if runs is not None:
-            _under_way.discard(runs)
+        _under_way.discard(runs)
 
 
 class _Rows:
