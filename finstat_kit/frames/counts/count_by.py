@@ -127,6 +127,8 @@ def _counted(
         lazy = lazy.sort(has_figures(schema), *year, nulls_last=False, maintain_order=True)
         # A row that names no unit is one of its own.
         unit = pl.col("unit_id")
+        if schema["unit_id"] == pl.Null:  # without any value, which polars 1 does not compare
+            unit = unit.cast(pl.Int64)
         lazy = lazy.filter(unit.is_null() | unit.is_last_distinct())
     counts = (
         lazy.select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), **also)
