@@ -1,6 +1,7 @@
 """LazyFrames of records, which fetch what a query needs when they are collected.
 
-They raise our errors: for Ctrl-C polars raises its own KeyboardInterrupt.
+They raise our errors: for Ctrl-C polars raises its own KeyboardInterrupt, and polars 1 wraps all
+errors.
 """
 
 from __future__ import annotations
@@ -263,9 +264,13 @@ class _Runs:
         rows.kept |= self.keep
         self._runs.append(rows)
 
-    def wrapped(self) -> RegisterError | KeyboardInterrupt | None:
-        """Return the error that a run ended with, if any: polars 1 wraps it in its own."""
-        return next((rows.error for rows in self._runs if rows.error is not None), None)
+    def wrapped(
+        self, error: pl.exceptions.ComputeError
+    ) -> RegisterError | KeyboardInterrupt | None:
+        """Return the error of a run that polars 1 has wrapped in its own; None for any other."""
+        errors = (rows.error for rows in self._runs if rows.error is not None)
+        # Runs of queries in other threads are noted too: theirs are not in its text.
+        return next((ours for ours in errors if type(ours).__name__ in str(error)), None)
 
     def completed(self, error: RegisterError | KeyboardInterrupt) -> BaseException | None:
         """Return the error to raise, with the rows of the run that it ended; None if it is none."""
@@ -303,7 +308,7 @@ def _with_our_errors(query: Callable[[], Result], *, keep: bool) -> Result:
             time.sleep(0)  # Python raises the same Ctrl-C again here
             raise
     except (RegisterError, KeyboardInterrupt, pl.exceptions.ComputeError) as error:
-        ours = runs.wrapped() if isinstance(error, pl.exceptions.ComputeError) else error
+        ours = runs.wrapped(error) if isinstance(error, pl.exceptions.ComputeError) else error
         if ours is None:
             raise
         if (completed := runs.completed(ours)) is not None:
