@@ -239,7 +239,7 @@ def _mirror(path: str, name: str) -> Register:
     day = None
     if (dated := _DAY.fullmatch(path)) and not arguments.exists(path):
         path, day = dated.groups()
-    if not any(arguments.exists(Path(path, part)) for part in ("runs", "units", "mirror.json")):
+    if not any(arguments.exists(Path(path, part)) for part in ("runs", "units")):
         raise UsageError(
             f": there is no mirror in {path!r}",
             argument=name,

@@ -80,7 +80,7 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
                 small.logs[name].append(
                     rows.with_columns(version=pl.lit(_OWN, pl.Int64)), about.text
                 )
-        run = Begun(1, state.run.since, state.run.started, True, {}, False, "extract")
+        run = Begun(1, state.run.since, state.run.started, True, {}, False)
         reached = small.reached()
         none = [(name, 0, 0) for name, _, _ in reached]
         for number, kind, counts in ((1, BEGUN, none), (2, DONE, reached)):

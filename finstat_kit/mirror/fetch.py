@@ -1,13 +1,18 @@
-"""Records fetched in batches: one that cannot be had delays itself alone, an outage ends it all."""
+"""Records fetched in batches and committed: one that cannot be had delays itself alone.
+
+An outage ends the fetching; what came before it is committed.
+"""
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from time import monotonic
 from typing import Final, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from finstat_kit.client.register import Register
@@ -20,11 +25,35 @@ from finstat_kit.errors import (
     RegisterUnavailable,
     TransportError,
 )
-from finstat_kit.progress import Advance
-from finstat_kit.protocol import requests
-from finstat_kit.protocol.records import Kind, Record
+from finstat_kit.mirror.cells import split
+from finstat_kit.mirror.log import MANY_FILES
+from finstat_kit.mirror.state import TEMPLATES, Writer, lacking_of, legible
+from finstat_kit.mirror.versions import (
+    HALF,
+    LISTED,
+    NAMED,
+    OWNED,
+    RECORD,
+    REPORTS_OF,
+    UNCHANGED,
+    UNREADABLE,
+    Ints,
+    answers_of,
+    digests,
+    ids_named,
+    of_ids,
+    places_in,
+    rows_of,
+    schema_of,
+)
+from finstat_kit.progress import Advance, bar
+from finstat_kit.protocol import forms, requests
+from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol.records import KINDS, Kind, Record
+from finstat_kit.protocol.requests import Request
 from finstat_kit.transport.threads import in_order
 
+_CONTENTS: Final = 2_000  # records per commit: a report is of 10 kB
 _BATCH_SECONDS: Final = 60  # of requests at the register's rate: what a crash can cost
 _OUTAGE: Final = 3  # records in a row that cannot be had: it is not the records' fault
 _ITS_FAULT: Final = (ProtocolError, NotFound, BadRequest)  # of one record, and of no other
@@ -123,3 +152,302 @@ class Fetcher:
 def sliced(ids: Ids, size: int) -> Iterator[Ids]:
     """Yield ids in pieces of a size."""
     return (ids[start : start + size] for start in range(0, len(ids), size))
+
+
+class Templates:
+    """The templates of kept reports, each requested at most once per sync."""
+
+    def __init__(self, register: Register, writer: Writer) -> None:
+        self._register = register
+        self._writer = writer
+        self._forms: dict[int, Form | None] = {}
+        self._refused: dict[int, str] = {}  # not to be had in this sync, and why
+
+    @property
+    def unknown(self) -> list[int]:
+        """The templates that the register does not know."""
+        return [template for template, form in self._forms.items() if form is None]
+
+    def form(self, template: int) -> Form | None:
+        """Return a template that was fetched, None where there is none."""
+        return self._forms.get(template)
+
+    def complete(self) -> None:
+        """Fetch the templates that kept reports lack, and name these reports anew."""
+        folder, is_record = self._writer.folder, pl.col("kind") == RECORD
+        with legible(folder.path):
+            templates = folder.scan(folder.logs["templates"]).collect()
+            reports = folder.scan(folder.logs["reports"]).filter(is_record)
+            used = reports.select(pl.col("idSablony").unique().drop_nulls().sort()).collect()
+        for template, body in templates.select("id", "body").rows():
+            self._forms[template] = forms.parse_template(body.encode(), template)
+        absent = [template for template in used["idSablony"] if template not in self._forms]
+        self.fetch(absent)
+        fetched = [template for template in absent if self.form(template) is not None]
+        if not fetched:
+            return
+        with legible(folder.path):
+            reports = folder.scan(folder.logs["reports"]).filter(is_record)
+            of_these = reports.filter(pl.col("idSablony").is_in(fetched))
+            ids = of_these.select("id").unique().sort("id").collect()
+        self._writer.name("reports", ids, LISTED)
+
+    def fetch(self, used: Iterable[int]) -> None:
+        """Fetch the templates that are not kept."""
+        bodies: dict[int, str] = {}
+        for template in sorted(set(used) - self._forms.keys() - self._refused.keys()):
+            try:
+                exchange = self._register._session.exchange
+                bodies[template], self._forms[template] = exchange.get(_with_body(template))
+            except NotFound:
+                self._forms[template] = None  # for this sync; the next one requests it again
+            except RegisterError as error:
+                self._refused[template] = error.message
+        rows = {
+            "version": self._writer.next("templates"),
+            "id": list(bodies),
+            "body": list(bodies.values()),
+        }
+        self._writer.append("templates", pl.DataFrame(rows, schema=TEMPLATES))
+
+    def placed(self, reports: list[Fetched]) -> list[Fetched]:
+        """Fetch the templates of reports; those whose template is not to be had are unreadable.
+
+        Cells are written once, each with its place in the template.
+        """
+        of = {id_: getattr(record, "idSablony", None) or 0 for id_, record in reports}
+        self.fetch(set(of.values()) - {0})
+        why: dict[int, Record | str] = {
+            template: f"template {template}: {reason}" for template, reason in self._refused.items()
+        }
+        return [(id_, why.get(of[id_], record)) for id_, record in reports]
+
+
+def _with_body(template: int) -> Request[tuple[str, Form]]:
+    """Return the request of a template that gives its body beside it."""
+    request = requests.template(template)
+    return Request(
+        request.path, lambda body: (body.decode(), request.read(body)), request.parameters,
+        request.cap,
+    )  # fmt: skip
+
+
+def answer(
+    writer: Writer,
+    templates: Templates,
+    name: str,
+    fetched: list[Fetched],
+    stands: pl.DataFrame,
+    counts: dict[str, int],
+) -> pl.Series:
+    """Commit the records of a batch.
+
+    Args:
+        writer: Of the run.
+        templates: Of reports, fetched before.
+        name: Of the collection.
+        fetched: Ids with their records or problems.
+        stands: What the log said of each id before; see `versions.standing`.
+        counts: New, changed and gone records, which are added to.
+
+    Returns:
+        The ids of those that could be read.
+    """
+    problems = [(id_, why[:200]) for id_, why in fetched if isinstance(why, str)]
+    records = KINDS[name].frame([record for _, record in fetched if not isinstance(record, str)])
+    version, today = writer.next(name), writer.today()
+    cells = None
+    placed = pl.lit(None, pl.Boolean)
+    if name == "reports":
+        records, cells = split(records, version, templates.form)
+        # A report is stored again once its template is known.
+        placed = pl.when(pl.col("idSablony").is_in(templates.unknown)).then(pl.lit(value=False))
+    answers = answers_of(records.with_columns(placed=placed)).drop("placed")
+    reasons = {"id": pl.Int64, "problem": pl.String}
+    unread = pl.DataFrame(problems, schema=reasons, orient="row")
+    unread = unread.with_columns(digests(unread["problem"]))
+    before = ("known", "listed", "readable", pl.col("digest").alias("before"))
+
+    def with_former(rows: pl.DataFrame) -> pl.DataFrame:
+        # A join would look at all that stands, batch by batch.
+        at = pl.Series(places_in(stands["id"].to_numpy(), rows["id"].to_numpy()))
+        former = stands.select(before).lazy().select(pl.all().gather(at.set(at < 0, None)))
+        equal = pl.col("listed") & (pl.col("digest") == pl.col("before"))
+        return rows.hstack(former.collect()).with_columns(equal=equal.fill_null(value=False))
+
+    answers, unread = with_former(answers), with_former(unread)
+    same = answers["equal"] & answers["readable"].fill_null(False)
+    # What was named is to be answered; of units only a full run names all.
+    every = name != "units" or writer.run.full
+    news, equal = answers.filter(~same), answers.filter(same if every else pl.lit(value=False))
+    waits = unread["equal"] & ~unread["readable"].fill_null(True)
+    unread = unread if every else unread.filter(~waits)
+    schema = schema_of(name)
+    columns, half = [n for n in schema if n in answers.columns], pl.col("digest") & HALF
+    if cells is not None:
+        # The cells first: a record without its own would not be whole, cells without a record are
+        # nothing.
+        writer.append("cells", cells.filter(pl.col("report_id").is_in(news["id"].implode())))
+    rows = [
+        rows_of(name, news.select(columns), RECORD, version, today),
+        rows_of(name, equal.select("id", "gone", half), UNCHANGED, version, today),
+        rows_of(name, unread.select("id", "problem", "digest"), UNREADABLE, version, today),
+    ]
+    writer.append(name, pl.concat(rows))
+    known = news["known"].fill_null(value=False)
+    gone = news["gone"].is_not_null()
+    counts["gone"] += int(gone.sum())
+    counts["changed"] += int((known & ~gone).sum())
+    counts["new"] += int((~known & ~gone).sum())
+    return answers["id"]
+
+
+class Contents:
+    """The lacking records of the kept collections, as they become fewer.
+
+    Args:
+        register: The register to copy.
+        writer: Of a run that is done.
+        templates: Of reports.
+        budget: The time it may take.
+        progress: As of `Mirror.sync`.
+    """
+
+    def __init__(
+        self,
+        register: Register,
+        writer: Writer,
+        templates: Templates,
+        budget: Budget,
+        progress: bool | None,
+    ) -> None:
+        self._register = register
+        self._writer = writer
+        self._templates = templates
+        self._progress = progress
+        self._fetchers = {n: Fetcher(register, KINDS[n], budget) for n in writer.kept}
+        self._counts = {n: {"new": 0, "changed": 0, "gone": 0} for n in writer.kept}
+        self._requests = dict.fromkeys(writer.kept, 0)
+        self._seconds = dict.fromkeys(writer.kept, 0.0)
+        self._stands: dict[str, pl.DataFrame] = {}
+        self._left: dict[str, Ints] = {}  # ascending, those that failed before apart
+        self._failed: dict[str, set[int]] = {n: set() for n in writer.kept}
+        self._named: list[int] = []  # reports, by the statements fetched last
+        self._batches = 0
+
+    def report(self) -> list[dict[str, object]]:
+        """Return a row of the report of a sync per collection."""
+        return [
+            {"list": f"{name} records", "window": self._writer.run.since, **self._counts[name],
+             "unreadable": len(self._failed[name]), "requests": self._requests[name],
+             "seconds": self._seconds[name]}
+            for name in self._writer.kept
+        ]  # fmt: skip
+
+    def fetch(self) -> None:
+        """Fetch until nothing is lacking: the newest statements first, with their reports."""
+        names = self._writer.kept
+        if "reports" in names:
+            self._templates.complete()
+        for name in names:
+            self._look(name)
+        total = sum(len(self._wanted(name)) for name in names)
+        remote = self._register._session.remote
+        with bar("records", total, remote=remote, progress=self._progress) as advance:
+            for name in names:
+                again = np.array(sorted(self._failed[name], reverse=True), dtype=np.int64)
+                self._fill(name, again, advance, moves=False)
+            if {"statements", "reports"} <= set(names):
+                of_statements = self._ids_in(["statements"], REPORTS_OF)
+                self._fill("reports", self._among("reports", of_statements.to_numpy()), advance)
+            # The reports last: statements and annual reports name them.
+            for name in sorted(names, key=lambda name: name == "reports"):
+                self._fill(name, self._wanted(name)[::-1], advance)
+
+    def _look(self, name: str) -> None:
+        """Note what is lacking of a collection."""
+        self._stands[name] = self._writer.standing(name)
+        lacking = lacking_of(self._stands[name])
+        if self._writer.only is not None and name != "reports":  # their statements will name these
+            own = self._owned(name, self._writer.only)
+            lacking = lacking.filter(pl.col("id").is_in(own.implode()))
+        self._left[name] = lacking.filter(~pl.col("unreadable"))["id"].to_numpy()
+        self._failed[name] = set(lacking.filter("unreadable")["id"])
+
+    def _fill(self, name: str, ids: Ints, advance: Advance, *, moves: bool = True) -> None:
+        fetcher, stats, began = self._fetchers[name], self._register.stats, monotonic()
+        before = stats.requests
+        follows = moves and name == "statements" and "reports" in self._writer.kept
+
+        def commit(fetched: list[Fetched]) -> None:
+            if fetched:
+                self._commit(name, fetched)
+
+        def spent() -> None:
+            self._requests[name] += stats.requests - before
+            self._seconds[name] += monotonic() - began
+
+        try:
+            for batch in fetcher.batches(ids, _CONTENTS):
+                fetcher.fetch([int(id_) for id_ in batch], advance, commit, moves=moves)
+                if follows:
+                    spent()
+                    named, self._named = np.array(self._named, dtype=np.int64), []
+                    self._fill("reports", self._among("reports", named), advance)
+                    before, began = stats.requests, monotonic()
+            commit(fetcher.given_up())
+        finally:
+            spent()
+
+    def _commit(self, name: str, fetched: list[Fetched]) -> None:
+        writer = self._writer
+        if name == "reports":
+            fetched = self._templates.placed(fetched)
+        else:
+            named = [
+                id_ for _, record in fetched for id_ in getattr(record, REPORTS_OF, None) or ()
+            ]
+            if name == "statements":
+                self._named += named
+            if "reports" in self._left and writer.about.since is None:
+                self._name_reports(named)
+        read = answer(
+            writer, self._templates, name, fetched, self._stands[name], self._counts[name]
+        )
+        ids = {id_ for id_, _ in fetched}
+        self._failed[name] = (self._failed[name] - ids) | (ids - set(read))
+        self._left[name] = np.setdiff1d(self._left[name], np.array(sorted(ids), dtype=np.int64))
+        self._batches += 1
+        if self._batches % MANY_FILES == 0:  # what is fetched so far is shown
+            writer.show()
+
+    def _name_reports(self, ids: list[int]) -> None:
+        """Write down the reports of records that no list has named: they are to be fetched."""
+        stands, named = self._stands["reports"], np.unique(np.array(ids, dtype=np.int64))
+        new = pl.DataFrame({"id": named[places_in(stands["id"].to_numpy(), named) < 0]})
+        if new.is_empty():
+            return
+        self._writer.name("reports", new, NAMED)
+        self._stands["reports"] = pl.concat([stands, new], how="diagonal").sort("id")
+        self._left["reports"] = np.union1d(self._left["reports"], new["id"].to_numpy())
+
+    def _wanted(self, name: str) -> Ints:
+        """Return what is left of a collection, as far as it is wanted, ascending."""
+        if name != "reports" or self._writer.only is None:
+            return self._left[name]
+        return self._among(name, self._owned(name, self._writer.only).to_numpy())[::-1]
+
+    def _among(self, name: str, ids: Ints) -> Ints:
+        """Return which of some ids are left, the highest first."""
+        return np.intersect1d(self._left[name], ids)[::-1]
+
+    def _owned(self, name: str, units: pl.Series) -> pl.Series:
+        if name == "reports":
+            return self._ids_in(list(OWNED), REPORTS_OF)
+        return self._ids_in(["units"], OWNED[name], of_ids("id", units))
+
+    def _ids_in(self, names: Sequence[str], column: str, where: pl.Expr | None = None) -> pl.Series:
+        folder = self._writer.folder
+        with legible(folder.path):
+            rows = [folder.scan(folder.logs[name]) for name in names]
+            return ids_named([r if where is None else r.filter(where) for r in rows], column)

@@ -23,8 +23,8 @@ from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, owned, snapshot
 from finstat_kit.mirror.log import CURE, Log, UnreadableError
-from finstat_kit.mirror.runs import About, Run, parsed_about
-from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, legible, shortfall
+from finstat_kit.mirror.runs import About, Run
+from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, legible, see_whole
 from finstat_kit.mirror.sync import Sync, checked
 from finstat_kit.mirror.versions import UNREADABLE, changes_in, newest, of_ids
 from finstat_kit.protocol import wire
@@ -503,18 +503,13 @@ def _verified(folder: Folder) -> pl.DataFrame:
 def _verified_log(
     name: str, log: Log, run: Run | None, about: About | None
 ) -> Iterator[_VerifiedRow]:
-    least = run.rows.get(name, 0) if run else 0
+    counted = run.rows.get(name, 0) if run else 0
     try:
         log.reopen()
-        own = None if log.about is None else parsed_about(log.about, log.path)
+        see_whole(log, run, about)
     except MirrorError as error:
-        yield name, max(least, 1), max(least, 1), str(error)
-        return
-    if own is not None and about is not None and own != about:
-        meaning = f"it is of another register or another mirror than the runs; {CURE}"
-        yield name, log.rows, log.rows, meaning
-    if short := shortfall(log, run):
-        yield name, least, max(least - log.rows, 1), f"it is lost: {short}; {CURE}"
+        lost = counted - log.rows if log.rows < counted else max(log.rows, 1)
+        yield name, max(counted, log.rows, 1), lost, str(error)
     damaged = {
         entry.path: str(what) if isinstance(what, UnreadableError) else f"{what}; {CURE}"
         for entry, what in log.damage()

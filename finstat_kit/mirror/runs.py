@@ -21,7 +21,7 @@ from finstat_kit.client.register import source_name
 from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.protocol.wire import BEGINNING
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 _REACHED: Final = pl.Struct(
     {"log": pl.String, "version": pl.Int64, "rows": pl.Int64, "least": pl.Int64}
 )
@@ -37,7 +37,6 @@ RUNS: Final = pl.Schema(
         "full": pl.Boolean(),
         "contents": pl.List(pl.String),  # collections whose records are kept
         "only": pl.Int64(),  # number of the units whose contents alone are; null for all
-        "by": pl.String(),  # process and machine
         "reached": pl.List(_REACHED),
         "lost": pl.List(_LOST),  # versions that were in files dropped by this run
     }
@@ -157,7 +156,6 @@ class Begun(NamedTuple):
     full: bool
     reached: Mapping[str, int]
     lost: bool
-    by: str
 
 
 class History:
@@ -191,9 +189,8 @@ class History:
                 self.gaps += lost
                 completed = [run for run in completed if not _misses(run, lost)]
                 self.open = Begun(
-                    row["run"], row["since"], row["started"], row["full"], reached, bool(lost),
-                    row["by"],
-                )  # fmt: skip
+                    row["run"], row["since"], row["started"], row["full"], reached, bool(lost)
+                )
                 self.base = reached if row["full"] else self.base
                 continue
             self.open = None
@@ -264,7 +261,6 @@ def row_of(
     row: dict[str, Any] = {
         "version": version, "run": run.run, "kind": kind, "day": day, "since": run.since,
         "started": run.started, "full": run.full, "contents": list(contents), "only": only,
-        "by": run.by,
         "reached": [
             {"log": log, "version": last, "rows": rows, "least": least.get(log, 0)}
             for log, last, rows in reached

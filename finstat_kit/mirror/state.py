@@ -1,11 +1,15 @@
-"""What a mirror holds as of a run that is done: read once per call, and passed down."""
+"""The folder of a mirror: its logs, what they hold as of a run that is done, and a new run.
+
+A state is loaded once per public call, and passed down.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import shutil
 import threading
-from collections.abc import Iterator, Sequence
-from datetime import date
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,14 +20,25 @@ from finstat_kit.errors import Either, MirrorError, RegisterError
 from finstat_kit.frames.text import unit_names
 from finstat_kit.mirror import versions
 from finstat_kit.mirror.cells import ORDER, STORED
-from finstat_kit.mirror.log import BROKEN, CURE, Log, Mark, Stamp, said, stamp, verify
-from finstat_kit.mirror.runs import RUNS, About, History, Run, parsed_about
+from finstat_kit.mirror.log import BROKEN, CURE, MANY_FILES, Log, Mark, Stamp, said, stamp, verify
+from finstat_kit.mirror.runs import (
+    BEGUN,
+    DONE,
+    RUNS,
+    About,
+    Begun,
+    History,
+    Run,
+    parsed_about,
+    row_of,
+)
 from finstat_kit.mirror.versions import (
     LISTED,
     RECORD,
     ROW,
     has_content,
     of_ids,
+    rows_of,
     schema_of,
     without,
 )
@@ -96,11 +111,6 @@ class Folder:
         Raises:
             MirrorError: There is no mirror in the folder, or it cannot be read.
         """
-        if (self.path / "mirror.json").exists():
-            raise MirrorError(
-                f"the mirror at {self.path} was written by an older version of finstat_kit, whose "
-                "format is no longer read; sync into another folder"
-            )
         if not self.is_begun:
             raise MirrorError(
                 f"there is no mirror in {self.path}",
@@ -364,13 +374,7 @@ class State:
         log.refresh()
         if shortfall(log, self._newest):
             log.reopen()  # it may be another table by now
-        if short := shortfall(log, self._newest):
-            raise MirrorError(f"{log.path} is lost: {short}; {CURE}")
-        if log.about is not None and parsed_about(log.about, log.path) != self.about:
-            raise MirrorError(
-                f"{log.path} is of another register or another mirror than {self._folder.runs.path}"
-                f"; put back whichever came from elsewhere, or {CURE}"
-            )
+        see_whole(log, self._newest, self.about)
         self._files[name] = [entry.path for entry in log.entries()]
 
     def _paths(self, name: str) -> list[str]:
@@ -442,6 +446,32 @@ def shortfall(log: Log, run: Run | None) -> str:
     return "an older copy of it is there" if log.last < reached else ""
 
 
+def see_whole(log: Log, run: Run | None, about: About | None) -> None:
+    """See that a log is as far as a run counts, and of the mirror that the runs are of.
+
+    Args:
+        log: The log.
+        run: None where none is done.
+        about: None where the runs are lost.
+
+    Raises:
+        MirrorError: It is not, or its description is damaged.
+    """
+    described = None if log.about is None else parsed_about(log.about, log.path)
+    if about is not None and described not in (None, about):
+        raise foreign(log)
+    if short := shortfall(log, run):
+        raise MirrorError(f"{log.path} is lost: {short}; {CURE}")
+
+
+def foreign(log: Log) -> MirrorError:
+    """Return the error of a log that came from another mirror."""
+    return MirrorError(
+        f"{log.path} is of another register or another mirror than the tables beside it; put back "
+        f"whichever came from elsewhere, or {CURE}"
+    )
+
+
 def scanned(paths: list[str], schema: pl.Schema, row_index: str | None = None) -> pl.LazyFrame:
     """Return the rows of files, and if wanted their numbers."""
     if not paths:
@@ -484,3 +514,196 @@ def legible(path: Path) -> Iterator[None]:
         raise MirrorError(
             f"the mirror at {path} cannot be read: {said(error)}; see verify()"
         ) from error
+
+
+class Losses(NamedTuple):
+    """What is lost or damaged of a mirror.
+
+    Attributes:
+        history: The runs; none where they are lost.
+        logs: Each with its damaged files, none for a log that is lost as a whole.
+        gaps: Name of a log, first and last version that was in what is lost of it.
+    """
+
+    history: History
+    logs: list[tuple[Log, list[str]]]
+    gaps: list[tuple[str, int, int]]
+
+
+class Writer:
+    """The run that a sync writes: a row *begun*, rows of logs in ascending versions, a row *done*.
+
+    Args:
+        folder: The folder, which the caller holds for writing.
+        about: What the mirror is of.
+        losses: What is dropped when the run begins.
+        kept: The collections whose records are kept.
+        only: The units whose contents alone are kept; None for all.
+        today: Returns the register's day.
+
+    Attributes:
+        run: The run, once it is begun.
+        base: The version of each log before the run.
+    """
+
+    run: Begun
+    base: dict[str, int]
+
+    def __init__(
+        self,
+        folder: Folder,
+        about: About,
+        losses: Losses,
+        kept: tuple[str, ...],
+        only: pl.Series | None,
+        today: Callable[[], date],
+    ) -> None:
+        self.folder, self.about, self.kept, self.only = folder, about, kept, only
+        self._first_history, self._lost, self._gaps = losses
+        self.today = today
+        self._is_begun = self._is_shown = False
+        self._versions = {}
+        gaps = [*self._first_history.gaps, *self._gaps]
+        for name, log in folder.logs.items():
+            used = [log.last, *(last for gap, _, last in gaps if gap == name)]
+            used += [run.reached.get(name, 0) for run in self._first_history.done]
+            self._versions[name] = int(max(used))
+        self._versions["reports"] = max(self._versions["reports"], self._versions["cells"])
+
+    @property
+    def history(self) -> History:
+        """The runs as committed."""
+        return self.folder.history() if self.folder.runs.refresh() else self._first_history
+
+    def begin(self, *, full: bool) -> bool:
+        """Resume the run that was cut off, or begin the next one; return whether it is resumed."""
+        history, today = self.history, self.today()
+        cut = history.open
+        self.base = dict(self._versions)
+        self._is_begun = False
+        if cut is not None and (cut.full or not full) and not self._lost:
+            self.run, self.base = cut, dict(cut.reached)
+            # That a loss is being made good is in the row that it began with.
+            self._is_begun = cut.lost or history.contents == self.kept
+            self._write_begun()
+            return True
+        first = self.about.first
+        if not full and history.done:
+            days = [history.done[-1].started, today]
+            with legible(self.folder.path):
+                units = self.folder.scan(self.folder.logs["units"])
+                newest = units.select(pl.col(wire.CHANGED).max()).collect().item()
+            days += [] if newest is None else [newest]
+            first = max(first, min(days) - timedelta(days=1))
+        self.run = Begun(history.last + 1, first, today, full, self.base, bool(self._lost))
+        # A full run names all ids by this row, and any what it keeps, however it ends.
+        if full or self._lost or not history.version or history.contents != self.kept:
+            self._write_begun()
+            self._drop()
+        return False
+
+    def append(self, name: str, rows: pl.DataFrame) -> None:
+        """Commit rows of a log, after the row that the run begins with."""
+        if rows.height:
+            self._write_begun()
+            self._is_shown = False
+            log = self.folder.logs[name]
+            log.append(rows, self.about.text)
+            self._versions[name] = int(rows["version"].max())  # type: ignore[arg-type]
+            _tidy(log)
+
+    def next(self, name: str) -> int:
+        """Return the version of the rows that are appended next to a log."""
+        return self._versions[name] + 1
+
+    def finish(self) -> None:
+        """Write down that the run is done, which sets the next window."""
+        done = self.history.done
+        # Without changes on the same day nothing is recorded.
+        if not self._is_begun and done and done[-1].started == self.run.started:
+            return
+        self._write_begun()
+        self._note(DONE, self.folder.reached())
+
+    def go_on(self) -> None:
+        """Let records be appended to the run that is done; `show` writes down how far they are."""
+        self._is_begun = True
+        # A sync that was killed may have left records that no run shows.
+        reached = self.history.done[-1].reached
+        self._is_shown = all(
+            reached.get(name, 0) == version for name, version, _ in self.folder.reached()
+        )
+
+    def show(self) -> None:
+        """Write down how far the records are, of the lists that were walked last."""
+        if self._is_shown:
+            return
+        last = self.history.done[-1]
+        self.run = self.run._replace(run=last.run, since=last.since, started=last.started)
+        self._note(DONE, self.folder.reached())
+        self._is_shown = True
+
+    def name(self, name: str, ids: pl.DataFrame, kind: str) -> None:
+        """Write down that a list, or a record, names ids of a collection."""
+        self.append(name, rows_of(name, ids, kind, self.next(name), self.today()))
+
+    def standing(self, name: str) -> pl.DataFrame:
+        """Return what the log of a collection says of each id, with the digests of contents."""
+        with legible(self.folder.path):
+            history = self.history
+            rows = self.folder.rows(name, [*history.gaps, *self._gaps])
+            return versions.standing(rows, history.base.get(name, 0), contents=True)
+
+    def _drop(self) -> None:
+        """Drop what is lost or damaged; what is gone is in the row that the run began with."""
+        for log, paths in self._lost:
+            if paths:
+                log.drop(paths)
+            else:
+                shutil.rmtree(log.path, ignore_errors=True)
+            log.reopen()
+        self._lost = []
+
+    def _write_begun(self) -> None:
+        if self._is_begun:
+            return
+        self._note(BEGUN, [(name, version, 0) for name, version in self.base.items()], self._gaps)
+        self._gaps = []
+        self._is_begun = True
+
+    def _note(
+        self,
+        kind: str,
+        reached: Sequence[tuple[str, int, int]],
+        lost: Sequence[tuple[str, int, int]] = (),
+    ) -> None:
+        runs = self.folder.runs
+        number = max(self.history.version, self.folder.noted()) + 1
+        row = row_of(
+            kind, number, self.run, self.today(), reached, self.kept,
+            None if self.only is None else len(self.only), lost,
+            self._least() if kind == DONE else {},
+        )  # fmt: skip
+        runs.append(row, self.about.text)
+        if kind == DONE:
+            self.folder.logs["units"].note(number)  # so that a lost commit of the runs is found
+        _tidy(runs)
+        self.folder.history()  # `Mirror.today` does not look itself
+
+    def _least(self) -> dict[str, int]:
+        """Return the least version of each log that counts, but for the content of records."""
+        history, least = self.history, {}
+        done = history.done[-1].least if history.done else {}
+        for name in ("units", *self.kept):
+            least[name], base = done.get(name, 0), history.base.get(name, 0)
+            # It only grows, and only by what a full run answers.
+            if least[name] <= base and base:
+                with legible(self.folder.path):
+                    least[name] = versions.least(self.folder.scan(self.folder.logs[name]))
+        return least
+
+
+def _tidy(log: Log) -> None:
+    """Merge the files of a log where there are many: each slows down every commit a little."""
+    if len(log.entries()) >= MANY_FILES:
+        log.compact(24)

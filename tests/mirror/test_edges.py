@@ -19,6 +19,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit import arguments
 from finstat_kit.errors import MirrorError
+from finstat_kit.mirror.runs import FORMAT
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.support.examples import slow
@@ -166,12 +167,12 @@ def described(mirror: fk.Mirror, **values: object) -> None:
     commit.write_text(commit.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
 
 
-@pytest.mark.parametrize("number", [5, 7, "6", None])
+@pytest.mark.parametrize("number", [FORMAT - 1, FORMAT + 1, str(FORMAT), None])
 def test_another_format_is_refused(mirror: fk.Mirror, number: object, matrix: Told) -> None:
     """It is refused with the cure, and nothing is written."""
     described(mirror, format=number)
     before = contents(mirror.path)
-    words = rf"runs is of format {number}, and this version of finstat_kit knows 6: pip install"
+    words = rf"runs is of format {number}, and this version of finstat_kit knows {FORMAT}: pip"
 
     fresh = fk.Mirror(mirror.path, register=fk.sample(60))
     for call in (fresh.snapshot, fresh.units.count, fresh.sync):
