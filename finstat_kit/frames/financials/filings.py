@@ -116,14 +116,14 @@ def by_rule(
         consolidated: Whether the consolidated ones are wanted, or the others.
         not_held: Ids of the units whose statements a copy of the register does not hold.
     """
-    absent = pl.Series("id", [], pl.Int64) if not_held is None else not_held
+    absent_ids = pl.Series("id", [], pl.Int64) if not_held is None else not_held
     held_units = units.join(
-        absent.alias("id").to_frame(), on="id", how="anti", maintain_order="left"
+        absent_ids.alias("id").to_frame(), on="id", how="anti", maintain_order="left"
     )
     filed = _marked(_described(held_units, statements, consolidated=consolidated))
     if years is not None:
         filed = filed.filter(pl.col("year").is_in(list(years)))
-    missing = _missing(units, filed, years, absent)
+    missing = _missing(units, filed, years, absent_ids)
     if years is not None:
         missing = _hidden(missing, held_units, statements, list(years))
     order = units.select(unit_id="id").with_row_index("place")

@@ -93,7 +93,7 @@ def as_filed(
     title: bool | None = None,
 ) -> Filed:
     """Show a report laid out as its form; see `Register.as_filed`."""
-    frame = _one(report)
+    frame = _single_report(report)
     record = frame.row(0, named=True)
     words = _WORDS[lang]
     template = record["idSablony"]
@@ -153,7 +153,7 @@ def form_name(form: Form, lang: Lang, after: str = "") -> str:
     return f"{form.name or ''} ({form.id}){after}{translated}".strip()
 
 
-def _one(report: object) -> pl.DataFrame:
+def _single_report(report: object) -> pl.DataFrame:
     frame = arguments.collected("report", report)
     checked(frame)
     if frame.height != 1:
