@@ -80,7 +80,7 @@ MUTATIONS = [
     Mutation(
         "a false end leaves no hole in a split walk",
         "split_walk.py:SplitWalk.deliver",
-        "if ends and highest > last:",
+        "if ends and highest > last_id:",
         "if False:",
         "test_a_false_end_never_leaves_a_hole",
     ),
