@@ -229,8 +229,8 @@ MUTATIONS = [
     Mutation(
         "an attempt ends at its deadline",
         "exchange.py:Exchange._once",
-        "now + self._deadline",
-        "now + 20 * self._deadline",
+        "sent_at + self._deadline",
+        "sent_at + 20 * self._deadline",
         "test_an_attempt_ends_at_its_deadline",
     ),
     Mutation(
