@@ -140,16 +140,16 @@ def path(name: str, value: object, example: str) -> Path:
 
 def file(name: str, value: object) -> Path:
     """Return the path of a file, which need not exist yet."""
-    given = path(name, value, "ruz.cache")
+    file_path = path(name, value, "ruz.cache")
     try:
-        is_folder = given.is_dir()
+        is_folder = file_path.is_dir()
     except OSError as error:  # for example, the name is too long
         raise UsageError(f"is not a path: {error.strerror}", argument=name) from error
     if is_folder:
         raise UsageError(
-            "is a folder", argument=name, value=str(given), cure="give the path of a file in it"
+            "is a folder", argument=name, value=str(file_path), cure="give the path of a file in it"
         )
-    return given
+    return file_path
 
 
 def exists(path: str | Path) -> bool:
@@ -239,16 +239,16 @@ def near(value: object, choices: Iterable[str]) -> str:
 def names(name: str, value: object) -> list[str]:
     """Return one name or several, each given once."""
     several = [value] if isinstance(value, str) else value
-    listed = list(several) if isinstance(several, Iterable) else []
-    if not listed or not all(isinstance(one, str) for one in listed):
+    given_names = list(several) if isinstance(several, Iterable) else []
+    if not given_names or not all(isinstance(one, str) for one in given_names):
         raise UsageError(
             "is not allowed", argument=name, value=value, cure="give a name, or several in a list"
         )
-    if repeated := [one for place, one in enumerate(listed) if one in listed[:place]]:
+    if repeated := [one for place, one in enumerate(given_names) if one in given_names[:place]]:
         raise UsageError(
             f": {repeated[0]!r} appears twice", argument=name, cure="give each name once"
         )
-    return listed
+    return given_names
 
 
 def digits(name: str, value: object, lengths: tuple[int, ...]) -> str:
@@ -287,11 +287,11 @@ def legal_form_code(value: object) -> str:
 
 
 def not_polars(
-    name: str, value: object, wanted: str = "a polars DataFrame or LazyFrame"
+    name: str, value: object, expected: str = "a polars DataFrame or LazyFrame"
 ) -> UsageError:
     """Return the error for a value that is not a polars object; for pandas, with the conversion."""
     kind, module = type(value).__name__, type(value).__module__.partition(".")[0]
-    cure = f"pl.from_pandas({_with_text_codes(name, value)})" if module == "pandas" else wanted
+    cure = f"pl.from_pandas({_with_text_codes(name, value)})" if module == "pandas" else expected
     if isinstance(getattr(value, "frame", None), pl.DataFrame):  # such as a statement over years
         cure = "the polars DataFrame in it, .frame"
     whose = "" if module == "builtins" else f"{module} "
@@ -427,13 +427,13 @@ def _fault_of_call(
         if option not in arguments:
             passed = f"{option}={value_in_python(value)}"
             return f" has no argument {passed}: {_other_keyword(option, arguments)}"
-    named = [p.name for p in signature.parameters.values() if p.kind == p.KEYWORD_ONLY]
-    surplus = args[len(signature.parameters) - len(named) :]
-    if surplus and "changed_since" in named and isinstance(surplus[0], str | date | timedelta):
+    keywords = [p.name for p in signature.parameters.values() if p.kind == p.KEYWORD_ONLY]
+    surplus = args[len(signature.parameters) - len(keywords) :]
+    if surplus and "changed_since" in keywords and isinstance(surplus[0], str | date | timedelta):
         return f" takes its arguments by name: give changed_since={surplus[0]!r}"
-    if surplus and named:
+    if surplus and keywords:
         passed = value_in_python(surplus[0])
-        return f" takes its arguments by name: {passed} may be one of {named}"
+        return f" takes its arguments by name: {passed} may be one of {keywords}"
     return f": {fault}; it takes {arguments}"
 
 

@@ -39,18 +39,18 @@ def bar(what: str, total: int | Total, *, remote: bool, progress: bool | None) -
     else:
         from tqdm import tqdm as shown  # type: ignore[assignment]
     known = total if isinstance(total, int) else None
-    with shown(total=known, unit=f" {what}", unit_scale=False, smoothing=0.1) as one:
+    with shown(total=known, unit=f" {what}", unit_scale=False, smoothing=0.1) as tqdm_bar:
         if isinstance(total, int):
-            yield one.update
+            yield tqdm_bar.update
             return
         over = threading.Event()
         pool = ThreadPoolExecutor(1, thread_name_prefix="finstat_kit total")
         counted = pool.submit(total, over)
 
         def advance(n: int) -> None:
-            if one.total is None and counted.done():
-                one.total = counted.result()
-            one.update(n)
+            if tqdm_bar.total is None and counted.done():
+                tqdm_bar.total = counted.result()
+            tqdm_bar.update(n)
 
         try:
             yield advance

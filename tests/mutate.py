@@ -80,7 +80,7 @@ MUTATIONS = [
     Mutation(
         "a false end leaves no hole in a split walk",
         "split_walk.py:SplitWalk.deliver",
-        "if ends and highest > last:",
+        "if ends and highest > last_id:",
         "if False:",
         "test_a_false_end_never_leaves_a_hole",
     ),
@@ -229,8 +229,8 @@ MUTATIONS = [
     Mutation(
         "an attempt ends at its deadline",
         "exchange.py:Exchange._once",
-        "now + self._deadline",
-        "now + 20 * self._deadline",
+        "sent_at + self._deadline",
+        "sent_at + 20 * self._deadline",
         "test_an_attempt_ends_at_its_deadline",
     ),
     Mutation(

@@ -37,15 +37,15 @@ def parse_classification(body: bytes) -> pl.DataFrame:
 
 
 def _codelist(entries: Sequence[Entry], key: str, schema: pl.Schema) -> pl.DataFrame:
-    listed = pl.DataFrame([_row(entry) for entry in entries], schema=LOCATIONS, orient="row")
-    distinct = listed.with_row_index().unique(listed.columns, keep="first", maintain_order=True)
+    rows = pl.DataFrame([_row(entry) for entry in entries], schema=LOCATIONS, orient="row")
+    distinct = rows.with_row_index().unique(rows.columns, keep="first", maintain_order=True)
     clashing = distinct.filter(~pl.col("code").is_first_distinct())
     if clashing.height:
         index, code, *_ = clashing.row(0)
         raise ProtocolError(
             f"$.{key}[{index}]: the code {value_in_words(code)} is listed twice, with other content"
         )
-    repeated = listed.filter(~pl.struct(pl.all()).is_first_distinct())["code"]
+    repeated = rows.filter(~pl.struct(pl.all()).is_first_distinct())["code"]
     if repeated.len():
         log.warning(
             "$.%s: the code %r is listed twice with equal content; %d such entries",

@@ -431,12 +431,12 @@ def sum_references(caption: str) -> list[tuple[int, int]]:
         return []
     signed_rows: list[tuple[int, int]] = []
     # Signs of the brackets around, of the next row within its bracket, of the row before it.
-    signs, sign, former, position = [1], 1, 1, start.start()
+    signs, sign, sign_before, position = [1], 1, 1, start.start()
     while (token := _SUM_TOKEN.match(caption, position)) is not None:
         position = token.end()
         if token["row"]:
             signed_rows.append((signs[-1] * sign, int(token["row"].rpartition(".")[2])))
-            sign, former = 1, sign
+            sign, sign_before = 1, sign
         elif token["last"] and signed_rows:
             kept, first = signed_rows[-1]
             signed_rows += [(kept, number) for number in range(first + 1, int(token["last"]) + 1)]
@@ -446,7 +446,7 @@ def sum_references(caption: str) -> list[tuple[int, int]]:
             # Within a separate bracket: "+ (-r. 24)".
             sign *= -1
         elif token["also"]:
-            sign = former
+            sign = sign_before
         elif token["open"]:
             signs.append(signs[-1] * sign)
             sign = 1

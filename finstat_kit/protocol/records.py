@@ -337,10 +337,10 @@ class Kind(Generic[R]):
         try:
             record = self._decoder.decode(body)
         except _UNREADABLE:
-            return self._strictly(body, id_)
-        return record if record.id == id_ else self._strictly(body, id_)
+            return self._read_strictly(body, id_)
+        return record if record.id == id_ else self._read_strictly(body, id_)
 
-    def _strictly(self, body: bytes, id_: int) -> R:
+    def _read_strictly(self, body: bytes, id_: int) -> R:
         where = f"id {id_}: "
         reply = object_at(read_json(body, where), where)
         sent_id = reply.get("id")

@@ -83,7 +83,7 @@ class SplitWalk:
     @property
     def done(self) -> bool:
         """True once the line is covered to its end."""
-        return all(segment.done for segment in self._segments) and not self._doubtful
+        return all(segment.done for segment in self._segments) and not self._end_is_doubtful
 
     def expect(self, total: int, connections: int) -> None:
         """Cut the line for several connections, by the count of all matching ids.
@@ -107,7 +107,7 @@ class SplitWalk:
     def tasks(self, free: int) -> list[Fetch | Recount]:
         """Return up to *free* requests to send now."""
         tasks: list[Fetch | Recount] = []
-        if self._doubtful and all(segment.done for segment in self._segments):
+        if self._end_is_doubtful and all(segment.done for segment in self._segments):
             self._segments[-1].done = self._ended_at_a_cut = False
         for segment in self._segments:
             if len(tasks) < free and not segment.busy and not segment.done:
@@ -117,7 +117,7 @@ class SplitWalk:
         while len(tasks) < free and self._spent < spare:
             heaviest = max(self._segments, key=self._weight)
             if self._weight(heaviest) >= _WORTH * self.query.page_size:
-                low, high = self._ahead(heaviest)
+                low, high = self._remaining_part(heaviest)
                 tasks.append(self._ask(self._cut(heaviest, (low + high) // 2)))
             elif self._past_expectation():
                 self._recounting = True
@@ -138,7 +138,7 @@ class SplitWalk:
         request.segment.busy = False
         ids = page.ids.to_numpy()
         self._pages += len(ids) > 0
-        last = int(ids[-1]) if len(ids) else request.query.after_id
+        last_id = int(ids[-1]) if len(ids) else request.query.after_id
         if request.segment not in self._segments:
             # Meanwhile another page has ended the line below this segment.
             if len(ids):
@@ -150,22 +150,22 @@ class SplitWalk:
         index = self._segments.index(request.segment)
         ends = ended(page)
         highest = max(segment.highest for segment in self._segments[index:])
-        if ends and highest > last:
-            raise _contradiction(request.query, last, highest)
-        new = 0
+        if ends and highest > last_id:
+            raise _contradiction(request.query, last_id, highest)
+        new_count = 0
         for segment in self._segments[index:]:
-            reached = last if segment.limit is None else min(last, segment.limit)
+            reached = last_id if segment.limit is None else min(last_id, segment.limit)
             # A page with ids beyond the former end: the register has grown meanwhile.
             segment.done = segment.done and reached <= segment.frontier
-            new += _extend(segment, ids, reached)
-            if segment.limit is None or last < segment.limit:
+            new_count += _extend(segment, ids, reached)
+            if segment.limit is None or last_id < segment.limit:
                 if len(ids) > 1:
-                    segment.spacing = max((last - int(ids[0])) / (len(ids) - 1), 1.0)
+                    segment.spacing = max((last_id - int(ids[0])) / (len(ids) - 1), 1.0)
                 break
             segment.done = True
         if ends:
             self._end(segment, request, with_ids=len(ids) > 0)
-        return new
+        return new_count
 
     def _end(self, segment: Segment, request: Fetch, *, with_ids: bool) -> None:
         """Set the end of the line, as shown by a page of a segment.
@@ -183,7 +183,7 @@ class SplitWalk:
         del self._segments[index + 1 :]
 
     @property
-    def _doubtful(self) -> bool:
+    def _end_is_doubtful(self) -> bool:
         """Whether the end must be requested once more, after the last id."""
         if not self._ended_at_a_cut:
             return False
@@ -221,14 +221,14 @@ class SplitWalk:
         self._spent += 1
         return right
 
-    def _ahead(self, segment: Segment) -> tuple[int, int]:
+    def _remaining_part(self, segment: Segment) -> tuple[int, int]:
         """Return the part of a segment left after the pending page."""
         end = self._expected_end if segment.limit is None else segment.limit
         return _place(segment.frontier, self.query.page_size * segment.spacing), end
 
     def _weight(self, segment: Segment) -> float:
         """Return the approximate number of ids ahead in a segment."""
-        low, high = self._ahead(segment)
+        low, high = self._remaining_part(segment)
         return 0.0 if segment.done else (high - low) / segment.spacing
 
     def _past_expectation(self) -> bool:

@@ -31,10 +31,10 @@ def read_json(body: bytes, where: str = "") -> object:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        return _slowly(body, where)
+        return _read_slowly(body, where)
 
 
-def _slowly(body: bytes, where: str) -> object:
+def _read_slowly(body: bytes, where: str) -> object:
     """Read what orjson refuses: a BOM, long numbers; a lone surrogate is an error of its text."""
     try:
         reply: object = json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)

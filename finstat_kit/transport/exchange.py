@@ -155,11 +155,11 @@ class Exchange:
             value = value_of(request, entry.reply, entry.fetched)
         except NotFound as error:
             error.url = self.base_url + request.target
-            self._used(entry)
+            self._count_cached(entry)
             raise
         except (RegisterError, MayPass):  # kept by a version with fewer checks
             return self.get(request, stop)
-        self._used(entry)
+        self._count_cached(entry)
         return value
 
     def get(
@@ -190,14 +190,14 @@ class Exchange:
             error = passing.error
             error.attempts = attempt
             error.url = error.url or url
-            left = started + TOTAL_SECONDS - self._timing.clock()
-            if passing.retry_after is not None and passing.retry_after > left:
+            seconds_left = started + TOTAL_SECONDS - self._timing.clock()
+            if passing.retry_after is not None and passing.retry_after > seconds_left:
                 raise _rate_limited(passing.retry_after, url, attempt) from error
             pause = self._backoff(attempt) if passing.retry_after is None else passing.retry_after
             if passing.unreachable and not self._reached:
                 # A wrong address or no network is more likely than a starting register.
                 pause = min(pause, _FIRST_CONTACT / self._attempts)
-            if attempt >= self._attempts or pause >= left or self._given_up():
+            if attempt >= self._attempts or pause >= seconds_left or self._given_up():
                 raise error
             if passing.pressing:
                 # It requires fewer requests, or is too slow: all threads pause.
@@ -216,16 +216,16 @@ class Exchange:
         target = request.target
         url = self.base_url + target
         self._wait_for_turn(None)
-        now = self._timing.clock()
+        sent_at = self._timing.clock()
         try:
-            limits = Limits(now + self._deadline, self._timing.clock, request.cap)
+            limits = Limits(sent_at + self._deadline, self._timing.clock, request.cap)
             reply, wire = self._transport.send(url, limits)
         except RegisterError as error:
             self._note(target, type(error).__name__, 0, 1, good=False)
             error.url = url
             raise
         self._note(target, reply.status, wire, 1, good=True)
-        return reply, self._timing.clock() - now
+        return reply, self._timing.clock() - sent_at
 
     def close(self) -> None:
         """Close the transport's connections, and the cache file."""
@@ -244,9 +244,9 @@ class Exchange:
         *,
         keep: bool,
     ) -> T:
-        now = self._timing.clock()
+        sent_at = self._timing.clock()
         end = stop.end if isinstance(stop, Stop) else math.inf
-        deadline = min(now + self._deadline, started + TOTAL_SECONDS, end)
+        deadline = min(sent_at + self._deadline, started + TOTAL_SECONDS, end)
         try:
             limits = Limits(deadline, self._timing.clock, request.cap, stop)
             reply, wire = self._transport.send(url, limits)
@@ -284,7 +284,7 @@ class Exchange:
                 self._keep(target, reply, stop, keep=keep)
             raise
         self._note(target, reply.status, wire, attempt, good=True)
-        self.latency = self._timing.clock() - now
+        self.latency = self._timing.clock() - sent_at
         self.invented = shown(reply.headers.get(INVENTED, ""))
         self._keep(target, reply, stop, keep=keep)
         return value
@@ -295,17 +295,17 @@ class Exchange:
         elif self.cache is not None:
             self.cache.note(reply)
 
-    def _used(self, kept: Kept) -> None:
+    def _count_cached(self, entry: Kept) -> None:
         """Count a cached reply and record its time."""
         with self._lock:
             stats = self.stats
             self.stats = replace(
                 stats,
                 kept=stats.kept + 1,
-                first_reply=min(stats.first_reply or kept.fetched, kept.fetched),
-                last_reply=max(stats.last_reply or kept.fetched, kept.fetched),
+                first_reply=min(stats.first_reply or entry.fetched, entry.fetched),
+                last_reply=max(stats.last_reply or entry.fetched, entry.fetched),
             )
-        self.invented = shown(kept.reply.headers.get(INVENTED, ""))
+        self.invented = shown(entry.reply.headers.get(INVENTED, ""))
 
     def _wait_for_turn(self, stop: threading.Event | None) -> None:
         """Wait for a slot of the rate outside any pause that the register asked for."""
@@ -451,11 +451,11 @@ def _page_of_html(status: int, body: bytes) -> RegisterUnavailable:
     )
 
 
-def _refusal(status: int, place: str | None, body: bytes) -> RegisterError:
-    if 300 <= status < 400 and place is not None:
+def _refusal(status: int, location: str | None, body: bytes) -> RegisterError:
+    if 300 <= status < 400 and location is not None:
         return RegisterUnavailable(
-            f"the register redirects to {shown(place)}, which is not followed; if the register has "
-            "moved, give its new base URL",
+            f"the register redirects to {shown(location)}, which is not followed; if the register "
+            "has moved, give its new base URL",
             status=status,
         )
     if status == 403:

@@ -19,9 +19,9 @@ class Inherited(Protocol):
 _inherited: Final[weakref.WeakSet[Inherited]] = weakref.WeakSet()
 
 
-def renew_in_child(thing: Inherited) -> None:
-    """Call ``thing._after_fork`` in every child forked from now on, as long as *thing* lives."""
-    _inherited.add(thing)
+def renew_in_child(owner: Inherited) -> None:
+    """Call ``owner._after_fork`` in every child forked from now on, as long as *owner* lives."""
+    _inherited.add(owner)
 
 
 def in_child(work: Callable[[], None]) -> None:
@@ -31,8 +31,8 @@ def in_child(work: Callable[[], None]) -> None:
 
 
 def _renew() -> None:
-    for thing in list(_inherited):
-        thing._after_fork()
+    for owner in list(_inherited):
+        owner._after_fork()
 
 
 in_child(_renew)

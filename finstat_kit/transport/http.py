@@ -153,7 +153,7 @@ class Adapted:
             response = self._inner.handle_request(request)
             try:
                 good = response.status_code == 200
-                raw = _body(_heeding(response.stream, limits), limits.cap, whole=good)
+                raw = _body(_within_deadline(response.stream, limits), limits.cap, whole=good)
             finally:
                 response.close()
         return _reply(response.status_code, response.headers.raw, raw, limits.cap), len(raw)
@@ -179,7 +179,7 @@ def _our_errors() -> Iterator[None]:
         raise kind(f"no complete reply: {str(error) or type(error).__name__}") from error
 
 
-def _heeding(chunks: object, limits: Limits) -> Iterator[bytes]:
+def _within_deadline(chunks: object, limits: Limits) -> Iterator[bytes]:
     assert isinstance(chunks, Iterable)
     for chunk in chunks:
         if limits.left() <= 0:
@@ -237,12 +237,12 @@ class _Connection:
         try:
             assert isinstance(response.stream, Iterable)
             raw = _body(response.stream, limits.cap, whole=response.status == 200)
-            left_behind = _left_behind(response)
+            trailing_bytes = _trailing_bytes(response)
         finally:
             response.close()
         self._expires = limits.clock() + _KEEP_ALIVE
         # A 404 names no id: sent again, it would be taken for the answer to the next request.
-        if left_behind or response.status != 200:
+        if trailing_bytes or response.status != 200:
             self.pool.close()
         return response, raw
 
@@ -267,7 +267,7 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        left = _left(self._connection, httpcore.ConnectTimeout)
+        left = _seconds_left(self._connection, httpcore.ConnectTimeout)
         stream = self._inner.connect_tcp(host, port, left, local_address, socket_options)
         return _Stream(stream, self._connection)
 
@@ -280,7 +280,7 @@ class _Stream(httpcore.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         while True:
-            left = _left(self._connection, httpcore.ReadTimeout)
+            left = _seconds_left(self._connection, httpcore.ReadTimeout)
             # Short waits, so that a stop is noticed soon; a wait that ended early is resumed.
             try:
                 return self._inner.read(max_bytes, min(left, _LOOK_UP))
@@ -288,7 +288,7 @@ class _Stream(httpcore.NetworkStream):
                 pass
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, _left(self._connection, httpcore.WriteTimeout))
+        self._inner.write(buffer, _seconds_left(self._connection, httpcore.WriteTimeout))
 
     def close(self) -> None:
         self._inner.close()
@@ -299,14 +299,14 @@ class _Stream(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
-        left = _left(self._connection, httpcore.ConnectTimeout)
+        left = _seconds_left(self._connection, httpcore.ConnectTimeout)
         return _Stream(self._inner.start_tls(ssl_context, server_hostname, left), self._connection)
 
     def get_extra_info(self, info: str) -> object:
         return self._inner.get_extra_info(info)
 
 
-def _left(connection: _Connection, timeout: type[httpcore.TimeoutException]) -> float:
+def _seconds_left(connection: _Connection, timeout: type[httpcore.TimeoutException]) -> float:
     left = connection.limits.left()
     if left <= 0:
         raise timeout("the deadline has passed")
@@ -325,19 +325,19 @@ def _pool(
     settings: Any = {"ssl_context": context, "max_connections": 1, "network_backend": backend}
     if proxy is None:
         return _interruptible(httpcore.ConnectionPool(**settings))
-    named = httpx.Proxy(proxy)
-    url = named.url
+    parsed_proxy = httpx.Proxy(proxy)
+    url = parsed_proxy.url
     address = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=b"")
-    settings |= {"proxy_url": address, "proxy_auth": named.raw_auth}
-    if named.url.scheme.startswith("socks"):
+    settings |= {"proxy_url": address, "proxy_auth": parsed_proxy.raw_auth}
+    if parsed_proxy.url.scheme.startswith("socks"):
         try:
             return _interruptible(httpcore.SOCKSProxy(**settings))
         except RuntimeError as error:  # of httpcore, without its extra installed
             raise UsageError(
-                f"the environment names the proxy {named.url}, which needs socksio",
+                f"the environment names the proxy {parsed_proxy.url}, which needs socksio",
                 cure="pip install 'httpx[socks]', or unset it",
             ) from error
-    return _interruptible(httpcore.HTTPProxy(**settings, proxy_headers=named.headers.raw))
+    return _interruptible(httpcore.HTTPProxy(**settings, proxy_headers=parsed_proxy.headers.raw))
 
 
 def _interruptible(pool: httpcore.ConnectionPool) -> httpcore.ConnectionPool:
@@ -374,7 +374,7 @@ def _headers_sent() -> list[tuple[bytes, bytes]]:
     ]
 
 
-def _left_behind(response: httpcore.Response) -> bytes:
+def _trailing_bytes(response: httpcore.Response) -> bytes:
     """Return the bytes received after the body, which no request explains."""
     # Private, and pinned by the tests of replies sent twice. httpcore notices bytes waiting in the
     # socket when it reuses a connection, but not bytes it has read already.

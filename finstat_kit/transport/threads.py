@@ -104,7 +104,7 @@ def in_order(
             yield item, work(item, stop)
         return
     workers: Workers[int, None] = Workers(connections)
-    waiting, sent, turn = iter(items), 0, 0
+    waiting, next_number, turn = iter(items), 0, 0
     # Filled by the threads: a Ctrl-C while a result is taken out loses none.
     arrived: dict[int, tuple[Item, Outcome[Result]]] = {}
 
@@ -113,10 +113,10 @@ def in_order(
 
     try:
         while True:
-            for item in islice(waiting, _AHEAD * connections - (sent - turn)):
-                workers.submit(sent, partial(do, sent, item))
-                sent += 1
-            if turn == sent:
+            for item in islice(waiting, _AHEAD * connections - (next_number - turn)):
+                workers.submit(next_number, partial(do, next_number, item))
+                next_number += 1
+            if turn == next_number:
                 return
             if turn in arrived:
                 item, outcome = arrived[turn]

@@ -101,13 +101,13 @@ def _checked(names: object) -> tuple[str, str] | None:
     """Return the names of both sides; None without any."""
     if names is None:
         return None
-    both = list(names) if isinstance(names, Sequence) and not isinstance(names, str) else []
-    if len(both) != len(("a", "b")) or not all(isinstance(name, str) and name for name in both):
+    sides = list(names) if isinstance(names, Sequence) and not isinstance(names, str) else []
+    if len(sides) != len(("a", "b")) or not all(isinstance(name, str) and name for name in sides):
         raise UsageError(
             "is not allowed", argument="names", value=names,
             cure="give a name of each side, such as ('before', 'after')",
         )  # fmt: skip
-    return both[0], both[1]
+    return sides[0], sides[1]
 
 
 def _days(a: labels.Frame, b: labels.Frame) -> tuple[pl.DataFrame, pl.DataFrame] | None:

@@ -118,7 +118,7 @@ def _counted(
     marks = [pl.col(STATE).is_not_null()] if STATE in schema else []
     if schema.get("gone") == pl.String:  # a column of another type is the user's
         marks.append(pl.col("gone").is_not_null())
-    gone = pl.any_horizontal(pl.lit(value=False), *marks)
+    is_gone = pl.any_horizontal(pl.lit(value=False), *marks)
     lazy = frame.lazy()
     if "unit_id" in schema:
         # Figures have one row per unit and year, and a unit is counted once: its size is another
@@ -131,7 +131,7 @@ def _counted(
             unit = unit.cast(pl.Int64)
         lazy = lazy.filter(unit.is_null() | unit.is_last_distinct())
     counts = (
-        lazy.select(gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), **also)
+        lazy.select(is_gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), **also)
         # A removed record is not counted under its former code.
         .select("gone", pl.when(~pl.col("gone")).then("code").alias("code"), *also)
         .group_by("gone", "code", *also)
@@ -174,14 +174,16 @@ def checked(frame: labels.Frame, by: str, columns: pl.Schema, maker: str) -> pl.
     columns = pl.Schema({name: columns[name] for name in columns if name not in MADE_BY})
     table = frame.lazy().select(columns.names()).collect()
     for column, dtype in columns.items():
-        found = table.schema[column]
+        given_type = table.schema[column]
         if dtype == pl.Int64:
-            fits = found.is_integer()
+            fits = given_type.is_integer()
+        elif dtype == pl.String:
+            fits = labels.holds_codes(given_type)
         else:
-            fits = labels.holds_codes(found) if dtype == pl.String else found in (dtype, pl.Null)
+            fits = given_type in (dtype, pl.Null)
         if not fits:
             cure = labels.CODES_ARE_TEXT if column == "code" else f"give counts as {maker} does"
-            raise UsageError(f"the column {column!r} is {found}", cure=cure)
+            raise UsageError(f"the column {column!r} is {given_type}", cure=cure)
         is_count = column.startswith("count")
         below = is_count and (table[column] < 0).any()
         if dtype == pl.Int64 and (table[column].null_count() or below):
@@ -200,11 +202,11 @@ def check_made_by(frame: labels.Frame, by: str) -> None:
         return
     fields = frame.lazy().select(pl.col("by").unique()).collect()["by"]
     # A column of the user may have the same name.
-    other = sorted(set(fields) & set(labels.FIELDS) - {by})
-    if other:
+    other_fields = sorted(set(fields) & set(labels.FIELDS) - {by})
+    if other_fields:
         raise UsageError(
-            f": the frame was made by {other[0]!r}",
+            f": the frame was made by {other_fields[0]!r}",
             argument="by",
             value=by,
-            cure=f"give by={other[0]!r}",
+            cure=f"give by={other_fields[0]!r}",
         )

@@ -165,15 +165,15 @@ def _chance(hits: int, n: int, number: int, group: int) -> float:
 
     An overestimate widens the interval a little; an underestimate could make it miss.
     """
-    others = number - group
-    log = _log_choose(group, hits) + _log_choose(others, n - hits) - _log_choose(number, n)
+    outside_group = number - group
+    log = _log_choose(group, hits) + _log_choose(outside_group, n - hits) - _log_choose(number, n)
     # Each of the nine log-factorials has an error of a few units in the last place.
     log += 64 * sys.float_info.epsilon * math.lgamma(number + 2)
     # Each term follows from the one before it. The ratios decrease, so that far from the middle
     # the remaining terms are bounded by a geometric series.
     terms = min(hits, 64 + 10 * math.isqrt(n))
     x = np.arange(hits, hits - terms, -1, dtype=np.float64)
-    ratio = np.maximum(x * (others - n + x), 0) / ((group - x + 1) * (n - x + 1))
+    ratio = np.maximum(x * (outside_group - n + x), 0) / ((group - x + 1) * (n - x + 1))
     term = np.cumprod(ratio)
     rest = 0.0
     if terms < hits:

@@ -113,14 +113,14 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
                 raise _no_place(path, error) from error
             yield file
         return
-    whole = io.BytesIO()
-    yield whole
+    buffer = io.BytesIO()
+    yield buffer
     try:
         file = path.open("wb")
     except OSError as error:
         raise _no_place(path, error) from error
     with file:
-        file.write(whole.getvalue())
+        file.write(buffer.getvalue())
 
 
 @contextmanager

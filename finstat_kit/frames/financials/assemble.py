@@ -68,29 +68,29 @@ def check_types(columns: pl.Schema, used: Iterable[str], argument: str) -> None:
     """
     expected = schema()
     for name in used:
-        wanted, dtype = expected.get(name), columns.get(name, pl.Null())
-        if wanted is None or holds(dtype, wanted):
+        expected_type, dtype = expected.get(name), columns.get(name, pl.Null())
+        if expected_type is None or holds(dtype, expected_type):
             continue
-        is_text = isinstance(wanted, pl.String | pl.Enum)
+        is_text = isinstance(expected_type, pl.String | pl.Enum)
         why = ": a code read as a number loses its leading zeros" if is_text else ""
         raise UsageError(
             f": the column {name!r} is {dtype}",
             argument=argument,
-            cure=f"give it as {'String' if is_text else wanted}{why}",
+            cure=f"give it as {'String' if is_text else expected_type}{why}",
         )
 
 
-def holds(dtype: pl.DataType, wanted: pl.DataType) -> bool:
+def holds(dtype: pl.DataType, expected: pl.DataType) -> bool:
     """Return whether a column of a type can have the values of another."""
     if dtype == pl.Null:
         return True
-    if isinstance(wanted, pl.String | pl.Enum):
+    if isinstance(expected, pl.String | pl.Enum):
         return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
-    if wanted == pl.Date:
+    if expected == pl.Date:
         return isinstance(dtype, pl.Date | pl.Datetime)
-    if wanted == pl.Boolean:
+    if expected == pl.Boolean:
         return dtype == pl.Boolean
-    return dtype.is_numeric() if wanted.is_float() else dtype.is_integer()
+    return dtype.is_numeric() if expected.is_float() else dtype.is_integer()
 
 
 def with_own_items(figures: pl.DataFrame) -> pl.DataFrame:
@@ -176,7 +176,7 @@ def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
 
     Amounts of another currency are none: they are not added up, and not divided, with euros.
     """
-    absent = [name for name in items.names() if name not in rows.columns]
+    absent_items = [name for name in items.names() if name not in rows.columns]
     reason = (
         pl.when(~pl.col("any_figure")).then(nothing)
         .when("odd").then(pl.lit("not_a_number", REASON))
@@ -193,7 +193,7 @@ def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
         rows.with_columns(
             reason.alias("reason"),
             *(pl.when("in_euros").then(name).alias(name) for name in figures),
-            *(pl.lit(None, pl.Float64).alias(name) for name in absent),
+            *(pl.lit(None, pl.Float64).alias(name) for name in absent_items),
         )
         .select(schema().names())
         .cast(schema())

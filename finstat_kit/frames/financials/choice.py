@@ -55,7 +55,7 @@ class Choice:
         self.readings = of_none()
         self._not_held = reports["id"].clear()
         self._kinds: pl.DataFrame | None = None
-        self._look()
+        self._refresh()
 
     def add(self, reports: pl.DataFrame, not_held: pl.Series | None = None) -> None:
         """Add reports that were wanted.
@@ -71,7 +71,7 @@ class Choice:
         )
         if not_held is not None:
             self._not_held = pl.concat([self._not_held, not_held])
-        self._look()
+        self._refresh()
 
     def wanted(self, *, contested: bool = False) -> pl.Series:
         """Return the ids of the reports to add next, none where all filings are chosen.
@@ -106,11 +106,11 @@ class Choice:
 
         The columns of `rivals`, and ``superseded_by_reason``.
         """
-        taken = chosen(self._kinded, self._able, self._merits)
-        newest = taken.select(statement_id="superseded_by").drop_nulls().unique()
+        choices = chosen(self._kinded, self._able, self._merits)
+        newest = choices.select(statement_id="superseded_by").drop_nulls().unique()
         listed = self.listed.join(newest, on="statement_id", how="semi", maintain_order="left")
         # Of half a filing the other half is not there.
-        half = self._merits.filter(merit=1).join(_whole(listed), on="statement_id", how="anti")
+        half = self._merits.filter(merit=1).join(_complete(listed), on="statement_id", how="anti")
         why = newest.join(
             reasons_of_filings(listed, self.readings.reasons, half["statement_id"]),
             on="statement_id", how="left",
@@ -118,9 +118,9 @@ class Choice:
             superseded_by="statement_id",
             superseded_by_reason=pl.col("without").fill_null(pl.lit("no_content", REASON)),
         )  # fmt: skip
-        return taken.join(why, on="superseded_by", how="left")
+        return choices.join(why, on="superseded_by", how="left")
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         """See what the reports added so far show: kinds, merits, and what follows next."""
         self.listed = listed_reports(self._ids, self.reports)
         next_ids = next_reports(self._ids, self.listed)
@@ -255,7 +255,7 @@ def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> p
         pl.lit(None, able.schema[name]).alias(name)
         for name in ("turn", "periods_in_year", "supersedes", "superseded_by", "report_ids")
     ]
-    others = (
+    reason_rows = (
         filings.with_columns(undated=undated())
         .join(best.select(_EACH), on=_EACH, how="anti", nulls_equal=True)
         .filter(
@@ -268,7 +268,7 @@ def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> p
         .unique(_EACH, keep="first", maintain_order=True)
         .select(able.columns)
     )
-    return pl.concat([best, others])
+    return pl.concat([best, reason_rows])
 
 
 def report_ids(filings: pl.DataFrame) -> pl.DataFrame:
@@ -292,12 +292,12 @@ def next_reports(ids: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
     """
     return (
         ids.join(listed, on="report_id", how="anti", maintain_order="left")
-        .join(_whole(listed), on="statement_id", how="anti", maintain_order="left")
+        .join(_complete(listed), on="statement_id", how="anti", maintain_order="left")
         .unique("statement_id", keep="first", maintain_order=True)
     )
 
 
-def _whole(listed: pl.DataFrame) -> pl.DataFrame:
+def _complete(listed: pl.DataFrame) -> pl.DataFrame:
     """Return the ``statement_id`` of filings whose tables are all there."""
     has = [
         pl.all_horizontal((pl.col("idSablony") == template).any() for template in together)
@@ -330,13 +330,13 @@ def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     own_statement = pl.col("idUctovnejZavierky").is_null() | (
         pl.col("idUctovnejZavierky") == pl.col("statement_id")
     )
-    first = pl.col("forms").filter("own", has_tables()).min().over("statement_id")
+    first_forms = pl.col("forms").filter("own", has_tables()).min().over("statement_id")
     return (
         ids.join(reports, left_on="report_id", right_on="id", maintain_order="left")
         .with_columns(own=own_statement, forms=forms)
         .with_columns(
             is_source=pl.col("own")
-            & (pl.col("forms") == pl.coalesce(first, "forms")).fill_null(value=False)
+            & (pl.col("forms") == pl.coalesce(first_forms, "forms")).fill_null(value=False)
             & (pl.col("report_id") == pl.col("report_id").filter("own").max()
                .over("statement_id", "idSablony"))
         )
@@ -345,17 +345,17 @@ def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
 
 def figures_of_filings(figures: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each filing and period, a column for each item, ``odd`` and ``moved``."""
-    each = ["statement_id", "period"]
-    own = items.columns_of(figures)
-    columns = [*each, "odd", "moved", *own]
+    keys = ["statement_id", "period"]
+    item_names = items.columns_of(figures)
+    columns = [*keys, "odd", "moved", *item_names]
     rows = figures.join(
         listed.filter("is_source").select("report_id", "statement_id"), on="report_id"
     )
-    alone = rows.select(pl.struct(each).is_unique()).to_series()
+    alone = rows.select(pl.struct(keys).is_unique()).to_series()
     several = (
         rows.filter(~alone)
-        .group_by(each, maintain_order=True)
-        .agg(pl.col("odd", "moved").any(), pl.col(own).drop_nulls().first())
+        .group_by(keys, maintain_order=True)
+        .agg(pl.col("odd", "moved").any(), pl.col(item_names).drop_nulls().first())
     )
     return pl.concat([rows.filter(alone).select(columns), several.select(columns)])
 
@@ -371,14 +371,14 @@ def reasons_of_filings(
     blank = listed.filter("is_source").select("statement_id", reason=pl.lit("all_blank", REASON))
     if halves is not None:
         blank = blank.filter(~pl.col("statement_id").is_in(halves.implode()))
-    others = listed.filter(~pl.col("own")).select("statement_id", reason=pl.lit("not_own", REASON))
+    not_own = listed.filter(~pl.col("own")).select("statement_id", reason=pl.lit("not_own", REASON))
     columns = ("statement_id", "reason", "rank")
     return (
         pl.concat(
             [
                 reasons.join(owners, on="report_id").select(columns),
                 blank.with_columns(rank=pl.lit(OWN)).select(columns),
-                others.with_columns(rank=pl.lit(REFUSED)).select(columns),
+                not_own.with_columns(rank=pl.lit(REFUSED)).select(columns),
             ]
         )
         .sort("rank", "reason")

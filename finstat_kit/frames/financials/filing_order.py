@@ -37,40 +37,40 @@ def probes(ids: pl.Series) -> pl.Series:
     return ordered.gather(np.linspace(0, ordered.len() - 1, PROBES).round().astype(np.int64))
 
 
-def grows_with_filing(known: pl.DataFrame) -> bool:
+def grows_with_filing(records: pl.DataFrame) -> bool:
     """Return whether ids grow with the day of filing, as far as the known statements show.
 
     Args:
-        known: Statements as of `next_ids`; few of them show nothing.
+        records: Those as of `next_ids`; few of them show nothing.
     """
-    days = known.drop_nulls("filed").sort("statement_id")["filed"]
+    days = records.drop_nulls("filed").sort("statement_id")["filed"]
     return days.len() >= PROBES // 2 and bool((days >= days.cum_max() - _SLACK).all())
 
 
 def next_ids(
-    held: pl.DataFrame, known: pl.DataFrame, years: list[int], *, confirm: bool = True
+    listed_ids: pl.DataFrame, records: pl.DataFrame, years: list[int], *, confirm: bool = True
 ) -> pl.Series:
     """Return the statements to fetch next, none where the years of all units are complete.
 
     Args:
-        held: ``unit_id`` and ``statement_id`` of every statement of some units, with the days on
-            which these were ``founded`` and ``dissolved``, null where it is not known.
-        known: ``statement_id``, ``owner`` (id of its unit; null where its record has none),
+        listed_ids: ``unit_id`` and ``statement_id`` of every statement of some units, with the days
+            on which these were ``founded`` and ``dissolved``, null where it is not known.
+        records: ``statement_id``, ``owner`` (id of its unit; null where its record has none),
             ``year``, ``ends`` (of the period) and ``filed`` of those fetched, of whichever units,
             null where a record has none, and whether it ``answers``: whether its year is found.
         years: The years that are wanted.
         confirm: Whether the last statement that was likely filed before the end of a year that is
             not found is among them, which shows that it was.
     """
-    each, place = ("unit_id", "wanted"), pl.col("place")
-    found = pl.col("first").is_not_null()
+    keys, place = ("unit_id", "wanted"), pl.col("place")
+    is_found = pl.col("first").is_not_null()
     # Of a year that was found: the next earlier id, as long as it can be of the same year.
     earlier = (
         (pl.col("below") < place)
         & (place < pl.col("first"))
         & (pl.col("at_most") >= pl.col("period_end"))
     )
-    next_earlier = place == place.filter(earlier & ~pl.col("fetched")).max().over(each)
+    next_earlier = place == place.filter(earlier & ~pl.col("fetched")).max().over(keys)
     correction = (
         (place > pl.col("last"))
         & pl.col("out_of_step")
@@ -84,29 +84,29 @@ def next_ids(
         & ~pl.col("fetched")
     )
     off = (pl.col("likely") - _YEAR_END - _FILED_AFTER).dt.total_days().abs()
-    likeliest = between & (off == off.filter(between).min().over(each))
+    likeliest = between & (off == off.filter(between).min().over(keys))
     # Where it is not there either: all that may have been filed late, and the last of the earlier
     # ones, which shows that it and those below it were filed before.
     unfetched = _is_possible() & ~pl.col("fetched")
     before = unfetched & (pl.col("likely") < _YEAR_END)
-    last_before = (place == place.filter(before).max().over(each)) & confirm
+    last_before = (place == place.filter(before).max().over(keys)) & confirm
     late = unfetched & (last_before | ~before)
-    wanted = (
+    is_next = (
         pl.when("contradicts").then(pl.lit(value=True))
-        .when(found).then(next_earlier | correction)
-        .when(between.any().over(each)).then(likeliest)
+        .when(is_found).then(next_earlier | correction)
+        .when(between.any().over(keys)).then(likeliest)
         .otherwise(late)
     )  # fmt: skip
     return (
-        _bounded(_hinted(_placed(held, known), known), years)
+        _bounded(_hinted(_placed(listed_ids, records), records), years)
         .filter(_existed())
-        .filter(wanted & ~pl.col("fetched"))["statement_id"]
+        .filter(is_next & ~pl.col("fetched"))["statement_id"]
         .unique()
         .sort()
     )
 
 
-def possible(held: pl.DataFrame, known: pl.DataFrame, years: list[int]) -> pl.DataFrame:
+def possible(listed_ids: pl.DataFrame, records: pl.DataFrame, years: list[int]) -> pl.DataFrame:
     """Return ``unit_id``, ``wanted`` and ``statement_id`` of what can be a filing of the year.
 
     That is every statement, unless the unit was founded after the year or dissolved before it, or
@@ -114,12 +114,12 @@ def possible(held: pl.DataFrame, known: pl.DataFrame, years: list[int]) -> pl.Da
     the unit's ids do not grow with the day of filing.
 
     Args:
-        held: As of `next_ids`.
-        known: As of `next_ids`.
+        listed_ids: As of `next_ids`.
+        records: As of `next_ids`.
         years: The years that are wanted.
     """
     return (
-        _bounded(_placed(held, known), years)
+        _bounded(_placed(listed_ids, records), years)
         .filter(_existed() & _is_possible())
         .select("unit_id", "wanted", "statement_id")
     )
@@ -136,7 +136,7 @@ def _existed() -> pl.Expr:
     ).fill_null(value=True)
 
 
-def _placed(held: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+def _placed(listed_ids: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
     """Return each statement at its place among those of its unit, with what is known of it.
 
     Adds ``contradicts``, whether a later id of the unit is of an earlier year, and ``disordered``,
@@ -144,12 +144,12 @@ def _placed(held: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """
     # A statement of another unit shows nothing about the years of this one.
     year, filed = pl.col("year"), pl.col("filed")
-    own = pl.col("owner").is_null() | (pl.col("owner") == pl.col("unit_id"))
+    is_own = pl.col("owner").is_null() | (pl.col("owner") == pl.col("unit_id"))
     return (
-        held.unique(["unit_id", "statement_id"])
-        .join(known.with_columns(fetched=pl.lit(value=True)), on="statement_id", how="left")
+        listed_ids.unique(["unit_id", "statement_id"])
+        .join(records.with_columns(fetched=pl.lit(value=True)), on="statement_id", how="left")
         .with_columns(
-            pl.when(own).then(name).alias(name) for name in ("year", "ends", "filed", "answers")
+            pl.when(is_own).then(name).alias(name) for name in ("year", "ends", "filed", "answers")
         )
         .sort("unit_id", "statement_id")
         .with_columns(
@@ -163,7 +163,7 @@ def _placed(held: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _hinted(placed: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+def _hinted(placed: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
     """Add what the ids of statements hint at.
 
     ``at_most`` (Date) is the latest day on which a statement can have been filed, ``likely`` (Date)
@@ -171,7 +171,7 @@ def _hinted(placed: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     one of its year, or that comes after a gap.
     """
     anchors = (
-        known.drop_nulls("filed")
+        records.drop_nulls("filed")
         .sort("statement_id")
         .select("statement_id", "filed", until=pl.col("filed").cum_min(reverse=True) + _SLACK)
     )
@@ -207,23 +207,23 @@ def _bounded(placed: pl.DataFrame, years: list[int]) -> pl.DataFrame:
     and ``last`` that answer for the year, null where it is not found, and the last that was
     ``filed_before`` its end; ``period_end`` is that of the first that answers.
     """
-    wanted = pl.DataFrame({"wanted": years}, schema={"wanted": pl.Int32})
-    each, place, year = ("unit_id", "wanted"), pl.col("place"), pl.col("year")
+    wanted_years = pl.DataFrame({"wanted": years}, schema={"wanted": pl.Int32})
+    keys, place, year = ("unit_id", "wanted"), pl.col("place"), pl.col("year")
     answers = pl.col("answers") & (year == pl.col("wanted"))
-    below = place.filter(year < pl.col("wanted")).max().over(each).fill_null(-1)
+    below = place.filter(year < pl.col("wanted")).max().over(keys).fill_null(-1)
     return (
-        placed.join(wanted, how="cross")
+        placed.join(wanted_years, how="cross")
         .with_columns(
             below=below,
-            first=place.filter(answers).min().over(each),
-            last=place.filter(answers).max().over(each),
-            period_end=pl.col("ends").filter(answers).min().over(each),
-            filed_before=place.filter(pl.col("filed") < _YEAR_END).max().over(each).fill_null(-1),
+            first=place.filter(answers).min().over(keys),
+            last=place.filter(answers).max().over(keys),
+            period_end=pl.col("ends").filter(answers).min().over(keys),
+            filed_before=place.filter(pl.col("filed") < _YEAR_END).max().over(keys).fill_null(-1),
         )
         .with_columns(
             above=place.filter((year > pl.col("wanted")) & (place > pl.col("below")))
             .min()
-            .over(each)
+            .over(keys)
             .fill_null(_BEYOND)
         )
     )

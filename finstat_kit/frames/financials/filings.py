@@ -116,14 +116,16 @@ def by_rule(
         consolidated: Whether the consolidated ones are wanted, or the others.
         not_held: Ids of the units whose statements a copy of the register does not hold.
     """
-    absent = pl.Series("id", [], pl.Int64) if not_held is None else not_held
-    held = units.join(absent.alias("id").to_frame(), on="id", how="anti", maintain_order="left")
-    filed = _marked(_described(held, statements, consolidated=consolidated))
+    absent_ids = pl.Series("id", [], pl.Int64) if not_held is None else not_held
+    held_units = units.join(
+        absent_ids.alias("id").to_frame(), on="id", how="anti", maintain_order="left"
+    )
+    filed = _marked(_described(held_units, statements, consolidated=consolidated))
     if years is not None:
         filed = filed.filter(pl.col("year").is_in(list(years)))
-    missing = _missing(units, filed, years, absent)
+    missing = _missing(units, filed, years, absent_ids)
     if years is not None:
-        missing = _hidden(missing, held, statements, list(years))
+        missing = _hidden(missing, held_units, statements, list(years))
     order = units.select(unit_id="id").with_row_index("place")
     return (
         pl.concat([filed, missing], how="diagonal")
@@ -237,13 +239,13 @@ def _hidden(
     missing: pl.DataFrame, units: pl.DataFrame, statements: pl.DataFrame, years: list[int]
 ) -> pl.DataFrame:
     """Return rows without a filing, with the reason of a statement that can be of the year."""
-    odd = statements.filter(is_undated()).select(statement_id="id", hidden=_of_the_statement())
-    if odd.is_empty():
+    undated = statements.filter(is_undated()).select(statement_id="id", hidden=_of_the_statement())
+    if undated.is_empty():
         return missing
-    held = held_by(units)
-    held = held.join(held.join(odd, on="statement_id", how="semi"), on="unit_id", how="semi")
-    known = known_of(statements, consolidated=False)
-    possible = filing_order.possible(held, known, years).join(odd, on="statement_id")
+    ids = held_by(units)
+    ids = ids.join(ids.join(undated, on="statement_id", how="semi"), on="unit_id", how="semi")
+    records = known_of(statements, consolidated=False)
+    possible = filing_order.possible(ids, records, years).join(undated, on="statement_id")
     of_year = possible.group_by("unit_id", year="wanted").agg(pl.col("hidden").min())
     of_the_year = pl.col("reason") == "no_filing_for_year"
     return (

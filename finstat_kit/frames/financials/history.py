@@ -106,13 +106,13 @@ def history(
             (name, marked, [entry for entry in entries if any(v is not None for v in entry.values)])
             for name, marked, entries in tables
         ]
-    entries = [entry for _, _, own in tables for entry in own]
+    entries = [entry for _, _, table_entries in tables for entry in table_entries]
     cents = (v % 1 for entry in entries for v in entry.values if v is not None)
     places = 2 if any(cents) else 0
     heads = [_head(row, lang, of_form=len(forms) > 1) for row in filings.iter_rows(named=True)]
     parts = [
-        Part(name, marked, heads, [_line(entry, lang, places) for entry in own])
-        for name, marked, own in tables
+        Part(name, marked, heads, [_line(entry, lang, places) for entry in table_entries])
+        for name, marked, table_entries in tables
     ]
     notes = [words["euro"] + ("" if blanks else f", {words['filled']}")] if parts else []
     if len(forms) > 1:
@@ -255,13 +255,13 @@ def _head(row: Mapping[str, Any], lang: Lang, *, of_form: bool) -> tuple[str, st
 def _forms_by_year(filings: pl.DataFrame) -> str:
     """Write which form holds which years: ``687: 2014–2016; 699: 2017–2024``."""
     runs = filings.filter(pl.col("reason").is_null()).with_columns(run=pl.col("template").rle_id())
-    each = runs.group_by("run", "template", maintain_order=True).agg(
+    spans = runs.group_by("run", "template", maintain_order=True).agg(
         first=pl.col("year").first(), last=pl.col("year").last()
     )
     return "; ".join(
         f"{row['template']}: {row['first']}"
         + (f"–{row['last']}" if row["last"] != row["first"] else "")
-        for row in each.iter_rows(named=True)
+        for row in spans.iter_rows(named=True)
     )
 
 

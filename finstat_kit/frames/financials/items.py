@@ -155,16 +155,16 @@ def of_families(families: Iterable[str]) -> list[str]:
     ]
 
 
-def chosen(given: str | Sequence[str] | None) -> list[str]:
+def chosen(selection: str | Sequence[str] | None) -> list[str]:
     """Return the names that the argument *items* means; None means all.
 
     Raises:
         UsageError: There is no such item.
     """
-    if given is None:
+    if selection is None:
         return names()
-    wanted = arguments.names("items", given)
-    for name in wanted:
+    item_names = arguments.names("items", selection)
+    for name in item_names:
         if name not in names():
             near = arguments.near(name, names())
             listing = Either(
@@ -173,7 +173,7 @@ def chosen(given: str | Sequence[str] | None) -> list[str]:
             )
             cure = Either(near + listing.python, near + listing.shell)
             raise UsageError("is not an item", argument="items", value=name, cure=cure)
-    return wanted
+    return item_names
 
 
 @cache

@@ -127,9 +127,9 @@ class FigureReader:
         templates = fitting["template"].unique().sort().to_list()
         for template in templates:
             of_form = fitting.filter(template=template).drop("template")
-            of_some, by_period = self._added(of_form, cells, self._plan(template))
-            checks.append(of_some)
-            figures += by_period
+            form_checks, form_figures = self._read_form(of_form, cells, self._plan(template))
+            checks.append(form_checks)
+            figures += form_figures
         all_figures = pl.concat(figures, how="diagonal")
         reasons = [_ranked(REFUSED, unfit.join(of_others, on="report_id", how="anti"))]
         if "reason" in self._used:
@@ -142,34 +142,34 @@ class FigureReader:
             filed = _with_cells(fitting.filter(pl.col("template").is_in(odd_forms)), cells)
             reasons.append(_ranked(_CAPTIONS, filed, "caption_mismatch"))
         if not of_others.is_empty():
-            reasons += _elsewhere(of_others, unfit)
+            reasons += _reasons_without_items(of_others, unfit)
         return Readings(all_figures, pl.concat(checks, how="diagonal"), pl.concat(reasons))
 
-    def _added(
+    def _read_form(
         self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan
     ) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
         """Return the checks of reports on one form, and their figures period by period."""
         checks: list[pl.DataFrame] = []
         figures: dict[str, list[pl.DataFrame]] = {period: [] for period in self._periods}
-        for some, amounts in _amounts(reports, cells, plan):
-            off, failing = np.full(len(some), np.nan), np.zeros(len(some), np.int64)
+        for ids, amounts in _amounts(reports, cells, plan):
+            imbalance, failing = np.full(len(ids), np.nan), np.zeros(len(ids), np.int64)
             if plan.sums.totals is not None:
-                off = amounts.up(zip((1.0, -1.0), plan.sums.totals, strict=True)).amounts
+                imbalance = amounts.up(zip((1.0, -1.0), plan.sums.totals, strict=True)).amounts
             if "sums_failing" in self._used:
                 failing = failing_sums(amounts, plan.sums)
-            differences = in_cents({"balance_difference": off}).to_series()
+            differences = in_cents({"balance_difference": imbalance}).to_series()
             sums_failing = pl.Series("failing", failing, pl.Int32)
-            checks.append(pl.DataFrame([some, differences, sums_failing]))
+            checks.append(pl.DataFrame([ids, differences, sums_failing]))
             for period, of_period in figures.items():
-                odd, sums = np.zeros(len(some), np.bool_), {}
+                has_nan, sums = np.zeros(len(ids), np.bool_), {}
                 for (item, of), terms in plan.terms.items():
                     if of == period:
                         added = amounts.up(terms)
                         sums[item] = added.amounts
-                        odd |= np.isnan(added.values)
-                periods = pl.Series("period", [period], PERIOD).new_from_index(0, len(some))
-                moved = pl.Series("moved", [plan.mismatched]).new_from_index(0, len(some))
-                described = pl.DataFrame([some, periods, pl.Series("odd", odd), moved])
+                        has_nan |= np.isnan(added.values)
+                periods = pl.Series("period", [period], PERIOD).new_from_index(0, len(ids))
+                moved = pl.Series("moved", [plan.mismatched]).new_from_index(0, len(ids))
+                described = pl.DataFrame([ids, periods, pl.Series("odd", has_nan), moved])
                 of_period.append(described.hstack(in_cents(sums)))
         return pl.concat(checks), [pl.concat(frames, rechunk=True) for frames in figures.values()]
 
@@ -182,14 +182,14 @@ class FigureReader:
         parts = parts.filter(pl.col("period").is_in(self._periods))
         if not self._every:
             parts = parts.filter(pl.col("item").is_in(list(self._used)))
-        wanted = parts.select(_PLACE)
+        wanted_cells = parts.select(_PLACE)
         condition, many = pl.col("template") == template, sums.cells
         if "sums_failing" not in self._used:
             sides = balance_totals(form) if "balance_difference" in self._used else None
-            sides_of_form = pl.DataFrame(sides or (), schema=wanted.schema, orient="row")
-            wanted = pl.concat([wanted, sides_of_form])
-            condition &= _near(wanted)
-            many = wanted.height
+            sides_of_form = pl.DataFrame(sides or (), schema=wanted_cells.schema, orient="row")
+            wanted_cells = pl.concat([wanted_cells, sides_of_form])
+            condition &= _near_cells(wanted_cells)
+            many = wanted_cells.height
         return _Plan(
             sums,
             items.terms_of(parts.with_columns(cell=sums.place)),
@@ -223,16 +223,16 @@ def _amounts(
     """Yield the cells of reports on one form, some reports at a time, each with their ids."""
     # Few queries: each reads the ids of all rows in the files that it opens. Of reports that follow
     # each other, these are few.
-    for some in reports.sort("report_id").iter_slices(max(_CELLS // plan.many, 1)):
-        columns = some.with_columns(report=pl.int_range(pl.len(), dtype=pl.Int32)).lazy()
-        filed = cells(some["report_id"]).filter(plan.cells).join(columns, on=reports.columns)
-        read = filed.select("report", *_PLACE, "value").collect(engine="streaming")
-        for start in range(0, some.height, _SLICE):
-            ids = some["report_id"][start : start + _SLICE]
-            own = read.filter(pl.col("report").is_between(start, start + len(ids) - 1)).select(
+    for batch in reports.sort("report_id").iter_slices(max(_CELLS // plan.many, 1)):
+        columns = batch.with_columns(report=pl.int_range(pl.len(), dtype=pl.Int32)).lazy()
+        filed = cells(batch["report_id"]).filter(plan.cells).join(columns, on=reports.columns)
+        rows = filed.select("report", *_PLACE, "value").collect(engine="streaming")
+        for start in range(0, batch.height, _SLICE):
+            ids = batch["report_id"][start : start + _SLICE]
+            part = rows.filter(pl.col("report").is_between(start, start + len(ids) - 1)).select(
                 pl.col("report") - start, "value", cell=plan.sums.place
             )
-            yield ids, Amounts((plan.sums.cells, len(ids)), own)
+            yield ids, Amounts((plan.sums.cells, len(ids)), part)
 
 
 def of_items() -> pl.Expr:
@@ -256,7 +256,7 @@ def has_tables() -> pl.Expr:
     return pl.col(wire.TABLES).list.len().fill_null(0) > 0
 
 
-def _near(cells: pl.DataFrame) -> pl.Expr:
+def _near_cells(cells: pl.DataFrame) -> pl.Expr:
     """Return a condition that some cells fulfil, and few others, and that spares parts of files."""
     terms = [
         (pl.col("table") == table) & _is_near("row", own["row"]) & _is_near("column", own["column"])
@@ -287,7 +287,7 @@ def _ranked(rank: int, reports: pl.DataFrame, reason: str | None = None) -> pl.D
     return reports.select("report_id", reason=own, rank=pl.lit(rank))
 
 
-def _elsewhere(others: pl.DataFrame, unfit: pl.DataFrame) -> list[pl.DataFrame]:
+def _reasons_without_items(others: pl.DataFrame, unfit: pl.DataFrame) -> list[pl.DataFrame]:
     """Return why reports on forms that have no items have no figures.
 
     Args:

@@ -112,7 +112,7 @@ def growth(
 
 
 def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame:
-    now, before = pl.col(name), pl.col(f"{name}_before")
+    value, before = pl.col(name), pl.col(f"{name}_before")
     never = pl.lit(value=False)
     if "months" not in rows.columns:
         months = never
@@ -129,14 +129,14 @@ def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame
     is_there = pl.col(" there beside" if own_column else " there former")
     gap = ~is_there.fill_null(value=False)
     reason = (
-        pl.when(now.is_null()).then(pl.lit("no_value"))
+        pl.when(value.is_null()).then(pl.lit("no_value"))
         .when(gap).then(pl.lit("gap"))
         .when(before.is_null()).then(pl.lit("no_value_before"))
         .when(months).then(pl.lit("months"))
         .when(form).then(pl.lit("form"))
-        .when(now * before < 0).then(pl.lit("sign"))
+        .when(value * before < 0).then(pl.lit("sign"))
     ).cast(REASON)  # fmt: skip
-    change = pl.when(reason.is_null()).then(now - before)
+    change = pl.when(reason.is_null()).then(value - before)
     rows = rows.with_columns(
         reason.alias(f"{name}_reason"),
         change.alias(f"{name}_change"),

@@ -94,13 +94,13 @@ def _years(years: int | Iterable[int] | None, filed: list[int]) -> list[int]:
     if years is None:
         return list(range(min(filed), max(filed) + 1)) if filed else []
     several = [years] if isinstance(years, int) else years
-    listed = list(several) if isinstance(several, Iterable) else []
-    if not listed or not all(type(year) is int for year in listed):
+    year_list = list(several) if isinstance(several, Iterable) else []
+    if not year_list or not all(type(year) is int for year in year_list):
         raise UsageError(
             "is not a year or several", argument="years", value=years,
             cure="give one such as 2020, or several such as range(2015, 2021)",
         )  # fmt: skip
-    return sorted(set(listed))
+    return sorted(set(year_list))
 
 
 def _status() -> pl.Expr:
@@ -116,21 +116,21 @@ def _status() -> pl.Expr:
 
 
 def _flows(grid: pl.DataFrame, today: date) -> pl.DataFrame:
-    now = pl.col("status") == "filed"
-    former = pl.col("status").shift(1).over("unit_id", order_by="year")
-    was = former == "filed"
+    is_filed = pl.col("status") == "filed"
+    previous_status = pl.col("status").shift(1).over("unit_id", order_by="year")
+    was_filed = previous_status == "filed"
     steps = {
-        "enter": now & (former == "before"),
-        "stay": now & was,
-        "return": now & (former == "gap"),
-        "pause": was & (pl.col("status") == "gap"),
-        "leave": was & (pl.col("status") == "after"),
+        "enter": is_filed & (previous_status == "before"),
+        "stay": is_filed & was_filed,
+        "return": is_filed & (previous_status == "gap"),
+        "pause": was_filed & (pl.col("status") == "gap"),
+        "leave": was_filed & (pl.col("status") == "after"),
     }
     if "datumZrusenia" in grid.columns:
         steps["dissolved"] = steps["leave"] & pl.col("datumZrusenia").is_not_null()
-    marked = grid.with_columns(former=former, **steps)
+    marked = grid.with_columns(former=previous_status, **steps)
     counts = marked.group_by("year").agg(
-        units=now.sum(),
+        units=is_filed.sum(),
         **{name: pl.when(pl.col("former").is_not_null().any()).then(pl.col(name).sum())
            for name in steps},
     )  # fmt: skip
@@ -145,7 +145,7 @@ def _flows(grid: pl.DataFrame, today: date) -> pl.DataFrame:
         .group_by("year", maintain_order=True)
         .agg(reasons=pl.struct(reason="why", count="count"))
     )
-    last = pl.col("year") == pl.col("year").max()
+    is_last_year = pl.col("year") == pl.col("year").max()
     arriving = pl.lit(today) <= pl.date(pl.col("year") + 1, 12, 31)
     return (
         counts.join(why, on="year", how="left")
@@ -153,7 +153,7 @@ def _flows(grid: pl.DataFrame, today: date) -> pl.DataFrame:
             pl.when(pl.col("leave").is_not_null()).then(
                 pl.col("reasons").fill_null(pl.lit([], FLOWS["reasons"]))
             ),
-            incomplete=pl.when(last).then(arriving).otherwise(pl.lit(value=False)),
+            incomplete=pl.when(is_last_year).then(arriving).otherwise(pl.lit(value=False)),
         )
         .sort("year")
         .select(FLOWS.names())

@@ -78,18 +78,18 @@ def peers(
     names, fields = arguments.names("value", value), groupings(by)
     arguments.whole("unit", unit, 0, MAX_ID)
     check_columns(figures, fields)
-    own = _rows(figures.lazy().filter(pl.col("unit_id") == unit), names, fields)
-    own = own.drop_nulls("year").sort("year")
-    if own.is_empty():
+    own_rows = _rows(figures.lazy().filter(pl.col("unit_id") == unit), names, fields)
+    own_rows = own_rows.drop_nulls("year").sort("year")
+    if own_rows.is_empty():
         raise UsageError(
             "is in no year of the figures", argument="unit", value=unit,
             cure="give a unit_id of theirs",
         )  # fmt: skip
     if year is None:
-        filled = own.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in names))
-        year = (own if filled.is_empty() else filled)["year"].max()  # type: ignore[assignment]
-    elif arguments.whole("year", year, 1, 9_999) not in own["year"]:
-        known = ", ".join(map(str, own["year"]))
+        filled = own_rows.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in names))
+        year = (own_rows if filled.is_empty() else filled)["year"].max()  # type: ignore[assignment]
+    elif arguments.whole("year", year, 1, 9_999) not in own_rows["year"]:
+        known = ", ".join(map(str, own_rows["year"]))
         raise UsageError(
             ": the unit has no row of it", argument="year", value=year, cure=f"give one of {known}"
         )
@@ -109,29 +109,29 @@ def _rows(frame: pl.LazyFrame, names: list[str], fields: list[str]) -> pl.DataFr
 
 def _of_value(rows: pl.DataFrame, unit: int, name: str, fields: list[str]) -> pl.DataFrame:
     present = rows.drop_nulls(name)
-    mine = rows.row(by_predicate=pl.col("unit_id") == unit, named=True)
-    used = list(fields)
+    own_row = rows.row(by_predicate=pl.col("unit_id") == unit, named=True)
+    group_fields = list(fields)
     while True:
-        codes = [mine[field] for field in used]
-        among = present.filter(
-            [pl.col(field).eq_missing(pl.lit(mine[field])) for field in used] or True
+        codes = [own_row[field] for field in group_fields]
+        group_rows = present.filter(
+            [pl.col(field).eq_missing(pl.lit(own_row[field])) for field in group_fields] or True
         )
         usable = all(code not in (None, groups.UNKNOWN) for code in codes)
-        if not used or (usable and among.height >= FEWEST):
+        if not group_fields or (usable and group_rows.height >= FEWEST):
             break
-        used.pop()
-    number, own = pl.col(name), pl.lit(mine[name], pl.Float64)
-    rank = ((number < own).sum() + (number == own).sum() / 2) / pl.len()
-    return among.select(
+        group_fields.pop()
+    number, own_value = pl.col(name), pl.lit(own_row[name], pl.Float64)
+    rank = ((number < own_value).sum() + (number == own_value).sum() / 2) / pl.len()
+    return group_rows.select(
         unit_id=pl.lit(unit),
-        year=pl.lit(mine["year"]),
+        year=pl.lit(own_row["year"]),
         value=pl.lit(name),
-        own=own,
-        percentile=pl.when(own.is_not_null()).then(rank),
+        own=own_value,
+        percentile=pl.when(own_value.is_not_null()).then(rank),
         n=pl.len(),
         p25=number.quantile(0.25, "linear"),
         median=number.median(),
         p75=number.quantile(0.75, "linear"),
-        by=pl.lit(used, pl.List(pl.String)),
+        by=pl.lit(group_fields, pl.List(pl.String)),
         group=pl.lit(codes, pl.List(pl.String)),
     ).cast(PEERS)

@@ -109,15 +109,15 @@ def narrowed(
         argument: What the frame is called.
     """
     schema = labels.schema_of(frame)
-    used = {*_USED, *also}
+    used_columns = {*_USED, *also}
     for value in values:
         check(value, schema)
         if value in schema:
-            used.add(value)
+            used_columns.add(value)
         if value in ratios.NUMBERS:
-            used.update(ratios.columns_of(value))
-    assemble.check_types(schema, used, argument)
-    table = frame.lazy().select(name for name in schema if name in used).collect()
+            used_columns.update(ratios.columns_of(value))
+    assemble.check_types(schema, used_columns, argument)
+    table = frame.lazy().select(name for name in schema if name in used_columns).collect()
     for value in values:
         if value not in table.columns:
             computed = with_value(table, value)
@@ -161,14 +161,14 @@ def one_row_per_year(table: pl.DataFrame) -> Rows:
         return Rows(table, 0)
     ranks = [rank for name, rank in _ORDER.items() if name in table.columns]
     order, descending = [rank for rank, _ in ranks], [down for _, down in ranks]
-    taken = (
+    best_rows = (
         table.with_row_index(_PLACE)
         .sort(*order, _PLACE, descending=[*descending, False], nulls_last=True)
         .unique(["unit_id", "year"], keep="first", maintain_order=True)
         .sort(_PLACE)
         .drop(_PLACE)
     )
-    return Rows(taken, table.height - taken.height)
+    return Rows(best_rows, table.height - best_rows.height)
 
 
 def _are_alone(table: pl.DataFrame) -> bool:

@@ -67,18 +67,18 @@ def resolve_labels(
     resolved = code_columns(schema, columns)
     label_columns = {column.label for column in resolved}
     by_code = {column.code: column for column in resolved}
-    kept: list[pl.Expr] = []
-    first: list[pl.Expr] = []
+    frame_columns: list[pl.Expr] = []
+    front_columns: list[pl.Expr] = []
     for index, (existing, dtype) in enumerate(schema.items()):
         itself = pl.nth(index)  # as in `column_of`
         if existing not in label_columns:
-            kept.append(itself)
+            frame_columns.append(itself)
         if existing in by_code:
             column = by_code[existing]
             codelist = entries(column.codelist, lookup)
             label = label_of(itself, dtype, codelist["code"], codelist[name])
-            (first if front else kept).append(label.alias(column.label))
-    return frame.select(first + kept)
+            (front_columns if front else frame_columns).append(label.alias(column.label))
+    return frame.select(front_columns + frame_columns)
 
 
 def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -> pl.DataFrame:
@@ -179,15 +179,15 @@ def code_columns(
                 f"{schema.names()}",
                 cure=Either("name others by columns="),
             )
-        chosen = [FIELDS[field] for field in present]
+        fields = [FIELDS[field] for field in present]
     elif isinstance(columns, Mapping):
-        chosen = [CodeColumn(code, codelist, f"{code}_label") for code, codelist in columns.items()]
+        fields = [CodeColumn(code, codelist, f"{code}_label") for code, codelist in columns.items()]
     elif isinstance(columns, str):
         raise UsageError(
             "is a text", argument="columns", value=columns, cure=f"give a list: [{columns!r}]"
         )
     elif isinstance(columns, Iterable):
-        chosen = [_known_field(field) for field in columns]
+        fields = [_known_field(field) for field in columns]
     else:
         raise UsageError(
             "is not a list",
@@ -195,7 +195,7 @@ def code_columns(
             value=columns,
             cure=f"give some of {list(FIELDS)} in one",
         )
-    for column in chosen:
+    for column in fields:
         if not isinstance(column.codelist, str) or column.codelist not in _KNOWN:
             raise UsageError(
                 f": {column.codelist!r} is not a codelist",
@@ -214,7 +214,7 @@ def code_columns(
                 f"the column {column.code!r} is {dtype}",
                 cure=CODES_ARE_TEXT,
             )
-    return chosen
+    return fields
 
 
 def _known_field(field: str) -> CodeColumn:

@@ -37,7 +37,7 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
     inputs = _texts(names)
     of_level = places.filter(pl.col("level") == level)
     name_of = dict(of_level.select("code", "name_sk").iter_rows())
-    old = {old_code(code): code for code in name_of}
+    by_old_code = {old_code(code): code for code in name_of}
     by_name: dict[str, set[str]] = {}
     by_part: dict[str, set[str]] = {}  # districts of a city without the city
     by_start: dict[str, set[str]] = {}  # places by the first words of a name
@@ -62,7 +62,7 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
     def matched(text: str, name: str) -> tuple[str, list[str]]:
         if text.strip().upper() in name_of:
             return "code", [text.strip().upper()]
-        if (today := old.get(text.strip())) is not None:
+        if (today := by_old_code.get(text.strip())) is not None:
             return "old code", [today]
         keys = _keys(name)
         codes = filter(None, map(of_name, keys))

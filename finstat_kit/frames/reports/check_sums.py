@@ -240,7 +240,7 @@ def _failures(added: ComparedSum, sums: FormSums) -> pl.Series:
     """Return the failing sums of each report, null where all hold."""
     report, which = np.nonzero(added.fails.T)
     lines = [(one, sums.form.tables[one.table].rows[one.row]) for one in sums.sums]
-    each = pl.DataFrame(
+    stated_sums = pl.DataFrame(
         [(*one[:3], line.number, line.label_sk) for one, line in lines],
         schema=[field.name for field in _FAILURE.fields[:5]],
         orient="row",
@@ -253,7 +253,7 @@ def _failures(added: ComparedSum, sums: FormSums) -> pl.Series:
         }
     )
     return (
-        each[which]
+        stated_sums[which]
         .hstack(values)
         .group_by("report")
         .agg(pl.struct(field.name for field in _FAILURE.fields).cast(_FAILURE))

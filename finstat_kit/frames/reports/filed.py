@@ -93,7 +93,7 @@ def as_filed(
     title: bool | None = None,
 ) -> Filed:
     """Show a report laid out as its form; see `Register.as_filed`."""
-    frame = _one(report)
+    frame = _single_report(report)
     record = frame.row(0, named=True)
     words = _WORDS[lang]
     template = record["idSablony"]
@@ -153,7 +153,7 @@ def form_name(form: Form, lang: Lang, after: str = "") -> str:
     return f"{form.name or ''} ({form.id}){after}{translated}".strip()
 
 
-def _one(report: object) -> pl.DataFrame:
+def _single_report(report: object) -> pl.DataFrame:
     frame = arguments.collected("report", report)
     checked(frame)
     if frame.height != 1:
@@ -172,14 +172,14 @@ def _parts_of(
     assert isinstance(tables, list)
     numbers = iter(values)
     # Numbers are shown with every digit, other texts as filed.
-    read: list[list[Decimal | str]] = [
+    cells: list[list[Decimal | str]] = [
         [text or "" if next(numbers) is None else Decimal(text) for text in data] for data in tables
     ]
-    cents = ("." in str(cell) for data in read for cell in data if isinstance(cell, Decimal))
+    cents = ("." in str(cell) for data in cells for cell in data if isinstance(cell, Decimal))
     places = 2 if any(cents) else 0
     return [
         _part_of(data, table, lang, places, filled=filled)
-        for data, table in zip(read, form.tables, strict=True)
+        for data, table in zip(cells, form.tables, strict=True)
     ]
 
 
@@ -298,20 +298,20 @@ def _text_of_part(part: Part, width: int | None) -> str:
     before = numbers + len(_GAP) + marks + len(_GAP)
     columns = sum(widths) + len(_GAP) * len(widths)
     least, most = _CAPTIONS
-    captions, left, at = most, before + most, 0  # at: the line of a caption that has the numbers
+    captions, margin, at = most, before + most, 0  # at: the line of a caption that has the numbers
     if width is not None and width < before + columns + most:
-        captions, left = width - before - columns, width - columns
+        captions, margin = width - before - columns, width - columns
     if width is not None and captions < least:
-        captions, left, at = max(width - before, least), max(left, 0), -1
+        captions, margin, at = max(width - before, least), max(margin, 0), -1
     rows = [_wrapped(part.name + (" [sk]" if part.marked else ""), width)]
     periods, measures = [period for period, _ in part.heads], [m for _, m in part.heads]
     above = "".join(
         _GAP + f"{period:>{sum(widths[start:end]) + len(_GAP) * (end - start - 1)}}"
         for period, start, end in _groups(periods)
     )
-    rows += [" " * left + above] if any(periods) else []
-    rows += [(" " * left + _GAP + _aligned(measures, widths)).rstrip()] if any(measures) else []
-    rows.append("─" * (left + columns))
+    rows += [" " * margin + above] if any(periods) else []
+    rows += [(" " * margin + _GAP + _aligned(measures, widths)).rstrip()] if any(measures) else []
+    rows.append("─" * (margin + columns))
     for line in part.lines:
         indent = " " * (_INDENT * line.level)
         caption = shown(line.caption, None) + (" [sk]" if line.marked else "")
@@ -319,9 +319,9 @@ def _text_of_part(part: Part, width: int | None) -> str:
         first = f"{line.number:>{numbers}}{_GAP}{line.mark:<{marks}}{_GAP}"
         lines = [first + wrapped[0], *(" " * len(first) + rest for rest in wrapped[1:])]
         cells = [shown(value, None) for value in line.values]
-        if any(cells) and len(lines[at]) > left:
+        if any(cells) and len(lines[at]) > margin:
             lines.append("")
-        lines[at] = f"{lines[at]:<{left}}{_GAP}{_aligned(cells, widths)}".rstrip()
+        lines[at] = f"{lines[at]:<{margin}}{_GAP}{_aligned(cells, widths)}".rstrip()
         rows += lines
     return "\n".join(rows)
 

@@ -143,7 +143,7 @@ class FormSums:
             for cell in (_in_balance(form, sides), _in_income(form))
         )
         self.across = np.array(list(self._across()), dtype=np.int64).reshape(-1, 4)
-        before = np.array(list(self._before()), dtype=np.int64).reshape(-1, 2)
+        before = np.array(list(self._period_pairs()), dtype=np.int64).reshape(-1, 2)
         self.previous, self.current = before[:, 0], before[:, 1]
 
     def _place(self, cell: Cell) -> int:
@@ -173,7 +173,7 @@ class FormSums:
                         x, y, z = (self._place((number, row, part)) for part in (a, b, c))
                         yield x, sign, y, z
 
-    def _before(self) -> Iterator[tuple[int, int]]:
+    def _period_pairs(self) -> Iterator[tuple[int, int]]:
         for number, table in enumerate(self.form.tables):
             for index, column in enumerate(table.columns):
                 if column.period != "previous":
@@ -191,7 +191,8 @@ def balance_totals(form: Form) -> tuple[Cell, Cell] | None:
         number = next((n for n, t in enumerate(form.tables) if side.match(t.name_sk or "")), None)
         if number is None:
             return None
-        row, column = _total_row(number, form.tables[number]), _left(form.tables[number], "current")
+        table = form.tables[number]
+        row, column = _total_row(number, table), _net_column(table, "current")
         if row is None or column is None:
             return None
         cells.append((number, row, column))
@@ -234,7 +235,7 @@ def _in_income(form: Form) -> Cell | None:
     for number, table in reversed(list(enumerate(form.tables))):
         if not _INCOME.search(table.name_sk or ""):
             continue
-        column = _left(table, "current")
+        column = _net_column(table, "current")
         for row, line in reversed(list(enumerate(table.rows))):
             if column is not None and any(term.sign < 0 for term in line.terms):
                 return number, row, column
@@ -243,10 +244,12 @@ def _in_income(form: Form) -> Cell | None:
 
 def _counterpart(table: Table, period: str | None, measure: str | None) -> int | None:
     """Return the column of a table with the same period and measure as a given one."""
-    return _left(table, period) if measure in _NET_MEASURES else _column(table, period, measure)
+    if measure in _NET_MEASURES:
+        return _net_column(table, period)
+    return _column(table, period, measure)
 
 
-def _left(table: Table, period: str | None) -> int | None:
+def _net_column(table: Table, period: str | None) -> int | None:
     """Return the column of a period with the net amount: net, total or the only column."""
     own = [place for place, column in enumerate(table.columns) if column.period == period]
     found = (_column(table, period, measure) for measure in ("net", "total", None))

@@ -51,17 +51,17 @@ def fields(collection: str = "units") -> pl.DataFrame:
 
 
 def _nested(
-    columns: Iterable[tuple[str, pl.DataType]], above: str = ""
+    columns: Iterable[tuple[str, pl.DataType]], prefix: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Yield the names and types of columns, each followed by those of the fields within."""
     for name, dtype in columns:
         within = dtype.inner if isinstance(dtype, pl.List) else dtype
         if not isinstance(within, pl.Struct):
-            yield above + name, str(dtype)
+            yield prefix + name, str(dtype)
             continue
-        yield above + name, "Struct" if within is dtype else "List(Struct)"
+        yield prefix + name, "Struct" if within is dtype else "List(Struct)"
         inner = [(field.name, field.dtype) for field in within.fields]
-        yield from _nested(inner, f"{above}{name}.")  # type: ignore[arg-type]
+        yield from _nested(inner, f"{prefix}{name}.")  # type: ignore[arg-type]
 
 
 def _meanings(collection: str, field: str) -> tuple[str, str]:

@@ -21,16 +21,16 @@ def sort_key(text: str) -> tuple[list[int], str]:
     >>> sorted(["Čadca", "Žilina", "Chtelnica", "Cabaj", "Zvolen", "Hlohovec"], key=sort_key)
     ['Cabaj', 'Čadca', 'Hlohovec', 'Chtelnica', 'Zvolen', 'Žilina']
     """
-    whole = unicodedata.normalize("NFC", text.casefold())
+    folded_text = unicodedata.normalize("NFC", text.casefold())
     weights = []
     index = 0
-    while index < len(whole):
-        letter = "ch" if whole.startswith("ch", index) else whole[index]
+    while index < len(folded_text):
+        letter = "ch" if folded_text.startswith("ch", index) else folded_text[index]
         # Other characters keep their code point, which is lower: spaces and digits come first.
         plain = unicodedata.normalize("NFD", letter)[0] if letter not in _WEIGHT else letter
         weights.append(_WEIGHT.get(plain, ord(plain[0])))
         index += len(letter)
-    return weights, whole
+    return weights, folded_text
 
 
 def folded(texts: pl.Expr) -> pl.Expr:

@@ -43,14 +43,14 @@ def matching(names: pl.DataFrame, text: str, limit: int | None) -> tuple[pl.Seri
         text: What is sought; without letters and digits nothing matches.
         limit: Maximum number of ids, None for all.
     """
-    whole: str = pl.select(_joined(pl.lit(text))).item()
+    query: str = pl.select(_joined(pl.lit(text))).item()
     for written, short in _WRITTEN_OUT.items():
-        if whole.endswith(written):
-            whole = whole.removesuffix(written) + short
-    bare = _FORM.sub("", whole)
+        if query.endswith(written):
+            query = query.removesuffix(written) + short
+    bare = _FORM.sub("", query)
     if bare.isspace():
-        bare = whole
-    legal_form = "" if bare == whole else whole.split()[-1]
+        bare = query
+    legal_form = "" if bare == query else query.split()[-1]
     name, terms = pl.col("words"), bare.split()
     lazy = (names if terms else names.clear()).lazy()
     for term in sorted(terms, key=len, reverse=True):  # the longest leaves the fewest

@@ -199,8 +199,8 @@ class Drawn:
         slots = []
         for number in range(YEARS):
             slots.append(self._slot(number, row))
-            if (beside := self._beside(row, number)) is not None:
-                slots.append(self._slot(number, beside))
+            if (twin := self._twin_of(row, number)) is not None:
+                slots.append(self._slot(number, twin))
         return slots
 
     def _slot(self, number: int, element: int) -> int:
@@ -212,7 +212,7 @@ class Drawn:
         """Return whether a unit filed a correction for a year."""
         number = year - FIRST_YEAR
         # Only the year in which it has two places can have one.
-        if number < 0 or (element := self._beside(row, number)) is None:
+        if number < 0 or (element := self._twin_of(row, number)) is None:
             return False
         correction = _role(mixed(self.seed, year, element)) == CORRECTION
         return correction and bool(self.slots.changed[self._slot(number, element)])
@@ -228,7 +228,7 @@ class Drawn:
         element = (place - shift) * inverse % self.places
         key = mixed(self.seed, year, element)
         row, role = element, MAIN
-        twin = self._beside(element, number)
+        twin = self._twin_of(element, number)
         if element >= self.n and twin is not None:
             row, role = twin, _role(key)
         # Of the two the one that was filed later corrects the other.
@@ -244,7 +244,7 @@ class Drawn:
         case = "attachments_only" if files_only else drawn_case(key)
         return Filing(slot, unit, row, year, role, key, day, changed, reports, bool(annual), case)
 
-    def _beside(self, element: int, number: int) -> int | None:
+    def _twin_of(self, element: int, number: int) -> int | None:
         """Return the other element of the same unit and year, None where there is one alone."""
         turn = (FIRST_YEAR + number) % EVERY
         if element >= self.n:

@@ -193,28 +193,28 @@ class Form:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        places = [(form, place) for form, own in plan.forms for place in own]
+        places = [(form, place) for form, form_places in plan.forms for place in form_places]
         self._assets, self._debts = (Sums(form, [place]) for form, place in places[:2])
         self._result = Sums(places[2][0], [place for _, place in places[2:]])
-        drawn = (
+        blocks = (
             (self._assets, plan.assets), (self._debts, plan.debts), (self._result, plan.result),
         )  # fmt: skip
-        pairs = [pair for sums, common in drawn for pair in sums.shares(common, plan.rare)]
+        pairs = [pair for sums, common in blocks for pair in sums.shares(common, plan.rare)]
         self._weights = np.array([weight for weight, _ in pairs], dtype=np.int64)
         self._often = np.array([often * 128 // 100 for _, often in pairs])
         self._steps = np.arange(1, len(self._weights) + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
-        self._ends = np.cumsum([len(sums.leaves) for sums, _ in drawn]).tolist()
-        self._pots = self._dealt()
+        self._ends = np.cumsum([len(sums.leaves) for sums, _ in blocks]).tolist()
+        self._pots = self._pots_of_leaves()
         self._in_pot = (self._pots[:, None] == np.arange(5)).astype(np.float64)
         self._wears = np.array([path[:2] in _WORN for path in self._assets.paths], dtype=np.int64)
         parts = [plan.business.get(number or 0, 0) for number in self._result.at]
         self._parts = np.array(parts, dtype=np.int64)
-        own = [path[:1] == ("A",) for path in self._debts.paths]
-        own[self._debts.at[plan.retained]] = True
-        self._own = np.array(own, dtype=np.int64)
+        is_equity = [path[:1] == ("A",) for path in self._debts.paths]
+        is_equity[self._debts.at[plan.retained]] = True
+        self._own = np.array(is_equity, dtype=np.int64)
         self._filled = lru_cache(maxsize=256)(self._filled_by)
 
-    def _dealt(self) -> Ints:
+    def _pots_of_leaves(self) -> Ints:
         """Return which pot each leaf is a part of: assets, debts, revenue, costs, or none."""
         plan, of_debts, of_result = self.plan, self._debts.at, self._result.at
         # The other rows of equity can be negative in the form, and are never drawn.
@@ -252,11 +252,11 @@ class Form:
         bits = mixed_each(keys[:, None], self._steps)
         shares = self._filled(unit) * (512 + (bits >> np.uint64(54)).astype(np.int64))
         sums = (shares.astype(np.float64) @ self._in_pot).tolist()
-        each = [
-            [(pot << 20) // int(n) if n else 0 for pot, n in zip(pots, whole, strict=True)]
-            for pots, whole in zip((self._full(unit, year) for year in years), sums, strict=True)
+        scales = [
+            [(pot << 20) // int(n) if n else 0 for pot, n in zip(pots, pot_sums, strict=True)]
+            for pots, pot_sums in zip((self._full(unit, year) for year in years), sums, strict=True)
         ]
-        amounts = shares * np.array(each)[:, self._pots] >> 20
+        amounts = shares * np.array(scales)[:, self._pots] >> 20
         first, second, _ = self._ends
         low = (bits >> np.uint64(40)).astype(np.int64) & 1023
         return [
@@ -307,22 +307,22 @@ class Form:
 
     def tables(self, report: int, now: Figures, before: Figures | None = None) -> list[TableOf]:
         """Return the tables of a report."""
-        last = before or Figures(*(np.zeros_like(part) for part in now))
+        earlier = before or Figures(*(np.zeros_like(part) for part in now))
         assets: dict[Column, Ints] = {
             ("current", "gross"): now.net + now.correction,
             ("current", "correction"): now.correction,
-            ("current", "net"): now.net, ("previous", "net"): last.net,
-            ("current", None): now.net, ("previous", None): last.net,
+            ("current", "net"): now.net, ("previous", "net"): earlier.net,
+            ("current", None): now.net, ("previous", None): earlier.net,
         }  # fmt: skip
         debts: dict[Column, Ints] = {
             ("current", None): now.liabilities,
-            ("previous", None): last.liabilities,
+            ("previous", None): earlier.liabilities,
         }
         main = now.result - now.business
         result: dict[Column, Ints] = {
-            ("current", None): now.result, ("previous", None): last.result,
+            ("current", None): now.result, ("previous", None): earlier.result,
             ("current", "main"): main, ("current", "business"): now.business,
-            ("current", "total"): now.result, ("previous", "total"): last.result,
+            ("current", "total"): now.result, ("previous", "total"): earlier.result,
             (None, "untaxed"): main, (None, "taxed"): now.business,
         }  # fmt: skip
         blocks = [

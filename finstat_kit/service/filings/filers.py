@@ -99,11 +99,11 @@ def period_of(filing: Filing, unit: Unit) -> tuple[int, int]:
 
 
 def _period(filing: Filing, unit: Unit) -> tuple[int, int]:
-    first = 12 * filing.year
+    january = 12 * filing.year
     if filing.role == EXTRAORDINARY:
-        return first, first + 5
+        return january, january + 5
     if unit.key >> 24 & 31 == 0:  # a fiscal year from October to September
-        return first - 3, first + 8
+        return january - 3, january + 8
     if unit.founded == filing.year:
-        return first + int(str(unit.fields["datumZalozenia"])[5:7]) - 1, first + 11
-    return first, first + 11
+        return january + int(str(unit.fields["datumZalozenia"])[5:7]) - 1, january + 11
+    return january, january + 11

@@ -72,14 +72,14 @@ class Filings:
 
         The filings that were drawn for a *removed* unit are not those of a later one of its id.
         """
-        drawn = self.drawn.slots
-        slots = [] if removed else [s for s in self.drawn.slots_of(unit) if drawn.changed[s]]
+        drawn_slots = self.drawn.slots
+        slots = [] if removed else [s for s in self.drawn.slots_of(unit) if drawn_slots.changed[s]]
         slots += [filing.slot for filing in self._added_of.get(unit, ())]
         if unit % 2:
             slots.reverse()
         half = len(slots) // 2
         shuffled = slots[half:] + slots[:half]
-        annual = [s for s in shuffled if s < self.drawn.size and drawn.annual[s]]
+        annual = [s for s in shuffled if s < self.drawn.size and drawn_slots.annual[s]]
         return (
             [self.id_of(STATEMENTS, s) for s in shuffled],
             [self.id_of(ANNUAL_REPORTS, s) for s in annual],

@@ -80,14 +80,14 @@ def report(filings: Filings, id_: int) -> Json | None:
     position = filings.slot_of(REPORTS, id_)
     if position is None:
         return None
-    slot, place = divmod(position, MOST_REPORTS)
+    slot, index = divmod(position, MOST_REPORTS)
     filing = filings.filing(slot)
     templates = _templates(filings, filing) if filing else []
-    if filing is None or place >= len(templates):
+    if filing is None or index >= len(templates):
         return None
     if state := _state(filing, id_):
         return state
-    unit, template = filings.unit_of(filing), templates[place]
+    unit, template = filings.unit_of(filing), templates[index]
     access = _access(unit, filing)
     with_tables = template in tabular(unit, filing)
     record: Json = {
@@ -107,7 +107,7 @@ def report(filings: Filings, id_: int) -> Json | None:
     if with_tables:
         record |= _fields(filing).report
     if access == "Verejné":
-        again = template in templates[:place]
+        again = template in templates[:index]
         record["obsah"] = _content(
             filings, filing, unit, template if with_tables else None, again=again
         )
@@ -329,11 +329,11 @@ def tables_of(
     """
     form = form_of(kind_of(unit, filing))
     years = _years(filings, filing, unit, again=again)
-    place = [number for number, _ in form.plan.forms].index(template)
-    found: list[Json] = []
-    for number, table in enumerate(form.tables(place, *form.draw(unit.key, *years))):
+    index = [number for number, _ in form.plan.forms].index(template)
+    tables: list[Json] = []
+    for number, table in enumerate(form.tables(index, *form.draw(unit.key, *years))):
         values = table.values
-        if filing.case == "sum" and place == 0 and number == 1:
+        if filing.case == "sum" and index == 0 and number == 1:
             # Neither total nor profit, which other tables have too.
             row = table.sums[1 + filing.key % (len(table.sums) - 1)]
             values[row, 0] += 1 + filing.key % 900
@@ -342,10 +342,10 @@ def tables_of(
         elif filing.case == "all_blank":
             values = np.zeros_like(values)
         cells = _written(values, filing, cents=unit.cents)
-        if filing.case == "not_a_number" and place == number == 0:
+        if filing.case == "not_a_number" and index == number == 0:
             cells[values.shape[1] - 2] = "1e3"  # of the total assets
-        found.append({"nazov": table.name, "data": cells})
-    return found
+        tables.append({"nazov": table.name, "data": cells})
+    return tables
 
 
 def _owes_more(filings: Filings, filing: Filing) -> bool:
@@ -363,14 +363,14 @@ def _years(filings: Filings, filing: Filing, unit: Unit, *, again: bool = False)
     variant = _SECOND if again else _VARIANT_OF_ROLE.get(filing.role, _MAIN)
     years = [_year(unit, plan, filing.year, variant)]
     if unit.founded < filing.year:
-        former = _MAIN
+        variant_before = _MAIN
         if filing.case == "restated":
-            former = _RESTATED
+            variant_before = _RESTATED
         elif variant == _CONSOLIDATED:
-            former = _CONSOLIDATED
+            variant_before = _CONSOLIDATED
         elif filings.was_corrected_before(filing):
-            former = _CORRECTED
-        years.append(_year(unit, plan, filing.year - 1, former))
+            variant_before = _CORRECTED
+        years.append(_year(unit, plan, filing.year - 1, variant_before))
     return years
 
 

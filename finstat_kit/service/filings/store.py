@@ -88,11 +88,11 @@ def filed(
     first = filings.drawn.size + len(filings.added)
     rows = rows_of(store, units).tolist()
     for slot, (unit, row) in enumerate(zip(units.tolist(), rows, strict=True), first):
-        drawn = None if unit in store.removed else filings.drawn.row_of(unit)
+        drawn_row = None if unit in store.removed else filings.drawn.row_of(unit)
         filing = Filing(
             slot,
             unit,
-            drawn,
+            drawn_row,
             year,
             role,
             key=mixed(filings.drawn.seed, slot) % 2**32 | _UPPER_BITS,
@@ -100,7 +100,7 @@ def filed(
             changed=day,
             reports=0,
             case=case,
-            fields=store.living(unit, row) if drawn is None else {},
+            fields=store.living(unit, row) if drawn_row is None else {},
         )
         reports = len(tabular(filings.unit_of(filing), filing))
         if case == "half" and reports == 1:

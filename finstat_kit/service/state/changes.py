@@ -44,7 +44,7 @@ def published(
     forms = tuple(store.tables["legal_form"])
     if "pravnaForma" in record:
         forms = tuple(dict.fromkeys((*forms, str(record["pravnaForma"]))))
-    drawn = _drawn(store, n, record, forms)
+    new_columns = _drawn(store, n, record, forms)
     after = replace(
         store,
         lines={
@@ -52,7 +52,8 @@ def published(
             UNITS: Line(np.concatenate([line.ids, ids]), np.concatenate([line.changed, changed])),
         },
         columns={
-            name: np.concatenate([column, drawn[name]]) for name, column in store.columns.items()
+            name: np.concatenate([column, new_columns[name]])
+            for name, column in store.columns.items()
         },
         tables={**store.tables, "legal_form": forms},
         fields={**store.fields, **dict.fromkeys(ids.tolist(), record)} if record else store.fields,
@@ -112,17 +113,17 @@ def _drawn(
 ) -> dict[str, NDArray[np.generic]]:
     """Return the columns of *n* new units, in the types of the store's."""
     fresh = population.draw(n, seed=len(store.units.ids) + 1)
-    drawn = {name: fresh.columns[name].astype(old.dtype) for name, old in store.columns.items()}
-    drawn["state"][:] = LIVING
+    columns = {name: fresh.columns[name].astype(old.dtype) for name, old in store.columns.items()}
+    columns["state"][:] = LIVING
     # What was drawn points into the default codelists; here others may be served.
-    drawn["place"] %= (len(store.places) - 2) // 2
+    columns["place"] %= (len(store.places) - 2) // 2
     if "ico" in record:
-        drawn["ico"][:] = ico_number(str(record["ico"]))
+        columns["ico"][:] = ico_number(str(record["ico"]))
     if "dic" in record:
-        drawn["dic"][:] = int(str(record["dic"] or 0))
+        columns["dic"][:] = int(str(record["dic"] or 0))
     if "pravnaForma" in record:
-        drawn["legal_form"][:] = forms.index(str(record["pravnaForma"]))
-    return drawn
+        columns["legal_form"][:] = forms.index(str(record["pravnaForma"]))
+    return columns
 
 
 def rows_of(store: Store, ids: Ints) -> Ints:

@@ -123,9 +123,9 @@ def codelist_bodies(folder: str | Path | None = None) -> dict[str, bytes]:
     """Read the bodies of the codelists; those that *folder* does not have are the sample's."""
     paths = {name: data_folder() / "codelists" / f"{name}.json" for name in _CODELISTS}
     if folder is not None:
-        given = {name: Path(folder) / f"{name}.json" for name in _CODELISTS}
-        given = {name: path for name, path in given.items() if path.is_file()}
-        if not given:
+        folder_paths = {name: Path(folder) / f"{name}.json" for name in _CODELISTS}
+        folder_paths = {name: path for name, path in folder_paths.items() if path.is_file()}
+        if not folder_paths:
             raise UsageError(
                 "does not contain codelists",
                 argument="codelists",
@@ -133,8 +133,8 @@ def codelist_bodies(folder: str | Path | None = None) -> dict[str, bytes]:
                 cure="give one with files such as kraje.json, okresy.json, sidla.json, each the "
                 "body of a reply",
             )
-        paths |= given
-        for name, path in given.items():
+        paths |= folder_paths
+        for name, path in folder_paths.items():
             _check(path, parse_locations if name in _PLACES else parse_classification)
     return {name: path.read_bytes() for name, path in paths.items()}
 

@@ -96,21 +96,21 @@ class Store:
 
     def living(self, id_: int, row: int) -> Json:
         """Return the fields of a unit in a row that do not depend on its state or its changes."""
-        drawn: dict[str, int] = {name: column.item(row) for name, column in self.columns.items()}
+        numbers: dict[str, int] = {name: column.item(row) for name, column in self.columns.items()}
 
         def code(column: str) -> str | None:
-            codes, position = self.tables[column], drawn[column]
+            codes, position = self.tables[column], numbers[column]
             return codes[position] if position < len(codes) else None
 
         def day(column: str) -> str | None:
-            value = drawn[column]
+            value = numbers[column]
             return None if value == NO_DAY else (BEGINNING + timedelta(days=value)).isoformat()
 
-        place, key = self.places[drawn["place"]], drawn["name"]
+        place, key = self.places[numbers["place"]], numbers["name"]
         record: Json = {
             "id": id_,
-            "ico": ico_text(drawn["ico"]),
-            "dic": f"{drawn['dic']:010d}" if drawn["dic"] else None,
+            "ico": ico_text(numbers["ico"]),
+            "dic": f"{numbers['dic']:010d}" if numbers["dic"] else None,
             "nazovUJ": _unit_name(key, code("legal_form")),
             "ulica": _street(key),
             "mesto": place.mesto,
