@@ -174,7 +174,7 @@ def written_by(invented: str) -> About:
 
 def begin(mirror: Folder, about: About, contents: tuple[str, ...], kind: str = BEGUN) -> None:
     """Write the row that the only run begins with."""
-    run = Begun(1, about.first, _DAY, True, {}, False, "benchmark")
+    run = Begun(1, about.first, _DAY, True, {}, False)
     number = 1 if kind == BEGUN else 2
     reached = [] if kind == BEGUN else mirror.reached()
     mirror.runs.append(row_of(kind, number, run, _DAY, reached, contents, None), about.text)

@@ -199,21 +199,21 @@ def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         owners, left_on=["report_id", "version"], right_on=["id", "version"], how="inner"
     ).join(pl.DataFrame(offsets, schema=schema, orient="row"), on=["at", "table"], how="left")
     own = own.with_columns(text=pl.coalesce("raw", text_of(pl.col("value"))))
-    whole = np.full(int(sum(flat)), "", dtype=object)
-    whole[(own["offset"] + own["place"]).to_numpy()] = own["text"].to_numpy()
-    all_texts = whole.tolist()
+    texts = np.full(int(sum(flat)), "", dtype=object)
+    texts[(own["offset"] + own["place"]).to_numpy()] = own["text"].to_numpy()
+    all_texts = texts.tolist()
     tables = [
         _tables(all_texts, int(start), own_lengths)
         for start, own_lengths in zip(starts, lengths, strict=True)
     ]
-    made = pl.Series(wire.TABLES, tables, dtype=_TABLES)
-    damaged = records["id"].filter(_digests(made) != records[TEXTS])
+    rebuilt = pl.Series(wire.TABLES, tables, dtype=_TABLES)
+    damaged = records["id"].filter(_digests(rebuilt) != records[TEXTS])
     if len(damaged):
         raise MirrorError(
             f"the cells of report {damaged[0]} are not as they were received; sync(full=True) "
             "fetches them again"
         )
-    return records.with_columns(made).drop(LENGTHS, TEXTS)
+    return records.with_columns(rebuilt).drop(LENGTHS, TEXTS)
 
 
 def described(cells: pl.LazyFrame, layout: pl.DataFrame, schema: pl.Schema) -> pl.LazyFrame:

@@ -427,8 +427,8 @@ def _statements_of(
     consolidated: bool,
 ) -> tuple[pl.DataFrame, pl.Series]:
     """Return the statements of units in some years, and the units that may have others there."""
-    held = filing_rules.held_by(units)
-    ids = held["statement_id"]
+    listed_ids = filing_rules.held_by(units)
+    ids = listed_ids["statement_id"]
 
     def read(ids: pl.Series, where: pl.Expr = _ANY) -> pl.DataFrame:
         return statements.rows(ids, filing_rules.STATEMENT, where)
@@ -442,17 +442,17 @@ def _statements_of(
     lacking = statements.lacking(ids)
     odd = rows.filter(filing_rules.is_undated())["id"]
     unclear = pl.concat([lacking, odd, statements.unreadable(ids)])
-    owners = held.filter(pl.col("statement_id").is_in(unclear.implode()))
+    owners = listed_ids.filter(pl.col("statement_id").is_in(unclear.implode()))
     closed = owners.filter(pl.col("statement_id").is_in(lacking.implode()))
     if years is None or owners.is_empty():
         return rows, closed["unit_id"].unique()
     # Which years their statements can be of is shown by all that these units filed.
-    own = held.join(owners, on="unit_id", how="semi")
-    known = read(own["statement_id"])
-    known = pl.concat([known, statements.unread(own["statement_id"], known)])
-    hints = filing_rules.known_of(known, consolidated=consolidated)
+    own = listed_ids.join(owners, on="unit_id", how="semi")
+    of_owners = read(own["statement_id"])
+    of_owners = pl.concat([of_owners, statements.unread(own["statement_id"], of_owners)])
+    hints = filing_rules.known_of(of_owners, consolidated=consolidated)
     if filing_order.grows_with_filing(hints):
         needed = filing_order.next_ids(own, hints, list(years), confirm=False)
         closed = closed.filter(pl.col("statement_id").is_in(needed.implode()))
-    rows = pl.concat([rows.join(known, on="id", how="anti"), known])
+    rows = pl.concat([rows.join(of_owners, on="id", how="anti"), of_owners])
     return rows, closed["unit_id"].unique()

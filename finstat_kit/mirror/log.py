@@ -416,10 +416,10 @@ def verify(paths: Iterable[str], known: dict[str, Stamp]) -> None:
         MirrorError: One is lost, damaged or cannot be read.
     """
     for path in paths:
-        now = stamp(path)
-        if now is None:
+        current_stamp = stamp(path)
+        if current_stamp is None:
             raise MirrorError(f"{path} is lost; {CURE}")
-        if known.get(path) == now:
+        if known.get(path) == current_stamp:
             continue
         try:
             whole = digest(path) == Path(path).stem
@@ -427,7 +427,7 @@ def verify(paths: Iterable[str], known: dict[str, Stamp]) -> None:
             raise unreadable(path, error) from error
         if not whole:
             raise MirrorError(f"{path} is not as it was written; {CURE}")
-        known[path] = now
+        known[path] = current_stamp
 
 
 def stamp(path: str) -> Stamp | None:

@@ -471,13 +471,13 @@ def as_collections(contents: object) -> tuple[str, ...]:
             value=contents,
             cure=f"give True or {list(CONTENTS)}",
         )
-    named = [contents] if isinstance(contents, str) else list(contents)
-    for name in named:
+    names = [contents] if isinstance(contents, str) else list(contents)
+    for name in names:
         if not isinstance(name, str) or name not in CONTENTS:
             raise UsageError(
                 f": {name!r} is none of {list(CONTENTS)}", argument="contents", value=contents
             )
-    return tuple(name for name in CONTENTS if name in named)
+    return tuple(name for name in CONTENTS if name in names)
 
 
 def _verified(folder: Folder) -> pl.DataFrame:

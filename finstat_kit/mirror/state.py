@@ -397,17 +397,17 @@ class State:
         """Return which rows of a log count."""
         paths = self._paths(name)
         if name not in self._rows or self._rows[name].paths is not paths:
-            outdated, absent, with_records = [], [], []
+            outdated, lost_ids, with_records = [], [], []
             with legible(self.path):
                 rows = self._all(name, paths).filter(pl.col("kind") != LISTED)
                 for some in versions.pieces(rows):
                     keys = some.select(ROW, "id", "version", "kind", "digest").collect()
                     old, none = versions.outdated(keys, self._upto(name), missing=name == "units")
                     outdated.append(old)
-                    absent.append(none)
+                    lost_ids.append(none)
                     with_records.append(keys.filter(kind=RECORD)["version"].unique())
             self._rows[name] = _Rows(
-                paths, pl.concat(outdated), pl.concat(absent), pl.concat(with_records).unique()
+                paths, pl.concat(outdated), pl.concat(lost_ids), pl.concat(with_records).unique()
             )
         return self._rows[name]
 

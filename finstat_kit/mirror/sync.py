@@ -238,24 +238,24 @@ class Sync:
         """
         history, only = losses.history, self._logs["only"]
         held = tuple(name for name in CONTENTS if self._logs[name].path.is_dir())
-        former = history.contents if history.version else self._with_records(held)
+        kept_before = history.contents if history.version else self._with_records(held)
         units = pl.Series("id", [], dtype=pl.Int64)
         is_lost = any(table is only for table, _ in losses.logs)
         if not is_lost:
             with legible(self._folder.path):
                 units = self._folder.scan(only).select("id").collect()["id"]
-        some = history.only is not None or not units.is_empty()
-        if self._only is None and (is_lost or (some and units.is_empty())):
+        is_chosen = history.only is not None or not units.is_empty()
+        if self._only is None and (is_lost or (is_chosen and units.is_empty())):
             raise MirrorError(
                 f"{only.path} is lost, and with it which units' contents are kept: "
                 f"fk.Mirror({str(self._folder.path)!r}, only=units).sync(full=True) writes it "
                 "anew, with the units then given"
             )
-        checked(self._only, former, self._given, chosen=some, begun=bool(former))
+        checked(self._only, kept_before, self._given, chosen=is_chosen, begun=bool(kept_before))
         given = units.clear() if self._only is None else self._only
         self._new = given.filter(~given.is_in(units.implode()))
-        kept = tuple(name for name in CONTENTS if name in {*former, *self._given})
-        return kept, pl.concat([units, given]).unique().sort() if some or len(given) else None
+        kept = tuple(name for name in CONTENTS if name in {*kept_before, *self._given})
+        return kept, pl.concat([units, given]).unique().sort() if is_chosen or len(given) else None
 
     def _with_records(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the collections with records, where no run says which are kept."""
@@ -311,10 +311,10 @@ class Sync:
         if name == "units":
             self._units(stands, counts)
             return
-        listed = stands.filter("listed")
+        listed_before = stands.filter("listed")
         if name in self._writer.kept:  # to be fetched again, once per run
-            listed = listed.filter(pl.col("named") > self._writer.base[name])
-        former = stands["id"].to_numpy()
+            listed_before = listed_before.filter(pl.col("named") > self._writer.base[name])
+        known_ids = stands["id"].to_numpy()
         ids: list[pl.Series] = []
 
         def commit() -> None:
@@ -322,14 +322,14 @@ class Sync:
                 return
             batch = pl.concat(ids)
             ids.clear()
-            before = int((places_in(former, batch.to_numpy()) >= 0).sum())
+            before = int((places_in(known_ids, batch.to_numpy()) >= 0).sum())
             counts["new"] += len(batch) - before
             counts["changed"] += before
             self._writer.name(name, batch.to_frame("id"), LISTED)
 
         for some in self._pages(name):
             self._budget.check()
-            ids.append(some.filter(~is_among(some, listed["id"])))
+            ids.append(some.filter(~is_among(some, listed_before["id"])))
             if sum(map(len, ids)) >= _NAMED:
                 commit()
         ids[:] = [some for some in ids if len(some)]
@@ -352,16 +352,15 @@ class Sync:
         waiting = lacking_of(stands).filter("unreadable")
         counts["unreadable"] = waiting.height
         unread = set(waiting["id"])
-        late = stands.filter(pl.col("answered") > base)["id"].to_numpy()  # by this run already
-        again = [
-            id_ for id_ in waiting["id"] if not len(late) or places_in(late, np.array([id_])) < 0
-        ]
+        answered = stands.filter(pl.col("answered") > base)["id"].to_numpy()  # by this run already
+        waiting_ids = waiting["id"].to_numpy()
+        retried = waiting_ids[places_in(answered, waiting_ids) < 0].tolist()
         fetcher = Fetcher(register, KINDS["units"], self._budget)
         query = walk.query_of(register._session, "units", since, 0)
 
         def total(stop: threading.Event) -> int | None:
             count = walk.count_or_none(register._session, query, stop)
-            return None if count is None else len(again) + count - len(late)
+            return None if count is None else len(retried) + count - len(answered)
 
         def commit(fetched: list[Fetched]) -> None:
             answer(self._writer, self._templates, "units", fetched, stands, counts)
@@ -372,11 +371,11 @@ class Sync:
         with bar(
             "records", total, remote=register._session.remote, progress=self._progress
         ) as advance:
-            for batch in fetcher.batches(again, _UNITS):
+            for batch in fetcher.batches(retried, _UNITS):
                 fetcher.fetch(batch, advance, commit, moves=False)
             for page in collection.pages(changed_since=since):
-                left = page["id"].filter(places_in(late, page["id"].to_numpy()) < 0)
-                ids = [id_ for id_ in left.to_list() if id_ not in again]
+                left = page["id"].filter(places_in(answered, page["id"].to_numpy()) < 0)
+                ids = [id_ for id_ in left.to_list() if id_ not in retried]
                 for batch in fetcher.batches(ids, _UNITS):
                     fetcher.fetch(batch, advance, commit, moves=True)
             commit(fetcher.given_up())
@@ -389,23 +388,25 @@ class Sync:
         """
         # Listed anew: the list has changed while records were fetched.
         listed = pl.concat([pl.Series("id", [], dtype=pl.Int64), *self._pages(name)])
-        known = self._writer.standing(name).filter("listed")["id"].to_numpy()
-        gone = np.setdiff1d(known, listed.to_numpy(), assume_unique=True)
-        if name == "reports" and len(gone):  # what no list ever named is missing from none
+        known_ids = self._writer.standing(name).filter("listed")["id"].to_numpy()
+        missing_ids = np.setdiff1d(known_ids, listed.to_numpy(), assume_unique=True)
+        if name == "reports" and len(missing_ids):  # what no list ever named is missing from none
             with legible(self._folder.path):
                 ever = self._folder.scan(self._logs[name]).filter(kind=LISTED).select("id")
-                gone = np.intersect1d(gone, ever.collect()["id"].to_numpy())
-        most = int(len(known) * _MOST_MISSING) if self._max_missing is None else self._max_missing
-        if len(gone) > most:
+                missing_ids = np.intersect1d(missing_ids, ever.collect()["id"].to_numpy())
+        most = self._max_missing
+        if most is None:
+            most = int(len(known_ids) * _MOST_MISSING)
+        if len(missing_ids) > most:
             raise ProtocolError(
-                f"the register no longer lists {len(gone):,} of {len(known):,} {name}; more than "
-                f"{most:,} need a confirmation. Check the register; if they were really removed, "
-                f"mark them missing by sync(full=True, max_missing={len(gone)})"
+                f"the register no longer lists {len(missing_ids):,} of {len(known_ids):,} {name}; "
+                f"more than {most:,} need a confirmation. Check the register; if they were really "
+                f"removed, mark them missing by sync(full=True, max_missing={len(missing_ids)})"
             )
-        if len(gone):
-            rows = pl.DataFrame({"id": gone}).with_columns(gone=pl.lit(MISSING))
+        if len(missing_ids):
+            rows = pl.DataFrame({"id": missing_ids}).with_columns(gone=pl.lit(MISSING))
             self._writer.name(name, rows, MISSING)
-            counts["gone"] += len(gone)
+            counts["gone"] += len(missing_ids)
 
     def _codelists(self, counts: dict[str, int]) -> None:
         """Fetch the codelists; one that is empty or broken does not replace one with entries."""

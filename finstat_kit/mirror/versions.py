@@ -219,31 +219,31 @@ def outdated(keys: pl.DataFrame, upto: float, *, missing: bool) -> tuple[pl.Data
     """
     ids, versions = keys["id"].to_numpy(), keys["version"].to_numpy()
     digests = keys["digest"].fill_null(0).to_numpy() & HALF
-    record = (keys["kind"] == RECORD).to_numpy()
-    same = (keys["kind"] == UNCHANGED).to_numpy()
-    counted = record | same
+    is_record = (keys["kind"] == RECORD).to_numpy()
+    is_unchanged = (keys["kind"] == UNCHANGED).to_numpy()
+    counted = is_record | is_unchanged
     if missing:
         counted |= (keys["kind"] == MISSING).to_numpy()
-    rows = np.flatnonzero(counted & (versions <= upto))
-    newest = rows[_last_of_each(ids[rows], versions[rows])]
-    chosen = newest[~same[newest]]
-    pointing = newest[same[newest]]
-    absent = keys["id"].clear()
-    if len(pointing):
+    candidates = np.flatnonzero(counted & (versions <= upto))
+    newest_rows = candidates[_last_of_each(ids[candidates], versions[candidates])]
+    counted_rows = newest_rows[~is_unchanged[newest_rows]]
+    unchanged_rows = newest_rows[is_unchanged[newest_rows]]
+    lost_ids = keys["id"].clear()
+    if len(unchanged_rows):
         # The content of an unchanged record stands in another row of the same digest.
         contents = pl.DataFrame(
-            {"id": ids[record], "digest": digests[record], "row": np.flatnonzero(record),
-             "later": versions[record] > upto, "version": versions[record]}
+            {"id": ids[is_record], "digest": digests[is_record], "row": np.flatnonzero(is_record),
+             "later": versions[is_record] > upto, "version": versions[is_record]}
         )  # fmt: skip
         contents = contents.sort("later", "version", descending=[True, False])
-        wanted = pl.DataFrame({"id": ids[pointing], "digest": digests[pointing]})
+        wanted = pl.DataFrame({"id": ids[unchanged_rows], "digest": digests[unchanged_rows]})
         last = contents.unique(["id", "digest"], keep="last")
         sources = wanted.join(last, on=["id", "digest"], how="left")
-        chosen = np.concatenate([chosen, sources["row"].drop_nulls().to_numpy()])
-        absent = sources.filter(pl.col("row").is_null())["id"]
+        counted_rows = np.concatenate([counted_rows, sources["row"].drop_nulls().to_numpy()])
+        lost_ids = sources.filter(pl.col("row").is_null())["id"]
     mask = keys.select(has_content()).to_series().to_numpy().copy()
-    mask[chosen] = False
-    return keys.select(ROW, "id", "version").filter(pl.Series(mask)), absent
+    mask[counted_rows] = False
+    return keys.select(ROW, "id", "version").filter(pl.Series(mask)), lost_ids
 
 
 def _last_of_each(ids: Ints, versions: Ints) -> Ints:
