@@ -22,9 +22,8 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.errors import MirrorError
 from tests.conftest import Told
 from tests.support.examples import slow
-from tests.support.mirrors import CODELISTS, assert_in_step
+from tests.support.mirrors import CODELISTS, LISTS, assert_in_step
 
-LISTS = ("units", "statements", "reports", "annual_reports")
 TABLES = ("units", "statements", "runs", "codelists")  # the other lists are as statements
 QUESTIONS: dict[str, Callable[[fk.Mirror], Any]] = {
     "units()": lambda m: m.snapshot().collect().sort("id"),

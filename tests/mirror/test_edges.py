@@ -29,10 +29,6 @@ from tests.support.small_mirror import looked_at, two_days_more
 from tests.support.syncs import RECORD
 
 
-def a_register() -> Watched:
-    return Watched(fk.sample(60), page_size=1_000)
-
-
 def names(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir())
 

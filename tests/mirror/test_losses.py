@@ -19,16 +19,10 @@ from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.protocol.wire import Reply
 from tests.mirror.test_crashes import KILLED, run
 from tests.support.examples import slow
-from tests.support.mirrors import assert_contents_in_step, assert_in_step, register_on
+from tests.support.mirrors import LISTS, assert_contents_in_step, assert_in_step, register_on
 from tests.support.registers import Watched
 from tests.support.small_mirror import looked_at, two_days_more
 from tests.support.syncs import RECORD, next_day
-
-LISTS = ("units", "statements", "reports", "annual_reports")
-
-
-def a_register() -> Watched:
-    return Watched(fk.sample(60), page_size=1_000)
 
 
 @pytest.mark.slow

@@ -28,17 +28,9 @@ from tests.support.examples import examples
 from tests.support.mirrors import assert_in_step
 from tests.support.registers import Watched
 from tests.support.small_mirror import looked_at
-from tests.support.syncs import PAGE, RECORD, SEED, UNITS, next_day
+from tests.support.syncs import RECORD, SEED, UNITS, next_day, register_of_syncs
 
-
-def a_register() -> Watched:
-    return Watched(fk.sample(UNITS, seed=SEED), page_size=PAGE)
-
-
-@pytest.fixture
-def new(tmp_path: Path, register: Watched) -> fk.Mirror:
-    """Give a mirror before its first sync."""
-    return fk.Mirror(tmp_path / "ruz", register=register)
+a_register = register_of_syncs
 
 
 def test_changes_are_one_row_per_field(mirror: fk.Mirror, register: Watched) -> None:

@@ -22,17 +22,17 @@ from tests.support.clock import FakeClock
 from tests.support.examples import slow
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
-from tests.support.syncs import PAGE, RECORD, SEED, UNITS, fail_at, next_day, well
+from tests.support.syncs import (
+    RECORD,
+    SEED,
+    UNITS,
+    fail_at,
+    next_day,
+    register_of_syncs,
+    well,
+)
 
-
-def a_register() -> Watched:
-    return Watched(fk.sample(UNITS, seed=SEED), page_size=PAGE)
-
-
-@pytest.fixture
-def new(tmp_path: Path, register: Watched) -> fk.Mirror:
-    """Give a mirror before its first sync."""
-    return fk.Mirror(tmp_path / "ruz", register=register)
+a_register = register_of_syncs
 
 
 def test_the_first_sync_brings_everything(new: fk.Mirror, register: Watched) -> None:

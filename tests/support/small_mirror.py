@@ -9,6 +9,10 @@ from finstat_kit.mirror.log import Log
 from tests.support.registers import Watched
 
 
+def small_register() -> Watched:
+    return Watched(fk.sample(60), page_size=1_000)
+
+
 def looked_at(mirror: fk.Mirror) -> Log:
     """Return the log of units as it is committed by now."""
     log = mirror._folder.logs["units"]
