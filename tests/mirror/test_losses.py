@@ -17,8 +17,8 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.protocol.wire import Reply
-from tests.mirror.test_crashes import KILLED, run
 from tests.support.examples import slow
+from tests.support.kills import KILLED, run
 from tests.support.mirrors import LISTS, assert_contents_in_step, assert_in_step, register_on
 from tests.support.registers import Watched
 from tests.support.small_mirror import looked_at, two_days_more
