@@ -13,7 +13,7 @@ import pytest
 import finstat_kit as fk
 from tests.support.mirrors import synced
 from tests.support.registers import Watched
-from tests.support.small_mirror import small_register
+from tests.support.syncs import small_register
 
 
 def _register_of(request: pytest.FixtureRequest) -> Watched:

@@ -15,8 +15,7 @@ import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from tests.support.mirrors import assert_in_step, contents
 from tests.support.registers import Watched
-from tests.support.small_mirror import two_days_more
-from tests.support.syncs import UNITS, next_day, register_of_syncs
+from tests.support.syncs import UNITS, next_day, register_of_syncs, two_days_more
 
 a_register = register_of_syncs
 

@@ -20,10 +20,15 @@ from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
 from tests.support.kills import KILLED, run
-from tests.support.mirrors import LISTS, assert_contents_in_step, assert_in_step, register_on
+from tests.support.mirrors import (
+    LISTS,
+    assert_contents_in_step,
+    assert_in_step,
+    looked_at,
+    register_on,
+)
 from tests.support.registers import Watched
-from tests.support.small_mirror import looked_at, two_days_more
-from tests.support.syncs import RECORD, next_day
+from tests.support.syncs import RECORD, next_day, two_days_more
 
 
 @pytest.mark.slow

@@ -20,9 +20,8 @@ from finstat_kit.errors import MirrorError
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
-from tests.support.mirrors import assert_in_step
+from tests.support.mirrors import assert_in_step, looked_at
 from tests.support.registers import Watched
-from tests.support.small_mirror import looked_at
 from tests.support.syncs import RECORD, SEED, UNITS, next_day, register_of_syncs
 
 a_register = register_of_syncs

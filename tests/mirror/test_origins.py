@@ -23,9 +23,8 @@ from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http.server import served
 from tests.conftest import Told
 from tests.support.examples import slow
-from tests.support.mirrors import assert_in_step, contents
+from tests.support.mirrors import assert_in_step, contents, looked_at
 from tests.support.registers import Watched, service
-from tests.support.small_mirror import looked_at
 from tests.support.wire import get, raw
 
 HEADER = "X-Invented-Data"

@@ -22,9 +22,8 @@ from finstat_kit.transport.base import InProcess
 from tests.conftest import Told
 from tests.support.clock import FakeClock
 from tests.support.examples import slow
-from tests.support.mirrors import assert_in_step, contents
+from tests.support.mirrors import assert_in_step, contents, looked_at
 from tests.support.registers import Watched
-from tests.support.small_mirror import looked_at
 from tests.support.syncs import (
     RECORD,
     SEED,

@@ -14,9 +14,8 @@ from hypothesis import HealthCheck, given, strategies as st
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from tests.support.examples import examples
-from tests.support.mirrors import assert_in_step
+from tests.support.mirrors import assert_in_step, looked_at
 from tests.support.registers import Watched
-from tests.support.small_mirror import looked_at
 from tests.support.syncs import register_of_syncs
 
 a_register = register_of_syncs

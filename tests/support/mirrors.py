@@ -137,3 +137,10 @@ def logs_looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     whole = Log.refresh
     monkeypatch.setattr(Log, "refresh", refresh)
     return looked_at
+
+
+def looked_at(mirror: fk.Mirror) -> Log:
+    """Return the log of units as it is committed by now."""
+    log = mirror._folder.logs["units"]
+    log.refresh()
+    return log

@@ -1,4 +1,4 @@
-"""Days that pass, requests that fail and processes that end, for tests of syncs."""
+"""Registers that are synced: days that pass, requests that fail, processes that end."""
 
 from __future__ import annotations
 
@@ -25,8 +25,19 @@ def register_of_syncs() -> Watched:
     return Watched(fk.sample(UNITS, seed=SEED), page_size=PAGE)
 
 
+def small_register() -> Watched:
+    return Watched(fk.sample(60), page_size=1_000)
+
+
 def next_day(register: Watched, days: int = 1) -> None:
     register.sample.set_today(register.today + timedelta(days=days))
+
+
+def two_days_more(mirror: fk.Mirror, register: Watched) -> None:
+    for _ in range(2):
+        register.sample.set_today(register.today + timedelta(days=1))
+        register.sample.touch(register.sample.units.ids(limit=9))
+        mirror.sync()
 
 
 def day_of_filings(register: Watched) -> None:
