@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import finstat_kit as fk
-from tests.support.behind import Behind
+from tests.support.remote_sample import Behind
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http.routes import dated
-from tests.support.behind import Behind, unchanged_ids
 from tests.support.examples import examples, slow
 from tests.support.registers import Scripted
+from tests.support.remote_sample import Behind, unchanged_ids
 
 RECORD, LIST = "/api/uctovna-jednotka", "/api/uctovne-jednotky"
 FILED = ("statements", "reports", "annual_reports")

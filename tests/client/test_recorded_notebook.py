@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 import finstat_kit as fk
-from tests.support.late import late
+from tests.support.latency import late
 
 CELLS = [
     "import polars as pl\n\nimport finstat_kit as fk",

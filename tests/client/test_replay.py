@@ -13,7 +13,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import CacheError, NotHeld
-from tests.support.behind import Behind, unchanged_ids
+from tests.support.remote_sample import Behind, unchanged_ids
 
 
 def test_what_is_recorded_is_replayed(

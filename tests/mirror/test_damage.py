@@ -22,9 +22,9 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.errors import MirrorError
 from tests.conftest import Told
 from tests.support.examples import slow
-from tests.support.mirrors import CODELISTS, assert_in_step
+from tests.support.harm import FAULTS, delete, empty
+from tests.support.mirrors import CODELISTS, LISTS, assert_in_step
 
-LISTS = ("units", "statements", "reports", "annual_reports")
 TABLES = ("units", "statements", "runs", "codelists")  # the other lists are as statements
 QUESTIONS: dict[str, Callable[[fk.Mirror], Any]] = {
     "units()": lambda m: m.snapshot().collect().sort("id"),
@@ -39,53 +39,6 @@ QUESTIONS: dict[str, Callable[[fk.Mirror], Any]] = {
     **{f"count {n}": lambda m, n=n: getattr(m, n).count() for n in LISTS},  # type: ignore[misc]
     **{f"ids {n}": lambda m, n=n: getattr(m, n).ids() for n in LISTS},  # type: ignore[misc]
     **{n: lambda m, n=n: m.codelist(n) for n in CODELISTS},  # type: ignore[misc]
-}
-
-
-def delete(file: Path) -> None:
-    shutil.rmtree(file) if file.is_dir() else file.unlink()
-
-
-def empty(file: Path) -> None:
-    if file.is_dir():
-        shutil.rmtree(file)
-        file.mkdir()
-    else:
-        file.write_bytes(b"")
-
-
-def halve(file: Path) -> None:
-    whole = file.read_bytes()
-    file.write_bytes(whole[: len(whole) // 2])
-
-
-def flipped(part: float) -> Callable[[Path], None]:
-    def flip(file: Path) -> None:
-        whole = bytearray(file.read_bytes())
-        if whole:
-            whole[int(part * (len(whole) - 1))] ^= 2
-        file.write_bytes(whole)
-
-    return flip
-
-
-def exchange(file: Path) -> None:
-    """Put another file of the mirror in its place, of the same kind where there is one."""
-    mirror = next(parent for parent in file.parents if (parent / "writer.lock").exists())
-    files = [other for other in sorted(mirror.rglob(f"*{file.suffix}")) if other.is_file()]
-    own = file.read_bytes()
-    others = [o for o in files if o.suffix == file.suffix and o.read_bytes() != own]
-    if others:
-        shutil.copy(others[0], file)
-
-
-FAULTS = {
-    "deleted": delete,
-    "emptied": empty,
-    "halved": halve,
-    "flipped in a bit": flipped(0.3),
-    "flipped in its last byte": flipped(1),
-    "exchanged": exchange,
 }
 FOUR = ("deleted", "emptied", "flipped in a bit", "exchanged")
 # Name of the kind, a pattern within the folder, and whether anything is lost with such a file.

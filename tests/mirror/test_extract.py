@@ -13,8 +13,7 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
-from tests.mirror.test_part import WAYS
-from tests.support.mirrors import CODELISTS
+from tests.support.mirrors import CODELISTS, WAYS
 
 DAY = date(2026, 6, 30)
 

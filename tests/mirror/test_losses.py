@@ -1,4 +1,4 @@
-"""What crashes and losses leave: found, named, and made good by the next sync."""
+"""What crashes, losses and a failing disk leave: found, named, made good by the next sync."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import signal
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,18 +18,17 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.protocol.wire import Reply
-from tests.mirror.test_crashes import KILLED, run
 from tests.support.examples import slow
-from tests.support.mirrors import assert_contents_in_step, assert_in_step, register_on
+from tests.support.kills import KILLED, run
+from tests.support.mirrors import (
+    LISTS,
+    assert_contents_in_step,
+    assert_in_step,
+    looked_at,
+    register_on,
+)
 from tests.support.registers import Watched
-from tests.support.small_mirror import looked_at, two_days_more
-from tests.support.syncs import RECORD, next_day
-
-LISTS = ("units", "statements", "reports", "annual_reports")
-
-
-def a_register() -> Watched:
-    return Watched(fk.sample(60), page_size=1_000)
+from tests.support.syncs import RECORD, next_day, two_days_more
 
 
 @pytest.mark.slow
@@ -258,6 +258,48 @@ def test_a_file_that_the_system_does_not_read_is_not_taken_for_lost(
     assert set(again.verify()["meaning"]) == {""}
     again.sync()
     assert_in_step(again, register.sample)
+
+
+@pytest.mark.parametrize("method", ["stat", "open", "is_dir"])
+def test_a_file_that_may_not_be_read_is_named(
+    mirror: fk.Mirror, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """It is a MirrorError that names the path, and what the mirror says of itself is no error."""
+    whole = getattr(Path, method)
+
+    def refused(path: Path, *args: Any, **options: Any) -> Any:
+        if path.parent.parent == mirror.path or path.parent.parent.parent == mirror.path:
+            raise PermissionError(13, "Permission denied", str(path))
+        return whole(path, *args, **options)
+
+    monkeypatch.setattr(Path, method, refused)
+    fresh = fk.Mirror(mirror.path)
+    with pytest.raises(MirrorError, match=f"{mirror.path}/.*Permission denied"):
+        fresh.units.count()
+    assert repr(fresh)
+    assert fresh.verify()["damaged"].sum() > 0
+
+
+def test_storage_that_fails_is_an_error_with_the_cure(mirror: fk.Mirror, register: Watched) -> None:
+    """What Delta Lake raises when it writes is a MirrorError with the cure."""
+    register.sample.set_today(register.today + timedelta(days=1))
+    register.sample.touch(register.sample.units.ids())
+    table = mirror.path / "units"
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path == RECORD and table.is_dir():
+            shutil.move(table, mirror.path / "away")
+            table.write_text("no folder")
+        return None
+
+    register.instead = instead
+    with pytest.raises(MirrorError, match=r"cannot be (read or )?written: (.|\n)*then sync again"):
+        mirror.sync()
+    table.unlink()
+    shutil.move(mirror.path / "away", table)
+    register.instead = lambda path, query: None
+    mirror.sync()
+    assert_in_step(mirror, register.sample)
 
 
 @pytest.mark.slow

@@ -6,17 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import deltalake
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
@@ -24,21 +20,11 @@ from finstat_kit.errors import MirrorError
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
-from tests.support.examples import examples
-from tests.support.mirrors import assert_in_step
+from tests.support.mirrors import assert_in_step, looked_at
 from tests.support.registers import Watched
-from tests.support.small_mirror import looked_at
-from tests.support.syncs import PAGE, RECORD, SEED, UNITS, next_day
+from tests.support.syncs import RECORD, SEED, UNITS, next_day, register_of_syncs
 
-
-def a_register() -> Watched:
-    return Watched(fk.sample(UNITS, seed=SEED), page_size=PAGE)
-
-
-@pytest.fixture
-def new(tmp_path: Path, register: Watched) -> fk.Mirror:
-    """Give a mirror before its first sync."""
-    return fk.Mirror(tmp_path / "ruz", register=register)
+a_register = register_of_syncs
 
 
 def test_changes_are_one_row_per_field(mirror: fk.Mirror, register: Watched) -> None:
@@ -186,31 +172,19 @@ def test_records_that_are_not_there_are_named_as_by_a_register(
     assert kept.drop("id").row(0) == (None,) * 22
 
 
-@pytest.mark.slow
-def test_compaction_leaves_few_files_and_former_frames_readable(
-    mirror: fk.Mirror, register: Watched
-) -> None:
-    """Files become few; who made a frame before still reads it while the files are kept."""
-    for _ in range(5):
-        next_day(register)
-        register.sample.touch(register.sample.units.ids(limit=10))
-        mirror.sync()
-    before = mirror.snapshot()
-    expected = mirror.snapshot().collect().sort("id")
-    data = mirror.path / "units"
-    many = len(list(data.glob("*.parquet")))
+def test_an_ico_of_twelve_digits_is_found(tmp_path: Path) -> None:
+    """It is found by all of its digits, and by no others."""
+    sample = fk.sample(30)
+    for ico in ("000012345678", "123456789012", "12345678", "00000001"):
+        sample.publish(1, ico=ico)
+    mirror = fk.Mirror(tmp_path / "ruz", register=sample)
+    mirror.sync()
 
-    mirror.compact()
-    assert_frame_equal(before.collect().sort("id"), expected)
-    mirror.compact(keep_hours=0)
-
-    assert many > 5
-    assert len(list(data.glob("*.parquet"))) == 1
-    assert_frame_equal(mirror.snapshot().collect().sort("id"), expected)
-    assert_in_step(mirror, register.sample)
-    assert mirror.changes().height == 50
-    with pytest.raises((FileNotFoundError, pl.exceptions.ComputeError)):
-        before.select("id", "kraj").collect()
+    for ico in ("000012345678", "123456789012", "12345678", "00000001", "000000000001"):
+        ids = sample.units.ids(ico=ico)
+        assert ids.height == (ico != "000000000001")
+        assert_frame_equal(mirror.units.ids(ico=ico), ids)
+        assert mirror.units.count(ico=ico) == ids.height
 
 
 def test_a_reader_during_a_sync_sees_nothing_of_it(tmp_path: Path, first: Path) -> None:
@@ -240,29 +214,6 @@ def test_a_reader_during_a_sync_sees_nothing_of_it(tmp_path: Path, first: Path) 
     assert reader.snapshot().filter(pl.col("seen") == register.today).collect().height == UNITS
 
 
-@pytest.mark.slow
-def test_a_reader_during_compaction_gets_everything(mirror: fk.Mirror, register: Watched) -> None:
-    """It reads on beside a writer that puts files together, and always sees the whole."""
-    ended = threading.Event()
-
-    def read() -> set[int]:
-        reader, seen = fk.Mirror(mirror.path), set()
-        while not ended.is_set():
-            seen.add(reader.snapshot().collect()["id"].n_unique())
-        return seen
-
-    with ThreadPoolExecutor(1) as pool:
-        heights = pool.submit(read)
-        for _ in range(5):
-            next_day(register)
-            register.sample.touch(register.sample.units.ids(limit=10))
-            mirror.sync()
-            mirror.compact()
-        ended.set()
-
-    assert heights.result() == {UNITS}
-
-
 def test_a_second_writer_is_refused(new: fk.Mirror, register: Watched) -> None:
     """It is told who writes, and touches nothing."""
     told: list[str] = []
@@ -283,67 +234,25 @@ def test_a_second_writer_is_refused(new: fk.Mirror, register: Watched) -> None:
     assert_in_step(new, register.sample)
 
 
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
-    """Give a mirror in sound health, of few bytes."""
-    register = fk.sample(40)
-    mirror = fk.Mirror(tmp_path_factory.mktemp("sound"), register=register)
+@pytest.mark.parametrize("said", ["[]", "{}", "7", "\udcff"])
+def test_a_broken_note_of_the_writer_stops_nothing(
+    mirror: fk.Mirror, register: Watched, said: str
+) -> None:
+    """Who writes is then not known, and that is all."""
+    texts: list[str] = []
+
+    def instead(path: str, query: str) -> Reply | None:
+        if not texts:
+            note = said.encode(errors="surrogateescape")
+            (mirror.path / "writer.lock").write_bytes(note)
+            with pytest.raises(MirrorError) as caught:
+                fk.Mirror(mirror.path, register=fk.sample(10)).compact()
+            texts.append(str(caught.value))
+        return None
+
+    register.instead = instead
     mirror.sync()
-    return mirror
-
-
-@pytest.mark.slow
-@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_a_flipped_bit_is_found_by_verify(sound: fk.Mirror, data: st.DataObject) -> None:
-    """Wherever a bit is flipped, verify finds the file, and does not break down with it."""
-    files = sorted(sound.path.glob("*/*.parquet"))
-    file = data.draw(st.sampled_from(files))
-    whole = file.read_bytes()
-    flipped = bytearray(whole)
-    flipped[data.draw(st.integers(0, len(whole) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-    file.write_bytes(flipped)
-    try:
-        report = sound.verify()
-    finally:
-        file.write_bytes(whole)
-
-    bad = report.filter(pl.col("meaning") != "")["file"].to_list()
-    assert bad == [str(file.relative_to(sound.path))]
-
-
-def test_rows_of_another_writer_are_found_by_verify(mirror: fk.Mirror, register: Watched) -> None:
-    """A file that something else has put there does not bear the name of its bytes."""
-    table = deltalake.DeltaTable(mirror.path / "units")
-    rows = pl.scan_delta(table).head(7).with_columns(kraj=pl.lit("SK099")).collect()
-    deltalake.write_deltalake(table, rows.to_arrow(compat_level=pl.CompatLevel.oldest()),
-                              mode="append")  # fmt: skip
-
-    report = mirror.verify()
-    assert report["damaged"].to_list()[:2] == [7, 0]
-    assert "it is not as it was written" in report["meaning"][0]
-    with pytest.raises(MirrorError, match=r"is not as it was written; sync\(full=True\)"):
-        fk.Mirror(mirror.path).snapshot()
-    mirror.sync(full=True)
-    assert_in_step(mirror, register.sample)
-
-
-@pytest.mark.slow
-def test_damage_is_repaired(mirror: fk.Mirror, register: Watched) -> None:
-    """What verify says to do brings the mirror back in step."""
-    file = max(mirror.path.glob("units/*.parquet"))
-    damaged = bytearray(file.read_bytes())
-    damaged[len(damaged) // 2] ^= 0xFF
-    file.write_bytes(damaged)
-
-    report = mirror.verify()
-    assert report["file"][0] == f"units/{file.name}"
-    assert report["damaged"][0] > 0
-    assert "sync(full=True)" in report["meaning"][0]
-    mirror.sync(full=True)
-
-    assert_in_step(mirror, register.sample)
-    assert mirror.verify()["damaged"].sum() == 0
+    assert "is being written by another process" in texts[0]
 
 
 def test_wrong_use_is_refused_with_the_cure(

@@ -31,27 +31,14 @@ from tests.support.mirrors import (
     logs_looked_at,
 )
 from tests.support.registers import Watched
-from tests.support.syncs import next_day
+from tests.support.syncs import FIRST, day_of_filings, next_day
 from tests.support.wire import get
-
-FIRST = date(2026, 6, 30)
-
 
 WITH_CONTENTS = True
 
 
 def a_register() -> Watched:
     return Watched(fk.sample(12), page_size=1_000)
-
-
-def day_of_filings(register: Watched) -> None:
-    """Let a day pass on which statements are filed and corrected and a unit is deleted."""
-    next_day(register)
-    sample = register.sample
-    living = sample.units.scan().filter(pl.col("stav").is_null()).select("id").collect()
-    sample.file(living.head(2), year=2025)
-    sample.correct(sample.statements.ids(limit=2))
-    sample.delete(living.tail(1))
 
 
 def records(register: Watched) -> list[str]:

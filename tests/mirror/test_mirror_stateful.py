@@ -28,8 +28,8 @@ from finstat_kit.protocol.wire import Reply
 from tests.support.examples import examples
 from tests.support.mirrors import assert_in_step, contents, listed
 from tests.support.registers import Watched, sample_of
+from tests.support.syncs import FIRST, Crash
 
-FIRST = date(2026, 6, 30)
 units = st.dictionaries(
     st.integers(1, 200), st.dates(date(2026, 1, 1), FIRST), min_size=3, max_size=25
 )
@@ -44,10 +44,6 @@ FAULTS: dict[str, Any] = {
     "a ban": Reply(403, {}, b"<p>Forbidden"),
     "Ctrl-C": KeyboardInterrupt(),
 }
-
-
-class Crash(BaseException):
-    """The end of a process, as far as its mirror is concerned."""
 
 
 class History(RuleBasedStateMachine):

@@ -20,8 +20,8 @@ import finstat_kit as fk
 from finstat_kit.errors import Interrupted, MirrorError
 from finstat_kit.mirror.log import Log
 from finstat_kit.protocol.wire import Reply
-from tests.mirror.test_damage import FAULTS, delete, empty
 from tests.support.examples import slow
+from tests.support.harm import FAULTS, delete, empty
 from tests.support.registers import Watched
 
 DAY = date(2026, 7, 2)

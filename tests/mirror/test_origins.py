@@ -1,8 +1,12 @@
-"""Which register a mirror is of: a sample says it in a header of every reply."""
+"""Which register a mirror is of: a sample says it in a header of every reply, a mirror in its runs.
+
+What else the runs say of the mirror, their format first, is noticed where it was changed.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 from collections.abc import Iterator
 from datetime import date
@@ -14,11 +18,13 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import MirrorError
+from finstat_kit.mirror.runs import FORMAT
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http.server import served
 from tests.conftest import Told
-from tests.support.mirrors import assert_in_step, contents
-from tests.support.registers import service
+from tests.support.examples import slow
+from tests.support.mirrors import assert_in_step, contents, looked_at
+from tests.support.registers import Watched, service
 from tests.support.wire import get, raw
 
 HEADER = "X-Invented-Data"
@@ -221,3 +227,53 @@ def test_data_of_another_register_are_named(tmp_path: Path, name: str) -> None:
     mirror.sync(full=True)
     assert_in_step(mirror, sample)
     assert set(mirror.verify()["meaning"]) == {""}
+
+
+def described(mirror: fk.Mirror, **values: object) -> None:
+    """Describe the runs of a mirror otherwise."""
+    about = json.loads(looked_at(mirror).about or "")
+    commit = min((mirror.path / "runs" / "_delta_log").glob("*.json"))
+    old, new = (json.dumps(json.dumps(said))[1:-1] for said in (about, about | values))
+    commit.write_text(commit.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+
+
+@pytest.mark.parametrize("number", [FORMAT - 1, FORMAT + 1, str(FORMAT), None])
+def test_another_format_is_refused(mirror: fk.Mirror, number: object, matrix: Told) -> None:
+    """It is refused with the cure, and nothing is written."""
+    described(mirror, format=number)
+    before = contents(mirror.path)
+    words = rf"runs is of format {number}, and this version of finstat_kit knows {FORMAT}: pip"
+
+    fresh = fk.Mirror(mirror.path, register=fk.sample(60))
+    for call in (fresh.snapshot, fresh.units.count, fresh.sync):
+        with pytest.raises(MirrorError, match=words):
+            call()
+    assert "format" in fresh.verify()["meaning"][0]
+    assert repr(fresh)
+    assert contents(mirror.path) == before
+    matrix(f"a mirror of format {number}", "MirrorError with the cure", "MirrorError")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"register": "https://register.example"}, {"first": "x"}, *slow(
+        {"invented": "finstat_kit sample; seed=9; units=60"}, {"first": "2020-01-01"},
+        {"extract": 3}, {"more": 1},
+    )],
+    ids=str,
+)  # fmt: skip
+def test_a_description_that_was_changed_is_noticed_and_cured(
+    mirror: fk.Mirror, register: Watched, values: dict[str, object], matrix: Told
+) -> None:
+    """Reading, verify and sync say so; a full sync writes the runs anew."""
+    described(mirror, **values)
+    fresh = fk.Mirror(mirror.path, register=register)
+
+    for call in (fresh.snapshot, fresh.units.count, fresh.sync):
+        with pytest.raises(MirrorError, match=r"sync\(full=True\)"):
+            call()
+    assert fresh.verify()["damaged"].sum() > 0
+    fresh.sync(full=True)
+    assert_in_step(fresh, register.sample)
+    assert set(fresh.verify()["meaning"]) == {""}
+    matrix(f"a description with {values}", "MirrorError; a full sync heals", "MirrorError")

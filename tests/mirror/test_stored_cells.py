@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,12 @@ from finstat_kit.frames.reports.cells import CELLS, layout_of
 from finstat_kit.mirror.cells import ORDER, STORED, described, joined, split
 from finstat_kit.mirror.log import Log
 from finstat_kit.protocol.forms import shipped
-from tests.mirror.test_mirror_contents import day_of_filings
 from tests.support.examples import examples
 from tests.support.filings import drawn, frame, report
 from tests.support.mirrors import assert_contents_in_step
 from tests.support.registers import Watched
+from tests.support.syncs import FIRST, day_of_filings
 
-FIRST = date(2026, 6, 30)
 KEY = ["report_id", "template", "table", "row", "column"]
 ODD = ["", "0", "-0", "00", "007", "5", "-5", "+5", "5.0", "5.00", "5.5", "5.50", "-0.05", "0.005"]
 ODD += [

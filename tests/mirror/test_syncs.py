@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from itertools import count
 from pathlib import Path
 
+import deltalake
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -18,21 +19,22 @@ from finstat_kit.errors import Interrupted, MirrorError, ProtocolError, Register
 from finstat_kit.mirror.versions import HALF
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
+from tests.conftest import Told
 from tests.support.clock import FakeClock
 from tests.support.examples import slow
-from tests.support.mirrors import assert_in_step, contents
+from tests.support.mirrors import assert_in_step, contents, looked_at
 from tests.support.registers import Watched
-from tests.support.syncs import PAGE, RECORD, SEED, UNITS, fail_at, next_day, well
+from tests.support.syncs import (
+    RECORD,
+    SEED,
+    UNITS,
+    fail_at,
+    next_day,
+    register_of_syncs,
+    well,
+)
 
-
-def a_register() -> Watched:
-    return Watched(fk.sample(UNITS, seed=SEED), page_size=PAGE)
-
-
-@pytest.fixture
-def new(tmp_path: Path, register: Watched) -> fk.Mirror:
-    """Give a mirror before its first sync."""
-    return fk.Mirror(tmp_path / "ruz", register=register)
+a_register = register_of_syncs
 
 
 def test_the_first_sync_brings_everything(new: fk.Mirror, register: Watched) -> None:
@@ -430,6 +432,34 @@ def test_changed_codelists_are_counted_and_used(mirror: fk.Mirror, register: Wat
 
     assert report.row(4)[2:6] == (1, 1, 1, 0)
     assert "Another" in mirror.regions()["name_en"].to_list()
+
+
+def test_codelists_that_change_alone_are_observed(
+    mirror: fk.Mirror, register: Watched, matrix: Told
+) -> None:
+    """They are seen at once by the same object and by readers, with and without refresh."""
+    reader = fk.Mirror(mirror.path)
+    frame = pl.DataFrame({"kraj": ["SK010"]})
+    for each in (mirror, reader):
+        each.regions()
+        assert each.resolve_labels(frame)["region"][0] == "Bratislavský kraj"
+    body = json.loads(register.sample._answer("GET", "/api/kraje", "").body)
+    first = next(entry for entry in body["lokacie"] if entry["kod"] == "SK010")
+    first["nazov"]["sk"] = "Bratislavský KRAJ"  # as many bytes as before
+    reply = Reply(200, {}, json.dumps(body).encode())
+    register.instead = lambda path, query: reply if path == "/api/kraje" else None
+    commits = deltalake.DeltaTable(mirror.path / "units").version()
+    mirror.sync()
+
+    assert looked_at(mirror).entries() == looked_at(reader).entries()
+    newest = deltalake.DeltaTable(mirror.path / "units").version()
+    assert newest == commits + 1  # the note of the run alone
+    for each in (mirror, reader):
+        assert "Bratislavský KRAJ" in each.regions()["name_sk"].to_list()
+        assert each.resolve_labels(frame)["region"][0] == "Bratislavský KRAJ"
+        assert "Bratislavský KRAJ" in each.regions(refresh=True)["name_sk"].to_list()
+        assert "Bratislavský KRAJ" in each.locations()["name_sk"].to_list()
+    matrix("codelists that change alone", "seen at once, by readers too", "seen")
 
 
 def test_a_new_field_is_left_out(new: fk.Mirror, register: Watched) -> None:

@@ -1,8 +1,10 @@
-"""What tests of the mirror share: the question whether it equals the register, and its files."""
+"""What tests of the mirror share: its lists, whether it equals the register, and its files."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -20,12 +22,27 @@ CODELISTS = (
 
 QUARTER = 72  # units per page: four commits
 
-CONTENTS = ("statements", "reports", "annual_reports")
+LISTS = ("units", "statements", "reports", "annual_reports")
+CONTENTS = LISTS[1:]
 RECORDS = {
     "units": "/api/uctovna-jednotka",
     "statements": "/api/uctovna-zavierka",
     "reports": "/api/uctovny-vykaz",
     "annual_reports": "/api/vyrocna-sprava",
+}
+
+
+# Each takes a collection, and what else it is called with; none may need a second call to refuse.
+WAYS: dict[str, Callable[..., Any]] = {
+    "count": lambda c, **o: c.count(**o),
+    "count after_id": lambda c, **o: c.count(after_id=5_000, **o),
+    "ids": lambda c, **o: c.ids(**o),
+    "ids limit": lambda c, **o: c.ids(limit=3, **o),
+    "ids after_id": lambda c, **o: c.ids(after_id=5_000, **o),
+    "ids connections": lambda c, **o: c.ids(connections=4, page_size=10, **o),
+    "pages": lambda c, **o: c.pages(**o),
+    "pages after_id": lambda c, **o: c.pages(page_size=7, after_id=5_000, **o),
+    "scan": lambda c, **o: c.scan(**o),
 }
 
 
@@ -50,7 +67,7 @@ def assert_in_step(mirror: fk.Mirror, register: fk.Register) -> None:
     records = register.units.get(ids)
     assert_frame_equal(listed(mirror), records)
     assert_frame_equal(mirror.units.ids(), ids)
-    for name in ("statements", "reports", "annual_reports"):
+    for name in CONTENTS:
         assert_frame_equal(getattr(mirror, name).ids(), getattr(register, name).ids())
     for name in CODELISTS:
         assert_frame_equal(mirror.codelist(name), register.codelist(name))
@@ -120,3 +137,10 @@ def logs_looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     whole = Log.refresh
     monkeypatch.setattr(Log, "refresh", refresh)
     return looked_at
+
+
+def looked_at(mirror: fk.Mirror) -> Log:
+    """Return the log of units as it is committed by now."""
+    log = mirror._folder.logs["units"]
+    log.refresh()
+    return log

@@ -29,8 +29,8 @@ import finstat_kit as fk
 from finstat_kit.errors import CacheError
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.cache_file import CacheFile
-from tests.support.behind import Behind
 from tests.support.examples import slow
+from tests.support.remote_sample import Behind
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.client.collections.records import stream_records
 from finstat_kit.protocol.records import KINDS, Record
-from tests.support.behind import Behind, unchanged_ids
+from tests.support.remote_sample import Behind, unchanged_ids
 
 
 def streamed(ids: list[int], register: fk.Register, name: str = "units") -> pl.DataFrame:

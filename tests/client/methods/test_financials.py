@@ -17,8 +17,8 @@ from finstat_kit.frames.financials import assemble as assembling, items, ratios
 from finstat_kit.frames.financials.assemble import CARRIED
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
+from tests.support.expected_figures import ratios_of, truth
 from tests.support.registers import Watched
-from tests.support.truth import ratios_of, truth
 
 SAMPLE = fk.sample(1_000, seed=5)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids())

@@ -15,10 +15,10 @@ from finstat_kit.frames.financials import items
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.shipped import data_folder
+from tests.support.expected_figures import FACTS, figures_of
 from tests.support.filings import BUSINESSES, drawn, frame, report, sizes
 from tests.support.registers import Altered
 from tests.support.scripts import script
-from tests.support.truth import FACTS, figures_of
 
 
 def recorded_reports(folder: Path) -> pl.DataFrame:

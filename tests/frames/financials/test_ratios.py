@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 import finstat_kit as fk
 from finstat_kit.frames.financials import items, ratios
 from tests.support.examples import examples
-from tests.support.truth import NOTHING, ratios_of
+from tests.support.expected_figures import NOTHING, ratios_of
 
 PARTS = sorted({part for name in ratios.NAMES for part in ratios.parts_of_value(name)})
 ROWS = st.lists(

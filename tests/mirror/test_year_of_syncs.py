@@ -15,13 +15,10 @@ from finstat_kit.errors import TransportError
 from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import assert_in_step
 from tests.support.registers import Watched
+from tests.support.syncs import Crash
 
 UNITS = 5_000
 CHANGES = 15  # a day
-
-
-class Crash(BaseException):
-    """The end of a process, as far as its mirror is concerned."""
 
 
 def size(folder: Path) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +21,9 @@ from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.local_register import Frozen
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state.population import load
-from tests.support.mirrors import CODELISTS, logs_looked_at
+from tests.support.mirrors import CODELISTS, LISTS, logs_looked_at
 from tests.support.registers import Watched
-from tests.support.syncs import next_day
-
-FIRST = date(2026, 6, 30)
-LISTS = ("units", "statements", "reports", "annual_reports")
-
-
-def a_register() -> Watched:
-    return Watched(fk.sample(60), page_size=1_000)
+from tests.support.syncs import FIRST, next_day
 
 
 def answers(register: fk.Register) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,24 +15,12 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.client.collections.walk import Pages
 from finstat_kit.client.sample import Sample
+from tests.support.mirrors import LISTS, WAYS
 
 DAY = "2026-01-01"
-LISTS = ("units", "statements", "reports", "annual_reports")
 UNDATED = LISTS[1:]
 LATER = pytest.mark.filterwarnings("ignore:.*lies after the register's day")
 EARLIER = [None, "2020-01-01", date(2025, 12, 31), "2000-01-01", "1999-01-01"]
-# Each takes a collection, and what else it is called with; none may need a second call to refuse.
-WAYS: dict[str, Callable[..., Any]] = {
-    "count": lambda c, **o: c.count(**o),
-    "count after_id": lambda c, **o: c.count(after_id=5_000, **o),
-    "ids": lambda c, **o: c.ids(**o),
-    "ids limit": lambda c, **o: c.ids(limit=3, **o),
-    "ids after_id": lambda c, **o: c.ids(after_id=5_000, **o),
-    "ids connections": lambda c, **o: c.ids(connections=4, page_size=10, **o),
-    "pages": lambda c, **o: c.pages(**o),
-    "pages after_id": lambda c, **o: c.pages(page_size=7, after_id=5_000, **o),
-    "scan": lambda c, **o: c.scan(**o),
-}
 
 
 @pytest.fixture(scope="module")
