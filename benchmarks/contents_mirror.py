@@ -20,9 +20,8 @@ from timing import Figure, memory, side_by_side
 
 import finstat_kit as fk
 from finstat_kit.mirror.cells import split
-from finstat_kit.mirror.log import MANY_FILES
-from finstat_kit.mirror.runs import BEGUN, DONE, About, Begun, row_of
-from finstat_kit.mirror.state import Folder
+from finstat_kit.mirror.runs import About, History
+from finstat_kit.mirror.state import TEMPLATES, Folder, Losses, Writer
 from finstat_kit.mirror.versions import LISTED, RECORD, answers_of, rows_of, schema_of
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.records import KINDS
@@ -131,58 +130,45 @@ def by_duckdb(folder: Path) -> object:
 
 def write(folder: Path, filings: int, records: pl.DataFrame) -> list[float]:
     """Write a complete mirror of so many reports; return the seconds of each batch."""
-    mirror, about = Folder(folder), written_by("finstat_kit sample; seed=0; units=" + str(filings))
-    logs, times, many = mirror.logs, [], filings // len(_YEARS)
-    begin(mirror, about, ("statements", "reports"))
+    invented = f"finstat_kit sample; seed=0; units={filings}"
+    writer, times = begun(folder, invented, ("statements", "reports")), []
+    many = filings // len(_YEARS)
     forms = {id_: template_bodies()[id_].decode() for id_ in (687, 699)}
-    templates = pl.DataFrame({"id": forms.keys(), "body": forms.values()})
-    logs["templates"].append(
-        templates.select(pl.lit(1, pl.Int64).alias("version"), pl.all()), about.text
-    )
-    for number, start in enumerate(range(0, filings, _BATCH)):
+    templates = {"version": 1, "id": forms.keys(), "body": forms.values()}
+    writer.append("templates", pl.DataFrame(templates, schema=TEMPLATES))
+    for start in range(0, filings, _BATCH):
         ids = np.arange(start, min(start + _BATCH, filings)) + 1
-        named, version = pl.DataFrame({"id": ids}), 2 * number + 2
         for name in ("reports", "statements"):
-            logs[name].append(rows_of(name, named, LISTED, version - 1, _DAY), about.text)
+            writer.name(name, pl.DataFrame({"id": ids}), LISTED)
         answers = {"statements": _statements(ids, filings)}
         if ids[0] <= many:
             answers["units"] = _units(ids[ids <= many], filings)
         for name, contents in answers.items():
-            rows = rows_of(name, answers_of(contents), RECORD, version, _DAY)
-            logs[name].append(rows, about.text)
+            writer.append(
+                name, rows_of(name, answers_of(contents), RECORD, writer.next(name), _DAY)
+            )
         batch = records.head(len(ids)).with_columns(
             pl.Series("id", ids), pl.Series("idUctovnejZavierky", ids)
         )
-        began = time.perf_counter()
+        began, version = time.perf_counter(), writer.next("reports")
         stored, cells = split(batch, version, shipped)
-        logs["cells"].append(cells, about.text)
+        writer.append("cells", cells)
         columns = [name for name in schema_of("reports") if name in stored.columns]
         answered = answers_of(stored.select(columns))
-        logs["reports"].append(rows_of("reports", answered, RECORD, version, _DAY), about.text)
-        for log in logs.values():
-            if len(log.entries()) >= MANY_FILES:
-                log.compact(24)
+        writer.append("reports", rows_of("reports", answered, RECORD, version, _DAY))
         times.append(time.perf_counter() - began)
-    finish(mirror, about, ("statements", "reports"))
+    writer.finish()
     return times
 
 
-def written_by(invented: str) -> About:
-    """Return what an invented mirror is of."""
-    return About("sample:", invented, date(2000, 1, 1))
-
-
-def begin(mirror: Folder, about: About, contents: tuple[str, ...], kind: str = BEGUN) -> None:
-    """Write the row that the only run begins with."""
-    run = Begun(1, about.first, _DAY, True, {}, False)
-    number = 1 if kind == BEGUN else 2
-    reached = [] if kind == BEGUN else mirror.reached()
-    mirror.runs.append(row_of(kind, number, run, _DAY, reached, contents, None), about.text)
-
-
-def finish(mirror: Folder, about: About, contents: tuple[str, ...]) -> None:
-    """Write the row that the only run is done with."""
-    begin(mirror, about, contents, DONE)
+def begun(folder: Path, invented: str, contents: tuple[str, ...] = ()) -> Writer:
+    """Begin the first run of an invented mirror."""
+    mirror = Folder(folder)
+    none = Losses(History(pl.DataFrame(schema=mirror.runs.schema)), [], [])
+    about = About("sample:", invented, date(2000, 1, 1))
+    writer = Writer(mirror, about, none, contents, None, lambda: _DAY)
+    writer.begin(full=True)
+    return writer
 
 
 def _units(ids: NDArray[np.int64], filings: int) -> pl.DataFrame:

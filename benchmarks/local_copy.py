@@ -14,13 +14,11 @@ from statistics import mean, median
 
 import numpy as np
 import polars as pl
-from contents_mirror import begin, finish, written_by
+from contents_mirror import begun
 from timing import Figure, memory, side_by_side
 
 import finstat_kit as fk
-from finstat_kit.mirror.log import MANY_FILES
 from finstat_kit.mirror.mirror import Mirror
-from finstat_kit.mirror.state import Folder
 from finstat_kit.mirror.versions import RECORD, rows_of
 
 _SUBJECT = "mirror"
@@ -78,21 +76,17 @@ def write(folder: Path, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list
     """Write a complete mirror of units with these ids; return the seconds of each batch."""
     sample = fk.sample()
     records = sample.units.get(sample.units.ids(limit=_BATCH))
-    mirror, about = Folder(folder), written_by(f"finstat_kit sample; seed=0; units={len(ids)}")
-    log, times = mirror.logs["units"], []
-    begin(mirror, about, ())
-    for version, start in enumerate(range(0, len(ids), _BATCH), 1):
+    writer, times = begun(folder, f"finstat_kit sample; seed=0; units={len(ids)}"), []
+    for start in range(0, len(ids), _BATCH):
         some = ids[start : start + _BATCH]
         units = records.head(len(some)).with_columns(
             pl.Series("id", some), digest=pl.col("id").cast(pl.Int64)
         )
-        rows = rows_of("units", units, RECORD, version, _DAY)
+        rows = rows_of("units", units, RECORD, writer.next("units"), _DAY)
         began = time.perf_counter()
-        log.append(rows, about.text)
-        if len(log.entries()) >= MANY_FILES:
-            log.compact(24)
+        writer.append("units", rows)
         times.append(time.perf_counter() - began)
-    finish(mirror, about, ())
+    writer.finish()
     return times
 
 
