@@ -440,7 +440,7 @@ def _statements_of(
         undated = _ENDS.is_null() | ~filing_rules.is_plausible(_ENDS)
         rows = read(ids, _ENDS.is_between(*ends) | undated)
     lacking = statements.lacking(ids)
-    odd = rows.filter(filing_rules.is_undated())["id"]
+    odd = rows.filter(filing_rules.is_undated(consolidated=consolidated))["id"]
     unclear = pl.concat([lacking, odd, statements.unreadable(ids)])
     owners = listed_ids.filter(pl.col("statement_id").is_in(unclear.implode()))
     closed = owners.filter(pl.col("statement_id").is_in(lacking.implode()))

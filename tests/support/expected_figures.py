@@ -124,11 +124,14 @@ def _cells(
     return [tables[table][row * width + width - (1 if previous else 2)]]
 
 
-def _may_be_hidden(sample: Sample, unit: Mapping[str, Any], year: int) -> bool:
-    """Return whether a statement that is not public can be of a year, by the order of its id."""
+def _reason_without_filing(sample: Sample, unit: Mapping[str, Any], year: int) -> str:
+    """Return what hides a filing of a year, by the order of the ids of statements.
+
+    A statement that is not public can be of it, or one without a period.
+    """
     first, last = f"{year}-01-01", f"{year}-12-31"
     if (unit.get("datumZalozenia") or first) > last or (unit.get("datumZrusenia") or last) < first:
-        return False
+        return "no_filing_for_year"
     replies = (
         sample._answer("GET", "/api/uctovna-zavierka", f"id={id_}")
         for id_ in sorted(unit["idUctovnychZavierok"])
@@ -143,7 +146,15 @@ def _may_be_hidden(sample: Sample, unit: Mapping[str, Any], year: int) -> bool:
     if years == sorted(years) and filed == sorted(filed):
         before = [record["id"] for record in own if record.get("datumPodania", last) < last]
         records = [record for record in records if record["id"] > max(before, default=0)]
-    return any(record.get("stav") == "NEVEREJNÁ" for record in records)
+    if any(record.get("stav") == "NEVEREJNÁ" for record in records):
+        return "non_public"
+    undated = [
+        record
+        for record in records
+        if record in own and not {"stav", "obdobieDo"} & record.keys()
+        and not record.get("konsolidovana")
+    ]  # fmt: skip
+    return "unreadable" if undated else "no_filing_for_year"
 
 
 def truth(sample: Sample, unit: int, year: int) -> Truth:
@@ -160,8 +171,7 @@ def truth(sample: Sample, unit: int, year: int) -> Truth:
         return Truth("no_filing", None, NOTHING)
     drawn = _of_year(filings, ids, year)
     if not drawn:
-        hidden = _may_be_hidden(sample, record, year)
-        return Truth("non_public" if hidden else "no_filing_for_year", None, NOTHING)
+        return Truth(_reason_without_filing(sample, record, year), None, NOTHING)
     why = [_reason_of(filings, filing) for filing in drawn]
     # A correction without figures leaves those of what it corrects.
     place = why.index(None) if None in why else 0

@@ -125,7 +125,8 @@ def by_rule(
         filed = filed.filter(pl.col("year").is_in(list(years)))
     missing = _missing(units, filed, years, absent_ids)
     if years is not None:
-        missing = _hidden(missing, held_units, statements, list(years))
+        undated = statements.filter(is_undated(consolidated=consolidated))
+        missing = _hidden(missing, held_units, statements, undated, list(years))
     order = units.select(unit_id="id").with_row_index("place")
     return (
         pl.concat([filed, missing], how="diagonal")
@@ -236,17 +237,24 @@ def _missing(
 
 
 def _hidden(
-    missing: pl.DataFrame, units: pl.DataFrame, statements: pl.DataFrame, years: list[int]
+    missing: pl.DataFrame,
+    units: pl.DataFrame,
+    statements: pl.DataFrame,
+    undated: pl.DataFrame,
+    years: list[int],
 ) -> pl.DataFrame:
-    """Return rows without a filing, with the reason of a statement that can be of the year."""
-    undated = statements.filter(is_undated()).select(statement_id="id", hidden=_of_the_statement())
+    """Return rows without a filing, with the reason of an undated statement that can be of it."""
     if undated.is_empty():
         return missing
+    # Of one that can be read the period alone is unknown.
+    hidden = pl.coalesce(_of_the_statement(), pl.lit("unreadable", REASON))
+    reasons = undated.select("idUJ", statement_id="id", hidden=hidden)
     ids = held_by(units)
-    ids = ids.join(ids.join(undated, on="statement_id", how="semi"), on="unit_id", how="semi")
+    ids = ids.join(ids.join(reasons, on="statement_id", how="semi"), on="unit_id", how="semi")
     records = known_of(statements, consolidated=False)
-    possible = filing_order.possible(ids, records, years).join(undated, on="statement_id")
-    of_year = possible.group_by("unit_id", year="wanted").agg(pl.col("hidden").min())
+    possible = filing_order.possible(ids, records, years).join(reasons, on="statement_id")
+    is_own = (pl.col("idUJ") == pl.col("unit_id")).fill_null(value=True)
+    of_year = possible.filter(is_own).group_by("unit_id", year="wanted").agg(pl.col("hidden").min())
     of_the_year = pl.col("reason") == "no_filing_for_year"
     return (
         missing.join(of_year, on=["unit_id", "year"], how="left", maintain_order="left")
@@ -256,10 +264,15 @@ def _hidden(
     )  # fmt: skip
 
 
-def is_undated() -> pl.Expr:
-    """Return whether a statement is there, but its period not known: non-public or unreadable."""
+def is_undated(*, consolidated: bool) -> pl.Expr:
+    """Return whether a statement is there, but its period not known.
+
+    It is non-public, unreadable, or has none; the last is known to be consolidated or not.
+    """
     has_period = is_plausible(pl.col("obdobieDo")).fill_null(value=False)
-    return ~has_period & _of_the_statement().is_in(["non_public", "unreadable"])
+    reason = _of_the_statement()
+    is_wanted = reason.is_not_null() | (_flag("konsolidovana") == consolidated)
+    return ~has_period & is_wanted & reason.ne_missing("deleted")
 
 
 def _of_the_statement() -> pl.Expr:

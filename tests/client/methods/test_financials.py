@@ -75,7 +75,7 @@ def test_two_thousand_units_in_three_years_are_what_was_drawn() -> None:
     assert sum(seen.values()) == 6_000
     assert set(seen) == {
         None, "deleted", "non_public", "no_filing", "no_filing_for_year", "attachments_only",
-        "no_content", "all_blank", "interim_only", "other_kind",
+        "no_content", "all_blank", "interim_only", "other_kind", "unreadable",
     }  # fmt: skip
 
 
@@ -393,7 +393,7 @@ def test_a_filing_without_figures_has_its_reason() -> None:
         "all_blank": "all_blank",
         "other_currency": "other_currency",
         "deleted": "no_filing_for_year",
-        "no_period": "no_filing_for_year",
+        "no_period": "unreadable",
     }
     sample, of_case = fk.sample(1_000, seed=5), dict(zip(cases, without(2016), strict=False))
     for case, unit in of_case.items():
