@@ -29,7 +29,6 @@ _NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes", "n
 _WORDS: Final = Words("plot_history")
 _NAME_WIDTH: Final = 2.0  # inches of a name in a line
 _NAME_LINE: Final = 0.17  # inches
-_TEXT_LINE: Final = 0.2  # inches of a line of the title, of a note, of the years
 _NAME_GAP: Final = 12  # points from the axes to the names
 
 
@@ -211,9 +210,8 @@ def _write_names(ax: Axes, ends: Sequence[_End]) -> None:
     Title, notes and the scale of the axes must not change afterwards.
     """
     low, high = ax.get_ylim()
-    around = f"{ax.get_title()}\n\n{ax.get_xlabel()}".count("\n") + 1
-    room = drawing.inches(ax)[1] * drawing.GROWTH - _TEXT_LINE * around
-    unit = 1 / max(room, _NAME_LINE * len(ends))  # an inch, by the height of the axes
+    # An inch, by the height of the axes.
+    unit = 1 / max(texts.height_left(ax), _NAME_LINE * len(ends))
     ordered = sorted(ends, key=lambda end: end.y)
     names = [drawing.wrapped(end.name, _NAME_WIDTH, TEXT_SIZE) for end in ordered]
     heights = [_NAME_LINE * len(lines) * unit for lines in names]
