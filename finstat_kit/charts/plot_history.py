@@ -102,9 +102,9 @@ def plot_history(
         else:
             heading = words["items"]
         name = drawing.shortened(next(iter(units.values()))) if len(units) == 1 else None
-        around.write_title(ax, heading, name)
         value_notes = _notes(values, lang)
         if all(value.present.is_empty() for value in values):
+            around.write_title(ax, heading, name)
             around.write_nothing(ax, *value_notes)
             return ax
         marks: set[str] = set()
@@ -121,6 +121,7 @@ def plot_history(
         notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in marks]
         ticks = ax.yaxis.get_major_formatter().format_ticks(list(ax.get_yticks()))
         beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
+        around.write_title(ax, heading, name, beside=beside)
         around.write_notes(ax, " ".join(notes + value_notes), beside=beside)
         if len(lines) > 1:
             _write_names(ax, ends)
