@@ -124,24 +124,25 @@ def plot_last_changes(
     codes = reg._lookup(wire.BY_FIELD[by].name)["code"]
     today = reg.today
     words = _WORDS[lang]
-    known = changes.drop_nulls("period")
-    dated = known.filter(is_plausible(pl.col("period")))
-    total, with_day, shown_units = (int(part["count"].sum()) for part in (changes, known, dated))
-    absent = {"undated": total - with_day, "implausible": with_day - shown_units}
+    with_date = changes.drop_nulls("period")
+    dated = with_date.filter(is_plausible(pl.col("period")))
+    parts = (changes, with_date, dated)
+    total, with_day, shown_units = (int(part["count"].sum()) for part in parts)
+    left_out_counts = {"undated": total - with_day, "implausible": with_day - shown_units}
     with drawing.axes(ax, 9, 4.8) as ax:
         heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
         around.write_title(ax, heading, total, beside=_BESIDE_PANELS / 2)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=TEXT_SIZE)
-        without_day = " ".join(figures.numbered(words, absent, lang))
+        without_day = " ".join(figures.numbered(words, left_out_counts, lang))
         if dated.is_empty():
             around.write_nothing(ax, without_day)
         else:
             bounds = _bounds_of(dated, every)
-            to = _unfinished(bounds, today, lang)
+            end_text = _unfinished(bounds, today, lang)
             apart = bounds.len() - 1 > _MOST_STACKS or codes.len() > len(drawing.CODE_COLOURS)
             period = words[f"axis {every}"]
-            unfinished = words["part"].format(period=period, to=to) if to else ""
+            unfinished = words["part"].format(period=period, to=end_text) if end_text else ""
             reading = [words["axis"].format(period=period), words["not"], unfinished]
             write_notes = partial(
                 around.write_notes, ax, beside=_BESIDE_PANELS,
@@ -155,7 +156,7 @@ def plot_last_changes(
                 # Two of the panels show sums.
                 all_series = series_of(most=min(_MOST_SERIES, max(_number_of_panels(ax) - 2, 1)))
                 few = [each for each in all_series if each.counts.sum() < FEWEST]
-                shown = [each for each in all_series if each.counts.sum() >= FEWEST]
+                drawn_series = [each for each in all_series if each.counts.sum() >= FEWEST]
                 not_shown = [
                     words["few"].format(names=_named(few, lang)) if few else "",
                     without_day,
@@ -165,10 +166,10 @@ def plot_last_changes(
             # Before the series, which have the room that the notes leave.
             write_notes(*reading, *not_shown)
             if not apart:
-                shown = _with_room_for_legend(ax, series_of)
-            if shown:
+                drawn_series = _with_room_for_legend(ax, series_of)
+            if drawn_series:
                 draw = _draw_panels if apart else _draw_stack
-                draw(ax, shown, bounds, every, lang, part=to is not None)
+                draw(ax, drawn_series, bounds, every, lang, part=end_text is not None)
                 ax.set_ylabel(words["count"], fontsize=TEXT_SIZE)
             else:
                 around.write_nothing(ax)
@@ -286,7 +287,7 @@ def _series_of(
     """
     ordered = codes.sort().to_list()
     labelled = changes.filter(kind="labelled")
-    others = changes.filter(pl.col("kind") != "labelled")
+    unlabelled = changes.filter(pl.col("kind") != "labelled")
     totals = (
         labelled.group_by("code", "label", "kind")
         .agg(pl.col("count").sum())
@@ -307,8 +308,8 @@ def _series_of(
         name = f"{drawing.WORDS[lang]['rest']} ({number_format.whole(totals.height - most, lang)})"
         rest = labelled.filter(~pl.col("code").is_in(commonest.implode()))
         groups.append((name, _REST_COLOUR, rest))
-    if not others.is_empty():
-        groups.append((_WORDS[lang]["unlabelled"], _UNLABELLED_COLOUR, others))
+    if not unlabelled.is_empty():
+        groups.append((_WORDS[lang]["unlabelled"], _UNLABELLED_COLOUR, unlabelled))
     frame = pl.DataFrame({"period": periods})
     return [
         _Series(name, colour, _counts_by_period(rows, frame), is_sum=n >= commonest.len())

@@ -289,23 +289,23 @@ def _form_of(data: bytes) -> str:
 def _parsed(data: bytes, file: Path) -> pl.DataFrame:
     import polars as pl
 
-    named = _named(file)
+    file_text = _named(file)
     if not data.strip():
-        raise UsageError(f"{named} is empty; give csv, ndjson or parquet")
+        raise UsageError(f"{file_text} is empty; give csv, ndjson or parquet")
     if data.startswith((b"PK\x03\x04", b"shape: (")):
         form = "an xlsx file" if data.startswith(b"PK") else "a table"
-        raise UsageError(f"{named} is {form}; give csv, ndjson or parquet")
+        raise UsageError(f"{file_text} is {form}; give csv, ndjson or parquet")
     try:
         form = _form_of(data)
         if form == "parquet":
             return pl.read_parquet(io.BytesIO(data))
         if form == "ndjson":
             return pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
-        return _csv(data, named)
+        return _csv(data, file_text)
     except pl.exceptions.PolarsError as error:
         # The other lines of the message recommend arguments of polars functions.
         reason = str(error).partition("\n\n")[0]
-        raise UsageError(f"{named} cannot be read: {reason}") from error
+        raise UsageError(f"{file_text} cannot be read: {reason}") from error
 
 
 def _csv(data: bytes, named: str) -> pl.DataFrame:

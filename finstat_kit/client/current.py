@@ -149,7 +149,7 @@ def using(
         ...     reg.units.count() == fk.units.count()
         True
     """
-    spoken = register.lang if isinstance(register, Register) else "sk"
+    former_lang = register.lang if isinstance(register, Register) else "sk"
     chosen = _made(register, "register", lang, cache, max_age)
     entry = _Entry(chosen)
     with _lock:
@@ -162,7 +162,7 @@ def using(
         if chosen is not register:
             chosen.close()
         elif lang is not None:
-            chosen.lang = spoken
+            chosen.lang = former_lang
 
 
 def register() -> Register:

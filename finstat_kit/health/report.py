@@ -175,19 +175,19 @@ def _told(counts: Mapping[str, int]) -> list[str]:
 def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
     """Fetch two pages and one beyond the last id; add the ids to *ids*."""
     try:
-        first, more = _page(patient, 0)
-        second, last_more = _page(patient, first[-1]) if first else ([], False)
+        first_ids, more = _page(patient, 0)
+        second_ids, last_more = _page(patient, first_ids[-1]) if first_ids else ([], False)
     except Fault as fault:
         yield _Line("paging", "fail", str(fault), "no ids can be fetched")
         return
-    ids += [*first, *second]
+    ids += [*first_ids, *second_ids]
     forward = all(a < b for a, b in zip([0, *ids], ids, strict=False))
     yield _judged(
         "ids ascend", forward, f"{len(ids):,} ids on two pages", "the client refuses such pages"
     )
     yield _judged(
-        "page size", max(len(first), len(second)) <= _PAGE,
-        f"{len(first):,} and {len(second):,} of {_PAGE:,} requested", "pages are too long",
+        "page size", max(len(first_ids), len(second_ids)) <= _PAGE,
+        f"{len(first_ids):,} and {len(second_ids):,} of {_PAGE:,} requested", "pages are too long",
         "warn",
     )  # fmt: skip
     yield _judged(
@@ -257,40 +257,47 @@ def _forms(patient: Patient) -> _Line:
     """Compare the rows of the forms that items are read from with those of the package."""
     check = "forms"
     try:
-        listed, with_tables = _parsed(forms.parse_templates, patient.ask(wire.TEMPLATE_LIST))
-        known = {form.id: form for form in listed if with_tables}
+        listed_forms, with_tables = _parsed(forms.parse_templates, patient.ask(wire.TEMPLATE_LIST))
+        register_forms = {form.id: form for form in listed_forms if with_tables}
         for template in () if with_tables else items.TEMPLATES:
             body = patient.ask(wire.TEMPLATE, {"id": template})
-            known[template] = _parsed(forms.parse_template, body, template)
+            register_forms[template] = _parsed(forms.parse_template, body, template)
     except NotThere:
         return _Line(check, "ok", "a mirror has no list of templates to compare", "")
     except Fault as fault:
         return _Line(check, "warn", str(fault), "the rows of the forms cannot be compared")
-    differing = [row for template in items.TEMPLATES for row in _rows_apart(template, known)]
-    seen = f"{len(items.TEMPLATES)} forms as in the package"
+    differing = [
+        row for template in items.TEMPLATES for row in _rows_apart(template, register_forms)
+    ]
+    observation = f"{len(items.TEMPLATES)} forms as in the package"
     if differing:
         more = f"; and {len(differing) - _SHOWN:,} more" if len(differing) > _SHOWN else ""
-        seen = "; ".join(differing[:_SHOWN]) + more
+        observation = "; ".join(differing[:_SHOWN]) + more
     return _judged(
-        check, not differing, seen,
+        check, not differing, observation,
         "where numbers differ the items of the row are null; please report the rows", "warn",
     )  # fmt: skip
 
 
-def _rows_apart(template: int, known: Mapping[int, forms.Form]) -> Iterator[str]:
-    own = forms.shipped(template)
-    assert own is not None
-    if template not in known:
+def _rows_apart(template: int, register_forms: Mapping[int, forms.Form]) -> Iterator[str]:
+    shipped_form = forms.shipped(template)
+    assert shipped_form is not None
+    if template not in register_forms:
         yield f"{template}: no such form"
         return
-    theirs = known[template]
-    if [table.cells for table in theirs.tables] != [table.cells for table in own.tables]:
+    register_form = register_forms[template]
+    if [table.cells for table in register_form.tables] != [
+        table.cells for table in shipped_form.tables
+    ]:
         yield f"{template}: other tables"
         return
-    for table, other in zip(own.tables, theirs.tables, strict=True):
-        for row, other_row in zip(table.rows, other.rows, strict=True):
-            if row.label_sk.split() != other_row.label_sk.split() or row.number != other_row.number:
-                printed = f"{other_row.number} “{other_row.label_sk}”"
+    for table, register_table in zip(shipped_form.tables, register_form.tables, strict=True):
+        for row, register_row in zip(table.rows, register_table.rows, strict=True):
+            if (
+                row.label_sk.split() != register_row.label_sk.split()
+                or row.number != register_row.number
+            ):
+                printed = f"{register_row.number} “{register_row.label_sk}”"
                 yield f"{template}: {printed} instead of {row.number} “{row.label_sk}”"
 
 

@@ -222,13 +222,13 @@ class Explorer(base.Picker):
         texts, view, picture, counts = words(self.lang), self.view.value, "", ""
         self._shown = None
         if self._units is not None:
-            self._shown = shown = self._selection(self._units)
+            self._shown = selection = self._selection(self._units)
             by, mapped = self._mapped(self._units)
             picture = mapped if view == "map" else ""
             # A single row is in the summary, and on the map.
-            mapped_already = by == shown.by or shown.counts.height == 1
-            counts = "" if picture and mapped_already else panel(shown, view)
-            line = head(shown)
+            mapped_already = by == selection.by or selection.counts.height == 1
+            counts = "" if picture and mapped_already else panel(selection, view)
+            line = head(selection)
         elif self._register._session.remote:
             line = base.status(texts["pass_frame"].format(name="Explorer"))
         elif (outcome := self._records.outcome) is not None and outcome.error is not None:
@@ -253,17 +253,19 @@ class Explorer(base.Picker):
 
     def _mapped(self, units: pl.DataFrame) -> tuple[By, str]:
         """Return the map of the districts of the chosen region, else of the regions, and which."""
-        codes, place = self.location.codes, None
+        codes, region_name = self.location.codes, None
         by: By = "kraj"
-        region, field, chosen = codes["kraj"], self.location.region, codes["kraj"]
+        region, field, chosen_code = codes["kraj"], self.location.region, codes["kraj"]
         if region in tiles.REGIONS:
-            field, by, chosen = self.location.district, "okres", codes["okres"]
-            place = next(name for name, code in self.location.region.options if code == region)
+            field, by, chosen_code = self.location.district, "okres", codes["okres"]
+            region_name = next(
+                name for name, code in self.location.region.options if code == region
+            )
             units = units.filter(pl.col("kraj") == region)
         counts = self._register.count_by(units, by, lang=self.lang)
         names = {code: name for name, code in field.options}
-        heading = title(by, place, self.lang)
-        return by, drawn.tile_map(by, counts, names, chosen or "", heading, self.lang)
+        heading = title(by, region_name, self.lang)
+        return by, drawn.tile_map(by, counts, names, chosen_code or "", heading, self.lang)
 
     def _counted(self, selection: pl.DataFrame) -> pl.DataFrame:
         return self._register.count_by(selection, _BELOW[self.location.level], lang=self.lang)
@@ -303,15 +305,15 @@ class Explorer(base.Picker):
             return path.name, path.read_bytes()
 
     def _picture(self) -> bytes:
-        shown = self._shown
-        assert shown is not None
+        selection = self._shown
+        assert selection is not None
         # Not of pyplot, whose figures belong to the cells.
         figure = Figure((8, 4.8), layout="constrained")
-        mapped = shown.by == "kraj" and self.map.picture and not self.panel.value
+        mapped = selection.by == "kraj" and self.map.picture and not self.panel.value
         plot: Callable[..., Axes] = plot_map if mapped else plot_counts
         plot(
-            shown.counts, shown.by, title=shown.title, note=shown.extent, lang=self.lang,
-            ax=figure.subplots(), register=self._register,
+            selection.counts, selection.by, title=selection.title, note=selection.extent,
+            lang=self.lang, ax=figure.subplots(), register=self._register,
         )  # fmt: skip
         drawn_file = BytesIO()
         figure.savefig(drawn_file, dpi=150)

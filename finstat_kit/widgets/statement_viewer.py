@@ -190,16 +190,16 @@ class StatementViewer(base.Picker):
 
     def code(self) -> str:
         """Return Python that shows the same forms or years in a fresh process, as text."""
-        read, rows = self._read, "" if self.blanks.value else ", filled=True"
+        filing, rows = self._read, "" if self.blanks.value else ", filled=True"
         lang = f'lang="{self.lang}"'
         if self.tabs.selected_index == 1 and self._years is not None:
             blanks = ", blanks=True" if self.blanks.value else ""
             table = f'table="{self.table.value}"{blanks}'
             code = f"print(fk.statement_history({self.value}, {table}, {lang}))"
-        elif read is not None and not read.reports.is_empty():
+        elif filing is not None and not filing.reports.is_empty():
             code = (
-                f"reports = fk.reports.get({read.reports['id'].to_list()})  "
-                f"# statement {read.statement} of unit {self.value}\n"
+                f"reports = fk.reports.get({filing.reports['id'].to_list()})  "
+                f"# statement {filing.statement} of unit {self.value}\n"
                 f"for report in reports.iter_slices(1):\n"
                 f"    print(fk.as_filed(report, {lang}{rows}))"
             )
@@ -312,19 +312,19 @@ class StatementViewer(base.Picker):
         if filings is None:
             filings = register.filings(record, progress=False)
         statement = filing_panel.first(filings) if choice.statement is None else choice.statement
-        chosen = filings.filter(pl.col("statement_id").is_in([statement]))
-        ids = chosen["report_ids"].explode().drop_nulls()
+        filing_row = filings.filter(pl.col("statement_id").is_in([statement]))
+        ids = filing_row["report_ids"].explode().drop_nulls()
         if ids.is_empty() or given_up():
             none = KINDS["reports"].frame([])
             return _Read(record, filings, statement, none, frozenset())
         reports = register.reports.get(ids, errors="keep", progress=False)
-        listed = listed_reports(report_ids(chosen), reports)
+        listed = listed_reports(report_ids(filing_row), reports)
         own_ids = listed.filter("own")["report_id"]
         reports = reports.filter(pl.col("id").is_in(own_ids.implode()))
         reports = reports.sort(form_order(), nulls_last=True, maintain_order=True)
-        former = listed.filter("own", of_items() & ~pl.col("is_source"))["report_id"]
+        former_ids = listed.filter("own", of_items() & ~pl.col("is_source"))["report_id"]
         # Here, since an unknown form may be requested only in the background.
-        read = _Read(record, filings, statement, reports, frozenset(former))
+        read = _Read(record, filings, statement, reports, frozenset(former_ids))
         self._forms(read)
         return read
 
@@ -369,15 +369,15 @@ class StatementViewer(base.Picker):
 
     def _forms(self, read: _Read) -> list[Filed]:
         """Return the reports of the statement as one, then those that others supersede."""
-        current, former = [], []
+        current_forms, former_forms = [], []
         for report in read.reports.iter_slices(1):
             form = self._register.as_filed(report, lang=self.lang, filled=not self.blanks.value)
             if report["id"].item() in read.former:
                 form.notes.insert(0, filing_panel.former_report(self.lang))
-                former.append(form)
+                former_forms.append(form)
             else:
-                current.append(form)
-        return [*([together(current)] if current else []), *former]
+                current_forms.append(form)
+        return [*([together(current_forms)] if current_forms else []), *former_forms]
 
     def _history(self) -> History | None:
         if (years := self._years) is None:
@@ -392,13 +392,13 @@ class StatementViewer(base.Picker):
         """Draw the second tab, once it is looked at."""
         if self.tabs.selected_index != 1:
             return
-        shown = self._history()
+        history = self._history()
         outcome = None if self._read is None else self._fetching_years.outcome
         text = words(self.lang)["loading_statements"] if self._read else ""
         if outcome is not None and outcome.error is not None:
             text = failed(outcome.error, self.lang)
         status = base.status(text) if text else ""
-        self.history.value = status if shown is None else shown._repr_html_()
+        self.history.value = status if history is None else history._repr_html_()
 
     def _draw(self) -> None:
         read = self._read
