@@ -115,7 +115,7 @@ def plot_counts(
         around.write_title(ax, heading, units, beside=longest)
         if bars.is_empty():
             around.write_nothing(ax)
-        elif (alone := _alone(bars, names, lang)) is not None:
+        elif (alone := _sentence_of_one(bars, names, lang)) is not None:
             around.write_sentence(ax, alone)
         else:
             measure = "number" if value == "count" and not bars["share"].count() else value
@@ -162,7 +162,7 @@ def _summary(summary: Summary, around: Texts, top: int | None, ax: Axes | None) 
     return ax
 
 
-def _alone(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
+def _sentence_of_one(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
     """Return the sentence that replaces a single bar; None if there are several."""
     if bars.height > 1:
         return None

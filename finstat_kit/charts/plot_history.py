@@ -218,7 +218,7 @@ def _write_names(ax: Axes, ends: Sequence[_End]) -> None:
     heights = [_NAME_LINE * len(lines) * unit for lines in names]
     wanted = [(end.y - low) / (high - low) for end in ordered]
     beside = ax.transAxes + ScaledTranslation(_NAME_GAP / 72, 0, ax.figure.dpi_scale_trans)
-    for end, lines, y in zip(ordered, names, _apart(wanted, heights), strict=True):
+    for end, lines, y in zip(ordered, names, _places_of_texts(wanted, heights), strict=True):
         joined = {"arrowstyle": "-", "color": end.colour, "linewidth": 1, "linestyle": ":"}
         ax.annotate(
             drawing.literal("\n".join(lines)), (end.x, end.y), (1, y), textcoords=beside,
@@ -227,10 +227,10 @@ def _write_names(ax: Axes, ends: Sequence[_End]) -> None:
         )  # fmt: skip
 
 
-def _apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+def _places_of_texts(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
     """Return the middles of texts between 0 and 1: near where they are wanted, none over another.
 
-    >>> _apart([0.1, 0.5, 0.5], [0.1, 0.1, 0.1])
+    >>> _places_of_texts([0.1, 0.5, 0.5], [0.1, 0.1, 0.1])
     [0.1, 0.45, 0.55]
     """
     heaps: list[tuple[list[float], list[float]]] = []

@@ -158,7 +158,7 @@ def plot_last_changes(
                 few = [each for each in all_series if each.counts.sum() < FEWEST]
                 drawn_series = [each for each in all_series if each.counts.sum() >= FEWEST]
                 not_shown = [
-                    words["few"].format(names=_named(few, lang)) if few else "",
+                    words["few"].format(names=_names_and_numbers(few, lang)) if few else "",
                     without_day,
                 ]
             else:
@@ -317,7 +317,7 @@ def _series_of(
     ]
 
 
-def _named(several: Iterable[_Series], lang: Lang) -> str:
+def _names_and_numbers(several: Iterable[_Series], lang: Lang) -> str:
     """Return the names of series and their numbers of units."""
     numbers = ((one.name, number_format.whole(int(one.counts.sum()), lang)) for one in several)
     return ", ".join(f"{' '.join(name.split())} {number}" for name, number in numbers)

@@ -93,7 +93,7 @@ def statement(
         if units.is_empty():
             raise NotFound(f"no unit has the IČO {ico}")
         texts = (
-            _fitting(
+            _form_text(
                 reg.statement_history(unit, years, table or "income", blanks=blanks, lang=lang)
             )
             for unit in units.iter_slices(1)
@@ -112,10 +112,10 @@ def _printed(reg: Register, id_: int, lang: Lang | None) -> str:
         raise NotFound(f"statement {id_} is {filed['stav']} in the register", ids=[id_])
     if not filed["idUctovnychVykazov"]:
         raise NotFound(f"statement {id_} has no reports", ids=[id_])
-    return _fitting(reg.as_filed(reg.reports.get(filed["idUctovnychVykazov"]), lang=lang))
+    return _form_text(reg.as_filed(reg.reports.get(filed["idUctovnychVykazov"]), lang=lang))
 
 
-def _fitting(filed: Filed) -> str:
+def _form_text(filed: Filed) -> str:
     """Return a form as text, on a terminal as wide as that."""
     from finstat_kit.frames.reports.filed import as_text
 

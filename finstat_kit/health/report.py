@@ -110,7 +110,7 @@ def _version(patient: Patient) -> _Line:
     seen = ", ".join(sorted(patient.versions))
     known = set(patient.versions) == {wire.API_VERSION}
     meaning = f"{wire.API_VERSION} is known: look for a newer version"
-    return _judged("API version", known, seen, meaning, "warn")
+    return _line_of_check("API version", known, seen, meaning, "warn")
 
 
 def _latency(patient: Patient) -> _Line:
@@ -119,7 +119,7 @@ def _latency(patient: Patient) -> _Line:
     middle = median(patient.seconds)
     seen = f"{middle * 1000:,.0f} ms, at most {max(patient.seconds) * 1000:,.0f} ms"
     meaning = "slow: it may be under load, try later"
-    return _judged("latency", middle < _SLOW, seen, meaning, "warn")
+    return _line_of_check("latency", middle < _SLOW, seen, meaning, "warn")
 
 
 def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
@@ -156,7 +156,7 @@ def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
         "share a name": sum(n for n in Counter(slovak).values() if n > 1),
         "without a parent": above.count(None) if name in _PARENT else 0,
     }
-    observation = ", ".join([f"{len(entries):,} entries", *_told({**oddities, **usual})])
+    observation = ", ".join([f"{len(entries):,} entries", *_count_texts({**oddities, **usual})])
     try:
         _parsed(parse, body)
     except Fault as fault:
@@ -168,7 +168,7 @@ def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
     return _Line(name, "ok", observation)
 
 
-def _told(counts: Mapping[str, int]) -> list[str]:
+def _count_texts(counts: Mapping[str, int]) -> list[str]:
     return [f"{count:,} {what}" for what, count in counts.items() if count]
 
 
@@ -182,19 +182,19 @@ def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
         return
     ids += [*first_ids, *second_ids]
     forward = all(a < b for a, b in zip([0, *ids], ids, strict=False))
-    yield _judged(
+    yield _line_of_check(
         "ids ascend", forward, f"{len(ids):,} ids on two pages", "the client refuses such pages"
     )
-    yield _judged(
+    yield _line_of_check(
         "page size", max(len(first_ids), len(second_ids)) <= _PAGE,
         f"{len(first_ids):,} and {len(second_ids):,} of {_PAGE:,} requested", "pages are too long",
         "warn",
     )  # fmt: skip
-    yield _judged(
+    yield _line_of_check(
         "flag", type(more) is type(last_more) is bool,
         f"{more}, {last_more}".lower(), "without the flag the end is unknown",
     )  # fmt: skip
-    yield _beyond(patient)
+    yield _page_beyond_end(patient)
     yield _counted(patient, ids, last_more)
 
 
@@ -209,13 +209,13 @@ def _page(patient: Patient, after: int) -> tuple[list[int], object]:
     return ids, reply.get(wire.MORE, "no flag")
 
 
-def _beyond(patient: Patient) -> _Line:
+def _page_beyond_end(patient: Patient) -> _Line:
     check = "beyond the last id"
     try:
         ids, more = _page(patient, wire.MAX_ID)
     except Fault as fault:
         return _Line(check, "warn", str(fault), "resuming a finished walk is an error here")
-    return _judged(
+    return _line_of_check(
         check, not ids and more is False,
         f"{len(ids):,} ids, flag {str(more).lower()}", "a walk may not end where the list does",
     )  # fmt: skip
@@ -227,14 +227,16 @@ def _counted(patient: Patient, ids: list[int], more: object) -> _Line:
         after = _count(patient, UNITS, max(ids, default=0))
     except Fault as fault:
         return _Line("counts", "warn", str(fault), "bars will have no total; walks are untouched")
-    return _judged(
+    return _line_of_check(
         "counts", before - len(ids) == after and (after > 0) == more,
         f"{before:,} before, {after:,} after {len(ids):,} ids",
         "counts do not fit the pages; if it stays, bars will be wrong", "warn",
     )  # fmt: skip
 
 
-def _judged(check: str, good: bool, seen: str, meaning: str, otherwise: str = "fail") -> _Line:
+def _line_of_check(
+    check: str, good: bool, seen: str, meaning: str, otherwise: str = "fail"
+) -> _Line:
     return _Line(check, "ok", seen) if good else _Line(check, otherwise, seen, meaning)
 
 
@@ -250,7 +252,9 @@ def _counts(patient: Patient) -> Iterator[_Line]:
         except Fault as fault:
             yield _Line(collection, "fail", str(fault), "it cannot be counted")
         else:
-            yield _judged(collection, count > 0, f"{count:,} ids", "an empty collection", "warn")
+            yield _line_of_check(
+                collection, count > 0, f"{count:,} ids", "an empty collection", "warn"
+            )
 
 
 def _forms(patient: Patient) -> _Line:
@@ -273,7 +277,7 @@ def _forms(patient: Patient) -> _Line:
     if differing:
         more = f"; and {len(differing) - _SHOWN:,} more" if len(differing) > _SHOWN else ""
         observation = "; ".join(differing[:_SHOWN]) + more
-    return _judged(
+    return _line_of_check(
         check, not differing, observation,
         "where numbers differ the items of the row are null; please report the rows", "warn",
     )  # fmt: skip
@@ -327,7 +331,7 @@ def _records(patient: Patient, ids: list[int]) -> Iterator[_Line]:
         found = [getattr(record, codelist.field) for record in records]
         codes = [code for code in found if code is not None]
         known = sum(code in patient.codes.get(codelist.name, ()) for code in codes)
-        yield _judged(
+        yield _line_of_check(
             f"labels of {codelist.field}", known >= _FEW_LABELS * len(codes),
             f"{known} of {len(codes)} codes", "codes and codelist have drifted apart", "warn",
         )  # fmt: skip

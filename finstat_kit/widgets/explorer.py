@@ -104,14 +104,14 @@ class Explorer(base.Picker):
         wide = {"flex": "1 1 20em", "min_width": "0"}
         self.panel = ipywidgets.HTML(layout=wide).add_class("fk-panel")
         self._relabel()
-        self._hold(*self._arranged())
-        self._records = LatestWins(self._fetch, self._arrived)
+        self._set_controls(*self._control_rows())
+        self._records = LatestWins(self._fetch, self._take_records)
         self._load()
-        self._when(self.location, lambda _: self._draw())
-        self._when(self.change, lambda _: self._load())
-        self._when(self.map, lambda code: self.location.set_trait("value", code or None))
-        self._when(self.view, lambda _: self._draw())
-        self._when(self, self._on_lang, "lang")
+        self._observe_user(self.location, lambda _: self._draw())
+        self._observe_user(self.change, lambda _: self._load())
+        self._observe_user(self.map, lambda code: self.location.set_trait("value", code or None))
+        self._observe_user(self.view, lambda _: self._draw())
+        self._observe_user(self, self._on_lang, "lang")
 
     def __repr__(self) -> str:
         day = self.change.value and self.change.value.isoformat()
@@ -144,7 +144,7 @@ class Explorer(base.Picker):
             raise UsageError(words("en")["pass_frame"].format(name="Explorer"))
         while (frame := self.frame) is None:
             self._records.result()
-            self._arrived()
+            self._take_records()
         return frame
 
     def code(self) -> str:
@@ -165,7 +165,7 @@ class Explorer(base.Picker):
             return reproduce.by_day(self._register, day, field, code)
         return reproduce.by_ids(self._register, self.location.filter(changed))
 
-    def _arranged(self) -> tuple[ipywidgets.Widget, ...]:
+    def _control_rows(self) -> tuple[ipywidgets.Widget, ...]:
         def row(*controls: ipywidgets.Widget) -> ipywidgets.HBox:
             return ipywidgets.HBox(controls, layout=_ROW)
 
@@ -183,7 +183,7 @@ class Explorer(base.Picker):
 
     def _relabel(self) -> None:
         views = words(self.lang, "views")
-        with self._quietly(), self.view.hold_sync():
+        with self._without_observers(), self.view.hold_sync():
             chosen = self.view.value or "map"
             self.view.options = [(text, view) for view, text in views.items()]
             self.view.value = chosen
@@ -209,7 +209,7 @@ class Explorer(base.Picker):
             frames.append(units.get(block, progress=False))
         return pl.concat(frames, rechunk=True)
 
-    def _arrived(self) -> None:
+    def _take_records(self) -> None:
         """Take over the records of the newest day; called on a separate thread."""
         with self._lock:
             outcome = self._records.outcome
@@ -223,7 +223,7 @@ class Explorer(base.Picker):
         self._shown = None
         if self._units is not None:
             self._shown = selection = self._selection(self._units)
-            by, mapped = self._mapped(self._units)
+            by, mapped = self._map_of_places(self._units)
             picture = mapped if view == "map" else ""
             # A single row is in the summary, and on the map.
             mapped_already = by == selection.by or selection.counts.height == 1
@@ -244,14 +244,14 @@ class Explorer(base.Picker):
     def _draw_map(self, picture: str) -> None:
         path = self.location.codes
         above = [code or "" for code in path.values() if code != self.location.value]
-        with self._quietly(), self.map.hold_sync():
+        with self._without_observers(), self.map.hold_sync():
             self.map.picture = picture
             self.map.layout.display = None if picture else "none"
             self.map.hint = words(self.lang)["on_map"] if picture else ""
             self.map.value = self.location.value or ""
             self.map.up = next(filter(None, reversed(above)), "")
 
-    def _mapped(self, units: pl.DataFrame) -> tuple[By, str]:
+    def _map_of_places(self, units: pl.DataFrame) -> tuple[By, str]:
         """Return the map of the districts of the chosen region, else of the regions, and which."""
         codes, region_name = self.location.codes, None
         by: By = "kraj"
@@ -282,10 +282,10 @@ class Explorer(base.Picker):
             lang=self.lang,
         )
 
-    def _settle(self) -> None:
+    def _wait_for_content(self) -> None:
         if self._given is None and base.is_local(self._register):
             self._records.settled(_SAMPLE_PATIENCE)
-            self._arrived()
+            self._take_records()
 
     def _static(self) -> str:
         if self._shown is None:

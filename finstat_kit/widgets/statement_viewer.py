@@ -138,21 +138,23 @@ class StatementViewer(base.Picker):
             [ipywidgets.VBox([self.unit, self.year]), side],
             layout={"flex_flow": "row wrap", "grid_gap": "0 2em"},
         )
-        self._hold(controls, self.line, self.tabs)
-        self._finding = LatestWins(self._find, self._found)
+        self._set_controls(controls, self.line, self.tabs)
+        self._finding = LatestWins(self._find, self._offer_matches)
         local = base.is_local(self._register)
-        self._reading = LatestWins(self._fetch_filing, self._arrived, at_once=local)
+        self._reading = LatestWins(self._fetch_filing, self._take_filing, at_once=local)
         self._fetching_years = LatestWins(self._fetch_years, self._years_arrived, at_once=local)
         self._relabel()
         self._offer()
         self._draw()
-        self._when(self.unit, lambda code: self.set_trait("value", int(code) if code else None))
-        self._when(self.unit, self._finding.submit, "sought")
-        self._when(self.year, lambda year: None if year is None else self._request(year))
-        self._when(self.blanks, lambda _: self._draw())
-        self._when(self.table, self._on_table)
-        self._when(self.tabs, self._on_table, "selected_index")
-        self._when(self, self._on_lang, "lang")
+        self._observe_user(
+            self.unit, lambda code: self.set_trait("value", int(code) if code else None)
+        )
+        self._observe_user(self.unit, self._finding.submit, "sought")
+        self._observe_user(self.year, lambda year: None if year is None else self._request(year))
+        self._observe_user(self.blanks, lambda _: self._draw())
+        self._observe_user(self.table, self._on_table)
+        self._observe_user(self.tabs, self._on_table, "selected_index")
+        self._observe_user(self, self._on_lang, "lang")
         if self._units is not None and self._units.height == 1:
             self.value = self._units.item(0, "id")
 
@@ -185,7 +187,7 @@ class StatementViewer(base.Picker):
             if self.value is None:
                 raise UsageError("no unit is chosen", cure="set .value to the id of one")
             self._reading.result()
-            self._arrived()
+            self._take_filing()
         return read.reports
 
     def code(self) -> str:
@@ -221,7 +223,7 @@ class StatementViewer(base.Picker):
         with self._lock:
             self._show_unit()
             self._filings = self._years = None
-            with self._quietly():
+            with self._without_observers():
                 self.year.options = []
             self._request(None)
 
@@ -239,7 +241,7 @@ class StatementViewer(base.Picker):
         texts = words(self.lang)
         self.year.description = texts["year"]
         self.tabs.titles = (texts["statement"], texts["years"])
-        with self._quietly():
+        with self._without_observers():
             chosen = self.table.value
             self.table.description = texts["table"]
             self.table.options = [
@@ -257,13 +259,13 @@ class StatementViewer(base.Picker):
     def _offer(self) -> None:
         """Give the field the units to choose from."""
         if self._units is not None:
-            with self._quietly(), self.unit.hold_sync():
+            with self._without_observers(), self.unit.hold_sync():
                 self.unit.items = filing_panel.units(self._units, words(self.lang)["unnamed"])
                 self._show_unit()
 
     def _show_unit(self) -> None:
         known = self.value is not None and self._record_of(self.value) is not None
-        with self._quietly():
+        with self._without_observers():
             self.unit.value = str(self.value) if known else ""
 
     def _record_of(self, unit: int) -> pl.DataFrame | None:
@@ -289,7 +291,7 @@ class StatementViewer(base.Picker):
         ids, many = matching_ids(units, text, _OFFERED)
         return units.get(ids.clear() if given_up() else ids, errors="keep", progress=False), many
 
-    def _found(self) -> None:
+    def _offer_matches(self) -> None:
         """Offer the units that match the newest text; called on any thread."""
         with self._lock:
             outcome = self._finding.outcome
@@ -328,7 +330,7 @@ class StatementViewer(base.Picker):
         self._forms(read)
         return read
 
-    def _arrived(self) -> None:
+    def _take_filing(self) -> None:
         """Take over the filing of the newest choice; called on any thread."""
         with self._lock:
             outcome = self._reading.outcome
@@ -342,7 +344,9 @@ class StatementViewer(base.Picker):
                     self._offer()
                 if self._filings is None:
                     self._filings = outcome.answer.filings
-                    with self._quietly():  # where the years come at once, all is drawn below
+                    with (
+                        self._without_observers()
+                    ):  # where the years come at once, all is drawn below
                         self._fetching_years.submit(outcome.answer)
                 self._list_years()
             self._draw()
@@ -363,7 +367,7 @@ class StatementViewer(base.Picker):
 
     def _list_years(self) -> None:
         if (read := self._read) is not None:
-            with self._quietly(), self.year.hold_sync():
+            with self._without_observers(), self.year.hold_sync():
                 self.year.options = filing_panel.options(read.filings, self.lang)
                 self.year.value = read.statement
 
