@@ -216,9 +216,9 @@ def _write_names(ax: Axes, ends: Sequence[_End]) -> None:
     ordered = sorted(ends, key=lambda end: end.y)
     names = [drawing.wrapped(end.name, _NAME_WIDTH, TEXT_SIZE) for end in ordered]
     heights = [_NAME_LINE * len(lines) * unit for lines in names]
-    wanted = [(end.y - low) / (high - low) for end in ordered]
+    best_middles = [(end.y - low) / (high - low) for end in ordered]
     beside = ax.transAxes + ScaledTranslation(_NAME_GAP / 72, 0, ax.figure.dpi_scale_trans)
-    for end, lines, y in zip(ordered, names, _places_of_texts(wanted, heights), strict=True):
+    for end, lines, y in zip(ordered, names, _places_of_texts(best_middles, heights), strict=True):
         joined = {"arrowstyle": "-", "color": end.colour, "linewidth": 1, "linestyle": ":"}
         ax.annotate(
             drawing.literal("\n".join(lines)), (end.x, end.y), (1, y), textcoords=beside,
@@ -227,14 +227,14 @@ def _write_names(ax: Axes, ends: Sequence[_End]) -> None:
         )  # fmt: skip
 
 
-def _places_of_texts(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+def _places_of_texts(best_middles: Sequence[float], heights: Sequence[float]) -> list[float]:
     """Return the middles of texts between 0 and 1: near where they are wanted, none over another.
 
     >>> _places_of_texts([0.1, 0.5, 0.5], [0.1, 0.1, 0.1])
     [0.1, 0.45, 0.55]
     """
     heaps: list[tuple[list[float], list[float]]] = []
-    for middle, height in zip(wanted, heights, strict=True):
+    for middle, height in zip(best_middles, heights, strict=True):
         heap = [middle], [height]
         # Texts that touch move as one.
         while heaps and _heap_bottom(*heaps[-1]) + sum(heaps[-1][1]) > _heap_bottom(*heap):
@@ -251,6 +251,6 @@ def _places_of_texts(wanted: Sequence[float], heights: Sequence[float]) -> list[
 def _heap_bottom(middles: Sequence[float], heights: Sequence[float]) -> float:
     """Return where a heap of texts begins, near the places of all."""
     starts = accumulate(heights, initial=0.0)
-    wanted = (middle - start - height / 2
+    bottoms = (middle - start - height / 2
               for middle, start, height in zip(middles, starts, heights, strict=False))  # fmt: skip
-    return max(0.0, min(fmean(wanted), 1 - sum(heights)))
+    return max(0.0, min(fmean(bottoms), 1 - sum(heights)))

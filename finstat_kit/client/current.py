@@ -150,19 +150,19 @@ def using(
         True
     """
     former_lang = register.lang if isinstance(register, Register) else "sk"
-    chosen = _register_of(register, "register", lang, cache, max_age)
-    entry = _Entry(chosen)
+    block_register = _register_of(register, "register", lang, cache, max_age)
+    entry = _Entry(block_register)
     with _lock:
         _entries.append(entry)
     try:
-        yield chosen
+        yield block_register
     finally:
         with _lock:
             _entries.remove(entry)
-        if chosen is not register:
-            chosen.close()
+        if block_register is not register:
+            block_register.close()
         elif lang is not None:
-            chosen.lang = former_lang
+            block_register.lang = former_lang
 
 
 def register() -> Register:

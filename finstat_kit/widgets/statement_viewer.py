@@ -44,7 +44,7 @@ class _Choice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Read:
+class _ReadFiling:
     """A filing that was read."""
 
     record: pl.DataFrame
@@ -120,7 +120,7 @@ class StatementViewer(base.Picker):
         self._units = None if units is None else base.records(units, _NEEDED, _OPTIONAL)
         self._given = units is not None
         self._filings: pl.DataFrame | None = None  # of the unit
-        self._read: _Read | None = None
+        self._read_filing: _ReadFiling | None = None
         self._years: _Years | None = None
         self.unit = TypeAhead("fk-unit", searched=not self._given)
         self.year = base.dropdown("fk-year")
@@ -159,8 +159,8 @@ class StatementViewer(base.Picker):
             self.value = self._units.item(0, "id")
 
     def __repr__(self) -> str:
-        read = self._read
-        statement, reports = (read.statement, read.reports.height) if read else (None, None)
+        filing = self._read_filing
+        statement, reports = (filing.statement, filing.reports.height) if filing else (None, None)
         return (
             f"StatementViewer(value={self.value}, statement={statement}, reports={reports}, "
             f"lang={self.lang!r})"
@@ -174,7 +174,7 @@ class StatementViewer(base.Picker):
     @property
     def reports(self) -> pl.DataFrame | None:
         """The records of the reports shown; None until they are fetched, see `fetch`."""
-        return self._read.reports if self._read else None
+        return self._read_filing.reports if self._read_filing else None
 
     def fetch(self) -> pl.DataFrame:
         """Wait for the reports of the chosen unit and year, and return their records.
@@ -183,16 +183,16 @@ class StatementViewer(base.Picker):
             UsageError: No unit is chosen.
             RegisterError: They could not be fetched.
         """
-        while (read := self._read) is None:
+        while (filing := self._read_filing) is None:
             if self.value is None:
                 raise UsageError("no unit is chosen", cure="set .value to the id of one")
             self._reading.result()
             self._take_filing()
-        return read.reports
+        return filing.reports
 
     def code(self) -> str:
         """Return Python that shows the same forms or years in a fresh process, as text."""
-        filing, rows = self._read, "" if self.blanks.value else ", filled=True"
+        filing, rows = self._read_filing, "" if self.blanks.value else ", filled=True"
         lang = f'lang="{self.lang}"'
         if self.tabs.selected_index == 1 and self._years is not None:
             blanks = ", blanks=True" if self.blanks.value else ""
@@ -275,7 +275,7 @@ class StatementViewer(base.Picker):
         return None if found.is_empty() else found.head(1)
 
     def _request(self, statement: int | None) -> None:
-        self._read = None
+        self._read_filing = None
         if self.value is not None:
             record = self._record_of(self.value)
             self._reading.submit(_Choice(self.value, record, self._filings, statement))
@@ -307,7 +307,7 @@ class StatementViewer(base.Picker):
                     self.unit.found = found
                 self._draw()
 
-    def _fetch_filing(self, choice: _Choice, given_up: Callable[[], bool]) -> _Read:
+    def _fetch_filing(self, choice: _Choice, given_up: Callable[[], bool]) -> _ReadFiling:
         register, record, filings = self._register, choice.record, choice.filings
         if record is None:
             record = register.units.get([choice.unit], errors="keep", progress=False)
@@ -318,7 +318,7 @@ class StatementViewer(base.Picker):
         ids = filing_row["report_ids"].explode().drop_nulls()
         if ids.is_empty() or given_up():
             none = KINDS["reports"].frame([])
-            return _Read(record, filings, statement, none, frozenset())
+            return _ReadFiling(record, filings, statement, none, frozenset())
         reports = register.reports.get(ids, errors="keep", progress=False)
         listed = listed_reports(report_ids(filing_row), reports)
         own_ids = listed.filter("own")["report_id"]
@@ -326,9 +326,9 @@ class StatementViewer(base.Picker):
         reports = reports.sort(form_order(), nulls_last=True, maintain_order=True)
         former_ids = listed.filter("own", of_items() & ~pl.col("is_source"))["report_id"]
         # Here, since an unknown form may be requested only in the background.
-        read = _Read(record, filings, statement, reports, frozenset(former_ids))
-        self._forms(read)
-        return read
+        filing = _ReadFiling(record, filings, statement, reports, frozenset(former_ids))
+        self._forms(filing)
+        return filing
 
     def _take_filing(self) -> None:
         """Take over the filing of the newest choice; called on any thread."""
@@ -336,8 +336,8 @@ class StatementViewer(base.Picker):
             outcome = self._reading.outcome
             if outcome is None or outcome.question.unit != self.value:
                 return
-            if self._read is None and outcome.answer is not None:
-                self._read = outcome.answer
+            if self._read_filing is None and outcome.answer is not None:
+                self._read_filing = outcome.answer
                 if self._record_of(outcome.question.unit) is None:
                     known = [] if self._units is None else [self._units]
                     self._units = pl.concat([*known, outcome.answer.record])
@@ -351,9 +351,9 @@ class StatementViewer(base.Picker):
                 self._list_years()
             self._draw()
 
-    def _fetch_years(self, read: _Read, _: Callable[[], bool]) -> _Years:
-        figures, listed = by_year(self._register._session, read.record, read.filings, None)
-        return _Years(read.record, figures, listed)
+    def _fetch_years(self, filing: _ReadFiling, _: Callable[[], bool]) -> _Years:
+        figures, listed = by_year(self._register._session, filing.record, filing.filings, None)
+        return _Years(filing.record, figures, listed)
 
     def _years_arrived(self) -> None:
         """Take over the figures of the unit; called on any thread."""
@@ -366,17 +366,17 @@ class StatementViewer(base.Picker):
                 self._draw()
 
     def _list_years(self) -> None:
-        if (read := self._read) is not None:
+        if (filing := self._read_filing) is not None:
             with self._without_observers(), self.year.hold_sync():
-                self.year.options = filing_panel.options(read.filings, self.lang)
-                self.year.value = read.statement
+                self.year.options = filing_panel.options(filing.filings, self.lang)
+                self.year.value = filing.statement
 
-    def _forms(self, read: _Read) -> list[Filed]:
+    def _forms(self, filing: _ReadFiling) -> list[Filed]:
         """Return the reports of the statement as one, then those that others supersede."""
         current_forms, former_forms = [], []
-        for report in read.reports.iter_slices(1):
+        for report in filing.reports.iter_slices(1):
             form = self._register.as_filed(report, lang=self.lang, filled=not self.blanks.value)
-            if report["id"].item() in read.former:
+            if report["id"].item() in filing.former:
                 form.notes.insert(0, filing_panel.former_report(self.lang))
                 former_forms.append(form)
             else:
@@ -397,25 +397,25 @@ class StatementViewer(base.Picker):
         if self.tabs.selected_index != 1:
             return
         history = self._history()
-        outcome = None if self._read is None else self._fetching_years.outcome
-        text = words(self.lang)["loading_statements"] if self._read else ""
+        outcome = None if self._read_filing is None else self._fetching_years.outcome
+        text = words(self.lang)["loading_statements"] if self._read_filing else ""
         if outcome is not None and outcome.error is not None:
             text = failed(outcome.error, self.lang)
         status = base.status(text) if text else ""
         self.history.value = status if history is None else history._repr_html_()
 
     def _draw(self) -> None:
-        read = self._read
-        self.tabs.layout.display = None if read else "none"
+        filing = self._read_filing
+        self.tabs.layout.display = None if filing else "none"
         self._draw_history()
-        self.panel.value = filing_panel.panel(self._shown(read)) if read else ""
+        self.panel.value = filing_panel.panel(self._shown(filing)) if filing else ""
         self.line.value = base.status(text) if (text := self._status()) else ""
         self._drawn()
 
     def _status(self) -> str:
         """Return the line below the controls: what is awaited, or what failed."""
         texts, work = words(self.lang), self._finding if self.value is None else self._reading
-        if self._read is not None:
+        if self._read_filing is not None:
             return ""
         if (outcome := work.outcome) is not None and outcome.error is not None:
             return failed(outcome.error, self.lang)
@@ -424,28 +424,30 @@ class StatementViewer(base.Picker):
         able = self._given or base.has_names(self._register)
         return "" if able else texts["only_numbers"]
 
-    def _shown(self, read: _Read) -> filing_panel.Shown:
-        record = read.record.row(0, named=True)
+    def _shown(self, filing: _ReadFiling) -> filing_panel.Shown:
+        record = filing.record.row(0, named=True)
         name = record.get("nazovUJ") or words(self.lang)["unnamed"].format(id=self.value)
         return filing_panel.Shown(
             name=name,
             ico=record.get("ico") or "",
-            filings=read.filings,
+            filings=filing.filings,
             figures=None if self._years is None else self._years.figures,
-            statement=read.statement,
-            forms=self._forms(read),
+            statement=filing.statement,
+            forms=self._forms(filing),
             source=self._register._source_name(self.lang),
             lang=self.lang,
         )
 
     def _static(self) -> str:
         texts = words(self.lang)
-        if self._read is None:
+        if self._read_filing is None:
             chosen = texts["nothing_chosen"] if self.value is None else str(self.value)
             return base.table(
                 ["", ""], [[texts["unit"], chosen], [texts["year"], texts["nothing_chosen"]]]
             )
         shown = self._history() if self.tabs.selected_index == 1 else None
         return (
-            filing_panel.static(self._shown(self._read)) if shown is None else shown._repr_html_()
+            filing_panel.static(self._shown(self._read_filing))
+            if shown is None
+            else shown._repr_html_()
         )
